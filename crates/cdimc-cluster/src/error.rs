@@ -1,0 +1,71 @@
+//! What can keep a method from a clustering.
+
+use cdimc_data::DataError;
+use cdimc_graph::GraphError;
+use cdimc_nn::NnError;
+
+/// The ways a method can fail; every message states the rule and the value.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// Unusable data.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A neighbour graph that cannot be built.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The network failed.
+    #[error(transparent)]
+    Network(#[from] NnError),
+    /// A number of clusters that no partition has.
+    #[error("clusters = {n_clusters}: must lie in 2..={n_samples}, the number of samples")]
+    ClusterCount {
+        /// Clusters asked for.
+        n_clusters: usize,
+        /// Samples of the data.
+        n_samples: usize,
+    },
+    /// A setting outside its range.
+    #[error("{name} = {value}: {rule}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must obey.
+        rule: &'static str,
+    },
+    /// Data that the method is not made for: a table cell, not a crash.
+    #[error("{method} does not apply: {reason}")]
+    Inapplicable {
+        /// The method's name.
+        method: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A loss or iterate stopped being a number.
+    #[error(
+        "{stage} diverged in epoch {epoch}: the loss is not a number; try a smaller learning rate"
+    )]
+    Diverged {
+        /// The stage: `pretrain`, `finetune`, or an iteration's name.
+        stage: &'static str,
+        /// 0-based epoch or iteration.
+        epoch: usize,
+    },
+    /// A decomposition did not converge.
+    #[error("{method}: {operation} failed on a {rows} x {columns} matrix")]
+    LinearAlgebra {
+        /// The method's name.
+        method: &'static str,
+        /// The decomposition.
+        operation: &'static str,
+        /// Rows of its operand.
+        rows: usize,
+        /// Columns of its operand.
+        columns: usize,
+    },
+    /// A model or checkpoint file that cannot be used.
+    #[error("{0}")]
+    Model(String),
+}

@@ -1,0 +1,84 @@
+//! Views together with the truth: held by experiments and tests, never by a method.
+
+use crate::multi_view::check_shapes;
+use crate::{DataError, MultiView, ViewMask};
+use ndarray::Array2;
+
+/// A named data set: complete views, and the class of each sample where it is known.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    name: String,
+    views: Vec<Array2<f64>>,
+    labels: Option<Vec<usize>>,
+}
+
+impl Dataset {
+    /// The data set with these views, `(n_samples, n_features)` each, and one label a sample.
+    ///
+    /// # Errors
+    /// If there is no view, sample or feature, or the lengths disagree.
+    pub fn new(
+        name: impl Into<String>,
+        views: Vec<Array2<f64>>,
+        labels: Option<Vec<usize>>,
+    ) -> Result<Self, DataError> {
+        let expected = check_shapes(&views)?;
+        match &labels {
+            Some(labels) if labels.len() != expected => {
+                Err(DataError::LabelCount { expected, found: labels.len() })
+            }
+            _ => Ok(Self { name: name.into(), views, labels }),
+        }
+    }
+
+    /// The name of the data set.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.views[0].nrows()
+    }
+
+    /// Number of views.
+    pub fn n_views(&self) -> usize {
+        self.views.len()
+    }
+
+    /// The complete views, `(n_samples, n_features)` each.
+    pub fn views(&self) -> &[Array2<f64>] {
+        &self.views
+    }
+
+    /// The class of each sample, `0..n_classes`, where known.
+    pub fn labels(&self) -> Option<&[usize]> {
+        self.labels.as_deref()
+    }
+
+    /// Number of distinct labels; 0 where the truth is unknown.
+    pub fn n_classes(&self) -> usize {
+        self.labels
+            .as_ref()
+            .map_or(0, |labels| labels.iter().collect::<std::collections::BTreeSet<_>>().len())
+    }
+
+    /// What a method may see when `mask` hides the rest; the data set is kept.
+    ///
+    /// # Errors
+    /// If the shapes disagree or an observed value is not finite.
+    pub fn observe(&self, mask: ViewMask) -> Result<MultiView, DataError> {
+        MultiView::new(self.views.clone(), mask)
+    }
+
+    /// The same without a copy of the views; gives the labels back beside it.
+    ///
+    /// # Errors
+    /// If the shapes disagree or an observed value is not finite.
+    pub fn into_observed(
+        self,
+        mask: ViewMask,
+    ) -> Result<(MultiView, Option<Vec<usize>>), DataError> {
+        Ok((MultiView::new(self.views, mask)?, self.labels))
+    }
+}

@@ -1,0 +1,153 @@
+//! Which sample was observed in which view: the diagonal matrices W of the paper (section 3.1).
+
+use crate::DataError;
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+/// `(n_samples, n_views)`, true where observed; every sample has at least one view and every view
+/// at least one sample.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RawMask", into = "RawMask")]
+pub struct ViewMask(Array2<bool>);
+
+impl ViewMask {
+    /// The mask with these entries, `(n_samples, n_views)`.
+    ///
+    /// # Errors
+    /// If it has no sample or no view, if a sample has no view, or a view no sample.
+    pub fn new(observed: Array2<bool>) -> Result<Self, DataError> {
+        if observed.ncols() == 0 {
+            return Err(DataError::NoViews);
+        }
+        if observed.nrows() == 0 {
+            return Err(DataError::NoSamples);
+        }
+        if let Some(sample) = observed.rows().into_iter().position(|row| !row.iter().any(|&o| o)) {
+            return Err(DataError::SampleWithoutView { sample });
+        }
+        if let Some(view) = observed.columns().into_iter().position(|c| !c.iter().any(|&o| o)) {
+            return Err(DataError::ViewWithoutSample { view });
+        }
+        Ok(Self(observed.as_standard_layout().into_owned()))
+    }
+
+    /// The mask that hides nothing.
+    ///
+    /// # Errors
+    /// If `n_samples` or `n_views` is 0.
+    pub fn complete(n_samples: usize, n_views: usize) -> Result<Self, DataError> {
+        Self::new(Array2::from_elem((n_samples, n_views), true))
+    }
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.0.nrows()
+    }
+
+    /// Number of views.
+    pub fn n_views(&self) -> usize {
+        self.0.ncols()
+    }
+
+    /// Whether sample `sample` was observed in view `view`.
+    ///
+    /// # Panics
+    /// If either index is out of range.
+    pub fn is_observed(&self, sample: usize, view: usize) -> bool {
+        self.0[[sample, view]]
+    }
+
+    /// The entries, `(n_samples, n_views)`.
+    pub fn entries(&self) -> ArrayView2<'_, bool> {
+        self.0.view()
+    }
+
+    /// The samples observed in `view`, ascending.
+    pub fn observed_rows(&self, view: usize) -> Vec<usize> {
+        (0..self.n_samples()).filter(|&i| self.0[[i, view]]).collect()
+    }
+
+    /// The samples observed in every view, ascending.
+    pub fn complete_rows(&self) -> Vec<usize> {
+        (0..self.n_samples()).filter(|&i| self.0.row(i).iter().all(|&o| o)).collect()
+    }
+
+    /// Number of samples observed in `view`.
+    pub fn n_observed(&self, view: usize) -> usize {
+        self.0.column(view).iter().filter(|&&o| o).count()
+    }
+
+    /// Number of views that observe `sample`.
+    pub fn n_views_of(&self, sample: usize) -> usize {
+        self.0.row(sample).iter().filter(|&&o| o).count()
+    }
+
+    /// The mask of the samples `rows`, in that order.
+    ///
+    /// # Errors
+    /// If the selection leaves a view without any sample, or is empty.
+    ///
+    /// # Panics
+    /// If a row is out of range.
+    pub fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
+        Self::new(self.0.select(ndarray::Axis(0), rows))
+    }
+}
+
+/// The form a mask takes in files: one string of `1` and `0` a sample.
+#[derive(Serialize, Deserialize)]
+struct RawMask(Vec<String>);
+
+impl From<ViewMask> for RawMask {
+    fn from(mask: ViewMask) -> Self {
+        let text = |row: ndarray::ArrayView1<bool>| {
+            row.iter().map(|&observed| if observed { '1' } else { '0' }).collect()
+        };
+        Self(mask.0.rows().into_iter().map(text).collect())
+    }
+}
+
+impl TryFrom<RawMask> for ViewMask {
+    type Error = DataError;
+
+    fn try_from(raw: RawMask) -> Result<Self, DataError> {
+        let n_views = raw.0.first().map_or(0, String::len);
+        let shape_of = |found_views| DataError::MaskShape {
+            n_samples: raw.0.len(),
+            n_views,
+            found_samples: raw.0.len(),
+            found_views,
+        };
+        if let Some(odd) = raw.0.iter().find(|row| row.len() != n_views) {
+            return Err(shape_of(odd.len()));
+        }
+        let entries: Vec<bool> =
+            raw.0.iter().flat_map(|row| row.bytes().map(|b| b == b'1')).collect();
+        Self::new(Array2::from_shape_vec((raw.0.len(), n_views), entries).map_err(|_| shape_of(0))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn a_sample_without_view_and_a_view_without_sample_are_errors() {
+        let e = ViewMask::new(array![[true, true], [false, false]]).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "sample 1 is observed in no view: every sample needs at least one"
+        );
+        let e = ViewMask::new(array![[true, false], [true, false]]).unwrap_err();
+        assert_eq!(e.to_string(), "view 1 is observed for no sample: drop it or give it data");
+    }
+
+    #[test]
+    fn counts_agree_with_the_entries() {
+        let mask = ViewMask::new(array![[true, true], [true, false], [false, true]]).unwrap();
+        assert_eq!(mask.observed_rows(0), vec![0, 1]);
+        assert_eq!(mask.complete_rows(), vec![0]);
+        assert_eq!((mask.n_observed(1), mask.n_views_of(2)), (2, 1));
+    }
+}

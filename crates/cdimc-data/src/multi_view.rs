@@ -1,0 +1,169 @@
+//! What a method sees: several views of the same samples, NaN where unobserved, and no labels.
+
+use crate::{DataError, ViewMask};
+use ndarray::{Array2, ArrayView2, Axis};
+
+/// Several views of the same samples; rows that the mask hides are NaN.
+#[derive(Debug, Clone)]
+pub struct MultiView {
+    /// One `(n_samples, n_features)` matrix a view, in standard layout.
+    views: Vec<Array2<f64>>,
+    mask: ViewMask,
+}
+
+impl MultiView {
+    /// The views, with every row that `mask` hides overwritten by NaN.
+    ///
+    /// `views`: one `(n_samples, n_features)` matrix each.
+    ///
+    /// # Errors
+    /// If there is no view, sample or feature, if the shapes disagree, or an observed value is not
+    /// finite.
+    pub fn new(views: Vec<Array2<f64>>, mask: ViewMask) -> Result<Self, DataError> {
+        let n_samples = check_shapes(&views)?;
+        if (mask.n_samples(), mask.n_views()) != (n_samples, views.len()) {
+            return Err(DataError::MaskShape {
+                n_samples,
+                n_views: views.len(),
+                found_samples: mask.n_samples(),
+                found_views: mask.n_views(),
+            });
+        }
+        let mut hidden = Vec::with_capacity(views.len());
+        for (v, view) in views.into_iter().enumerate() {
+            let mut view = if view.is_standard_layout() {
+                view
+            } else {
+                view.as_standard_layout().into_owned()
+            };
+            for (i, mut row) in view.outer_iter_mut().enumerate() {
+                if !mask.is_observed(i, v) {
+                    row.fill(f64::NAN);
+                } else if let Some(feature) = row.iter().position(|x| !x.is_finite()) {
+                    let value = row[feature];
+                    return Err(DataError::NotFinite { view: v, sample: i, feature, value });
+                }
+            }
+            hidden.push(view);
+        }
+        Ok(Self { views: hidden, mask })
+    }
+
+    /// The views, with the mask read off them: a row that is NaN throughout is unobserved.
+    ///
+    /// # Errors
+    /// As [`MultiView::new`]; a NaN inside an otherwise observed row is an error.
+    pub fn from_nan_rows(views: Vec<Array2<f64>>) -> Result<Self, DataError> {
+        let n_samples = check_shapes(&views)?;
+        let observed = Array2::from_shape_fn((n_samples, views.len()), |(i, v)| {
+            !views[v].row(i).iter().all(|x| x.is_nan())
+        });
+        Self::new(views, ViewMask::new(observed)?)
+    }
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.mask.n_samples()
+    }
+
+    /// Number of views.
+    pub fn n_views(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Number of features of `view`.
+    pub fn width(&self, view: usize) -> usize {
+        self.views[view].ncols()
+    }
+
+    /// Number of features of every view.
+    pub fn widths(&self) -> Vec<usize> {
+        self.views.iter().map(Array2::ncols).collect()
+    }
+
+    /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved.
+    pub fn view(&self, view: usize) -> ArrayView2<'_, f64> {
+        self.views[view].view()
+    }
+
+    /// The observed rows of `view`, `(n_observed, n_features)`, in sample order.
+    pub fn observed(&self, view: usize) -> Array2<f64> {
+        self.views[view].select(Axis(0), &self.mask.observed_rows(view))
+    }
+
+    /// Which sample was observed in which view.
+    pub fn mask(&self) -> &ViewMask {
+        &self.mask
+    }
+
+    /// The samples `rows`, in that order.
+    ///
+    /// # Errors
+    /// If the selection is empty or leaves a view without any sample.
+    ///
+    /// # Panics
+    /// If a row is out of range.
+    pub fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
+        let mask = self.mask.select_rows(rows)?;
+        let views = self.views.iter().map(|view| view.select(Axis(0), rows)).collect();
+        Ok(Self { views, mask })
+    }
+}
+
+/// The common number of rows of `views`.
+pub(crate) fn check_shapes(views: &[Array2<f64>]) -> Result<usize, DataError> {
+    let expected = views.first().ok_or(DataError::NoViews)?.nrows();
+    if expected == 0 {
+        return Err(DataError::NoSamples);
+    }
+    for (view, x) in views.iter().enumerate() {
+        if x.nrows() != expected {
+            return Err(DataError::SampleCount { view, expected, found: x.nrows() });
+        }
+        if x.ncols() == 0 {
+            return Err(DataError::NoFeatures { view });
+        }
+    }
+    Ok(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn hidden_rows_are_nan_from_birth() {
+        let mask = ViewMask::new(array![[true, false], [false, true]]).unwrap();
+        let data = MultiView::new(
+            vec![array![[1.0], [2.0]], array![[3.0], [f64::INFINITY]]],
+            mask.clone(),
+        );
+        assert_eq!(
+            data.unwrap_err().to_string(),
+            "view 1, sample 1, feature 0 = inf: observed values must be finite"
+        );
+        let data = MultiView::new(vec![array![[1.0], [2.0]], array![[f64::INFINITY], [4.0]]], mask)
+            .unwrap();
+        assert!(data.view(0)[[1, 0]].is_nan() && data.view(1)[[0, 0]].is_nan());
+        assert_eq!(data.observed(1), array![[4.0]]);
+    }
+
+    #[test]
+    fn the_mask_is_read_off_nan_rows() {
+        let views = vec![array![[1.0, 2.0], [f64::NAN, f64::NAN]], array![[1.0], [2.0]]];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        assert_eq!(data.mask().observed_rows(0), vec![0]);
+        let half = vec![array![[1.0, f64::NAN]]];
+        assert!(MultiView::from_nan_rows(half).is_err());
+    }
+
+    #[test]
+    fn views_of_different_lengths_are_an_error() {
+        let e = MultiView::from_nan_rows(vec![array![[1.0]], array![[1.0], [2.0]]]).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "view 1 has 2 samples, view 0 has 1: all views must have one row for each sample"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! The symmetric 0/1 neighbour graph of a view in compressed rows (paper, eq. 6).
+
+use crate::GraphError;
+use serde::{Deserialize, Serialize};
+
+/// A symmetric, loop-free 0/1 graph over all samples; nodes of a view's absent samples have no edge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnnGraph {
+    /// `n_nodes + 1` starts of the rows in `neighbors`, ascending.
+    offsets: Vec<usize>,
+    /// The neighbours of each node, ascending within a row, without the node itself.
+    neighbors: Vec<u32>,
+}
+
+impl KnnGraph {
+    /// The graph over `n_nodes` nodes with these edges, taken in both directions; loops and
+    /// repetitions are dropped.
+    ///
+    /// # Errors
+    /// If an edge leaves `0..n_nodes`.
+    pub fn from_edges(
+        n_nodes: usize,
+        edges: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Self, GraphError> {
+        let mut both = Vec::new();
+        for (from, to) in edges {
+            if from >= n_nodes || to >= n_nodes {
+                return Err(GraphError::EdgeOutOfRange { from, to, n_nodes });
+            }
+            if from != to {
+                both.push((from as u32, to as u32));
+                both.push((to as u32, from as u32));
+            }
+        }
+        both.sort_unstable();
+        both.dedup();
+        let mut offsets = vec![0; n_nodes + 1];
+        for &(from, _) in &both {
+            offsets[from as usize + 1] += 1;
+        }
+        for i in 0..n_nodes {
+            offsets[i + 1] += offsets[i];
+        }
+        Ok(Self { offsets, neighbors: both.into_iter().map(|(_, to)| to).collect() })
+    }
+
+    /// Number of nodes: all samples, observed or not.
+    pub fn n_nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of undirected edges.
+    pub fn n_edges(&self) -> usize {
+        self.neighbors.len() / 2
+    }
+
+    /// The neighbours of `node`, ascending.
+    pub fn neighbors(&self, node: usize) -> &[u32] {
+        &self.neighbors[self.offsets[node]..self.offsets[node + 1]]
+    }
+
+    /// The neighbours of `node` that lie in `batch`, ascending, as sample numbers.
+    pub fn neighbors_within(&self, node: usize, batch: &std::ops::Range<usize>) -> &[u32] {
+        let row = self.neighbors(node);
+        let start = row.partition_point(|&j| (j as usize) < batch.start);
+        let end = row.partition_point(|&j| (j as usize) < batch.end);
+        &row[start..end]
+    }
+}

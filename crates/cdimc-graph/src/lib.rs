@@ -1,0 +1,11 @@
+/*!
+Exact k-nearest-neighbour graphs among the observed samples of a view, and their Laplacians.
+
+The principal type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 6) in compressed
+rows.
+*/
+
+pub use crate::{error::GraphError, knn_graph::KnnGraph};
+
+mod error;
+mod knn_graph;

@@ -1,0 +1,18 @@
+/*!
+The network of CDIMC-net: view-specific autoencoders, fusion, losses and optimisers (paper, section 3.2).
+
+The principal type is [`Trainer`]: one interface for a training step, with the weights in
+[`Weights`] and the data in [`NetworkInput`].
+*/
+
+pub use crate::{
+    error::NnError,
+    input::{NetworkInput, ObservedView},
+    trainer::{Optimizer, OptimizerState, Targets, Trainer},
+    weights::{Architecture, Dense, ViewWeights, Weights},
+};
+
+mod error;
+mod input;
+mod trainer;
+mod weights;

@@ -1,0 +1,128 @@
+//! The shape of the network and its parameters, independent of the engine that trains them.
+
+use cdimc_data::Seed;
+use ndarray::{Array1, Array2};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+/// The layer widths as a rule in the view's width m and the latent width k.
+///
+/// Encoder m, h, h, wide, k and decoder k, k, wide, h, h, m with h = round(`hidden_ratio` m), ties to
+/// even (authors' code; the paper omits the decoder's first k-to-k layer).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Architecture {
+    /// Width of the hidden layers as a fraction of the view's width; 0.8 (paper, Table 1).
+    pub hidden_ratio: f64,
+    /// Width of the layer next to the latent one; 1500 (paper).
+    pub wide: usize,
+    /// Whether each decoder starts with the authors' extra k-to-k layer.
+    pub square_decoder_layer: bool,
+}
+
+impl Default for Architecture {
+    fn default() -> Self {
+        Self { hidden_ratio: 0.8, wide: 1500, square_decoder_layer: true }
+    }
+}
+
+impl Architecture {
+    /// Widths from a view's `m` features to the `k`-wide latent.
+    pub fn encoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
+        let h = self.hidden_width(m);
+        vec![m, h, h, self.wide, k]
+    }
+
+    /// Widths from the `k`-wide latent back to `m` features.
+    pub fn decoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
+        let h = self.hidden_width(m);
+        let tail = [k, self.wide, h, h, m];
+        if self.square_decoder_layer { [&[k], tail.as_slice()].concat() } else { tail.to_vec() }
+    }
+
+    fn hidden_width(&self, m: usize) -> usize {
+        ((self.hidden_ratio * m as f64).round_ties_even() as usize).max(1)
+    }
+}
+
+/// An affine layer x W^T + b.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dense {
+    /// `(n_out, n_in)`, as PyTorch and candle store it.
+    pub weight: Array2<f32>,
+    /// `(n_out)`.
+    pub bias: Array1<f32>,
+}
+
+/// The parameters of one view's autoencoder; ReLU follows every layer but the last of each chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewWeights {
+    /// From the view's features to the latent.
+    pub encoder: Vec<Dense>,
+    /// From the fused latent to the view's features.
+    pub decoder: Vec<Dense>,
+}
+
+/// The parameters of the whole network, or anything of the same shape: gradients, momenta.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// One entry a view.
+    pub views: Vec<ViewWeights>,
+}
+
+impl Weights {
+    /// Glorot-uniform weights U(-a, a), a = sqrt(6 / (`n_in` + `n_out`)), and zero biases (authors' code).
+    pub fn glorot(
+        architecture: &Architecture,
+        widths: &[usize],
+        latent: usize,
+        seed: Seed,
+    ) -> Self {
+        let chain = |widths: &[usize], seed: Seed| -> Vec<Dense> {
+            let mut rng = seed.rng();
+            let layer = |pair: &[usize]| {
+                let (n_in, n_out) = (pair[0], pair[1]);
+                let a = (6.0 / (n_in + n_out) as f64).sqrt() as f32;
+                let weight = Array2::from_shape_simple_fn((n_out, n_in), || rng.gen_range(-a..=a));
+                Dense { weight, bias: Array1::zeros(n_out) }
+            };
+            widths.windows(2).map(layer).collect()
+        };
+        let view = |(v, &m): (usize, &usize)| {
+            let seed = seed.nth(v as u64);
+            ViewWeights {
+                encoder: chain(&architecture.encoder_widths(m, latent), seed.stream("encoder")),
+                decoder: chain(&architecture.decoder_widths(m, latent), seed.stream("decoder")),
+            }
+        };
+        Self { views: widths.iter().enumerate().map(view).collect() }
+    }
+
+    /// Width of the latent.
+    pub fn latent(&self) -> usize {
+        self.views[0].encoder.last().map_or(0, |layer| layer.bias.len())
+    }
+
+    /// Number of parameters.
+    pub fn n_parameters(&self) -> usize {
+        self.layers().map(|layer| layer.weight.len() + layer.bias.len()).sum()
+    }
+
+    /// All layers, view by view, encoder before decoder.
+    pub fn layers(&self) -> impl Iterator<Item = &Dense> {
+        self.views.iter().flat_map(|view| view.encoder.iter().chain(&view.decoder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handwritten_has_as_many_parameters_as_the_authors_network() {
+        let widths = [240, 76, 216, 47, 64];
+        let weights = Weights::glorot(&Architecture::default(), &widths, 10, Seed::new(0));
+        assert_eq!(weights.n_parameters(), 2_048_689);
+        assert_eq!(weights.latent(), 10);
+    }
+}
