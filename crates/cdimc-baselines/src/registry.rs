@@ -1,0 +1,85 @@
+//! The compared methods by the name the command line spells.
+
+use cdimc_cluster::Clusterer;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A request for a method that cannot be met.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MethodError {
+    /// No method of this name.
+    #[error("unknown method `{name}`: must be one of {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names there are, separated by commas.
+        known: String,
+    },
+    /// Settings that the method does not have, or of another type.
+    #[error("settings of {method}: {message}")]
+    Settings {
+        /// The method's name.
+        method: &'static str,
+        /// What is wrong with them.
+        message: String,
+    },
+}
+
+/// A method together with all its settings.
+pub struct Configured {
+    /// The method, ready to cluster.
+    pub clusterer: Box<dyn Clusterer>,
+    /// Every setting it will use, defaults included.
+    pub settings: Value,
+}
+
+/// `T` with these settings, a JSON object; what it leaves out keeps its default, null changes nothing.
+///
+/// # Errors
+/// If a key is unknown to `T` or a value has another type.
+pub fn configure<T>(method: &'static str, settings: Value) -> Result<Configured, MethodError>
+where
+    T: Clusterer + Default + DeserializeOwned + Serialize + 'static,
+{
+    let refuse = |e: serde_json::Error| MethodError::Settings { method, message: e.to_string() };
+    let method_with: T = if settings.is_null() {
+        T::default()
+    } else {
+        serde_json::from_value(settings).map_err(refuse)?
+    };
+    let settings = serde_json::to_value(&method_with).map_err(refuse)?;
+    Ok(Configured { clusterer: Box::new(method_with), settings })
+}
+
+/// One line a method: the name on the command line and its parameter struct.
+macro_rules! methods {
+    ($($name:literal => $method:ty),* $(,)?) => {
+        /// The names of all compared methods.
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        /// The compared method `name` with these settings, and all its settings beside it.
+        ///
+        /// # Errors
+        /// As [`method`].
+        pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
+            match name {
+                $($name => configure::<$method>($name, settings),)*
+                _ => {
+                    drop(settings);
+                    Err(MethodError::Unknown { name: name.to_owned(), known: NAMES.join(", ") })
+                }
+            }
+        }
+    };
+}
+
+/// The compared method `name` with these settings, a JSON object of its kebab-case fields.
+///
+/// # Errors
+/// If there is no such method, a key is unknown to it or a value has another type.
+pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodError> {
+    configured(name, settings).map(|method| method.clusterer)
+}
+
+methods! {}
