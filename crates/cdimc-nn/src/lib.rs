@@ -8,7 +8,7 @@ The principal type is [`Trainer`]: one interface for a training step, with the w
 pub use crate::{
     error::NnError,
     input::{NetworkInput, ObservedView},
-    trainer::{Optimizer, OptimizerState, Targets, Trainer},
+    trainer::{Normalization, Optimizer, OptimizerState, Targets, Trainer},
     weights::{Architecture, Dense, ViewWeights, Weights},
 };
 

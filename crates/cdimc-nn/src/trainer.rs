@@ -40,6 +40,19 @@ pub struct Targets<'a> {
     pub labels: &'a [usize],
     /// Whether the sample counts, r of eq. 15, `(n_samples)`.
     pub selected: &'a [bool],
+    /// What the clustering term is divided by.
+    pub normalization: Normalization,
+}
+
+/// What the clustering term of a batch is divided by, besides the latent width k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Normalization {
+    /// The batch's selected samples (authors' code).
+    #[default]
+    Selected,
+    /// All samples of the batch (paper, eq. 11).
+    Batch,
 }
 
 /// A network in training on fixed data. Batches are ranges of samples in training order.
@@ -56,8 +69,9 @@ pub trait Trainer: Send {
     /// If the engine fails.
     fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError>;
 
-    /// One step on the fine-tuning loss of one batch (eq. 11, normalised by the batch's selected
-    /// samples; a batch without any has the graph term only), which is returned. Decoders do not move.
+    /// One step on the fine-tuning loss of one batch (eq. 11, divided as [`Targets::normalization`]
+    /// says; a batch without a selected sample has the graph term only), which is returned. Decoders
+    /// do not move.
     ///
     /// # Errors
     /// If the engine fails.
