@@ -1,8 +1,21 @@
 /*!
-The methods CDIMC-net is compared with, each a [`Clusterer`](cdimc_cluster::Clusterer) in one file
-with its citation; [`method`] gives any of them by name.
+The methods CDIMC-net is compared with (Table 2 of its paper), each a
+[`Clusterer`](cdimc_cluster::Clusterer) in one file with its citation.
+
+Every method is a plain struct of settings with documented defaults; [`method`] gives any of them by
+name, with some of its settings as JSON.
+
+```
+let concat = cdimc_baselines::method("concat", serde_json::json!({ "restarts": 5 }))?;
+assert_eq!(concat.name(), "concat");
+# Ok::<(), cdimc_baselines::MethodError>(())
+```
 */
 
-pub use crate::registry::{Configured, MethodError, NAMES, configure, configured, method};
+pub use crate::{
+    concat::Concat,
+    registry::{Configured, MethodError, NAMES, configure, configured, method},
+};
 
+mod concat;
 mod registry;

@@ -1,5 +1,6 @@
 //! The compared methods by the name the command line spells.
 
+use crate::Concat;
 use cdimc_cluster::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -66,7 +67,6 @@ macro_rules! methods {
             match name {
                 $($name => configure::<$method>($name, settings),)*
                 _ => {
-                    drop(settings);
                     Err(MethodError::Unknown { name: name.to_owned(), known: NAMES.join(", ") })
                 }
             }
@@ -82,4 +82,29 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
     configured(name, settings).map(|method| method.clusterer)
 }
 
-methods! {}
+methods! {
+    "concat" => Concat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_method_is_built_under_its_own_name_from_no_settings() {
+        for name in NAMES {
+            let method = configured(name, Value::Null).unwrap();
+            assert_eq!(method.clusterer.name(), *name);
+            let again = configured(name, method.settings.clone()).unwrap();
+            assert_eq!(again.settings, method.settings);
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_settings_are_named() {
+        let text = |name, value| method(name, value).err().unwrap().to_string();
+        assert!(text("means", Value::Null).starts_with("unknown method `means`: must be one of "));
+        assert!(text("concat", json!({"restart": 3})).contains("unknown field `restart`"));
+    }
+}
