@@ -76,4 +76,24 @@ pub enum DataError {
         /// Labels given.
         found: usize,
     },
+    /// Too few observed samples for a statistic of the view.
+    #[error("view {view} has {found} observed samples: at least {needed} are needed")]
+    TooFewRows {
+        /// 0-based view.
+        view: usize,
+        /// Observed samples.
+        found: usize,
+        /// Samples needed.
+        needed: usize,
+    },
+    /// A view with another number of features than the fitted one.
+    #[error("view {view} has {found} features: {expected} are expected")]
+    Width {
+        /// 0-based view.
+        view: usize,
+        /// Features of the fitted view.
+        expected: usize,
+        /// Features given.
+        found: usize,
+    },
 }

@@ -22,11 +22,17 @@ assert_eq!(data.mask().observed_rows(1), vec![0, 2]);
 */
 
 pub use crate::{
-    dataset::Dataset, error::DataError, mask::ViewMask, multi_view::MultiView, seed::Seed,
+    dataset::Dataset,
+    error::DataError,
+    mask::ViewMask,
+    multi_view::MultiView,
+    preprocessing::{Geometry, Standardizer, geometry_version},
+    seed::Seed,
 };
 
 mod dataset;
 mod error;
 mod mask;
 mod multi_view;
+mod preprocessing;
 mod seed;

@@ -1,0 +1,306 @@
+//! The two versions of a view that CDIMC-net works on (authors' code): the geometry version, whose
+//! distances order the samples and make the graphs, and the standardized version the network reads.
+//!
+//! Sums run in NumPy's order, so that both versions equal the authors' arrays bit for bit.
+
+use crate::{DataError, MultiView};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
+use serde::{Deserialize, Serialize};
+
+/// Columns whose standard deviation lies below this count as constant (authors' code).
+const CONSTANT: f64 = 10.0 * f64::EPSILON;
+
+/// The geometry version of one view: absent rows are filled with the column means of the observed
+/// rows, then every row has unit Euclidean norm; a zero row stays zero.
+///
+/// Rows are made one at a time, so that a caller decides how much of it lies in memory.
+#[derive(Debug, Clone)]
+pub struct Geometry<'a> {
+    view: ArrayView2<'a, f64>,
+    observed: Vec<bool>,
+    /// What every absent row becomes: the column means, scaled to unit norm.
+    filled: Vec<f64>,
+}
+
+impl<'a> Geometry<'a> {
+    /// The geometry version of `view`.
+    ///
+    /// # Panics
+    /// If there is no such view.
+    pub fn new(data: &'a MultiView, view: usize) -> Self {
+        let rows = data.mask().observed_rows(view);
+        let filled = unit(ArrayView1::from(&column_means(data.view(view), &rows))).collect();
+        let observed = data.mask().entries().column(view).to_vec();
+        Self { view: data.view(view), observed, filled }
+    }
+
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// Writes the row of sample `sample`.
+    ///
+    /// # Panics
+    /// If there is no such sample, or `row` has another length than [`Geometry::width`].
+    pub fn write_row(&self, sample: usize, mut row: ArrayViewMut1<'_, f64>) {
+        if self.observed[sample] {
+            row.iter_mut().zip(unit(self.view.row(sample))).for_each(|(to, x)| *to = x);
+        } else {
+            row.assign(&ArrayView1::from(&self.filled));
+        }
+    }
+}
+
+/// The geometry version of `view` for the samples `rows`, `(rows.len(), n_features)`: absent rows
+/// filled with the column means, every row of unit Euclidean norm, zero rows zero (authors' code).
+///
+/// The means are those of all observed rows of the data, whatever `rows` selects.
+///
+/// ```
+/// use cdimc_data::{MultiView, geometry_version};
+/// use ndarray::array;
+/// let view = array![[6.0, 0.0], [0.0, 8.0], [f64::NAN, f64::NAN]];
+/// let data = MultiView::from_nan_rows(vec![view, array![[1.0], [1.0], [1.0]]])?;
+/// assert_eq!(geometry_version(&data, 0, &[2, 0]), array![[0.6, 0.8], [1.0, 0.0]]);
+/// # Ok::<(), cdimc_data::DataError>(())
+/// ```
+///
+/// # Panics
+/// If there is no such view or sample.
+pub fn geometry_version(data: &MultiView, view: usize, rows: &[usize]) -> Array2<f64> {
+    let geometry = Geometry::new(data, view);
+    let mut out = Array2::zeros((rows.len(), geometry.width()));
+    for (&sample, row) in rows.iter().zip(out.outer_iter_mut()) {
+        geometry.write_row(sample, row);
+    }
+    out
+}
+
+/// Column means and scales of the observed rows of a view: the network reads
+/// `(x - mean) / scale`, and zeros where a sample was not observed (authors' code).
+///
+/// The scale is the population standard deviation; it is 1 for a column that is constant, or whose
+/// deviation lies below ten machine epsilons.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standardizer {
+    /// Mean of each column over the observed rows.
+    pub mean: Vec<f64>,
+    /// Standard deviation of each column, or 1.
+    pub scale: Vec<f64>,
+}
+
+impl Standardizer {
+    /// Means and scales of the observed rows of `view`.
+    ///
+    /// # Errors
+    /// If the view has fewer than two observed rows, which have no deviation.
+    ///
+    /// # Panics
+    /// If there is no such view.
+    pub fn fit(data: &MultiView, view: usize) -> Result<Self, DataError> {
+        let rows = data.mask().observed_rows(view);
+        if rows.len() < 2 {
+            return Err(DataError::TooFewRows { view, found: rows.len(), needed: 2 });
+        }
+        let x = data.view(view);
+        let mut mean = column_means(x, &rows);
+        let squares = column_sums(x, &rows, |x, column| (x - mean[column]) * (x - mean[column]));
+        let mut scale: Vec<f64> = squares.iter().map(|s| (s / rows.len() as f64).sqrt()).collect();
+        for (column, (mean, scale)) in mean.iter_mut().zip(&mut scale).enumerate() {
+            let first = x[[rows[0], column]];
+            if rows.iter().all(|&row| x[[row, column]] == first) {
+                // The computed mean of equal values may miss them by rounding.
+                (*mean, *scale) = (first, 1.0);
+            } else if *scale < CONSTANT {
+                *scale = 1.0;
+            }
+        }
+        Ok(Self { mean, scale })
+    }
+
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// The standardized values of one row, in feature order; never NaN, never infinite.
+    pub fn apply(&self, row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
+        row.into_iter().zip(&self.mean).zip(&self.scale).map(|((x, mean), scale)| {
+            let z = (x - mean) / scale;
+            if z.is_nan() { 0.0 } else { z.clamp(f64::MIN, f64::MAX) }
+        })
+    }
+
+    /// The values in the units of the data that standardize to `row`: `row * scale + mean`.
+    pub fn invert(&self, row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
+        row.into_iter().zip(&self.mean).zip(&self.scale).map(|((z, mean), scale)| z * scale + mean)
+    }
+
+    /// What the network reads of `view` for the samples `rows`: the positions in `rows` of those
+    /// that were observed, ascending, and their standardized values, `(n_observed, n_features)`.
+    ///
+    /// # Errors
+    /// If the view has another number of features than the fitted one.
+    ///
+    /// # Panics
+    /// If there is no such view or sample.
+    pub fn transform(
+        &self,
+        data: &MultiView,
+        view: usize,
+        rows: &[usize],
+    ) -> Result<(Vec<u32>, Array2<f32>), DataError> {
+        if data.width(view) != self.width() {
+            return Err(DataError::Width { view, expected: self.width(), found: data.width(view) });
+        }
+        let present: Vec<u32> = (0..rows.len())
+            .filter(|&i| data.mask().is_observed(rows[i], view))
+            .map(|i| i as u32)
+            .collect();
+        let mut out = Array2::zeros((present.len(), self.width()));
+        for (&position, mut to) in present.iter().zip(out.outer_iter_mut()) {
+            let from = data.view(view);
+            let values = self.apply(from.row(rows[position as usize]));
+            to.iter_mut()
+                .zip(values)
+                .for_each(|(to, z)| *to = (z as f32).clamp(f32::MIN, f32::MAX));
+        }
+        Ok((present, out))
+    }
+}
+
+/// The row divided by its Euclidean norm; a zero row unchanged.
+fn unit(row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
+    let squares: Vec<f64> = row.iter().map(|x| x * x).collect();
+    let norm = pairwise_sum(&squares).sqrt();
+    let divisor = if norm == 0.0 { 1.0 } else { norm };
+    row.into_iter().map(move |x| x / divisor)
+}
+
+/// The mean of each column over `rows`.
+fn column_means(x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
+    column_sums(x, rows, |x, _| x).iter().map(|sum| sum / rows.len() as f64).collect()
+}
+
+/// The sum of `f(value, column)` over `rows` for each column. NumPy adds row after row, except that
+/// a single column is one contiguous run, which it adds in pairs.
+fn column_sums(x: ArrayView2<'_, f64>, rows: &[usize], f: impl Fn(f64, usize) -> f64) -> Vec<f64> {
+    if x.ncols() == 1 {
+        let column: Vec<f64> = rows.iter().map(|&row| f(x[[row, 0]], 0)).collect();
+        return vec![pairwise_sum(&column)];
+    }
+    let mut sums = vec![0.0; x.ncols()];
+    for &row in rows {
+        for (column, (sum, &value)) in sums.iter_mut().zip(x.row(row)).enumerate() {
+            *sum += f(value, column);
+        }
+    }
+    sums
+}
+
+/// NumPy's sum of a contiguous run: eight partial sums in blocks of at most 128, halved above.
+fn pairwise_sum(x: &[f64]) -> f64 {
+    if x.len() < 8 {
+        return x.iter().sum();
+    }
+    if x.len() > 128 {
+        let half = x.len() / 2;
+        let (left, right) = x.split_at(half - half % 8);
+        return pairwise_sum(left) + pairwise_sum(right);
+    }
+    let (first, rest) = x.split_at(8);
+    let mut s: [f64; 8] = std::array::from_fn(|i| first[i]);
+    let blocks = rest.chunks_exact(8);
+    let tail = blocks.remainder();
+    for block in blocks {
+        s.iter_mut().zip(block).for_each(|(s, x)| *s += x);
+    }
+    let sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    tail.iter().fold(sum, |sum, x| sum + x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ViewMask;
+    use ndarray::{Array1, array};
+
+    fn two_views(first: Array2<f64>) -> MultiView {
+        let ones = Array2::ones((first.nrows(), 1));
+        MultiView::from_nan_rows(vec![first, ones]).unwrap()
+    }
+
+    #[test]
+    fn absent_rows_are_filled_before_rows_are_scaled() {
+        let data = two_views(array![[6.0, 0.0], [0.0, 8.0], [f64::NAN, f64::NAN]]);
+        let filled = geometry_version(&data, 0, &[0, 1, 2]);
+        assert_eq!(filled, array![[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]);
+    }
+
+    #[test]
+    fn zero_rows_survive_the_row_normalization() {
+        let data = two_views(array![[0.0, 0.0], [3.0, 4.0]]);
+        assert_eq!(geometry_version(&data, 0, &[0, 1]), array![[0.0, 0.0], [0.6, 0.8]]);
+        let zeros = two_views(array![[0.0, 0.0], [f64::NAN, f64::NAN]]);
+        assert_eq!(geometry_version(&zeros, 0, &[1]), array![[0.0, 0.0]]);
+    }
+
+    #[test]
+    fn columns_have_zero_mean_and_unit_population_deviation() {
+        let data = two_views(array![[1.0, -2.0], [3.0, 0.0], [f64::NAN, f64::NAN], [8.0, 8.0]]);
+        let standardizer = Standardizer::fit(&data, 0).unwrap();
+        let (present, z) = standardizer.transform(&data, 0, &[3, 2, 1, 0]).unwrap();
+        assert_eq!(present, vec![0, 2, 3]);
+        for column in z.columns() {
+            assert!(column.sum().abs() < 1e-6);
+            assert!((column.mapv(|z| z * z).sum() / 3.0 - 1.0).abs() < 1e-6);
+        }
+        let back: Array1<f64> = standardizer.invert(z.row(1).mapv(f64::from).view()).collect();
+        approx::assert_abs_diff_eq!(back[0], 3.0, epsilon = 1e-6);
+    }
+
+    #[test]
+    fn constant_columns_are_only_centered() {
+        // 0.1 has no exact mean in binary, and 1e300 no finite variance.
+        let column =
+            |c: f64| Array2::from_shape_fn((7, 2), |(i, j)| if j == 0 { c } else { i as f64 });
+        for constant in [0.1, -1234.1, 1e300, 0.0] {
+            let data = two_views(column(constant));
+            let standardizer = Standardizer::fit(&data, 0).unwrap();
+            assert_eq!((standardizer.mean[0], standardizer.scale[0]), (constant, 1.0));
+            let (_, z) = standardizer.transform(&data, 0, &[0, 6]).unwrap();
+            assert_eq!(z.column(0).to_vec(), vec![0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn one_observed_row_has_no_deviation() {
+        let mask = ViewMask::new(array![[true, true], [false, true]]).unwrap();
+        let data = MultiView::new(vec![array![[1.0], [2.0]]; 2], mask).unwrap();
+        assert_eq!(
+            Standardizer::fit(&data, 0).unwrap_err().to_string(),
+            "view 0 has 1 observed samples: at least 2 are needed"
+        );
+    }
+
+    #[test]
+    fn a_view_of_another_width_is_an_error() {
+        let data = two_views(array![[1.0, 2.0], [3.0, 5.0]]);
+        let standardizer = Standardizer::fit(&data, 0).unwrap();
+        assert_eq!(
+            standardizer.transform(&data, 1, &[0]).unwrap_err().to_string(),
+            "view 1 has 1 features: 2 are expected"
+        );
+    }
+
+    // import numpy as np; i = np.arange(1000.); x = np.sqrt(i) * 0.1
+    // print(repr(x.sum()), repr(x[:130].sum()), repr(x[:7].sum()))
+    #[test]
+    fn sums_run_in_the_order_of_numpy() {
+        let x: Vec<f64> = (0..1000).map(|i| f64::from(i).sqrt() * 0.1).collect();
+        assert_eq!(pairwise_sum(&x), 2106.5833110879057);
+        assert_eq!(pairwise_sum(&x[..130]), 98.22469261411574);
+        assert_eq!(pairwise_sum(&x[..7]), 1.083182209022494);
+    }
+}
