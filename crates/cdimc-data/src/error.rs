@@ -96,4 +96,66 @@ pub enum DataError {
         /// Features given.
         found: usize,
     },
+    /// A rate outside its range.
+    #[error("{name} = {value}: must lie in {range}")]
+    Rate {
+        /// What the rate counts.
+        name: &'static str,
+        /// The rate given.
+        value: f64,
+        /// The valid range.
+        range: &'static str,
+    },
+    /// A list of rates of another length than the views.
+    #[error("rates = {found}, views = {n_views}: one rate is needed for each view")]
+    RateCount {
+        /// Rates given.
+        found: usize,
+        /// Views of the data.
+        n_views: usize,
+    },
+    /// More removals than every sample can bear.
+    #[error(
+        "cannot remove {request}: every sample must keep a view, so at most {max_percent} % can be removed on average"
+    )]
+    Infeasible {
+        /// What was asked for.
+        request: String,
+        /// Samples asked for.
+        n_samples: usize,
+        /// Views asked for.
+        n_views: usize,
+        /// (sample, view) cells to remove.
+        requested_removals: usize,
+        /// The most that can be removed: `n_samples * (n_views - 1)`.
+        max_removals: usize,
+        /// The same in percent of all cells.
+        max_percent: String,
+    },
+    /// A pattern that needs more than one view.
+    #[error("views = 1: the missing pattern {pattern} needs at least 2")]
+    SingleView {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A pattern whose draw leaves a view without samples.
+    #[error(
+        "missing pattern {pattern} hides view {view} from all {n_samples} samples: every view needs at least one"
+    )]
+    EmptiedView {
+        /// The pattern.
+        pattern: String,
+        /// 0-based view.
+        view: usize,
+        /// Samples asked for.
+        n_samples: usize,
+    },
+    /// A text that names no missing pattern.
+    #[error(
+        "missing pattern = {text:?}: must be complete, per-view:RATE, per-view:RATE,RATE,.., paired:RATIO, incomplete:RATE:mem|mcar|mnar|pm, cells:RATE, blocks:RATE or given:ROW,ROW,.."
+    )]
+    PatternText {
+        /// The text given.
+        text: String,
+    },
 }

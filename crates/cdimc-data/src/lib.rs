@@ -25,7 +25,9 @@ pub use crate::{
     dataset::Dataset,
     error::DataError,
     mask::ViewMask,
+    mask_report::MaskReport,
     multi_view::MultiView,
+    pattern::{Mechanism, MissingPattern},
     preprocessing::{Geometry, Standardizer, geometry_version},
     seed::Seed,
 };
@@ -33,6 +35,10 @@ pub use crate::{
 mod dataset;
 mod error;
 mod mask;
+mod mask_report;
 mod multi_view;
+mod pattern;
+mod pattern_text;
 mod preprocessing;
+mod removal;
 mod seed;

@@ -28,7 +28,8 @@ impl ViewMask {
         if let Some(view) = observed.columns().into_iter().position(|c| !c.iter().any(|&o| o)) {
             return Err(DataError::ViewWithoutSample { view });
         }
-        Ok(Self(observed.as_standard_layout().into_owned()))
+        let standard = observed.is_standard_layout();
+        Ok(Self(if standard { observed } else { observed.as_standard_layout().into_owned() }))
     }
 
     /// The mask that hides nothing.

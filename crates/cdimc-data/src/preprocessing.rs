@@ -301,6 +301,6 @@ mod tests {
         let x: Vec<f64> = (0..1000).map(|i| f64::from(i).sqrt() * 0.1).collect();
         assert_eq!(pairwise_sum(&x), 2106.5833110879057);
         assert_eq!(pairwise_sum(&x[..130]), 98.22469261411574);
-        assert_eq!(pairwise_sum(&x[..7]), 1.083182209022494);
+        assert_eq!(pairwise_sum(&x[..7]), 1.083_182_209_022_494);
     }
 }

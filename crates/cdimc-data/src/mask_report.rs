@@ -1,0 +1,177 @@
+//! What a mask amounts to: rates, samples by number of views, and what may trouble a method.
+
+use crate::ViewMask;
+use ndarray::ArrayView2;
+use serde::Serialize;
+use std::fmt;
+
+/// The counts of a mask; its `Display` is a short text for people.
+///
+/// ```
+/// use cdimc_data::{MaskReport, ViewMask};
+/// use ndarray::array;
+/// let mask = ViewMask::new(array![[true, false], [true, false], [false, true]])?;
+/// let report = MaskReport::new(&mask);
+/// assert_eq!(report.observed, vec![2, 1]);
+/// assert_eq!(report.disjoint_views(), vec![(0, 1)]);
+/// # Ok::<(), cdimc_data::DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MaskReport {
+    /// Number of samples.
+    pub n_samples: usize,
+    /// Samples observed in each view.
+    pub observed: Vec<usize>,
+    /// Samples observed in exactly `i` views, for `i` in `0..=n_views`.
+    pub samples_by_views: Vec<usize>,
+    /// Samples that no view observes, ascending.
+    pub samples_without_view: Vec<usize>,
+    /// Samples observed in both views `u` and `v`, at `[u][v]`.
+    pub common: Vec<Vec<usize>>,
+}
+
+impl MaskReport {
+    /// The counts of `mask`.
+    pub fn new(mask: &ViewMask) -> Self {
+        Self::of_entries(mask.entries())
+    }
+
+    /// The counts of entries `(n_samples, n_views)` that may not be a valid mask yet.
+    pub fn of_entries(entries: ArrayView2<'_, bool>) -> Self {
+        let (n_samples, n_views) = entries.dim();
+        let mut report = Self {
+            n_samples,
+            observed: vec![0; n_views],
+            samples_by_views: vec![0; n_views + 1],
+            samples_without_view: Vec::new(),
+            common: vec![vec![0; n_views]; n_views],
+        };
+        for (sample, row) in entries.outer_iter().enumerate() {
+            let views: Vec<usize> = (0..n_views).filter(|&view| row[view]).collect();
+            report.samples_by_views[views.len()] += 1;
+            if views.is_empty() {
+                report.samples_without_view.push(sample);
+            }
+            for &u in &views {
+                report.observed[u] += 1;
+                for &v in &views {
+                    report.common[u][v] += 1;
+                }
+            }
+        }
+        report
+    }
+
+    /// Number of views.
+    pub fn n_views(&self) -> usize {
+        self.observed.len()
+    }
+
+    /// Number of samples observed in every view.
+    pub fn n_complete(&self) -> usize {
+        self.samples_by_views.last().copied().unwrap_or(0)
+    }
+
+    /// Share of the samples that each view misses.
+    pub fn missing_rates(&self) -> Vec<f64> {
+        let rate = |&observed: &usize| 1.0 - observed as f64 / self.n_samples as f64;
+        self.observed.iter().map(rate).collect()
+    }
+
+    /// Share of all (sample, view) cells that are missing.
+    pub fn missing_cells(&self) -> f64 {
+        let observed: usize = self.observed.iter().sum();
+        1.0 - observed as f64 / (self.n_samples * self.n_views()) as f64
+    }
+
+    /// Pairs of views that observe no common sample: nothing but other views relates them.
+    pub fn disjoint_views(&self) -> Vec<(usize, usize)> {
+        let pairs = (0..self.n_views()).flat_map(|u| (u + 1..self.n_views()).map(move |v| (u, v)));
+        pairs.filter(|&(u, v)| self.common[u][v] == 0).collect()
+    }
+
+    /// What may trouble a method, a sentence each; empty for a sound mask.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(first) = self.samples_without_view.first() {
+            let n = self.samples_without_view.len();
+            warnings.push(format!("{n} samples are observed in no view, the first is {first}"));
+        }
+        for (view, &observed) in self.observed.iter().enumerate() {
+            match observed {
+                0 => warnings.push(format!("view {view} is observed for no sample")),
+                1 => warnings.push(format!("view {view} is observed for one sample only")),
+                _ => {}
+            }
+        }
+        for (u, v) in self.disjoint_views() {
+            warnings.push(format!("views {u} and {v} are observed for no common sample"));
+        }
+        warnings
+    }
+}
+
+impl fmt::Display for MaskReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} samples, {} views, {} samples complete, {:.1} % of the cells missing",
+            self.n_samples,
+            self.n_views(),
+            self.n_complete(),
+            100.0 * self.missing_cells()
+        )?;
+        for (view, (observed, rate)) in self.observed.iter().zip(self.missing_rates()).enumerate() {
+            writeln!(f, "view {view}: {observed} observed, {:.1} % missing", 100.0 * rate)?;
+        }
+        for (n_views, n_samples) in self.samples_by_views.iter().enumerate().skip(1) {
+            let views = if n_views == 1 { "view" } else { "views" };
+            writeln!(f, "{n_samples} samples observed in {n_views} {views}")?;
+        }
+        self.warnings().iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn counts_agree_with_the_mask() {
+        let entries = array![[true, true, false], [true, false, true], [false, true, false]];
+        let report = MaskReport::new(&ViewMask::new(entries).unwrap());
+        assert_eq!(report.observed, vec![2, 2, 1]);
+        assert_eq!(report.samples_by_views, vec![0, 1, 2, 0]);
+        assert_eq!(report.common, vec![vec![2, 1, 1], vec![1, 2, 0], vec![1, 0, 1]]);
+        assert_eq!((report.n_complete(), report.missing_cells()), (0, 1.0 - 5.0 / 9.0));
+        assert_eq!(
+            report.to_string(),
+            "3 samples, 3 views, 0 samples complete, 44.4 % of the cells missing\n\
+             view 0: 2 observed, 33.3 % missing\n\
+             view 1: 2 observed, 33.3 % missing\n\
+             view 2: 1 observed, 66.7 % missing\n\
+             1 samples observed in 1 view\n\
+             2 samples observed in 2 views\n\
+             0 samples observed in 3 views\n\
+             warning: view 2 is observed for one sample only\n\
+             warning: views 1 and 2 are observed for no common sample\n"
+        );
+    }
+
+    #[test]
+    fn entries_that_are_no_mask_yet_are_reported_too() {
+        let entries = array![[true, false], [false, false], [true, false], [false, false]];
+        let report = MaskReport::of_entries(entries.view());
+        assert_eq!(report.samples_without_view, vec![1, 3]);
+        assert_eq!(
+            report.warnings(),
+            [
+                "2 samples are observed in no view, the first is 1",
+                "view 1 is observed for no sample",
+                "views 0 and 1 are observed for no common sample"
+            ]
+        );
+    }
+}

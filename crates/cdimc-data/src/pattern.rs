@@ -1,0 +1,480 @@
+//! Missing patterns: which views of which samples to hide. The same "0.3" means four different
+//! things in the literature, so every pattern is named by what its rate counts.
+
+use crate::removal::{remove_blocks, remove_cells, remove_per_view};
+use crate::{DataError, Seed, ViewMask};
+use ndarray::Array2;
+use rand::Rng;
+use rand::seq::{SliceRandom, index};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A rule for which samples miss which views; its text form is what experiments and records use.
+///
+/// Every mask it draws leaves each sample a view and each view a sample, and has exactly the counts
+/// of its definition; a request that cannot be met is an error.
+///
+/// ```
+/// use cdimc_data::{MissingPattern, Seed};
+/// let pattern: MissingPattern = "per-view:0.3".parse()?;
+/// let mask = pattern.mask(2000, 5, Seed::new(0))?;
+/// assert_eq!(mask.n_observed(4), 1400);
+/// assert_eq!(
+///     "per-view:0.7".parse::<MissingPattern>()?.mask(2000, 2, Seed::new(0)).unwrap_err().to_string(),
+///     "cannot remove 70 % of the instances from each of 2 views: every sample must keep a view, \
+///      so at most 50 % can be removed on average"
+/// );
+/// # Ok::<(), cdimc_data::DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum MissingPattern {
+    /// Nothing is missing. Text: `complete`.
+    Complete,
+    /// `⌊rate · n⌋` random samples miss from every view (paper, section 4.1). Text: `per-view:0.3`.
+    PerView(f64),
+    /// `round(ratio · n)` random samples keep every view, the others keep one, split evenly over
+    /// the views (paper, section 4.1, MNIST). Text: `paired:0.5`.
+    PairedRatio(f64),
+    /// `n - round((1 - rate) · n)` random samples miss something (imml's `Amputer`).
+    /// Text: `incomplete:0.3:mem`.
+    IncompleteSamples {
+        /// Share of the samples that are incomplete.
+        rate: f64,
+        /// What an incomplete sample misses.
+        mechanism: Mechanism,
+    },
+    /// A share of all (sample, view) cells is missing: every sample keeps one random view, and of
+    /// the other cells so many random ones that `round((1 - rate) · n · l)` remain (CPM-Nets).
+    /// Text: `cells:0.3`.
+    Cells(f64),
+    /// As [`MissingPattern::PerView`], with one rate for each view. Text: `per-view:0.1,0.3,0.5`.
+    PerViewRates(Vec<f64>),
+    /// `⌊rate · n⌋` consecutive samples (the last is followed by the first) miss from every view,
+    /// the views' blocks laid end to end in random order from a random start. Text: `blocks:0.3`.
+    Blocks(f64),
+    /// This mask. Text: `given:` and the rows of the mask, as `given:11,10,01`.
+    Given(ViewMask),
+}
+
+/// What an incomplete sample misses, as imml's `Amputer` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Mutually exclusive missing: the incomplete samples are split evenly over the views, and each
+    /// keeps one view alone.
+    Mem,
+    /// Missing completely at random: each view is kept by a fair coin; where all or none were, one
+    /// random view is flipped.
+    Mcar,
+    /// Missing not at random: a sample draws how many views it loses, `1..l`, and all samples with
+    /// the same number lose the same random views.
+    Mnar,
+    /// Partial missing: a number `1..l` of views is drawn once, and only these are lost, by coins
+    /// as in [`Mechanism::Mcar`]; a single one is lost by every incomplete sample.
+    Pm,
+}
+
+impl MissingPattern {
+    /// A mask of this pattern; the same seed always gives the same one.
+    ///
+    /// Randomness is xoshiro256++ from the stream `"mask"` of the seed.
+    ///
+    /// # Errors
+    /// If there is no sample or view, a rate lies outside its range or their number is not that of
+    /// the views, if no such mask leaves every sample a view, if a view is left without any sample,
+    /// or a given mask has another shape.
+    pub fn mask(
+        &self,
+        n_samples: usize,
+        n_views: usize,
+        seed: Seed,
+    ) -> Result<ViewMask, DataError> {
+        if n_views == 0 {
+            return Err(DataError::NoViews);
+        }
+        if n_samples == 0 {
+            return Err(DataError::NoSamples);
+        }
+        self.check()?;
+        let mut rng = seed.stream("mask").rng();
+        let observed = match self {
+            Self::Complete => Array2::from_elem((n_samples, n_views), true),
+            Self::PerView(rate) => remove_per_view(n_samples, &vec![*rate; n_views], &mut rng)?,
+            Self::PerViewRates(rates) if rates.len() != n_views => {
+                return Err(DataError::RateCount { found: rates.len(), n_views });
+            }
+            Self::PerViewRates(rates) => remove_per_view(n_samples, rates, &mut rng)?,
+            Self::Blocks(rate) => remove_blocks(n_samples, &vec![*rate; n_views], &mut rng)?,
+            Self::Cells(rate) => remove_cells(n_samples, n_views, *rate, &mut rng)?,
+            Self::PairedRatio(_) | Self::IncompleteSamples { .. } if n_views == 1 => {
+                return Err(DataError::SingleView { pattern: self.to_string() });
+            }
+            Self::PairedRatio(ratio) => {
+                let n_incomplete = n_samples - (ratio * n_samples as f64).round() as usize;
+                // The last views take the remainder: with two views round(n/2) samples lose the
+                // first, as the authors of the survey code have it.
+                let kept = |view| (n_incomplete + view) / n_views;
+                keep_one_view(n_samples, n_views, kept, &mut rng)
+            }
+            Self::IncompleteSamples { rate, mechanism } => {
+                let n_complete = ((1.0 - rate) * n_samples as f64).round_ties_even() as usize;
+                mechanism.remove(n_samples, n_views, n_samples - n_complete, &mut rng)
+            }
+            Self::Given(mask) if (mask.n_samples(), mask.n_views()) != (n_samples, n_views) => {
+                return Err(DataError::MaskShape {
+                    n_samples,
+                    n_views,
+                    found_samples: mask.n_samples(),
+                    found_views: mask.n_views(),
+                });
+            }
+            Self::Given(mask) => return Ok(mask.clone()),
+        };
+        ViewMask::new(observed).map_err(|error| match error {
+            DataError::ViewWithoutSample { view } => {
+                DataError::EmptiedView { pattern: self.to_string(), view, n_samples }
+            }
+            error => error,
+        })
+    }
+
+    /// Whether the rates lie in their ranges.
+    ///
+    /// # Errors
+    /// If one does not.
+    pub fn check(&self) -> Result<(), DataError> {
+        let below_one = |value: f64| {
+            let valid = (0.0..1.0).contains(&value);
+            if valid { Ok(()) } else { Err(rate_error("missing rate", value, "[0, 1)")) }
+        };
+        let up_to_one = |name, value: f64| {
+            let valid = (0.0..=1.0).contains(&value);
+            if valid { Ok(()) } else { Err(rate_error(name, value, "[0, 1]")) }
+        };
+        match self {
+            Self::Complete | Self::Given(_) => Ok(()),
+            Self::PerView(rate) | Self::Blocks(rate) | Self::Cells(rate) => below_one(*rate),
+            Self::PerViewRates(rates) => rates.iter().try_for_each(|&rate| below_one(rate)),
+            Self::PairedRatio(ratio) => up_to_one("paired ratio", *ratio),
+            Self::IncompleteSamples { rate, .. } => up_to_one("share of incomplete samples", *rate),
+        }
+    }
+}
+
+fn rate_error(name: &'static str, value: f64, range: &'static str) -> DataError {
+    DataError::Rate { name, value, range }
+}
+
+impl Mechanism {
+    /// A mask with `n_incomplete` random samples that miss something.
+    fn remove(
+        self,
+        n_samples: usize,
+        n_views: usize,
+        n_incomplete: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Array2<bool> {
+        if self == Self::Mem {
+            let share = n_incomplete / n_views;
+            let last = n_incomplete - share * (n_views - 1);
+            let kept = |view| if view + 1 == n_views { last } else { share };
+            return keep_one_view(n_samples, n_views, kept, rng);
+        }
+        let mut observed = Array2::from_elem((n_samples, n_views), true);
+        let rows = index::sample(rng, n_samples, n_incomplete).into_vec();
+        let views_at_risk = |rng: &mut _, n| index::sample(rng, n_views, n).into_vec();
+        match self {
+            Self::Mem | Self::Mcar => {
+                let all: Vec<usize> = (0..n_views).collect();
+                for row in rows {
+                    toss(&mut observed, row, &all, rng);
+                }
+            }
+            Self::Mnar => {
+                let lost: Vec<_> = (1..n_views).map(|n_lost| views_at_risk(rng, n_lost)).collect();
+                for row in rows {
+                    let n_lost = rng.gen_range(1..n_views);
+                    for &view in &lost[n_lost - 1] {
+                        observed[[row, view]] = false;
+                    }
+                }
+            }
+            Self::Pm => {
+                let n_lost = rng.gen_range(1..n_views);
+                let lost = views_at_risk(rng, n_lost);
+                for row in rows {
+                    match lost[..] {
+                        [view] => observed[[row, view]] = false,
+                        _ => toss(&mut observed, row, &lost, rng),
+                    }
+                }
+            }
+        }
+        observed
+    }
+}
+
+/// Keeps each of `views` of one sample by a fair coin; where all or none were, one random view of
+/// them is flipped.
+fn toss(observed: &mut Array2<bool>, row: usize, views: &[usize], rng: &mut Xoshiro256PlusPlus) {
+    let mut n_kept = 0;
+    for &view in views {
+        observed[[row, view]] = rng.gen_bool(0.5);
+        n_kept += usize::from(observed[[row, view]]);
+    }
+    if n_kept == 0 || n_kept == views.len() {
+        let view = views[rng.gen_range(0..views.len())];
+        observed[[row, view]] = n_kept == 0;
+    }
+}
+
+/// A mask in which `kept(view)` random samples keep that view alone, and all others every view.
+fn keep_one_view(
+    n_samples: usize,
+    n_views: usize,
+    kept: impl Fn(usize) -> usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Array2<bool> {
+    let mut samples: Vec<usize> = (0..n_samples).collect();
+    samples.shuffle(rng);
+    let mut samples = samples.into_iter();
+    let mut observed = Array2::from_elem((n_samples, n_views), true);
+    for view in 0..n_views {
+        for sample in samples.by_ref().take(kept(view)) {
+            observed.row_mut(sample).fill(false);
+            observed[[sample, view]] = true;
+        }
+    }
+    observed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MaskReport;
+    use proptest::prelude::*;
+
+    fn draw(pattern: &str, n_samples: usize, n_views: usize) -> Result<ViewMask, DataError> {
+        pattern.parse::<MissingPattern>()?.mask(n_samples, n_views, Seed::new(7))
+    }
+
+    fn message(pattern: &str, n_samples: usize, n_views: usize) -> String {
+        draw(pattern, n_samples, n_views).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_counts_of_the_paper_are_met_exactly() {
+        for (rate, present) in [("0.1", 1800), ("0.3", 1400), ("0.5", 1000), ("0.7", 600)] {
+            let mask = draw(&format!("per-view:{rate}"), 2000, 5).unwrap();
+            assert!((0..5).all(|view| mask.n_observed(view) == present));
+        }
+        for (ratio, paired) in [("0.1", 400), ("0.3", 1200), ("0.5", 2000), ("0.7", 2800)] {
+            let mask = draw(&format!("paired:{ratio}"), 4000, 2).unwrap();
+            assert_eq!(mask.complete_rows().len(), paired);
+            assert_eq!(mask.n_observed(0), mask.n_observed(1));
+        }
+        // 0.29 * 100 lies below 29 in binary.
+        assert_eq!(draw("per-view:0.29", 100, 3).unwrap().n_observed(0), 71);
+    }
+
+    // The ten 30 % masks of the authors have 62/271/614/712/341 samples in 1/2/3/4/5 views.
+    #[test]
+    fn samples_by_number_of_views_resemble_the_masks_of_the_authors() {
+        let profile = MaskReport::new(&draw("per-view:0.3", 2000, 5).unwrap()).samples_by_views;
+        for (found, authors) in profile[1..].iter().zip([62.0_f64, 271.0, 614.0, 712.0, 341.0]) {
+            assert!((*found as f64 - authors).abs() < 4.0 * authors.sqrt(), "{profile:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_feasible_rate_is_met() {
+        for (pattern, n_views) in [("0.5", 2), ("0.66", 3), ("0.75", 4), ("0.8", 5)] {
+            let mask = draw(&format!("per-view:{pattern}"), 1000, n_views).unwrap();
+            let absent = 1000 - mask.n_observed(0);
+            assert_eq!(absent as f64, 1000.0 * pattern.parse::<f64>().unwrap());
+        }
+        let mask = draw("per-view:0.9,0,0.9", 50, 3).unwrap();
+        assert_eq!((mask.n_observed(0), mask.n_observed(1), mask.n_observed(2)), (5, 50, 5));
+    }
+
+    #[test]
+    fn infeasible_requests_say_why() {
+        let why = |request: &str, percent: &str| {
+            format!(
+                "cannot remove {request}: every sample must keep a view, so at most {percent} % can be removed on average"
+            )
+        };
+        let instances = "70 % of the instances from each of 2 views";
+        assert_eq!(message("per-view:0.7", 2000, 2), why(instances, "50"));
+        assert_eq!(message("blocks:0.7", 2000, 2), why(instances, "50"));
+        let three = "70 % of the instances from each of 3 views";
+        assert_eq!(message("per-view:0.7", 2000, 3), why(three, "66.67"));
+        assert_eq!(
+            message("per-view:0.9,0.2", 100, 2),
+            why("90, 20 % of the instances from 2 views", "50")
+        );
+        assert_eq!(message("cells:0.6", 100, 2), why("60 % of the cells of 2 views", "50"));
+        assert_eq!(message("per-view:0.1", 100, 1), why("10 % of the instances from 1 view", "0"));
+        assert!(matches!(
+            draw("per-view:0.7", 2000, 2).unwrap_err(),
+            DataError::Infeasible { requested_removals: 2800, max_removals: 2000, .. }
+        ));
+    }
+
+    #[test]
+    fn impossible_requests_name_the_rule_and_the_value() {
+        for (pattern, n_samples, n_views, expected) in [
+            ("per-view:1.2", 10, 2, "missing rate = 1.2: must lie in [0, 1)"),
+            ("per-view:NaN", 10, 2, "missing rate = NaN: must lie in [0, 1)"),
+            ("cells:1", 10, 2, "missing rate = 1: must lie in [0, 1)"),
+            ("paired:-0.1", 10, 2, "paired ratio = -0.1: must lie in [0, 1]"),
+            ("incomplete:2:pm", 10, 2, "share of incomplete samples = 2: must lie in [0, 1]"),
+            ("per-view:0.1,0.2", 10, 3, "rates = 2, views = 3: one rate is needed for each view"),
+            ("complete", 0, 2, "samples = 0: at least one sample is needed"),
+            ("complete", 10, 0, "views = 0: at least one view is needed"),
+            ("paired:0.5", 10, 1, "views = 1: the missing pattern paired:0.5 needs at least 2"),
+            (
+                "incomplete:1:mem",
+                2,
+                3,
+                "missing pattern incomplete:1:mem hides view 0 from all 2 samples: every view needs at least one",
+            ),
+            (
+                "given:10,01",
+                2,
+                3,
+                "mask is 2 x 2, data is 2 x 3 (samples x views): they must agree",
+            ),
+        ] {
+            assert_eq!(message(pattern, n_samples, n_views), expected);
+        }
+    }
+
+    #[test]
+    fn each_mechanism_hides_what_its_definition_says() {
+        let (n, l) = (400, 4);
+        let mem = draw("incomplete:0.3:mem", n, l).unwrap();
+        assert_eq!(MaskReport::new(&mem).samples_by_views, vec![0, 120, 0, 0, 280]);
+        assert!((0..l).all(|view| mem.n_observed(view) == 280 + 30));
+
+        let lost = |mask: &ViewMask| -> std::collections::BTreeSet<Vec<bool>> {
+            let rows = mask.entries();
+            rows.outer_iter().map(|row| row.to_vec()).filter(|row| row.contains(&false)).collect()
+        };
+        // All samples that lose the same number of views lose the same ones.
+        let mnar = lost(&draw("incomplete:0.5:mnar", n, l).unwrap());
+        let sizes: Vec<_> = mnar.iter().map(|row| row.iter().filter(|&&o| !o).count()).collect();
+        assert_eq!(sizes.iter().collect::<std::collections::BTreeSet<_>>().len(), sizes.len());
+        // Fair coins reach every incomplete combination of four views.
+        assert_eq!(lost(&draw("incomplete:0.9:mcar", n, l).unwrap()).len(), 14);
+        for seed in 0..20 {
+            let pattern: MissingPattern = "incomplete:0.5:pm".parse().unwrap();
+            let pm = pattern.mask(n, l, Seed::new(seed)).unwrap();
+            let at_risk = (0..l).filter(|&view| pm.n_observed(view) < n).count();
+            assert!((1..l).contains(&at_risk));
+            assert_eq!(lost(&pm).len(), if at_risk == 1 { 1 } else { (1 << at_risk) - 2 });
+        }
+    }
+
+    #[test]
+    fn blocks_are_cyclically_consecutive() {
+        let mask = draw("blocks:0.3", 100, 3).unwrap();
+        for view in 0..3 {
+            let observed: Vec<bool> = mask.entries().column(view).to_vec();
+            let edges = (0..100).filter(|&i| observed[i] != observed[(i + 1) % 100]).count();
+            assert_eq!((edges, mask.n_observed(view)), (2, 70));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn exact_counts_and_a_view_for_every_sample_or_infeasible(
+            n in 1_usize..40,
+            absent in prop::collection::vec(0.0_f64..1.0, 1..6),
+            seed: u64,
+        ) {
+            let counts: Vec<usize> = absent.iter().map(|p| (p * n as f64) as usize).collect();
+            let rates: Vec<f64> = counts.iter().map(|&count| count as f64 / n as f64).collect();
+            let feasible = counts.iter().sum::<usize>() <= n * (absent.len() - 1);
+            let mask = MissingPattern::PerViewRates(rates).mask(n, absent.len(), Seed::new(seed));
+            match mask {
+                Ok(mask) => {
+                    prop_assert!(feasible);
+                    for (view, count) in counts.into_iter().enumerate() {
+                        prop_assert_eq!(n - mask.n_observed(view), count);
+                    }
+                }
+                Err(error) => {
+                    let infeasible = matches!(error, DataError::Infeasible { .. });
+                    prop_assert!(infeasible && !feasible, "{}", error);
+                }
+            }
+        }
+
+        #[test]
+        fn blocks_are_feasible_whenever_random_removal_is(
+            n in 1_usize..60, l in 1_usize..6, rate in 0.0_f64..1.0, seed: u64,
+        ) {
+            let random = MissingPattern::PerView(rate).mask(n, l, Seed::new(seed));
+            let blocks = MissingPattern::Blocks(rate).mask(n, l, Seed::new(seed));
+            prop_assert_eq!(random.is_ok(), blocks.is_ok());
+            if let (Ok(random), Ok(blocks)) = (random, blocks) {
+                for view in 0..l {
+                    prop_assert_eq!(random.n_observed(view), blocks.n_observed(view));
+                }
+                let counts: Vec<usize> = (0..n).map(|i| blocks.n_views_of(i)).collect();
+                let spread = counts.iter().max().unwrap() - counts.iter().min().unwrap();
+                prop_assert!(spread <= 1);
+            }
+        }
+
+        #[test]
+        fn cells_are_counted_exactly(
+            n in 20_usize..80, l in 2_usize..5, rate in 0.0_f64..1.0, seed: u64,
+        ) {
+            let kept = ((1.0 - rate) * (n * l) as f64).round() as usize;
+            match MissingPattern::Cells(rate).mask(n, l, Seed::new(seed)) {
+                Ok(mask) => {
+                    prop_assert_eq!((0..l).map(|v| mask.n_observed(v)).sum::<usize>(), kept);
+                }
+                Err(DataError::Infeasible { .. }) => prop_assert!(kept < n),
+                // So few cells that one view happens to get none of them.
+                Err(DataError::EmptiedView { .. }) => prop_assert!(kept < 2 * n),
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+        }
+
+        #[test]
+        fn the_share_of_incomplete_samples_is_exact(
+            n in 40_usize..80, l in 2_usize..5, rate in 0.0_f64..0.9, seed: u64, which in 0_usize..4,
+        ) {
+            let incomplete = n - ((1.0 - rate) * n as f64).round_ties_even() as usize;
+            let mechanism = Mechanism::ALL[which];
+            let pattern = MissingPattern::IncompleteSamples { rate, mechanism };
+            let mask = pattern.mask(n, l, Seed::new(seed)).unwrap();
+            prop_assert_eq!(n - mask.complete_rows().len(), incomplete);
+        }
+
+        #[test]
+        fn paired_samples_are_exact_and_the_rest_is_split_evenly(
+            n in 40_usize..80, l in 2_usize..5, ratio in 0.1_f64..=1.0, seed: u64,
+        ) {
+            let mask = MissingPattern::PairedRatio(ratio).mask(n, l, Seed::new(seed)).unwrap();
+            let paired = (ratio * n as f64).round() as usize;
+            prop_assert_eq!(mask.complete_rows().len(), paired);
+            let report = MaskReport::new(&mask);
+            prop_assert_eq!(report.samples_by_views[1], n - paired);
+            let most = report.observed.iter().max().unwrap();
+            prop_assert!(most - report.observed.iter().min().unwrap() <= 1);
+        }
+
+        #[test]
+        fn the_same_seed_draws_the_same_mask(seed: u64, which in 0_usize..6) {
+            let pattern = ["per-view:0.4", "paired:0.2", "cells:0.5", "blocks:0.3",
+                "incomplete:0.5:mcar", "incomplete:0.5:pm"][which];
+            let pattern: MissingPattern = pattern.parse().unwrap();
+            let mask = pattern.mask(60, 3, Seed::new(seed)).unwrap();
+            prop_assert_eq!(&mask, &pattern.mask(60, 3, Seed::new(seed)).unwrap());
+            prop_assert_ne!(&mask, &pattern.mask(60, 3, Seed::new(seed ^ 1).nth(3)).unwrap());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Removal of exact numbers of instances with every sample keeping a view.
+//!
+//! A mask with `d_v` absent samples in view v, in which every one of n samples keeps one of l views,
+//! exists if and only if `Σ d_v ≤ n (l - 1)`: at least n cells must stay, and that is enough.
+
+use crate::DataError;
+use ndarray::Array2;
+use rand::Rng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Removes `⌊rate · n⌋` random samples from each view, `rates` holding one rate a view.
+///
+/// Each view loses a uniform subset of its samples; then every sample left without a view takes an
+/// instance of a view over from a sample that has another one, so that the counts stay exact. Such
+/// a donor exists as long as the request is feasible, so this ends after one step a sample.
+///
+/// # Errors
+/// If the request is infeasible.
+pub(crate) fn remove_per_view(
+    n_samples: usize,
+    rates: &[f64],
+    rng: &mut Xoshiro256PlusPlus,
+) -> Result<Array2<bool>, DataError> {
+    let counts = feasible_counts(n_samples, rates)?;
+    let mut observed = Array2::from_elem((n_samples, rates.len()), true);
+    let mut samples: Vec<usize> = (0..n_samples).collect();
+    for (view, &count) in counts.iter().enumerate() {
+        let (removed, _) = samples.partial_shuffle(rng, count);
+        for &sample in removed.iter() {
+            observed[[sample, view]] = false;
+        }
+    }
+
+    let mut n_views_of: Vec<usize> =
+        observed.rows().into_iter().map(|row| row.iter().filter(|&&o| o).count()).collect();
+    let mut empty: Vec<usize> = (0..n_samples).filter(|&i| n_views_of[i] == 0).collect();
+    if empty.is_empty() {
+        return Ok(observed);
+    }
+    empty.shuffle(rng);
+    let mut donors: Vec<(usize, usize)> = observed
+        .indexed_iter()
+        .filter(|&((sample, _), &o)| o && n_views_of[sample] >= 2)
+        .map(|(cell, _)| cell)
+        .collect();
+    for sample in empty {
+        // A donor that has given all but one view away stays in the list until it is drawn.
+        while !donors.is_empty() {
+            let (donor, view) = donors.swap_remove(rng.gen_range(0..donors.len()));
+            if n_views_of[donor] >= 2 {
+                observed[[donor, view]] = false;
+                n_views_of[donor] -= 1;
+                observed[[sample, view]] = true;
+                break;
+            }
+        }
+    }
+    Ok(observed)
+}
+
+/// Removes `⌊rate · n⌋` cyclically consecutive samples from each view, the blocks of the views end
+/// to end in random order from a random start; so each sample is missed by `⌊Σ d_v / n⌋` or one
+/// more views.
+///
+/// # Errors
+/// If the request is infeasible.
+pub(crate) fn remove_blocks(
+    n_samples: usize,
+    rates: &[f64],
+    rng: &mut Xoshiro256PlusPlus,
+) -> Result<Array2<bool>, DataError> {
+    let counts = feasible_counts(n_samples, rates)?;
+    let mut observed = Array2::from_elem((n_samples, rates.len()), true);
+    let mut views: Vec<usize> = (0..rates.len()).collect();
+    views.shuffle(rng);
+    let mut start = rng.gen_range(0..n_samples);
+    for view in views {
+        for sample in (start..start + counts[view]).map(|i| i % n_samples) {
+            observed[[sample, view]] = false;
+        }
+        start += counts[view];
+    }
+    Ok(observed)
+}
+
+/// Keeps one random view of each sample and, of the other cells, so many random ones that
+/// `round((1 - rate) n l)` are left in total.
+///
+/// # Errors
+/// If that is fewer than one view a sample.
+pub(crate) fn remove_cells(
+    n_samples: usize,
+    n_views: usize,
+    rate: f64,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Result<Array2<bool>, DataError> {
+    let n_cells = n_samples * n_views;
+    let n_kept = ((1.0 - rate) * n_cells as f64).round() as usize;
+    if n_kept < n_samples {
+        let request = format!("{} % of the cells of {n_views} views", percent(rate));
+        return Err(infeasible(request, n_samples, n_views, n_cells - n_kept));
+    }
+    let mut observed = Array2::from_elem((n_samples, n_views), true);
+    let mut others = Vec::with_capacity(n_cells - n_samples);
+    for sample in 0..n_samples {
+        let guaranteed = rng.gen_range(0..n_views);
+        others.extend((0..n_views).filter(|&view| view != guaranteed).map(|view| (sample, view)));
+    }
+    let (removed, _) = others.partial_shuffle(rng, n_cells - n_kept);
+    for &cell in removed.iter() {
+        observed[cell] = false;
+    }
+    Ok(observed)
+}
+
+/// `⌊rate · n⌋` for each view, where a mask with these counts exists.
+fn feasible_counts(n_samples: usize, rates: &[f64]) -> Result<Vec<usize>, DataError> {
+    // 0.29 * 100 is 28.999..., which means 29.
+    let count = |rate: &f64| (n_samples as f64 * rate + 1e-9).floor() as usize;
+    let counts: Vec<usize> = rates.iter().map(count).collect();
+    let requested = counts.iter().sum();
+    if requested > n_samples * (rates.len() - 1) {
+        let request = match rates {
+            [rate] => format!("{} % of the instances from 1 view", percent(*rate)),
+            [first, rest @ ..] if rest.iter().all(|rate| rate == first) => {
+                format!("{} % of the instances from each of {} views", percent(*first), rates.len())
+            }
+            _ => {
+                let listed: Vec<String> = rates.iter().map(|&rate| percent(rate)).collect();
+                format!("{} % of the instances from {} views", listed.join(", "), rates.len())
+            }
+        };
+        return Err(infeasible(request, n_samples, rates.len(), requested));
+    }
+    Ok(counts)
+}
+
+fn infeasible(request: String, n_samples: usize, n_views: usize, requested: usize) -> DataError {
+    DataError::Infeasible {
+        request,
+        n_samples,
+        n_views,
+        requested_removals: requested,
+        max_removals: n_samples * (n_views - 1),
+        max_percent: percent((n_views - 1) as f64 / n_views as f64),
+    }
+}
+
+/// A fraction in percent, with two decimals at most.
+fn percent(fraction: f64) -> String {
+    ((fraction * 1e4).round() / 1e2).to_string()
+}
