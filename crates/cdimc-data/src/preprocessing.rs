@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn sums_run_in_the_order_of_numpy() {
         let x: Vec<f64> = (0..1000).map(|i| f64::from(i).sqrt() * 0.1).collect();
-        assert_eq!(pairwise_sum(&x), 2106.5833110879057);
-        assert_eq!(pairwise_sum(&x[..130]), 98.22469261411574);
+        assert_eq!(pairwise_sum(&x), 2_106.583_311_087_905_7);
+        assert_eq!(pairwise_sum(&x[..130]), 98.224_692_614_115_74);
         assert_eq!(pairwise_sum(&x[..7]), 1.083_182_209_022_494);
     }
 }
