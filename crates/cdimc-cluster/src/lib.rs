@@ -6,7 +6,9 @@ Clustering of incomplete multi-view data: data goes in as a [`MultiView`](cdimc_
 pub use crate::{
     clusterer::{Clusterer, Clustering, Curve, RowOrder, check_n_clusters},
     error::ClusterError,
+    kmeans::{Coordinate, KMeans, KMeansFit},
 };
 
 mod clusterer;
 mod error;
+mod kmeans;

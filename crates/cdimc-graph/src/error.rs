@@ -23,6 +23,14 @@ pub enum GraphError {
         /// The offending value.
         value: f64,
     },
+    /// Sample numbers that do not match the points.
+    #[error("sample numbers = {n_rows}: there must be one for each of the {n_points} points")]
+    RowCount {
+        /// Points given.
+        n_points: usize,
+        /// Sample numbers given.
+        n_rows: usize,
+    },
     /// An edge to a node that is not there.
     #[error("edge ({from}, {to}): nodes must lie in 0..{n_nodes}")]
     EdgeOutOfRange {

@@ -1,6 +1,7 @@
 //! The symmetric 0/1 neighbour graph of a view in compressed rows (paper, eq. 6).
 
-use crate::GraphError;
+use crate::{GraphError, Search, nearest};
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 /// A symmetric, loop-free 0/1 graph over all samples; nodes of a view's absent samples have no edge.
@@ -42,6 +43,31 @@ impl KnnGraph {
             offsets[i + 1] += offsets[i];
         }
         Ok(Self { offsets, neighbors: both.into_iter().map(|(_, to)| to).collect() })
+    }
+
+    /// The graph of a view: an edge where either sample is among the `n_neighbors` nearest of the
+    /// other (the "or" rule of eq. 6), among the observed samples only.
+    ///
+    /// `points`: the observed rows, `(n_observed, n_features)`; `rows`: their sample numbers, in
+    /// `0..n_samples`, which are the nodes. A view with at most `n_neighbors + 1` observed samples
+    /// joins them all.
+    ///
+    /// # Errors
+    /// If fewer than two rows are observed, `n_neighbors` is 0, a coordinate is not finite, or
+    /// `rows` does not fit.
+    pub fn of_view(
+        points: ArrayView2<f64>,
+        rows: &[u32],
+        n_samples: usize,
+        n_neighbors: usize,
+        search: Search,
+    ) -> Result<Self, GraphError> {
+        if rows.len() != points.nrows() {
+            return Err(GraphError::RowCount { n_points: points.nrows(), n_rows: rows.len() });
+        }
+        let found = nearest(points, n_neighbors, search)?;
+        let edges = found.indices.indexed_iter().map(|((i, _), &j)| (rows[i], rows[j as usize]));
+        Self::from_edges(n_samples, edges.map(|(i, j)| (i as usize, j as usize)))
     }
 
     /// Number of nodes: all samples, observed or not.

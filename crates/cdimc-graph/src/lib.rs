@@ -5,7 +5,15 @@ The principal type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 
 rows.
 */
 
-pub use crate::{error::GraphError, knn_graph::KnnGraph};
+pub use crate::{
+    error::GraphError,
+    knn_graph::KnnGraph,
+    laplacian::{laplacian_energy, laplacian_product},
+    nearest::{Neighbors, Search, nearest},
+};
 
 mod error;
+mod exhaustive;
 mod knn_graph;
+mod laplacian;
+mod nearest;
