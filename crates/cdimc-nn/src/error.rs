@@ -43,4 +43,31 @@ pub enum NnError {
         /// Why there is none.
         reason: String,
     },
+    /// Parts of different sizes that belong together.
+    #[error("{what} = {found}: must be {expected}")]
+    Shape {
+        /// What was counted.
+        what: &'static str,
+        /// What it must be.
+        expected: usize,
+        /// What it is.
+        found: usize,
+    },
+    /// Observed rows that are not a set of samples.
+    #[error("view {view}: observed rows must ascend and lie below {n_samples}")]
+    Rows {
+        /// 0-based view.
+        view: usize,
+        /// Number of samples.
+        n_samples: usize,
+    },
+    /// A sample that eq. 4 has no average for.
+    #[error("sample {sample} has no view: every sample needs at least one")]
+    NoView {
+        /// 0-based sample.
+        sample: usize,
+    },
+    /// Bytes that hold no weights.
+    #[error("weights: {0}")]
+    Format(String),
 }

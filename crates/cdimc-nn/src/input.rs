@@ -1,6 +1,8 @@
 //! The data as the network reads it: standardised, single precision, only what was observed.
 
-use ndarray::Array2;
+use crate::NnError;
+use ndarray::{Array2, ArrayView2, s};
+use std::ops::Range;
 
 /// One view: the samples that have it and their standardised values.
 #[derive(Debug, Clone)]
@@ -9,6 +11,24 @@ pub struct ObservedView {
     pub rows: Vec<u32>,
     /// Their values, `(rows.len(), n_features)`, in standard layout.
     pub values: Array2<f32>,
+}
+
+impl ObservedView {
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.values.ncols()
+    }
+
+    /// The positions in `rows` whose samples lie in `batch`: one run, since `rows` ascend.
+    pub fn positions(&self, batch: &Range<usize>) -> Range<usize> {
+        let below = |end: usize| self.rows.partition_point(|&row| (row as usize) < end);
+        below(batch.start)..below(batch.end)
+    }
+
+    /// The values at these positions.
+    pub(crate) fn block(&self, positions: Range<usize>) -> ArrayView2<'_, f32> {
+        self.values.slice(s![positions, ..])
+    }
 }
 
 /// All views of the samples `0..n_samples`, in training order.
@@ -30,5 +50,31 @@ impl NetworkInput {
             }
         }
         count
+    }
+
+    /// Whether the rows of every view are samples, each once and in order, and every sample has a view.
+    ///
+    /// # Errors
+    /// If not, naming the view or the sample.
+    pub fn check(&self) -> Result<(), NnError> {
+        for (view, observed) in self.views.iter().enumerate() {
+            let rows = &observed.rows;
+            let ascend = rows.windows(2).all(|pair| pair[0] < pair[1]);
+            let inside = rows.last().is_none_or(|&row| (row as usize) < self.n_samples);
+            if !(ascend && inside) {
+                return Err(NnError::Rows { view, n_samples: self.n_samples });
+            }
+            if observed.values.nrows() != rows.len() {
+                return Err(NnError::Shape {
+                    what: "rows of values of a view",
+                    expected: rows.len(),
+                    found: observed.values.nrows(),
+                });
+            }
+        }
+        match self.views_of_samples().iter().position(|&count| count == 0) {
+            Some(sample) => Err(NnError::NoView { sample }),
+            None => Ok(()),
+        }
     }
 }

@@ -6,13 +6,18 @@ The principal type is [`Trainer`]: one interface for a training step, with the w
 */
 
 pub use crate::{
+    engine::{Device, Engine, trainer},
     error::NnError,
     input::{NetworkInput, ObservedView},
     trainer::{Normalization, Optimizer, OptimizerState, Targets, Trainer},
     weights::{Architecture, Dense, ViewWeights, Weights},
 };
 
+mod candle;
+mod embed;
+mod engine;
 mod error;
 mod input;
+mod tensors;
 mod trainer;
 mod weights;

@@ -127,3 +127,109 @@ pub struct OptimizerState {
     /// SGD: the momentum u. Adam: the means of gradients and of squared gradients.
     pub moments: Vec<Weights>,
 }
+
+/// Rows computed at once outside training.
+const BLOCK: usize = 1024;
+
+/// The samples `0..n_samples` in blocks of rows.
+pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n_samples).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(n_samples))
+}
+
+/// The optimiser of the stage that has started.
+pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError> {
+    optimizer.ok_or_else(|| NnError::Setting {
+        name: "optimizer",
+        value: "none".to_owned(),
+        rule: "a stage must be started before its first step",
+    })
+}
+
+pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), NnError> {
+    if batch.start < batch.end && batch.end <= n_samples {
+        return Ok(());
+    }
+    Err(NnError::Setting {
+        name: "batch",
+        value: format!("{batch:?}"),
+        rule: "must be a non-empty range of samples",
+    })
+}
+
+impl Optimizer {
+    /// Whether every setting lies in its range.
+    ///
+    /// # Errors
+    /// If not, naming the setting.
+    pub fn check(&self) -> Result<(), NnError> {
+        let rate = |name, value: f64| {
+            let holds = value.is_finite() && value > 0.0;
+            setting(name, value, holds, "must be finite and above 0")
+        };
+        let decay = |name, value: f64| {
+            setting(name, value, (0.0..1.0).contains(&value), "must lie in [0, 1)")
+        };
+        match *self {
+            Self::Sgd { learning_rate, momentum } => {
+                rate("learning-rate", learning_rate)?;
+                decay("momentum", momentum)
+            }
+            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
+                rate("learning-rate", learning_rate)?;
+                decay("beta1", beta1)?;
+                decay("beta2", beta2)?;
+                rate("epsilon", epsilon)
+            }
+        }
+    }
+
+    /// Number of moments that the optimiser keeps of each parameter.
+    pub(crate) fn n_moments(self) -> usize {
+        match self {
+            Self::Sgd { .. } => 1,
+            Self::Adam { .. } => 2,
+        }
+    }
+}
+
+fn setting(name: &'static str, value: f64, holds: bool, rule: &'static str) -> Result<(), NnError> {
+    if holds { Ok(()) } else { Err(NnError::Setting { name, value: value.to_string(), rule }) }
+}
+
+impl Targets<'_> {
+    pub(crate) fn check(&self, n_samples: usize, latent: usize) -> Result<(), NnError> {
+        let shape = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
+        };
+        shape("columns of the centers", latent, self.centers.ncols())?;
+        shape("labels", n_samples, self.labels.len())?;
+        shape("selections", n_samples, self.selected.len())?;
+        let n_clusters = self.centers.nrows();
+        match self.labels.iter().find(|&&label| label >= n_clusters) {
+            Some(label) => Err(NnError::Setting {
+                name: "label",
+                value: label.to_string(),
+                rule: "must be below the number of centers",
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OptimizerState {
+    pub(crate) fn check(&self, optimizer: Optimizer, weights: &Weights) -> Result<(), NnError> {
+        let shape = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
+        };
+        shape("moments", optimizer.n_moments(), self.moments.len())?;
+        for moment in &self.moments {
+            shape("layers of a moment", weights.layers().count(), moment.layers().count())?;
+            for (expected, found) in weights.layers().zip(moment.layers()) {
+                shape("rows of a moment", expected.n_out(), found.n_out())?;
+                shape("columns of a moment", expected.n_in(), found.n_in())?;
+                shape("bias of a moment", expected.bias.len(), found.bias.len())?;
+            }
+        }
+        Ok(())
+    }
+}

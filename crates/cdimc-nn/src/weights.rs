@@ -1,5 +1,6 @@
 //! The shape of the network and its parameters, independent of the engine that trains them.
 
+use crate::{NetworkInput, NnError};
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2};
 use rand::Rng;
@@ -54,7 +55,7 @@ pub struct Dense {
     pub bias: Array1<f32>,
 }
 
-/// The parameters of one view's autoencoder; ReLU follows every layer but the last of each chain.
+/// The parameters of one view's autoencoder; `ReLU` follows every layer but the last of each chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewWeights {
     /// From the view's features to the latent.
@@ -111,6 +112,88 @@ impl Weights {
     /// All layers, view by view, encoder before decoder.
     pub fn layers(&self) -> impl Iterator<Item = &Dense> {
         self.views.iter().flat_map(|view| view.encoder.iter().chain(&view.decoder))
+    }
+}
+
+impl Weights {
+    /// The same shape filled with zeros: the start of a gradient or of a momentum.
+    #[must_use]
+    pub fn zeros_like(&self) -> Self {
+        let zeros = |layers: &[Dense]| layers.iter().map(Dense::zeros_like).collect();
+        let view = |view: &ViewWeights| ViewWeights {
+            encoder: zeros(&view.encoder),
+            decoder: zeros(&view.decoder),
+        };
+        Self { views: self.views.iter().map(view).collect() }
+    }
+
+    /// Whether layers follow each other, all encoders end in one latent width and all decoders start there.
+    ///
+    /// # Errors
+    /// If not, naming what disagrees.
+    pub fn check(&self) -> Result<(), NnError> {
+        let shape = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
+        };
+        if self.views.is_empty() {
+            return Err(NnError::Setting {
+                name: "views",
+                value: "0".to_owned(),
+                rule: "must be at least 1",
+            });
+        }
+        for view in &self.views {
+            let (Some(last), Some(first)) = (view.encoder.last(), view.encoder.first()) else {
+                return Err(NnError::Format("an encoder without layers".to_owned()));
+            };
+            shape("latent width of an encoder", self.latent(), last.n_out())?;
+            let mut width = first.n_in();
+            for layer in view.encoder.iter().chain(&view.decoder) {
+                shape("columns of a weight", width, layer.n_in())?;
+                shape("length of a bias", layer.n_out(), layer.bias.len())?;
+                width = layer.n_out();
+            }
+            if let Some(last) = view.decoder.last() {
+                shape("width of a reconstruction", first.n_in(), last.n_out())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `input` has the views and widths this network takes.
+    ///
+    /// # Errors
+    /// If not, naming the view.
+    pub fn check_input(&self, input: &NetworkInput) -> Result<(), NnError> {
+        if input.views.len() != self.views.len() {
+            return Err(NnError::Views { expected: self.views.len(), found: input.views.len() });
+        }
+        for (view, (weights, observed)) in self.views.iter().zip(&input.views).enumerate() {
+            let (expected, found) = (weights.encoder[0].n_in(), observed.n_features());
+            if expected != found {
+                return Err(NnError::Width { view, expected, found });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Dense {
+    /// Number of inputs.
+    pub fn n_in(&self) -> usize {
+        self.weight.ncols()
+    }
+
+    /// Number of outputs.
+    pub fn n_out(&self) -> usize {
+        self.weight.nrows()
+    }
+
+    fn zeros_like(&self) -> Self {
+        Self {
+            weight: Array2::zeros(self.weight.raw_dim()),
+            bias: Array1::zeros(self.bias.raw_dim()),
+        }
     }
 }
 

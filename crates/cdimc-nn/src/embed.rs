@@ -1,0 +1,102 @@
+//! The network applied: fused latents of samples with any subset of views, and reconstructions.
+
+use crate::{Dense, NetworkInput, NnError, Weights, trainer};
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+impl Weights {
+    /// The fused latents of all samples (eq. 4), `(n_samples, latent)`: the mean over the views that a
+    /// sample has. Computed in blocks of rows.
+    ///
+    /// # Errors
+    /// If `input` has other views or widths than the network, or a sample has no view.
+    pub fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, NnError> {
+        input.check()?;
+        self.check_input(input)?;
+        let counts = input.views_of_samples();
+        let blocks: Vec<_> = trainer::blocks(input.n_samples).collect();
+        let latent = self.latent();
+        let fused = blocks.into_par_iter().map(|block| {
+            let mut z = Array2::<f32>::zeros((block.len(), latent));
+            for (weights, observed) in self.views.iter().zip(&input.views) {
+                let positions = observed.positions(&block);
+                let rows = &observed.rows[positions.clone()];
+                let latents = chain(&weights.encoder, observed.block(positions));
+                for (&row, latent) in rows.iter().zip(latents.rows()) {
+                    let mut z = z.row_mut(row as usize - block.start);
+                    z += &latent;
+                }
+            }
+            for (mut z, &count) in z.rows_mut().into_iter().zip(&counts[block]) {
+                z *= 1.0 / count as f32;
+            }
+            z.into_raw_vec_and_offset().0
+        });
+        let fused: Vec<_> = fused.collect();
+        Array2::from_shape_vec((input.n_samples, latent), fused.concat())
+            .map_err(|error| NnError::Format(error.to_string()))
+    }
+
+    /// One view's reconstruction from fused latents `(n_samples, latent)`, in the units of
+    /// [`NetworkInput`]: `(n_samples, n_features)`.
+    ///
+    /// # Errors
+    /// If there is no such view or the latents have another width.
+    pub fn decode(
+        &self,
+        latents: ArrayView2<'_, f32>,
+        view: usize,
+    ) -> Result<Array2<f32>, NnError> {
+        let Some(weights) = self.views.get(view) else {
+            return Err(NnError::Views { expected: self.views.len(), found: view + 1 });
+        };
+        if latents.ncols() != self.latent() {
+            let (expected, found) = (self.latent(), latents.ncols());
+            return Err(NnError::Shape { what: "width of the latents", expected, found });
+        }
+        let n_features = weights.encoder[0].n_in();
+        let mut decoded = Array2::zeros((latents.nrows(), n_features));
+        for block in trainer::blocks(latents.nrows()) {
+            let rows = ndarray::s![block, ..];
+            decoded.slice_mut(rows).assign(&chain(&weights.decoder, latents.slice(rows)));
+        }
+        Ok(decoded)
+    }
+}
+
+/// The layers in turn, `ReLU` after each but the last.
+fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
+    let mut x = x.to_owned();
+    for (i, layer) in layers.iter().enumerate() {
+        let mut y = Array2::zeros((x.nrows(), layer.n_out()));
+        for mut row in y.rows_mut() {
+            row.assign(&layer.bias);
+        }
+        product(&mut y, &x, &layer.weight);
+        if i + 1 < layers.len() {
+            y.mapv_inplace(|y| if y > 0.0 { y } else { 0.0 * y });
+        }
+        x = y;
+    }
+    x
+}
+
+/// y <- y + x w^T.
+fn product(y: &mut Array2<f32>, x: &Array2<f32>, w: &Array2<f32>) {
+    let (n, m) = y.dim();
+    let (Some(x), Some(w)) = (x.as_slice(), w.as_slice()) else {
+        *y += &x.dot(&w.t());
+        return;
+    };
+    if let Some(y) = y.as_slice_mut() {
+        matmul(
+            MatMut::from_row_major_slice_mut(y, n, m),
+            Accum::Add,
+            MatRef::from_row_major_slice(x, n, w.len() / m.max(1)),
+            MatRef::from_row_major_slice(w, m, w.len() / m.max(1)).transpose(),
+            1.0,
+            Par::Seq,
+        );
+    }
+}
