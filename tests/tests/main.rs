@@ -1,1 +1,3 @@
 //! Workspace integration tests.
+
+mod golden;

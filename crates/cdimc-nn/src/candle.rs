@@ -140,7 +140,8 @@ impl CandleTrainer {
         let centers = Tensor::from_vec(centers, (n_selected, self.latent), &self.place)?;
         let selected = Tensor::from_vec(selected, n_selected, &self.place)?;
         let z = self.fuse(&parts, batch)?.index_select(&selected, 0)?;
-        let scale = 1.0 / (self.latent * n_selected) as f64;
+        let divisor = targets.normalization.divisor(n_selected, batch.len());
+        let scale = 1.0 / (self.latent * divisor) as f64;
         (z.sub(&centers)?.sqr()?.sum_all()? * scale)? + graph
     }
 

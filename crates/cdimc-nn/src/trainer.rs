@@ -55,6 +55,15 @@ pub enum Normalization {
     Batch,
 }
 
+impl Normalization {
+    pub(crate) fn divisor(self, n_selected: usize, n_batch: usize) -> usize {
+        match self {
+            Self::Selected => n_selected,
+            Self::Batch => n_batch,
+        }
+    }
+}
+
 /// A network in training on fixed data. Batches are ranges of samples in training order.
 pub trait Trainer: Send {
     /// Starts a stage: fresh optimiser state, weights kept.

@@ -1,0 +1,238 @@
+//! The golden case: every number of a small run of the NumPy and PyTorch reference, `tests/golden`.
+
+use cdimc_graph::KnnGraph;
+use cdimc_nn::{
+    Dense, Device, Engine, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
+    ViewWeights, Weights, trainer,
+};
+use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis};
+use serde_json::Value;
+use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
+
+const N_VIEWS: usize = 3;
+const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
+
+/// The arrays and scalars of the golden case.
+pub(crate) struct Golden {
+    arrays: npyz::npz::NpzArchive<BufReader<File>>,
+    pub(crate) scalars: Value,
+}
+
+impl Golden {
+    pub(crate) fn open() -> Self {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden");
+        let text = std::fs::read_to_string(folder.join("golden.json")).expect("golden.json");
+        Self {
+            arrays: npyz::npz::NpzArchive::open(folder.join("golden.npz")).expect("golden.npz"),
+            scalars: serde_json::from_str(&text).expect("JSON"),
+        }
+    }
+
+    pub(crate) fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
+        let file = self.arrays.by_name(name).expect("readable archive").expect("array in archive");
+        let shape: Vec<_> = file.shape().iter().map(|&length| length as usize).collect();
+        assert_eq!(file.order(), npyz::Order::C);
+        ArrayD::from_shape_vec(shape, file.into_vec().expect("values")).expect("shape")
+    }
+
+    fn matrix(&mut self, name: &str) -> Array2<f32> {
+        self.array(name).into_dimensionality().expect("two axes")
+    }
+
+    /// Everything of the weights' shape under `prefix`: `init`, `grad`.
+    fn weights(&mut self, prefix: &str) -> Weights {
+        let mut chain = |view: usize, part: &str, n_layers: usize| -> Vec<Dense> {
+            let name = |i, kind| format!("{prefix}.{view}.{part}.{i}.{kind}");
+            let layer = |i| Dense {
+                weight: self.matrix(&name(i, "weight")),
+                bias: self.array(&name(i, "bias")).into_dimensionality().expect("one axis"),
+            };
+            (0..n_layers).map(layer).collect()
+        };
+        let view =
+            |v| ViewWeights { encoder: chain(v, "encoder", 4), decoder: chain(v, "decoder", 5) };
+        Weights { views: (0..N_VIEWS).map(view).collect() }
+    }
+
+    fn input(&mut self) -> NetworkInput {
+        let mask: ArrayD<f64> = self.array("mask_ordered");
+        let view = |v| {
+            let present = mask.index_axis(Axis(1), v);
+            let rows: Vec<_> = (0..present.len()).filter(|&i| present[i] != 0.0).collect();
+            let values: ArrayD<f64> = self.array(&format!("network{v}"));
+            let values = values.select(Axis(0), &rows).mapv(|value| value as f32);
+            ObservedView {
+                rows: rows.iter().map(|&row| row as u32).collect(),
+                values: values.into_dimensionality().expect("two axes"),
+            }
+        };
+        NetworkInput { n_samples: mask.len_of(Axis(0)), views: (0..N_VIEWS).map(view).collect() }
+    }
+
+    fn graphs(&mut self) -> Vec<KnnGraph> {
+        let n_samples = self.count("/n");
+        let graph = |v| {
+            let edges: ArrayD<i64> = self.array(&format!("graph{v}_edges"));
+            let edges = edges.rows().into_iter().map(|edge| (edge[0] as usize, edge[1] as usize));
+            KnnGraph::from_edges(n_samples, edges.collect::<Vec<_>>())
+                .expect("edges between samples")
+        };
+        (0..N_VIEWS).map(graph).collect()
+    }
+
+    fn trainer(&mut self, engine: Engine) -> Box<dyn Trainer> {
+        let (input, graphs) = (Arc::new(self.input()), Arc::new(self.graphs()));
+        let (weights, alpha) = (self.weights("init"), self.number("/alpha"));
+        trainer(engine, Device::Cpu, input, graphs, weights, alpha)
+            .expect("parts that fit together")
+    }
+
+    pub(crate) fn number(&self, pointer: &str) -> f64 {
+        self.scalars.pointer(pointer).and_then(Value::as_f64).expect("number")
+    }
+
+    pub(crate) fn count(&self, pointer: &str) -> usize {
+        self.number(pointer) as usize
+    }
+
+    fn batches(&self) -> Vec<Range<usize>> {
+        let (n, batch) = (self.count("/n"), self.count("/batch"));
+        (0..n).step_by(batch).map(|start| start..(start + batch).min(n)).collect()
+    }
+
+    /// Runs all pre-training epochs and returns their mean losses.
+    fn pretrain(&self, trainer: &mut dyn Trainer) -> Vec<f64> {
+        let sgd = Optimizer::Sgd {
+            learning_rate: self.number("/pretrain/lr"),
+            momentum: self.number("/pretrain/momentum"),
+        };
+        trainer.start(sgd).expect("valid optimiser");
+        let batches = self.batches();
+        let mut epoch = || -> f64 {
+            let step = |batch: &Range<usize>| trainer.pretrain_step(batch.clone()).expect("step");
+            batches.iter().map(step).sum::<f64>() / batches.len() as f64
+        };
+        (0..self.count("/pretrain/epochs")).map(|_| epoch()).collect()
+    }
+}
+
+#[track_caller]
+fn assert_near(what: &str, expected: f64, found: f64, tolerance: f64) {
+    let error = (found - expected).abs() / expected.abs();
+    assert!(
+        error <= tolerance,
+        "{what}: expected {expected}, found {found}, relative error {error:e}"
+    );
+}
+
+/// Relative Frobenius distance.
+fn distance<'a>(
+    expected: impl IntoIterator<Item = &'a f32>,
+    found: impl IntoIterator<Item = &'a f32>,
+) -> f64 {
+    let (mut error, mut norm) = (0.0, 0.0);
+    for (&expected, &found) in expected.into_iter().zip(found) {
+        error += f64::from(expected - found).powi(2);
+        norm += f64::from(expected).powi(2);
+    }
+    if error == 0.0 { 0.0 } else { (error / norm).sqrt() }
+}
+
+#[test]
+fn the_first_batch_has_the_loss_and_gradients_of_pytorch() {
+    let mut golden = Golden::open();
+    let expected = golden.weights("grad");
+    for engine in ENGINES {
+        let mut trainer = golden.trainer(engine);
+        let (loss, gradients) =
+            trainer.pretrain_gradients(golden.batches()[0].clone()).expect("step");
+        let what = format!("{engine}: first loss");
+        assert_near(&what, golden.number("/pretrain/first_batch_loss"), loss, 1e-5);
+        assert_eq!(expected.layers().count(), gradients.layers().count());
+        for (i, (expected, found)) in expected.layers().zip(gradients.layers()).enumerate() {
+            let error = distance(&expected.weight, &found.weight);
+            assert!(error <= 1e-4, "{engine}: layer {i}, weight: relative error {error:e}");
+            let error = distance(&expected.bias, &found.bias);
+            assert!(error <= 1e-4, "{engine}: layer {i}, bias: relative error {error:e}");
+        }
+    }
+}
+
+#[test]
+fn pre_training_follows_pytorch() {
+    let mut golden = Golden::open();
+    let expected = golden.matrix("fused_after_pretrain");
+    for engine in ENGINES {
+        let mut trainer = golden.trainer(engine);
+        for (epoch, loss) in golden.pretrain(trainer.as_mut()).into_iter().enumerate() {
+            let pointer = format!("/pretrain/epoch_losses/{epoch}");
+            assert_near(&format!("{engine}: epoch {epoch}"), golden.number(&pointer), loss, 1e-4);
+        }
+        let error = distance(&expected, &trainer.fused().expect("finite weights"));
+        assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
+        let embedded =
+            trainer.weights().expect("weights").embed(&golden.input()).expect("embedding");
+        let error = distance(&expected, &embedded);
+        assert!(error <= 1e-3, "{engine}: embedding: relative error {error:e}");
+    }
+}
+
+#[test]
+fn fine_tuning_follows_pytorch() {
+    let mut golden = Golden::open();
+    let centers = golden.matrix("centres");
+    let start: ArrayD<i64> = golden.array("start_labels");
+    let expected: ArrayD<i64> = golden.array("final_labels");
+    let latents = golden.matrix("fused_after_finetune");
+    let (n, rounds) = (golden.count("/n"), golden.count("/finetune/rounds"));
+    for engine in ENGINES {
+        let mut trainer = golden.trainer(engine);
+        golden.pretrain(trainer.as_mut());
+        let learning_rate = golden.number("/finetune/lr");
+        let adam = Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
+        trainer.start(adam).expect("valid optimiser");
+        let mut labels: Vec<_> = start.iter().map(|&label| label as usize).collect();
+        let mut selected = vec![true; n];
+        for round in 0..rounds {
+            for _ in 0..golden.count("/finetune/inner") {
+                for batch in golden.batches() {
+                    let targets = Targets {
+                        centers: centers.view(),
+                        labels: &labels,
+                        selected: &selected,
+                        normalization: Normalization::Selected,
+                    };
+                    trainer.finetune_step(batch, targets).expect("step");
+                }
+            }
+            let fused = trainer.fused().expect("finite weights");
+            let nearest = fused.rows().into_iter().map(|z| nearest(&centers, z));
+            let (found, losses): (Vec<_>, Vec<_>) = nearest.unzip();
+            let losses = Array1::from_vec(losses);
+            labels = found;
+            let mean = losses.mean().expect("samples");
+            let age = mean + round as f64 * losses.std(1.0) / rounds as f64;
+            selected = losses.iter().map(|&loss| loss < age).collect();
+            let history = format!("/finetune/history/{round}");
+            let what = |what| format!("{engine}: {what} of round {round}");
+            assert_near(&what("loss"), golden.number(&format!("{history}/kloss")), mean, 1e-3);
+            assert_near(&what("age"), golden.number(&format!("{history}/age")), age, 1e-3);
+            let n_selected = selected.iter().filter(|&&selected| selected).count();
+            let difference = n_selected.abs_diff(golden.count(&format!("{history}/selected")));
+            assert!(difference <= 2, "{}: {difference} apart", what("selected samples"));
+        }
+        let equal = labels.iter().zip(&expected).filter(|&(&a, &b)| a == b as usize).count();
+        assert!(equal as f64 >= 0.99 * n as f64, "{engine}: {equal} of {n} labels");
+        let error = distance(&latents, &trainer.fused().expect("finite weights"));
+        assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
+    }
+}
+
+/// The nearest center and its squared distance.
+fn nearest(centers: &Array2<f32>, z: ArrayView1<'_, f32>) -> (usize, f64) {
+    let distance = |center: ArrayView1<'_, f32>| -> f64 {
+        center.iter().zip(z).map(|(&u, &z)| f64::from(u - z).powi(2)).sum()
+    };
+    let distances = centers.rows().into_iter().map(distance).enumerate();
+    distances.min_by(|a, b| a.1.total_cmp(&b.1)).expect("a center")
+}
