@@ -1,5 +1,8 @@
 //! What can be wrong with data, a mask or a request for one.
 
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
 /// The ways data can be unusable; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +70,24 @@ pub enum DataError {
         feature: usize,
         /// The offending value.
         value: f64,
+    },
+    /// A file that cannot be read, or does not hold what it should.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A variable that a `.mat` file does not have.
+    #[error("{}: no variable {name}: it has {present}", path.display())]
+    NoVariable {
+        /// The file.
+        path: PathBuf,
+        /// The variable asked for.
+        name: String,
+        /// The variables of the file.
+        present: String,
     },
     /// Labels and views disagree in number.
     #[error("labels = {found}, samples = {expected}: one label is needed for each sample")]
@@ -158,4 +179,11 @@ pub enum DataError {
         /// The text given.
         text: String,
     },
+}
+
+impl DataError {
+    /// The file at `path` cannot be used for this reason.
+    pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
+        Self::File { path: path.to_owned(), reason: reason.to_string() }
+    }
 }

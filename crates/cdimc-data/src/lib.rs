@@ -26,6 +26,7 @@ pub use crate::{
     error::DataError,
     mask::ViewMask,
     mask_report::MaskReport,
+    mat::{MatFile, MatValue},
     multi_view::MultiView,
     pattern::{Mechanism, MissingPattern},
     preprocessing::{Geometry, Standardizer, geometry_version},
@@ -36,6 +37,7 @@ mod dataset;
 mod error;
 mod mask;
 mod mask_report;
+mod mat;
 mod multi_view;
 mod pattern;
 mod pattern_text;

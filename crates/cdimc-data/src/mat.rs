@@ -1,0 +1,146 @@
+//! MATLAB level 5 files, the format most multi-view benchmarks are published in.
+//!
+//! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5 and only recognized.
+
+mod parse;
+
+use crate::DataError;
+use ndarray::{Array2, ShapeBuilder};
+use std::path::{Path, PathBuf};
+
+/// The variables of one `.mat` file, in the order of the file.
+///
+/// No length in the file is believed before the bytes are there, so a damaged file costs no more
+/// than its own size and ends in an error.
+///
+/// ```no_run
+/// use cdimc_data::MatFile;
+/// let file = MatFile::read("handwritten-5view.mat")?;
+/// let views = file.matrices("X")?; // one `(n_samples, n_features)` matrix a cell
+/// let classes = file.matrix("Y")?;
+/// # Ok::<(), cdimc_data::DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatFile {
+    path: PathBuf,
+    variables: Vec<(String, MatValue)>,
+}
+
+/// What a variable or a cell of a `.mat` file holds.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum MatValue {
+    /// Real numbers or logicals of any class, as `f64`; 64-bit integers beyond 2^53 are rounded.
+    Numeric {
+        /// Extent of every dimension, two at least.
+        shape: Vec<usize>,
+        /// The values in MATLAB's order: the first dimension runs fastest.
+        values: Vec<f64>,
+    },
+    /// A cell array, flattened with the first dimension running fastest.
+    Cells(Vec<MatValue>),
+    /// A character array.
+    Text(String),
+    /// A class that is not read: its name.
+    Unsupported(&'static str),
+}
+
+impl MatFile {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no MAT file of level 5, or is damaged.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, DataError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|e| DataError::file(path, &e))?;
+        Self::parse(path, &bytes)
+    }
+
+    /// Reads a file from its bytes; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// If the bytes are no MAT file of level 5, or damaged.
+    pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DataError> {
+        let path = path.into();
+        match parse::variables(bytes) {
+            Ok(variables) => Ok(Self { path, variables }),
+            Err(reason) => Err(DataError::file(&path, &reason)),
+        }
+    }
+
+    /// The names of the variables, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The variable `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those there are.
+    pub fn variable(&self, name: &str) -> Result<&MatValue, DataError> {
+        let found = self.variables.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value).ok_or_else(|| DataError::NoVariable {
+            path: self.path.clone(),
+            name: name.to_owned(),
+            present: self.names().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The numeric matrix `name`, with its rows as in MATLAB, in standard (row-major) layout.
+    ///
+    /// # Errors
+    /// If there is no such variable, or it is no numeric matrix.
+    pub fn matrix(&self, name: &str) -> Result<Array2<f64>, DataError> {
+        self.variable(name)?
+            .matrix()
+            .map_err(|r| DataError::file(&self.path, &format!("{name}{r}")))
+    }
+
+    /// The numeric matrices of the cell array `name`; a plain matrix counts as one cell.
+    ///
+    /// # Errors
+    /// If there is no such variable, or a cell is no numeric matrix.
+    pub fn matrices(&self, name: &str) -> Result<Vec<Array2<f64>>, DataError> {
+        match self.variable(name)? {
+            MatValue::Cells(cells) => (0..cells.len()).map(|i| self.cell(name, i)).collect(),
+            _ => Ok(vec![self.matrix(name)?]),
+        }
+    }
+
+    /// The numeric matrix in cell `index` (0-based) of the cell array `name`.
+    ///
+    /// # Errors
+    /// If there is no such variable or cell, or the cell is no numeric matrix.
+    pub fn cell(&self, name: &str, index: usize) -> Result<Array2<f64>, DataError> {
+        let flaw = |reason: String| DataError::file(&self.path, &reason);
+        let MatValue::Cells(cells) = self.variable(name)? else {
+            return Err(flaw(format!("{name} is no cell array")));
+        };
+        let cell = cells
+            .get(index)
+            .ok_or_else(|| flaw(format!("{name} has {} cells, no cell {index}", cells.len())))?;
+        cell.matrix().map_err(|r| flaw(format!("cell {index} of {name}{r}")))
+    }
+}
+
+impl MatValue {
+    /// The value as a matrix in standard layout, or what it is instead.
+    fn matrix(&self) -> Result<Array2<f64>, String> {
+        match self {
+            Self::Numeric { shape, values } => match shape[..] {
+                [rows, columns] => {
+                    let columns_first =
+                        ndarray::ArrayView2::from_shape((rows, columns).f(), values)
+                            .map_err(|e| format!(": {e}"))?;
+                    Ok(columns_first.as_standard_layout().into_owned())
+                }
+                _ => Err(format!(" has {} dimensions: a matrix has 2", shape.len())),
+            },
+            Self::Cells(cells) => {
+                Err(format!(" is a cell array of {}: a numeric matrix is needed", cells.len()))
+            }
+            Self::Text(_) => Err(" is text: a numeric matrix is needed".to_owned()),
+            Self::Unsupported(class) => Err(format!(" is {class}: a numeric matrix is needed")),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
+
+use super::MatValue;
+use flate2::read::ZlibDecoder;
+use std::io::Read;
+
+/// What was read, or what is wrong with the bytes.
+type Parsed<T> = Result<T, String>;
+
+const HEADER: usize = 128;
+/// Cells nest; a file that nests deeper is made to exhaust the stack.
+const MAX_DEPTH: usize = 16;
+/// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger promise is false.
+const MAX_EXPANSION: usize = 1032;
+
+// Types of a data element (table 1-1 of the format).
+const INT8: u32 = 1;
+const UINT8: u32 = 2;
+const INT16: u32 = 3;
+const UINT16: u32 = 4;
+const INT32: u32 = 5;
+const UINT32: u32 = 6;
+const SINGLE: u32 = 7;
+const DOUBLE: u32 = 9;
+const INT64: u32 = 12;
+const UINT64: u32 = 13;
+const MATRIX: u32 = 14;
+const COMPRESSED: u32 = 15;
+const UTF8: u32 = 16;
+const UTF16: u32 = 17;
+const UTF32: u32 = 18;
+
+/// The named variables of a file.
+pub(super) fn variables(bytes: &[u8]) -> Parsed<Vec<(String, MatValue)>> {
+    let mut cursor = Cursor { bytes: after_header(bytes)?, little_endian: bytes[126] == b'I' };
+    let mut variables = Vec::new();
+    while !cursor.bytes.is_empty() {
+        let (kind, payload) = cursor.element()?;
+        match kind {
+            MATRIX => variables.extend(cursor.inside(payload).array(0)?.named()),
+            COMPRESSED => {
+                let content = inflate(payload, cursor.little_endian)?;
+                let (kind, payload) = cursor.inside(&content).element()?;
+                if kind == MATRIX {
+                    variables.extend(cursor.inside(payload).array(0)?.named());
+                }
+            }
+            // Subsystem data and whatever else stands between the variables.
+            _ => {}
+        }
+    }
+    Ok(variables)
+}
+
+/// What follows the header, once that is known to be of level 5.
+fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
+    let hdf5 = b"\x89HDF\r\n\x1a\n";
+    if bytes.starts_with(hdf5) || bytes.get(512..520) == Some(hdf5) {
+        return Err("a MAT file of version 7.3 (HDF5), which is not read: save it in MATLAB with \
+                    the option -v7"
+            .to_owned());
+    }
+    let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
+        return Err(format!(
+            "{} bytes: a MAT file starts with a header of {HEADER} bytes",
+            bytes.len()
+        ));
+    };
+    match (&header[124..126], &header[126..]) {
+        ([0, 1], b"IM") | ([1, 0], b"MI") => Ok(rest),
+        (_, b"IM" | b"MI") => Err("a MAT file of a version other than 5".to_owned()),
+        _ => Err("no MAT file of version 5: the byte order mark is missing".to_owned()),
+    }
+}
+
+/// The content of a compressed element; its tag is believed only as far as the bytes reach.
+fn inflate(compressed: &[u8], little_endian: bool) -> Parsed<Vec<u8>> {
+    let flaw = |e: std::io::Error| format!("damaged compressed data: {e}");
+    let mut decoder = ZlibDecoder::new(compressed);
+    let mut content = Vec::new();
+    decoder.by_ref().take(8).read_to_end(&mut content).map_err(flaw)?;
+    let (_, promised) = Cursor { bytes: &content, little_endian }.tag()?;
+    if promised > compressed.len().saturating_mul(MAX_EXPANSION) {
+        return Err(format!(
+            "{} compressed bytes cannot hold the {promised} bytes promised",
+            compressed.len()
+        ));
+    }
+    // One more byte than promised, so that the decoder reaches and verifies its checksum; padding
+    // of up to 7 bytes may follow.
+    decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
+    Ok(content)
+}
+
+/// The unread bytes of an element.
+#[derive(Clone, Copy)]
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    little_endian: bool,
+}
+
+/// An array with the name that only top-level arrays have.
+struct Array {
+    name: String,
+    value: MatValue,
+}
+
+impl Array {
+    fn named(self) -> Option<(String, MatValue)> {
+        (!self.name.is_empty()).then_some((self.name, self.value))
+    }
+}
+
+impl<'a> Cursor<'a> {
+    fn inside<'b>(self, bytes: &'b [u8]) -> Cursor<'b> {
+        Cursor { bytes, little_endian: self.little_endian }
+    }
+
+    fn take(&mut self, n: usize) -> Parsed<&'a [u8]> {
+        let Some((head, tail)) = self.bytes.split_at_checked(n) else {
+            return Err(format!(
+                "cut off or damaged: {n} bytes promised, {} left",
+                self.bytes.len()
+            ));
+        };
+        self.bytes = tail;
+        Ok(head)
+    }
+
+    fn u32(&mut self) -> Parsed<u32> {
+        let bytes = self.take(4)?;
+        let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        Ok(if self.little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    }
+
+    /// Type and length of an element in the long form.
+    fn tag(&mut self) -> Parsed<(u32, usize)> {
+        Ok((self.u32()?, self.u32()? as usize))
+    }
+
+    /// The next element: its type and its payload, without padding.
+    fn element(&mut self) -> Parsed<(u32, &'a [u8])> {
+        let first = self.u32()?;
+        if first >> 16 != 0 {
+            // Small form: type and length share four bytes, four bytes of payload follow.
+            let (kind, length) = (first & 0xffff, (first >> 16) as usize);
+            let payload = self.take(4)?;
+            return match payload.get(..length) {
+                Some(payload) => Ok((kind, payload)),
+                None => Err(format!("damaged: a small element of {length} bytes holds 4 at most")),
+            };
+        }
+        let length = self.u32()? as usize;
+        let payload = self.take(length)?;
+        if first != COMPRESSED {
+            let padding = (8 - length % 8) % 8;
+            self.bytes = &self.bytes[padding.min(self.bytes.len())..];
+        }
+        Ok((first, payload))
+    }
+
+    /// The body of an `miMATRIX` element.
+    fn array(mut self, depth: usize) -> Parsed<Array> {
+        let empty = MatValue::Numeric { shape: vec![0, 0], values: Vec::new() };
+        if self.bytes.is_empty() {
+            return Ok(Array { name: String::new(), value: empty });
+        }
+        let (_, flags) = self.element()?;
+        let Some(flags) = flags.get(..4) else {
+            return Err("damaged: an array without flags".to_owned());
+        };
+        let flags = self.inside(flags).u32()?;
+        let (class, complex) = (flags & 0xff, flags & 0x0800 != 0);
+        // An opaque object has no dimensions.
+        if class == 17 {
+            let (_, name) = self.element()?;
+            let value = MatValue::Unsupported("an object");
+            return Ok(Array { name: String::from_utf8_lossy(name).into_owned(), value });
+        }
+        let (kind, dimensions) = self.element()?;
+        let shape = self.shape(kind, dimensions)?;
+        let (_, name) = self.element()?;
+        let name = String::from_utf8_lossy(name).into_owned();
+        let value = match class {
+            1 => self.cells(&shape, depth)?,
+            4 => self.text()?,
+            6..=15 if complex => MatValue::Unsupported("an array of complex numbers"),
+            6..=15 => self.numeric(shape)?,
+            2 => MatValue::Unsupported("a struct"),
+            3 => MatValue::Unsupported("an object"),
+            5 => MatValue::Unsupported("a sparse matrix"),
+            16 => MatValue::Unsupported("a function"),
+            _ => return Err(format!("damaged: array class = {class}: classes run from 1 to 17")),
+        };
+        Ok(Array { name, value })
+    }
+
+    fn shape(self, kind: u32, payload: &[u8]) -> Parsed<Vec<usize>> {
+        let flaw = "damaged: the dimensions of an array";
+        if kind != INT32 || payload.len() < 8 {
+            return Err(flaw.to_owned());
+        }
+        let extents = self.numbers(kind, payload)?;
+        if extents.iter().any(|&extent| extent < 0.0) {
+            return Err(flaw.to_owned());
+        }
+        Ok(extents.into_iter().map(|extent| extent as usize).collect())
+    }
+
+    fn cells(mut self, shape: &[usize], depth: usize) -> Parsed<MatValue> {
+        if depth == MAX_DEPTH {
+            return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep"));
+        }
+        let n_cells = n_entries(shape)?;
+        // A cell takes a tag of 8 bytes at least.
+        if n_cells > self.bytes.len() / 8 {
+            return Err(format!(
+                "cut off or damaged: {n_cells} cells promised, {} bytes left",
+                self.bytes.len()
+            ));
+        }
+        let mut cells = Vec::new();
+        for _ in 0..n_cells {
+            match self.element()? {
+                (MATRIX, payload) => cells.push(self.inside(payload).array(depth + 1)?.value),
+                (kind, _) => return Err(format!("damaged: a cell of type {kind}")),
+            }
+        }
+        Ok(MatValue::Cells(cells))
+    }
+
+    fn numeric(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
+        let n_values = n_entries(&shape)?;
+        // Some writers leave the payload of an empty array out.
+        let (kind, payload) =
+            if self.bytes.is_empty() { (DOUBLE, &[][..]) } else { self.element()? };
+        let size = size_of_type(kind)?;
+        if n_values.checked_mul(size) != Some(payload.len()) {
+            return Err(format!(
+                "damaged: an array of {n_values} values of {size} bytes has {} bytes",
+                payload.len()
+            ));
+        }
+        Ok(MatValue::Numeric { values: self.numbers(kind, payload)?, shape })
+    }
+
+    fn text(mut self) -> Parsed<MatValue> {
+        if self.bytes.is_empty() {
+            return Ok(MatValue::Text(String::new()));
+        }
+        let (kind, payload) = self.element()?;
+        let text = match kind {
+            INT8 | UINT8 | UTF8 => String::from_utf8_lossy(payload).into_owned(),
+            UINT16 | UTF16 => {
+                let units = self.numbers(UINT16, payload)?.into_iter().map(|unit| unit as u16);
+                String::from_utf16_lossy(&units.collect::<Vec<_>>())
+            }
+            UTF32 => {
+                let codes = self.numbers(UINT32, payload)?.into_iter();
+                codes.map(|c| char::from_u32(c as u32).unwrap_or('\u{fffd}')).collect()
+            }
+            _ => return Err(format!("damaged: text of type {kind}")),
+        };
+        Ok(MatValue::Text(text))
+    }
+
+    /// The numbers of a payload: MATLAB stores them in the smallest type that holds them all.
+    fn numbers(self, kind: u32, payload: &[u8]) -> Parsed<Vec<f64>> {
+        macro_rules! numbers {
+            ($t:ty, $to:expr) => {
+                payload
+                    .chunks_exact(size_of::<$t>())
+                    .map(|chunk| {
+                        let mut bytes = [0; size_of::<$t>()];
+                        bytes.copy_from_slice(chunk);
+                        let number = if self.little_endian {
+                            <$t>::from_le_bytes(bytes)
+                        } else {
+                            <$t>::from_be_bytes(bytes)
+                        };
+                        $to(number)
+                    })
+                    .collect()
+            };
+        }
+        Ok(match kind {
+            INT8 => numbers!(i8, f64::from),
+            UINT8 => numbers!(u8, f64::from),
+            INT16 => numbers!(i16, f64::from),
+            UINT16 => numbers!(u16, f64::from),
+            INT32 => numbers!(i32, f64::from),
+            UINT32 => numbers!(u32, f64::from),
+            SINGLE => numbers!(f32, f64::from),
+            DOUBLE => numbers!(f64, f64::from),
+            INT64 => numbers!(i64, |x| x as f64),
+            UINT64 => numbers!(u64, |x| x as f64),
+            _ => return Err(format!("damaged: numbers of type {kind}")),
+        })
+    }
+}
+
+fn size_of_type(kind: u32) -> Parsed<usize> {
+    match kind {
+        INT8 | UINT8 => Ok(1),
+        INT16 | UINT16 => Ok(2),
+        INT32 | UINT32 | SINGLE => Ok(4),
+        DOUBLE | INT64 | UINT64 => Ok(8),
+        _ => Err(format!("damaged: numbers of type {kind}")),
+    }
+}
+
+/// The product of the extents, which a damaged file can make overflow.
+fn n_entries(shape: &[usize]) -> Parsed<usize> {
+    let product = shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+    product.ok_or_else(|| format!("damaged: an array of shape {shape:?}"))
+}
