@@ -22,8 +22,11 @@ assert_eq!(data.mask().observed_rows(1), vec![0, 2]);
 */
 
 pub use crate::{
+    catalog::{Catalog, DatasetStatus},
     dataset::Dataset,
     error::DataError,
+    idx::IdxFile,
+    manifest::{Checksum, DataFile, Manifest, MaskSource, Orientation, Rows, Source, ViewSource},
     mask::ViewMask,
     mask_report::MaskReport,
     mat::{MatFile, MatValue},
@@ -33,8 +36,14 @@ pub use crate::{
     seed::Seed,
 };
 
+mod catalog;
 mod dataset;
+mod decode;
 mod error;
+mod gzip;
+mod idx;
+mod image;
+mod manifest;
 mod mask;
 mod mask_report;
 mod mat;

@@ -1,0 +1,237 @@
+//! The data sets there are, where their files lie, and what is missing.
+
+use crate::manifest::Checksum;
+use crate::{DataError, Dataset, Manifest, ViewMask, decode, gzip};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The manifests that come with the crate.
+const MANIFESTS: [(&str, &str); 2] = [
+    ("digits.toml", include_str!("../../../datasets/digits.toml")),
+    ("handwritten.toml", include_str!("../../../datasets/handwritten.toml")),
+];
+
+/// The files that come with the crate, by path: they need no folder.
+const EMBEDDED: [(&str, &[u8]); 1] =
+    [("digits/digits.csv.gz", include_bytes!("../../../datasets/digits/digits.csv.gz"))];
+
+/// Data sets by name, read from files in a list of folders.
+///
+/// Five manifests come with the crate; a `*.toml` in one of the folders adds one or replaces that
+/// of the same name. The files of a data set lie in a subfolder of any of the folders; those of
+/// `digits` come with the crate. Nothing is ever downloaded here.
+///
+/// ```
+/// use cdimc_data::Catalog;
+/// let digits = Catalog::new([])?.load("digits")?;
+/// assert_eq!((digits.n_samples(), digits.n_views(), digits.n_classes()), (1797, 4, 10));
+/// # Ok::<(), cdimc_data::DataError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    folders: Vec<PathBuf>,
+    manifests: BTreeMap<String, Manifest>,
+}
+
+/// Whether a data set can be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatasetStatus {
+    /// All files are there and are what they should be.
+    Present,
+    /// These files are in none of the folders.
+    Missing(Vec<String>),
+    /// These files have another checksum than the manifest says, or cannot be read.
+    Damaged(Vec<PathBuf>),
+}
+
+impl Catalog {
+    /// The catalog of the data sets whose files lie in `folders`, searched in this order.
+    ///
+    /// Folders that do not exist are passed over.
+    ///
+    /// # Errors
+    /// If a manifest in one of the folders cannot be read.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, DataError> {
+        let folders: Vec<PathBuf> = folders.into_iter().collect();
+        let mut manifests = BTreeMap::new();
+        let mut add = |path: &Path, text: &str| {
+            let manifest = Manifest::parse(path, text)?;
+            manifests.insert(manifest.name.clone(), manifest);
+            Ok(())
+        };
+        for (path, text) in MANIFESTS {
+            add(Path::new(path), text)?;
+        }
+        // Later insertions replace earlier ones, so the first folder comes last.
+        for folder in folders.iter().rev() {
+            let Ok(entries) = std::fs::read_dir(folder) else { continue };
+            let mut paths: Vec<PathBuf> =
+                entries.filter_map(|entry| entry.ok().map(|e| e.path())).collect();
+            paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+            paths.sort();
+            for path in paths {
+                let text =
+                    std::fs::read_to_string(&path).map_err(|e| DataError::file(&path, &e))?;
+                add(&path, &text)?;
+            }
+        }
+        Ok(Self { folders, manifests })
+    }
+
+    /// The catalog over the folder in the environment variable `CDIMC_DATASETS`, where set, and
+    /// then over `fallback`.
+    ///
+    /// # Errors
+    /// As [`Catalog::new`].
+    pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, DataError> {
+        let set = std::env::var_os("CDIMC_DATASETS").filter(|value| !value.is_empty());
+        Self::new(set.map(PathBuf::from).into_iter().chain(fallback))
+    }
+
+    /// The folders, in the order in which they are searched.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// All manifests, by name.
+    pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
+        self.manifests.values()
+    }
+
+    /// The manifest of the data set `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those there are.
+    pub fn manifest(&self, name: &str) -> Result<&Manifest, DataError> {
+        self.manifests.get(name).ok_or_else(|| DataError::UnknownDataset {
+            name: name.to_owned(),
+            known: self.manifests.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Reads the data set `name` after verifying the checksums of its files.
+    ///
+    /// # Errors
+    /// If there is no such data set, a file is missing, has a wrong checksum, or does not hold
+    /// what the manifest says.
+    pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
+        let manifest = self.manifest(name)?;
+        decode::dataset(manifest, &|file| self.open(manifest, file))
+    }
+
+    /// The masks published with the data set `name` for the missing rate `rate`, one a fold;
+    /// none if none are published for that rate.
+    ///
+    /// # Errors
+    /// As [`Catalog::load`].
+    pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, DataError> {
+        let manifest = self.manifest(name)?;
+        let source = manifest.masks.iter().find(|masks| (masks.rate - rate).abs() < 1e-9);
+        let read = |source| decode::masks(manifest, source, &|file| self.open(manifest, file));
+        source.map(read).transpose()
+    }
+
+    /// Whether every file of the data set `name` is there; their content is not looked at.
+    ///
+    /// # Errors
+    /// If there is no such data set.
+    pub fn is_present(&self, name: &str) -> Result<bool, DataError> {
+        Ok(self.missing(self.manifest(name)?).is_empty())
+    }
+
+    /// Whether the data set `name` can be loaded, with every checksum verified.
+    ///
+    /// # Errors
+    /// If there is no such data set.
+    pub fn status(&self, name: &str) -> Result<DatasetStatus, DataError> {
+        let manifest = self.manifest(name)?;
+        let missing = self.missing(manifest);
+        if !missing.is_empty() {
+            return Ok(DatasetStatus::Missing(missing));
+        }
+        let damaged: Vec<PathBuf> = manifest
+            .files
+            .iter()
+            .filter(|file| self.open(manifest, &file.path).is_err())
+            .map(|file| self.find(&file.path).unwrap_or_else(|| PathBuf::from(&file.path)))
+            .collect();
+        Ok(if damaged.is_empty() {
+            DatasetStatus::Present
+        } else {
+            DatasetStatus::Damaged(damaged)
+        })
+    }
+
+    /// Where the file of this path lies, compressed or not.
+    pub fn find(&self, path: &str) -> Option<PathBuf> {
+        let plain = path.strip_suffix(".gz");
+        let names = || [Some(path), plain].into_iter().flatten();
+        let candidates = self.folders.iter().flat_map(|f| names().map(|name| f.join(name)));
+        candidates.into_iter().find(|candidate| candidate.is_file())
+    }
+
+    fn missing(&self, manifest: &Manifest) -> Vec<String> {
+        let there = |path: &str| self.find(path).is_some() || embedded(path).is_some();
+        let paths = manifest.files.iter().map(|file| file.path.clone());
+        paths.filter(|path| !there(path)).collect()
+    }
+
+    /// The bytes of a file of `manifest`, once their checksum is right.
+    fn open(
+        &self,
+        manifest: &Manifest,
+        name: &str,
+    ) -> Result<(PathBuf, Cow<'static, [u8]>), DataError> {
+        let (path, bytes) = match (self.find(name), embedded(name)) {
+            (Some(path), _) => {
+                let bytes = std::fs::read(&path).map_err(|e| DataError::file(&path, &e))?;
+                (path, Cow::Owned(bytes))
+            }
+            (None, Some(bytes)) => (PathBuf::from(name), Cow::Borrowed(bytes)),
+            (None, None) => return Err(self.missing_error(manifest)),
+        };
+        if let Some(file) = manifest.file(name) {
+            file.checksum.verify(&path, &bytes)?;
+        }
+        Ok((path, bytes))
+    }
+
+    fn missing_error(&self, manifest: &Manifest) -> DataError {
+        let folders: Vec<_> = self.folders.iter().map(|f| f.display().to_string()).collect();
+        DataError::MissingFiles {
+            dataset: manifest.name.clone(),
+            files: self.missing(manifest).join(", "),
+            folders: if folders.is_empty() {
+                "no folder was given".to_owned()
+            } else {
+                format!("looked in {}", folders.join(" and "))
+            },
+            home: manifest.home.clone(),
+        }
+    }
+}
+
+impl Checksum {
+    /// Verifies the file of these bytes; `path` is what the error calls it.
+    ///
+    /// # Errors
+    /// If the checksum differs or the content cannot be uncompressed.
+    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+        let (expected, found) = match self {
+            Self::Sha256(expected) => (expected, gzip::sha256(bytes)),
+            Self::ContentSha256(expected) => (expected, gzip::sha256(gzip::content(bytes))),
+        };
+        let found =
+            found.map_err(|e| DataError::file(path, &format!("damaged compressed data: {e}")))?;
+        if &found == expected {
+            return Ok(());
+        }
+        Err(DataError::Checksum { path: path.to_owned(), expected: expected.clone(), found })
+    }
+}
+
+fn embedded(path: &str) -> Option<&'static [u8]> {
+    EMBEDDED.iter().find(|(name, _)| *name == path).map(|(_, bytes)| *bytes)
+}

@@ -1,0 +1,255 @@
+//! From the files of a manifest to a data set and its published masks.
+
+use crate::manifest::{MaskSource, Orientation, Source};
+use crate::{DataError, Dataset, IdxFile, Manifest, MatFile, ViewMask, gzip, image};
+use ndarray::{Array2, ArrayView2, Axis, s};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// Gives the verified bytes of a file of the manifest, with the path that errors name.
+pub(crate) type Open<'a> = dyn Fn(&str) -> Result<(PathBuf, Cow<'static, [u8]>), DataError> + 'a;
+
+/// The data set that `manifest` describes.
+pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DataError> {
+    let mut decoder = Decoder { manifest, open, parsed: None };
+    let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
+    for view in &manifest.views {
+        let earlier = |of: &str| {
+            let index = manifest.views.iter().position(|v| v.name == of).unwrap_or(usize::MAX);
+            views.get(index).map(Array2::view)
+        };
+        let matrix = decoder.matrix(&view.source, view.width, &earlier)?;
+        decoder.expect(&view.name, &matrix, view.width)?;
+        views.push(matrix);
+    }
+    let labels = decoder.matrix(&manifest.labels, 1, &|_| None)?;
+    // A row of labels is as good as a column.
+    let labels = if labels.nrows() == 1 { labels.reversed_axes() } else { labels };
+    decoder.expect("labels", &labels, 1)?;
+    let labels = classes(labels.iter().copied()).map_err(|r| decoder.flaw(&r))?;
+    let n_classes = labels.iter().max().map_or(0, |most| most + 1);
+    if n_classes != manifest.n_classes {
+        let reason = format!("{n_classes} classes: {} are described", manifest.n_classes);
+        return Err(decoder.flaw(&reason));
+    }
+    Dataset::new(&manifest.name, views, Some(labels))
+}
+
+/// The masks in the cells of the variable that `source` names.
+pub(crate) fn masks(
+    manifest: &Manifest,
+    source: &MaskSource,
+    open: &Open<'_>,
+) -> Result<Vec<ViewMask>, DataError> {
+    let (path, bytes) = open(&source.file)?;
+    let folds = MatFile::parse(&path, &bytes)?.matrices(&source.variable)?;
+    let expected = (manifest.n_samples, manifest.views.len());
+    folds
+        .iter()
+        .enumerate()
+        .map(|(f, fold)| {
+            let flaw = |what: &str| {
+                DataError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
+            };
+            if fold.dim() != expected {
+                return Err(flaw(&format!(
+                    "{} x {}: a mask of {} x {} is needed",
+                    fold.nrows(),
+                    fold.ncols(),
+                    expected.0,
+                    expected.1
+                )));
+            }
+            if let Some(odd) = fold.iter().find(|&&x| x != 0.0 && x != 1.0) {
+                return Err(flaw(&format!("an entry = {odd}: a mask holds 0 and 1")));
+            }
+            ViewMask::new(fold.mapv(|x| x == 1.0))
+        })
+        .collect()
+}
+
+/// Each value's position among the sorted distinct values.
+///
+/// # Errors
+/// If a value is not finite.
+pub(crate) fn classes(values: impl Iterator<Item = f64> + Clone) -> Result<Vec<usize>, String> {
+    let mut distinct: Vec<f64> = values.clone().collect();
+    if let Some(odd) = distinct.iter().find(|x| !x.is_finite()) {
+        return Err(format!("label = {odd}: must be finite"));
+    }
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    Ok(values.map(|value| distinct.partition_point(|&class| class < value)).collect())
+}
+
+struct Decoder<'a> {
+    manifest: &'a Manifest,
+    open: &'a Open<'a>,
+    /// The file parsed last: the views of a data set mostly share one.
+    parsed: Option<(String, Parsed)>,
+}
+
+enum Parsed {
+    Mat(MatFile),
+    Csv(PathBuf, Array2<f64>),
+}
+
+impl Decoder<'_> {
+    /// The matrix of `source` with the rows of the data set.
+    fn matrix<'v>(
+        &mut self,
+        source: &Source,
+        width: usize,
+        earlier: &dyn Fn(&str) -> Option<ArrayView2<'v, f64>>,
+    ) -> Result<Array2<f64>, DataError> {
+        let images = |of: &str| {
+            earlier(of).ok_or_else(|| self.flaw(&format!("no earlier view is named {of}")))
+        };
+        // Computed views have the right rows already, and IDX files never make more than those.
+        let matrix = match source {
+            Source::Edge { of, image } => return Ok(image::edges(images(of)?, *image)),
+            Source::Fourier { of, image } => {
+                return Ok(image::fourier_magnitudes(images(of)?, *image));
+            }
+            Source::Profiles { of, image } => return Ok(image::profiles(images(of)?, *image)),
+            Source::Idx { files } => return self.idx(files, width),
+            Source::Mat { file, variable, cell, samples, features } => {
+                let file = self.mat(file)?;
+                let matrix = match cell {
+                    Some(cell) => file.cell(variable, *cell)?,
+                    None => file.matrix(variable)?,
+                };
+                let mut matrix = matrix.view();
+                if *samples == Orientation::Columns {
+                    matrix = matrix.reversed_axes();
+                }
+                let [first, end] = features.unwrap_or([0, matrix.ncols()]);
+                if first > end || end > matrix.ncols() {
+                    let reason = format!("{variable} has {} features, not {end}", matrix.ncols());
+                    return Err(self.flaw(&reason));
+                }
+                matrix.slice(s![.., first..end]).as_standard_layout().into_owned()
+            }
+            Source::Csv { file, columns: [first, end] } => {
+                let (path, table) = self.csv(file)?;
+                if first > end || *end > table.ncols() {
+                    let reason = format!("{} columns, not {end}", table.ncols());
+                    return Err(DataError::file(path, &reason));
+                }
+                table.slice(s![.., *first..*end]).to_owned()
+            }
+        };
+        match &self.manifest.rows {
+            None => Ok(matrix),
+            Some(rows) => match rows.index.iter().find(|&&row| row >= matrix.nrows()) {
+                Some(row) => {
+                    Err(self.flaw(&format!("row {row} of {}: there is none", matrix.nrows())))
+                }
+                None => Ok(matrix.select(Axis(0), &rows.index)),
+            },
+        }
+    }
+
+    /// The wanted rows of the files one after the other; never more than one file and the result
+    /// in memory.
+    fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DataError> {
+        let n_samples = self.manifest.n_samples;
+        let mut matrix = Array2::zeros((n_samples, width));
+        let mut start = 0;
+        for name in files {
+            let (path, bytes) = (self.open)(name)?;
+            let file = IdxFile::parse(&path, &bytes)?;
+            drop(bytes);
+            let end = start + file.n_samples();
+            match &self.manifest.rows {
+                None => {
+                    let n_rows = n_samples.min(end).saturating_sub(start);
+                    file.fill(matrix.slice_mut(s![start..start + n_rows, ..]), |i| i)?;
+                }
+                Some(rows) => {
+                    for (i, &row) in rows.index.iter().enumerate() {
+                        if (start..end).contains(&row) {
+                            file.fill(matrix.slice_mut(s![i..=i, ..]), |_| row - start)?;
+                        }
+                    }
+                }
+            }
+            start = end;
+        }
+        let needed = match &self.manifest.rows {
+            None => n_samples,
+            Some(rows) => rows.index.iter().max().map_or(0, |most| most + 1),
+        };
+        if start < needed || (self.manifest.rows.is_none() && start > needed) {
+            let reason = format!("{} hold {start} samples: {needed} are needed", files.join(", "));
+            return Err(self.flaw(&reason));
+        }
+        Ok(matrix)
+    }
+
+    fn mat(&mut self, name: &str) -> Result<&MatFile, DataError> {
+        match &self.parsed {
+            Some((parsed, Parsed::Mat(_))) if parsed == name => {}
+            _ => {
+                let (path, bytes) = (self.open)(name)?;
+                let file = MatFile::parse(path, &bytes)?;
+                self.parsed = Some((name.to_owned(), Parsed::Mat(file)));
+            }
+        }
+        match &self.parsed {
+            Some((_, Parsed::Mat(file))) => Ok(file),
+            _ => Err(self.flaw(&format!("{name} is no MAT file"))),
+        }
+    }
+
+    fn csv(&mut self, name: &str) -> Result<(&Path, &Array2<f64>), DataError> {
+        match &self.parsed {
+            Some((parsed, Parsed::Csv(..))) if parsed == name => {}
+            _ => {
+                let (path, bytes) = (self.open)(name)?;
+                let table = table(&bytes).map_err(|r| DataError::file(&path, &r))?;
+                self.parsed = Some((name.to_owned(), Parsed::Csv(path, table)));
+            }
+        }
+        match &self.parsed {
+            Some((_, Parsed::Csv(path, table))) => Ok((path, table)),
+            _ => Err(self.flaw(&format!("{name} is no CSV file"))),
+        }
+    }
+
+    fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DataError> {
+        let expected = (self.manifest.n_samples, width);
+        if matrix.dim() == expected {
+            return Ok(());
+        }
+        Err(self.flaw(&format!(
+            "{what}: {} x {} (samples x features): {} x {} are described",
+            matrix.nrows(),
+            matrix.ncols(),
+            expected.0,
+            expected.1
+        )))
+    }
+
+    fn flaw(&self, reason: &str) -> DataError {
+        DataError::Undecodable { dataset: self.manifest.name.clone(), reason: reason.to_owned() }
+    }
+}
+
+/// The numbers of a comma-separated table without header, compressed or plain.
+fn table(bytes: &[u8]) -> Result<Array2<f64>, String> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(gzip::content(bytes));
+    let (mut values, mut n_rows) = (Vec::new(), 0);
+    for record in reader.records() {
+        let record = record.map_err(|e| format!("damaged: {e}"))?;
+        n_rows += 1;
+        for (column, field) in record.iter().enumerate() {
+            let value = field.trim().parse::<f64>();
+            values.push(value.map_err(|_| {
+                format!("line {n_rows}, column {}: {field:?} is no number", column + 1)
+            })?);
+        }
+    }
+    let n_columns = if n_rows == 0 { 0 } else { values.len() / n_rows };
+    Array2::from_shape_vec((n_rows, n_columns), values).map_err(|e| e.to_string())
+}

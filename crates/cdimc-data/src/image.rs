@@ -1,0 +1,92 @@
+//! Views computed from grey images stored one a row: edges, Fourier magnitudes, profiles.
+
+use ndarray::{Array2, ArrayView2};
+
+/// The edge image: 3x3 grey dilation with a zero border, minus the image.
+///
+/// `images`: `(n_samples, height * width)`. Gives the same shape. It equals the edge view that the
+/// authors of `PMVC_CGAN` distribute for MNIST.
+///
+/// # Panics
+/// If a row does not hold `height * width` values.
+pub(crate) fn edges(images: ArrayView2<f64>, [height, width]: [usize; 2]) -> Array2<f64> {
+    assert_eq!(images.ncols(), height * width, "pixels of an image");
+    let mut edges = Array2::zeros(images.raw_dim());
+    for (image, mut edge) in images.outer_iter().zip(edges.outer_iter_mut()) {
+        for y in 0..height {
+            for x in 0..width {
+                let rows = y.saturating_sub(1)..(y + 2).min(height);
+                let columns = x.saturating_sub(1)..(x + 2).min(width);
+                let inside = rows.len() * columns.len() == 9;
+                let border = if inside { f64::NEG_INFINITY } else { 0.0 };
+                let dilated = rows
+                    .flat_map(|r| columns.clone().map(move |c| r * width + c))
+                    .fold(border, |most, pixel| most.max(image[pixel]));
+                edge[y * width + x] = dilated - image[y * width + x];
+            }
+        }
+    }
+    edges
+}
+
+/// The magnitudes of the two-dimensional discrete Fourier transform, each once.
+///
+/// |F(u, v)| of a real image equals |F(-u, -v)|, so one of each such pair is kept: 34 of 64 for an
+/// image of 8 x 8. `images`: `(n_samples, height * width)`.
+///
+/// # Panics
+/// If a row does not hold `height * width` values.
+pub(crate) fn fourier_magnitudes(
+    images: ArrayView2<f64>,
+    [height, width]: [usize; 2],
+) -> Array2<f64> {
+    assert_eq!(images.ncols(), height * width, "pixels of an image");
+    let frequencies: Vec<(usize, usize)> = (0..height)
+        .flat_map(|u| (0..width).map(move |v| (u, v)))
+        .filter(|&(u, v)| (u, v) <= ((height - u) % height, (width - v) % width))
+        .collect();
+    let wave = |product: usize, period: usize| {
+        (2.0 * std::f64::consts::PI * (product % period) as f64 / period as f64).sin_cos()
+    };
+    let mut magnitudes = Array2::zeros((images.nrows(), frequencies.len()));
+    for (f, &(u, v)) in frequencies.iter().enumerate() {
+        // The wave of (u, v) over the image: e^(-2 pi i (u y / height + v x / width)).
+        let waves: Vec<(f64, f64)> = (0..height * width)
+            .map(|pixel| {
+                let (sin_y, cos_y) = wave(u * (pixel / width), height);
+                let (sin_x, cos_x) = wave(v * (pixel % width), width);
+                (cos_y * cos_x - sin_y * sin_x, sin_y * cos_x + cos_y * sin_x)
+            })
+            .collect();
+        for (image, magnitude) in images.outer_iter().zip(magnitudes.column_mut(f)) {
+            let (real, imaginary) = image
+                .iter()
+                .zip(&waves)
+                .fold((0.0, 0.0), |(re, im), (x, (cos, sin))| (re + x * cos, im - x * sin));
+            *magnitude = real.hypot(imaginary);
+        }
+    }
+    magnitudes
+}
+
+/// The sums over rows, columns, diagonals and anti-diagonals, in this order.
+///
+/// `images`: `(n_samples, height * width)`; gives `(n_samples, 3 (height + width) - 2)`.
+///
+/// # Panics
+/// If a row does not hold `height * width` values.
+pub(crate) fn profiles(images: ArrayView2<f64>, [height, width]: [usize; 2]) -> Array2<f64> {
+    assert_eq!(images.ncols(), height * width, "pixels of an image");
+    let n_diagonals = height + width - 1;
+    let mut profiles = Array2::zeros((images.nrows(), height + width + 2 * n_diagonals));
+    for (image, mut profile) in images.outer_iter().zip(profiles.outer_iter_mut()) {
+        for (pixel, value) in image.iter().enumerate() {
+            let (y, x) = (pixel / width, pixel % width);
+            profile[y] += value;
+            profile[height + x] += value;
+            profile[height + width + (x + height - 1 - y)] += value;
+            profile[height + width + n_diagonals + (x + y)] += value;
+        }
+    }
+    profiles
+}

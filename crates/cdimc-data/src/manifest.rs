@@ -1,0 +1,254 @@
+//! What a data set is, where its files come from and how they become views: `datasets/*.toml`.
+
+use crate::{DataError, gzip};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The description of one data set, read from a TOML file.
+///
+/// Paths of files are relative to a folder of data sets. A matrix in a file is described by a
+/// [`Source`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Manifest {
+    /// The name by which the data set is asked for.
+    pub name: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// The page of the data set.
+    pub home: String,
+    /// The licence of the data.
+    pub licence: String,
+    /// Number of samples.
+    pub n_samples: usize,
+    /// Number of classes.
+    pub n_classes: usize,
+    /// The files it is read from.
+    #[serde(rename = "file")]
+    pub files: Vec<DataFile>,
+    /// The views, in order.
+    #[serde(rename = "view")]
+    pub views: Vec<ViewSource>,
+    /// The class of each sample; values are mapped to `0..n_classes` in ascending order.
+    pub labels: Source,
+    /// The masks published with the data, by missing rate.
+    #[serde(default)]
+    pub masks: Vec<MaskSource>,
+    /// The samples taken, where not all of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rows>,
+}
+
+/// One file of a data set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DataFile {
+    /// Path relative to a folder of data sets, parts separated by `/`.
+    pub path: String,
+    /// Where the file can be downloaded as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// How to make the file where no plain copy can be downloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<String>,
+    /// Size in bytes of the public copy, for the progress of a download.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The checksum the file must have.
+    #[serde(flatten)]
+    pub checksum: Checksum,
+}
+
+/// The SHA-256 of a file or of what it holds, in lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Checksum {
+    /// Of the file as it stands.
+    Sha256(String),
+    /// Of the uncompressed content, where copies differ in their compression.
+    ContentSha256(String),
+}
+
+/// A named view and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ViewSource {
+    /// The name of the view.
+    pub name: String,
+    /// Number of features.
+    pub width: usize,
+    /// Where its matrix is.
+    pub source: Source,
+}
+
+/// Where a matrix is: in a file, or computed from another view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Source {
+    /// A matrix, or a cell of a cell array, in a `.mat` file.
+    Mat {
+        /// The file.
+        file: String,
+        /// The variable.
+        variable: String,
+        /// 0-based cell, where the variable is a cell array.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell: Option<usize>,
+        /// Whether samples are rows or columns.
+        #[serde(default)]
+        samples: Orientation,
+        /// First feature and end (0-based, the end excluded), where not all are taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        features: Option<[usize; 2]>,
+    },
+    /// The samples of these IDX files, one after the other, each flattened.
+    Idx {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// Columns of a comma-separated file without header, one sample a line.
+    Csv {
+        /// The file.
+        file: String,
+        /// First column and end (0-based, the end excluded).
+        columns: [usize; 2],
+    },
+    /// The edges of the images that an earlier view holds: 3x3 grey dilation (zero border) minus
+    /// the image.
+    Edge {
+        /// The view of the images.
+        of: String,
+        /// Height and width.
+        image: [usize; 2],
+    },
+    /// The magnitudes of the Fourier transform of the images, each once.
+    Fourier {
+        /// The view of the images.
+        of: String,
+        /// Height and width.
+        image: [usize; 2],
+    },
+    /// The sums over rows, columns, diagonals and anti-diagonals of the images.
+    Profiles {
+        /// The view of the images.
+        of: String,
+        /// Height and width.
+        image: [usize; 2],
+    },
+}
+
+/// Whether the samples of a matrix in a file are its rows or its columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Orientation {
+    /// A sample is a row.
+    #[default]
+    Rows,
+    /// A sample is a column.
+    Columns,
+}
+
+/// The masks published for one missing rate: a cell array of `(n_samples, n_views)`, 1 = present.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MaskSource {
+    /// The missing rate, a fraction.
+    pub rate: f64,
+    /// The `.mat` file.
+    pub file: String,
+    /// The cell array, one cell a fold.
+    pub variable: String,
+}
+
+/// The samples that a data set takes from its files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rows {
+    /// 0-based rows of the files, in the order of the data set.
+    pub index: Vec<usize>,
+}
+
+impl Manifest {
+    /// Reads the manifest in `text`; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// If the text is no manifest, or names a file or view that it does not describe.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, DataError> {
+        let manifest: Self = toml::from_str(text).map_err(|e| {
+            let line = e.span().map_or(0, |span| text[..span.start].lines().count());
+            let message = e.message().replace('\n', " ");
+            DataError::file(path, &format!("line {line}: {message}"))
+        })?;
+        manifest.check().map_err(|reason| DataError::file(path, &reason))?;
+        Ok(manifest)
+    }
+
+    /// A checksum of the data as they are decoded: the files, the views, the labels and the rows.
+    ///
+    /// It changes whenever the data could, and not when a title or an address does.
+    pub fn checksum(&self) -> String {
+        let sums: Vec<_> = self.files.iter().map(|file| (&file.path, &file.checksum)).collect();
+        let decoded = (&self.name, sums, &self.views, &self.labels, &self.masks, &self.rows);
+        let text = format!("{decoded:?}");
+        gzip::sha256(text.as_bytes()).unwrap_or_default()
+    }
+
+    /// The file of this path.
+    pub fn file(&self, path: &str) -> Option<&DataFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The missing rates for which masks are published, ascending as listed.
+    pub fn mask_rates(&self) -> Vec<f64> {
+        self.masks.iter().map(|masks| masks.rate).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.views.is_empty() {
+            return Err("views = 0: at least one view is needed".to_owned());
+        }
+        for file in &self.files {
+            let mut parts = file.path.split('/');
+            if parts.any(|part| part.is_empty() || part == "..") || file.path.contains(['\\', ':'])
+            {
+                return Err(format!("path {}: must stay below the folder of data sets", file.path));
+            }
+        }
+        for (v, view) in self.views.iter().enumerate() {
+            if let Source::Edge { of, image }
+            | Source::Fourier { of, image }
+            | Source::Profiles { of, image } = &view.source
+            {
+                let images = self.views[..v].iter().find(|earlier| &earlier.name == of);
+                let images = images
+                    .ok_or_else(|| format!("view {}: no earlier view is named {of}", view.name))?;
+                if image[0].checked_mul(image[1]) != Some(images.width) {
+                    return Err(format!(
+                        "view {}: images of {} x {}, but {of} has {} features",
+                        view.name, image[0], image[1], images.width
+                    ));
+                }
+            }
+        }
+        let described = |source: &str| match self.file(source) {
+            Some(_) => Ok(()),
+            None => Err(format!("file {source}: is not described by a [[file]]")),
+        };
+        for source in self.views.iter().map(|view| &view.source).chain([&self.labels]) {
+            match source {
+                Source::Mat { file, .. } | Source::Csv { file, .. } => described(file)?,
+                Source::Idx { files } => files.iter().try_for_each(|file| described(file))?,
+                _ => {}
+            }
+        }
+        self.masks.iter().try_for_each(|masks| described(&masks.file))?;
+        match &self.rows {
+            Some(rows) if rows.index.len() != self.n_samples => Err(format!(
+                "rows = {}, n-samples = {}: must agree",
+                rows.index.len(),
+                self.n_samples
+            )),
+            _ => Ok(()),
+        }
+    }
+}
