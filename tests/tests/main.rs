@@ -1,3 +1,4 @@
 //! Workspace integration tests.
 
+mod datasets;
 mod golden;
