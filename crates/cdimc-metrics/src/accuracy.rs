@@ -1,0 +1,144 @@
+//! Clustering accuracy: the share of samples that the best naming of the clusters gets right.
+
+use crate::MetricsError;
+use crate::assignment::{Assignment, Weights};
+use crate::contingency::Contingency;
+use std::collections::BTreeMap;
+
+/// The clustering accuracy, in `(0, 1]`; 1 for equal partitions.
+///
+/// ACC = 1/n · max over injective π of `Σ_b N_{π(b), b}`, where `N_ab` counts the samples of class
+/// `a` in cluster `b` and π names classes for clusters. Where clusters outnumber classes, the
+/// samples of every cluster without a class are wrong.
+///
+/// ```
+/// # use cdimc_metrics::accuracy;
+/// assert_eq!(accuracy(&[0, 0, 1, 1], &[7, 7, 7, 4])?, 0.75);
+/// assert_eq!(accuracy(&[0, 0, 0, 0], &[0, 0, 0, 1])?, 0.75);
+/// # Ok::<(), cdimc_metrics::MetricsError>(())
+/// ```
+///
+/// # Errors
+/// If the labels differ in number, or there are none.
+pub fn accuracy(truth: &[usize], found: &[usize]) -> Result<f64, MetricsError> {
+    Ok(of_table(&Contingency::new(truth, found)?))
+}
+
+pub(crate) fn of_table(table: &Contingency) -> f64 {
+    let (n_classes, n_clusters) = (table.classes.len(), table.clusters.len());
+    let (n_lines, n_columns) = (n_classes.min(n_clusters), n_classes.max(n_clusters));
+    let mut values = vec![0; n_lines * n_columns];
+    for (&(class, cluster), &count) in &table.cells {
+        let (line, column) =
+            if n_classes <= n_clusters { (class, cluster) } else { (cluster, class) };
+        values[line * n_columns + column] = count as i64;
+    }
+    let weights = Weights { values, n_lines, n_columns };
+    Assignment::best(&weights).total() as f64 / table.n_samples as f64
+}
+
+/// The class that the best naming gives each cluster, by cluster label; none for the clusters that
+/// are left where they outnumber the classes.
+///
+/// Of several best namings it is the one whose list of classes, in the order of the cluster labels,
+/// is lexicographically smallest, no class coming last. Takes memory quadratic in the number of
+/// labels.
+///
+/// ```
+/// # use cdimc_metrics::match_labels;
+/// let names = match_labels(&[3, 3, 8, 8, 8], &[1, 1, 0, 0, 2])?;
+/// assert_eq!(names.into_iter().collect::<Vec<_>>(), [(0, Some(8)), (1, Some(3)), (2, None)]);
+/// # Ok::<(), cdimc_metrics::MetricsError>(())
+/// ```
+///
+/// # Errors
+/// If the labels differ in number, or there are none.
+pub fn match_labels(
+    truth: &[usize],
+    found: &[usize],
+) -> Result<BTreeMap<usize, Option<usize>>, MetricsError> {
+    let table = Contingency::new(truth, found)?;
+    let size = table.classes.len().max(table.clusters.len());
+    let mut values = vec![0; size * size];
+    for (&(class, cluster), &count) in &table.cells {
+        values[cluster * size + class] = count as i64;
+    }
+    let weights = Weights { values, n_lines: size, n_columns: size };
+    let class_of = Assignment::best(&weights).lexicographically_smallest();
+    let names = class_of.into_iter().map(|class| table.classes.get(class).copied());
+    Ok(table.clusters.into_iter().zip(names).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All ways to give `n_clusters` clusters different numbers below `size`, ascending.
+    fn namings(n_clusters: usize, size: usize) -> Vec<Vec<usize>> {
+        let mut all = vec![vec![]];
+        for _ in 0..n_clusters {
+            let longer = |naming: Vec<usize>| {
+                let free = (0..size).filter(|class| !naming.contains(class)).collect::<Vec<_>>();
+                free.into_iter().map(move |class| [&naming[..], &[class]].concat())
+            };
+            all = all.into_iter().flat_map(longer).collect();
+        }
+        all
+    }
+
+    fn hits(table: &Contingency, naming: &[usize]) -> usize {
+        let hit = |(cluster, &class)| table.cells.get(&(class, cluster)).copied().unwrap_or(0);
+        naming.iter().enumerate().map(hit).sum()
+    }
+
+    #[test]
+    fn samples_of_surplus_clusters_are_wrong() {
+        assert_eq!(accuracy(&[0, 0, 1, 1], &[0, 1, 2, 3]).unwrap(), 0.5);
+        assert_eq!(accuracy(&[5; 6], &[0, 0, 0, 1, 1, 2]).unwrap(), 0.5);
+    }
+
+    #[test]
+    fn one_cluster_scores_the_largest_class() {
+        assert_eq!(accuracy(&[0, 1, 1, 2], &[9; 4]).unwrap(), 0.5);
+        assert_eq!(accuracy(&[4], &[0]).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn greedy_naming_is_not_enough() {
+        // Cluster 0 shares most with class 0, but giving it to cluster 1 is better in total.
+        let truth = [vec![0; 5], vec![1; 4], vec![0; 4]].concat();
+        let found = [vec![0; 9], vec![1; 4]].concat();
+        assert_eq!(accuracy(&truth, &found).unwrap(), 8.0 / 13.0);
+        let found = [vec![0; 5], vec![0; 4], vec![1; 4]].concat();
+        assert_eq!(match_labels(&truth, &found).unwrap()[&1], Some(0));
+    }
+
+    #[test]
+    fn thousands_of_clusters_take_little_memory_and_time() {
+        let truth: Vec<usize> = (0..70_000).map(|i| i % 10).collect();
+        let found: Vec<usize> = (0..70_000).collect();
+        assert_eq!(accuracy(&truth, &found).unwrap(), 10.0 / 70_000.0);
+    }
+
+    proptest! {
+        #[test]
+        fn accuracy_and_naming_are_those_of_an_exhaustive_search(
+            labels in prop::collection::vec((0_usize..5, 0_usize..5), 1..30),
+        ) {
+            let (truth, found): (Vec<_>, Vec<_>) = labels.into_iter().unzip();
+            let table = Contingency::new(&truth, &found).unwrap();
+            let size = table.classes.len().max(table.clusters.len());
+            let all = namings(table.clusters.len(), size);
+            let most = all.iter().map(|naming| hits(&table, naming)).max().unwrap();
+            prop_assert_eq!(accuracy(&truth, &found).unwrap(), most as f64 / truth.len() as f64);
+
+            let first = all.iter().find(|naming| hits(&table, naming) == most).unwrap();
+            let expected: Vec<_> =
+                first.iter().map(|&class| table.classes.get(class).copied()).collect();
+            let names = match_labels(&truth, &found).unwrap();
+            prop_assert_eq!(names.keys().copied().collect::<Vec<_>>(), table.clusters);
+            prop_assert_eq!(names.into_values().collect::<Vec<_>>(), expected);
+        }
+    }
+}
