@@ -1,2 +1,65 @@
-//! placeholder
-fn main() {}
+//! The workspace's own commands: experiments, data sets, house rules, benchmarks.
+//!
+//! `cargo xtask reproduce` runs an experiment and prints its table; `cargo xtask --help` lists the rest.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod cell;
+mod experiment;
+mod plan;
+mod progress;
+mod published;
+mod record;
+mod report;
+mod reproduce;
+mod source;
+mod tidy;
+mod worker;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Experiments of the workspace: the paper's tables from one command.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an experiment, or what is left of it, and print its table.
+    Reproduce(Box<reproduce::Arguments>),
+    /// Hold the workspace against its house rules.
+    Tidy,
+    /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
+    #[command(hide = true)]
+    Cell,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(e) if !e.use_stderr() => {
+            let _ = e.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(e) => {
+            // The first paragraph says what is wrong; the usage after it is a `--help` away.
+            let text = e.to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            eprintln!("{}", first.split_whitespace().collect::<Vec<_>>().join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Tidy => tidy::run(),
+        Command::Cell => worker::serve(),
+    };
+    outcome.unwrap_or_else(|e| {
+        // One line, whatever the causes say.
+        eprintln!("error: {}", format!("{e:#}").split_whitespace().collect::<Vec<_>>().join(" "));
+        ExitCode::from(2)
+    })
+}

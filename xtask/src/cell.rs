@@ -1,0 +1,279 @@
+//! One cell of an experiment: data set x missing pattern x method x repetition, and how it is run.
+
+use crate::record::{CellScores, Outcome, Seconds, Status};
+use crate::source;
+use anyhow::{Context, Result, ensure};
+use cdimc_cluster::{ClusterError, Clustering, KMeans};
+use cdimc_data::{MultiView, Seed};
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::time::Instant;
+
+/// Everything a cell's result depends on, and the names under which a table shows it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    pub experiment: String,
+    pub dataset: String,
+    /// SHA-256 of the data set's values and labels.
+    pub checksum: String,
+    pub n_clusters: usize,
+    /// The missing pattern's text.
+    pub pattern: String,
+    /// Which of the authors' masks, where one is used; otherwise the mask is drawn.
+    pub fold: Option<usize>,
+    pub method: String,
+    /// The row of the table.
+    pub label: String,
+    /// Settings from the command line, as `key=value`.
+    pub overrides: Vec<String>,
+    /// Every setting of the method, defaults included.
+    pub settings: Value,
+    pub repetition: usize,
+    /// The root of all randomness.
+    pub seed: u64,
+}
+
+impl Cell {
+    /// SHA-256 over everything the result depends on; names of experiments and rows are left out.
+    pub(crate) fn key(&self) -> String {
+        let identity = serde_json::json!({
+            "dataset": self.dataset, "checksum": self.checksum, "n_clusters": self.n_clusters,
+            "pattern": self.pattern, "fold": self.fold, "method": self.method,
+            "settings": self.settings, "repetition": self.repetition, "seed": self.seed,
+        });
+        // serde_json keeps objects sorted by key, so equal settings give equal text.
+        hex(&Sha256::digest(identity.to_string()))
+    }
+
+    /// The seed of a drawn mask: the same for every method.
+    pub(crate) fn mask_seed(&self) -> Seed {
+        let seed = Seed::new(self.seed).stream("masks").stream(&self.dataset);
+        seed.stream(&self.pattern).nth(self.repetition as u64)
+    }
+
+    /// The seed the method draws from: the same for every row of one method.
+    fn method_seed(&self) -> Seed {
+        let fold = self.fold.map_or(0, |fold| fold as u64 + 1);
+        let seed = Seed::new(self.seed).stream("method").stream(&self.method);
+        seed.stream(&self.dataset).stream(&self.pattern).nth(fold).nth(self.repetition as u64)
+    }
+}
+
+/// How far a running cell is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    pub stage: String,
+    /// Epochs of the stage that are done.
+    pub epoch: usize,
+    /// Epochs of the stage.
+    pub of: usize,
+    pub loss: Option<f64>,
+}
+
+/// Loads the data, hides what the pattern hides, lets the method cluster and scores its labels.
+///
+/// # Errors
+/// If the data are not those the cell was planned for. What goes wrong inside the method is an outcome.
+pub(crate) fn run(cell: &Cell, report: &mut dyn FnMut(Progress)) -> Result<Outcome> {
+    let dataset = source::load(&cell.dataset)?;
+    let size = (dataset.n_samples(), dataset.n_views());
+    let mask = source::mask(&cell.dataset, size, &cell.pattern, cell.fold, cell.mask_seed())?;
+    let (data, truth) = dataset.into_observed(mask)?;
+    let truth =
+        truth.with_context(|| format!("data set {}: no labels to score by", cell.dataset))?;
+
+    let started = Instant::now();
+    let found = match cell.method.as_str() {
+        "bsv" => best_single_view(cell, &data, &truth),
+        _ => cluster(cell, &data, report),
+    };
+    let (clustering, mut seconds, note) = match found? {
+        Ok(found) => found,
+        Err(ClusterError::Inapplicable { reason, .. }) => {
+            return Ok(Outcome::without_scores(Status::Skipped, reason));
+        }
+        Err(e) => return Ok(Outcome::without_scores(Status::Failed, e.to_string())),
+    };
+    seconds.total = started.elapsed().as_secs_f64();
+    Ok(Outcome {
+        status: Status::Scored,
+        reason: note,
+        scores: Some(score(&truth, &clustering.labels)?),
+        curves: clustering.curves,
+        seconds,
+        peak_memory_bytes: peak_memory_bytes(),
+    })
+}
+
+/// Labels with the time they took and a note, or what kept the method from them.
+type Found = std::result::Result<(Clustering, Seconds, Option<String>), ClusterError>;
+
+fn cluster(cell: &Cell, data: &MultiView, report: &mut dyn FnMut(Progress)) -> Result<Found> {
+    let method = cdimc::method(&cell.method, cell.settings.clone())?;
+    report(Progress { stage: "cluster".into(), epoch: 0, of: 1, loss: None });
+    let started = Instant::now();
+    Ok(method.cluster(data, cell.n_clusters, cell.method_seed()).map(|clustering| {
+        let cluster = started.elapsed().as_secs_f64();
+        (clustering, Seconds { cluster, ..Seconds::default() }, None)
+    }))
+}
+
+/// The settings of `bsv`.
+#[derive(Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct BestSingleView {
+    /// Starts of k-means in every view, of which the best is kept.
+    restarts: usize,
+}
+
+impl Default for BestSingleView {
+    fn default() -> Self {
+        Self { restarts: 20 }
+    }
+}
+
+impl BestSingleView {
+    /// All settings, with these over the defaults.
+    pub(crate) fn with(settings: Value) -> Result<Value> {
+        let settings: Self = match settings {
+            Value::Null => Self::default(),
+            settings => serde_json::from_value(settings).context("settings of bsv")?,
+        };
+        ensure!(settings.restarts > 0, "settings of bsv: restarts = 0: must be at least 1");
+        Ok(serde_json::to_value(settings)?)
+    }
+}
+
+/// BSV: k-means on every view alone, and the view whose labels fit the truth best. No method may choose
+/// so; it shows what an oracle would get out of one view.
+fn best_single_view(cell: &Cell, data: &MultiView, truth: &[usize]) -> Result<Found> {
+    let started = Instant::now();
+    let mut best: Option<(f64, usize, Vec<usize>)> = None;
+    for view in 0..data.n_views() {
+        let labels = match single_view(cell, data, view) {
+            Ok(labels) => labels,
+            Err(e) => return Ok(Err(e)),
+        };
+        let acc = cdimc_metrics::accuracy(truth, &labels)?;
+        if best.as_ref().is_none_or(|(highest, ..)| acc > *highest) {
+            best = Some((acc, view, labels));
+        }
+    }
+    let (_, view, labels) = best.context("no view")?;
+    let seconds = Seconds { cluster: started.elapsed().as_secs_f64(), ..Seconds::default() };
+    Ok(Ok((
+        Clustering::from_labels(labels),
+        seconds,
+        Some(format!("view {view}, chosen by the truth")),
+    )))
+}
+
+/// k-means on one view alone: unit rows, missing ones filled with the mean of the others.
+fn single_view(
+    cell: &Cell,
+    data: &MultiView,
+    view: usize,
+) -> std::result::Result<Vec<usize>, ClusterError> {
+    let mut rows = data.view(view).to_owned();
+    for mut row in rows.outer_iter_mut() {
+        let norm = row.dot(&row).max(1e-14).sqrt();
+        row /= norm;
+    }
+    let observed = data.mask().observed_rows(view);
+    let mean = observed.iter().fold(Array1::zeros(rows.ncols()), |sum, &i| sum + rows.row(i))
+        / observed.len() as f64;
+    for (i, mut row) in rows.outer_iter_mut().enumerate() {
+        if !data.mask().is_observed(i, view) {
+            row.assign(&mean);
+        }
+    }
+    let restarts = cell.settings["restarts"].as_u64().unwrap_or(20) as usize;
+    let kmeans = KMeans { restarts, ..KMeans::new(cell.n_clusters) };
+    Ok(kmeans.fit(rows.view(), cell.method_seed().nth(view as u64))?.labels)
+}
+
+fn score(truth: &[usize], labels: &[usize]) -> Result<CellScores> {
+    use cdimc_metrics::NmiNormalizer::{Arithmetic, Geometric, Max, Min};
+    let nmi = |normalizer| cdimc_metrics::nmi(truth, labels, normalizer);
+    let pairs = cdimc_metrics::pairwise(truth, labels)?;
+    Ok(CellScores {
+        acc: cdimc_metrics::accuracy(truth, labels)?,
+        nmi: nmi(Arithmetic)?,
+        nmi_geometric: nmi(Geometric)?,
+        nmi_max: nmi(Max)?,
+        nmi_min: nmi(Min)?,
+        ari: cdimc_metrics::ari(truth, labels)?,
+        purity: cdimc_metrics::purity(truth, labels)?,
+        precision: pairs.precision,
+        recall: pairs.recall,
+        f: pairs.f,
+    })
+}
+
+/// The largest resident set of this process so far, where the system tells.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn cell() -> Cell {
+        Cell {
+            experiment: "smoke".into(),
+            dataset: "synthetic".into(),
+            checksum: "c0ffee".into(),
+            n_clusters: 4,
+            pattern: "per-view:0.3".into(),
+            fold: None,
+            method: "concat".into(),
+            label: "concat".into(),
+            overrides: Vec::new(),
+            settings: json!({"restarts": 20}),
+            repetition: 0,
+            seed: 0,
+        }
+    }
+
+    #[test]
+    fn the_key_follows_the_result_and_nothing_else() {
+        let key = cell().key();
+        assert_eq!(key.len(), 64);
+        let renamed = Cell { experiment: "other".into(), label: "row".into(), ..cell() };
+        assert_eq!(renamed.key(), key);
+        let others = [
+            Cell { settings: json!({"restarts": 1}), ..cell() },
+            Cell { checksum: "decaf".into(), ..cell() },
+            Cell { repetition: 1, ..cell() },
+            Cell { fold: Some(0), ..cell() },
+            Cell { seed: 1, ..cell() },
+        ];
+        assert!(others.iter().all(|other| other.key() != key));
+    }
+
+    #[test]
+    fn all_methods_share_the_mask_and_no_two_the_method_seed() {
+        let other = Cell { method: "mic".into(), ..cell() };
+        assert_eq!(other.mask_seed(), cell().mask_seed());
+        assert_ne!(other.method_seed(), cell().method_seed());
+        let second = Cell { repetition: 1, ..cell() };
+        assert_ne!(second.mask_seed(), cell().mask_seed());
+        assert_ne!(second.method_seed(), cell().method_seed());
+    }
+}

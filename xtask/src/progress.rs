@@ -1,0 +1,141 @@
+//! Live progress on standard error: bars on a terminal, plain lines elsewhere.
+
+use crate::cell::{Cell, Progress};
+use crate::record::{Record, Status};
+use crate::reproduce::name;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// A plain line for a running cell comes no more often than this.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
+
+/// Shows how far a run is.
+pub(crate) struct Display {
+    started: Instant,
+    total: usize,
+    done: usize,
+    lanes: Vec<Lane>,
+    bars: Option<Bars>,
+}
+
+/// What one worker is at.
+#[derive(Clone)]
+struct Lane {
+    stage: String,
+    stage_started: Instant,
+    last_line: Instant,
+}
+
+struct Bars {
+    all: MultiProgress,
+    overall: ProgressBar,
+    lanes: Vec<ProgressBar>,
+}
+
+impl Display {
+    /// For `total` cells on `jobs` workers.
+    pub(crate) fn new(total: usize, jobs: usize, terminal: bool) -> Self {
+        let now = Instant::now();
+        let lane = Lane { stage: String::new(), stage_started: now, last_line: now };
+        let bars = (terminal && total > 0).then(|| Bars::new(total, jobs.min(total)));
+        Self { started: now, total, done: 0, lanes: vec![lane; jobs], bars }
+    }
+
+    pub(crate) fn started(&mut self, lane: usize, cell: &Cell) {
+        let now = Instant::now();
+        self.lanes[lane] = Lane { stage: String::new(), stage_started: now, last_line: now };
+        if let Some(bars) = &self.bars {
+            bars.lanes[lane].reset();
+            bars.lanes[lane].set_message(name(cell));
+        }
+    }
+
+    pub(crate) fn progress(&mut self, lane: usize, cell: &Cell, progress: &Progress) {
+        let now = Instant::now();
+        let state = &mut self.lanes[lane];
+        if state.stage != progress.stage {
+            state.stage.clone_from(&progress.stage);
+            state.stage_started = now;
+        }
+        let spent = now - state.stage_started;
+        let share = progress.epoch as f64 / progress.of.max(1) as f64;
+        let mut parts = vec![progress.stage.clone()];
+        if progress.of > 1 {
+            parts.push(format!("{}/{}", progress.epoch, progress.of));
+        }
+        if let Some(loss) = progress.loss {
+            parts.push(format!("loss {loss:.5}"));
+        }
+        if share > 0.0 && share < 1.0 {
+            parts.push(format!("{} left", duration(spent.mul_f64(1.0 / share - 1.0))));
+        }
+        let text = format!("{}: {}", name(cell), parts.join(", "));
+        if let Some(bars) = &self.bars {
+            bars.lanes[lane].set_length(progress.of as u64);
+            bars.lanes[lane].set_position(progress.epoch as u64);
+            bars.lanes[lane].set_message(text);
+        } else if now - state.last_line >= PLAIN_INTERVAL {
+            state.last_line = now;
+            eprintln!("{text}");
+        }
+    }
+
+    pub(crate) fn finished(&mut self, lane: usize, record: &Record) {
+        self.done += 1;
+        let outcome = &record.outcome;
+        let result = match (outcome.status, &outcome.scores) {
+            (Status::Scored, Some(s)) => {
+                format!("ACC {:.4}, NMI {:.4} in {:.1} s", s.acc, s.nmi, outcome.seconds.total)
+            }
+            (Status::Failed, _) => format!("failed: {}", outcome.reason.as_deref().unwrap_or("")),
+            _ => format!("skipped: {}", outcome.reason.as_deref().unwrap_or("")),
+        };
+        let left =
+            self.started.elapsed().mul_f64((self.total - self.done) as f64 / self.done as f64);
+        let left = if self.done < self.total {
+            format!("; {} left", duration(left))
+        } else {
+            String::new()
+        };
+        let line = format!("[{}/{}] {}: {result}", self.done, self.total, name(&record.cell));
+        if let Some(bars) = &self.bars {
+            let _ = bars.all.println(line);
+            bars.overall.set_position(self.done as u64);
+            bars.overall.set_message(left);
+            bars.lanes[lane].set_message("");
+        } else {
+            eprintln!("{line}{left}");
+        }
+    }
+
+    /// Clears the bars.
+    pub(crate) fn end(&mut self) {
+        if let Some(bars) = self.bars.take() {
+            bars.lanes.iter().for_each(ProgressBar::finish_and_clear);
+            bars.overall.finish_and_clear();
+        }
+    }
+}
+
+impl Bars {
+    fn new(total: usize, jobs: usize) -> Self {
+        let all = MultiProgress::new();
+        let style = |template: &str| {
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+        };
+        let overall = all.add(ProgressBar::new(total as u64));
+        overall.set_style(style("{bar:30} {pos}/{len} cells, {elapsed} so far{msg}"));
+        let lane = |_| all.add(ProgressBar::new(1).with_style(style("{bar:30} {wide_msg}")));
+        let lanes = (0..jobs).map(lane).collect();
+        Self { all, overall, lanes }
+    }
+}
+
+/// A length of time as a person says it.
+fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..90 => format!("{seconds} s"),
+        seconds @ 90..5400 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}

@@ -1,0 +1,162 @@
+//! Where an experiment's data sets and masks come from.
+
+use crate::cell::hex;
+use crate::reproduce::workspace_root;
+use anyhow::{Result, bail, ensure};
+use cdimc_data::{Catalog, Dataset, DatasetStatus, MissingPattern, Seed, ViewMask};
+use ndarray::Array2;
+use rand::Rng;
+use sha2::{Digest, Sha256};
+
+/// The synthetic data sets, made from a fixed seed, with their numbers of views.
+const SYNTHETIC: &[(&str, usize)] = &[("synthetic", 3), ("synthetic-pair", 2)];
+
+/// What a plan has to know of a data set.
+pub(crate) struct Facts {
+    pub name: String,
+    pub n_samples: usize,
+    pub n_views: usize,
+    pub n_classes: usize,
+    /// SHA-256 of what the data set is made from.
+    pub checksum: String,
+}
+
+/// The facts of the data set of this name, whose files are verified.
+///
+/// # Errors
+/// If there is no such data set, or its files are missing or damaged.
+pub(crate) fn facts(name: &str) -> Result<Facts> {
+    if is_synthetic(name) {
+        let dataset = load(name)?;
+        return Ok(Facts {
+            name: name.to_owned(),
+            n_samples: dataset.n_samples(),
+            n_views: dataset.n_views(),
+            n_classes: dataset.n_classes(),
+            checksum: checksum(&dataset),
+        });
+    }
+    let catalog = catalog()?;
+    if catalog.status(name)? != DatasetStatus::Present {
+        // The reader's own words say which file and why.
+        catalog.load(name)?;
+    }
+    let manifest = catalog.manifest(name)?;
+    Ok(Facts {
+        name: name.to_owned(),
+        n_samples: manifest.n_samples,
+        n_views: manifest.views.len(),
+        n_classes: manifest.n_classes,
+        checksum: manifest.checksum(),
+    })
+}
+
+/// The data set of this name.
+///
+/// # Errors
+/// As [`facts`].
+pub(crate) fn load(name: &str) -> Result<Dataset> {
+    match SYNTHETIC.iter().find(|(known, _)| *known == name) {
+        Some(&(_, n_views)) => synthetic(name, n_views),
+        None => Ok(catalog()?.load(name)?),
+    }
+}
+
+/// Whether such a data set is known.
+///
+/// # Errors
+/// If it is not.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let catalog = catalog()?;
+    let known: Vec<&str> = catalog
+        .manifests()
+        .map(|manifest| manifest.name.as_str())
+        .chain(SYNTHETIC.iter().map(|&(name, _)| name))
+        .collect();
+    ensure!(
+        known.contains(&name),
+        "unknown data set `{name}`: must be one of {}",
+        known.join(", ")
+    );
+    Ok(())
+}
+
+/// Whether the data set's files are at hand.
+pub(crate) fn is_present(name: &str) -> bool {
+    is_synthetic(name) || catalog().is_ok_and(|catalog| catalog.is_present(name).unwrap_or(false))
+}
+
+/// How many masks the data set's authors give for this pattern.
+///
+/// # Errors
+/// If they cannot be read.
+pub(crate) fn n_folds(name: &str, pattern: &str) -> Result<usize> {
+    Ok(authors_masks(name, pattern)?.map_or(0, |masks| masks.len()))
+}
+
+/// Mask `fold` of the data set's authors, or one drawn from `seed`.
+///
+/// # Errors
+/// If there is no such fold or pattern, or no mask can have it.
+pub(crate) fn mask(
+    dataset: &str,
+    (n_samples, n_views): (usize, usize),
+    pattern: &str,
+    fold: Option<usize>,
+    seed: Seed,
+) -> Result<ViewMask> {
+    let Some(fold) = fold else {
+        return Ok(pattern.parse::<MissingPattern>()?.mask(n_samples, n_views, seed)?);
+    };
+    match authors_masks(dataset, pattern)?.unwrap_or_default().into_iter().nth(fold) {
+        Some(mask) => Ok(mask),
+        None => bail!("data set {dataset}: has no fold {fold} for {pattern}"),
+    }
+}
+
+/// Published masks are those of a rate of every view.
+fn authors_masks(name: &str, pattern: &str) -> Result<Option<Vec<ViewMask>>> {
+    match pattern.parse()? {
+        MissingPattern::PerView(rate) if !is_synthetic(name) => Ok(catalog()?.masks(name, rate)?),
+        _ => Ok(None),
+    }
+}
+
+fn is_synthetic(name: &str) -> bool {
+    SYNTHETIC.iter().any(|(known, _)| *known == name)
+}
+
+fn catalog() -> Result<Catalog> {
+    Ok(Catalog::from_env(Some(workspace_root().join("datasets")))?)
+}
+
+fn checksum(dataset: &Dataset) -> String {
+    let mut hash = Sha256::new();
+    for view in dataset.views() {
+        hash.update((view.nrows() as u64).to_le_bytes());
+        hash.update((view.ncols() as u64).to_le_bytes());
+        for row in view.rows() {
+            let bytes: Vec<u8> = row.iter().flat_map(|x| x.to_le_bytes()).collect();
+            hash.update(&bytes);
+        }
+    }
+    for label in dataset.labels().unwrap_or_default() {
+        hash.update((*label as u64).to_le_bytes());
+    }
+    hex(&hash.finalize())
+}
+
+fn synthetic(name: &str, n_views: usize) -> Result<Dataset> {
+    let (n, k, d) = (200, 4, 8);
+    let mut rng = Seed::new(0).stream(name).rng();
+    let labels: Vec<usize> = (0..n).map(|i| i % k).collect();
+    let views = (0..n_views)
+        .map(|_| {
+            let centers = Array2::from_shape_simple_fn((k, d), || rng.gen_range(-3.0..3.0));
+            Array2::from_shape_fn((n, d), |(i, j)| {
+                centers[[labels[i], j]] + rng.gen_range(-1.0..1.0) + rng.gen_range(-1.0..1.0)
+            })
+        })
+        .collect();
+    Ok(Dataset::new(name, views, Some(labels))?)
+}

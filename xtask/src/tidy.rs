@@ -1,0 +1,200 @@
+//! `cargo xtask tidy`: house rules as checks.
+
+use crate::reproduce::workspace_root;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What every crate may use of the others, as docs/architecture.md draws it.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("cdimc-metrics", &[]),
+    ("cdimc-data", &[]),
+    ("cdimc-graph", &["cdimc-data"]),
+    ("cdimc-nn", &["cdimc-data", "cdimc-graph"]),
+    ("cdimc-cluster", &["cdimc-data", "cdimc-graph", "cdimc-nn"]),
+    ("cdimc-baselines", &["cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"]),
+    (
+        "cdimc",
+        &[
+            "cdimc-metrics",
+            "cdimc-data",
+            "cdimc-graph",
+            "cdimc-nn",
+            "cdimc-cluster",
+            "cdimc-baselines",
+        ],
+    ),
+];
+
+/// Packages that one crate alone may use.
+const OWNED: &[(&str, &[&str])] = &[
+    ("kiddo", &["cdimc-graph"]),
+    ("linfa", &["cdimc-cluster"]),
+    ("linfa-clustering", &["cdimc-cluster"]),
+    ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
+    ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
+    ("clap", &["cdimc", "xtask"]),
+    ("anyhow", &["cdimc", "xtask"]),
+    ("indicatif", &["cdimc", "xtask"]),
+];
+
+/// No source file is longer.
+const LONGEST_FILE: usize = 600;
+
+/// Runs all checks and prints what breaks a rule.
+///
+/// # Errors
+/// If the workspace cannot be read.
+pub(crate) fn run() -> Result<ExitCode> {
+    let root = workspace_root();
+    let mut broken = Vec::new();
+    layering(root, &mut broken)?;
+    let files = tracked_files(root)?;
+    for file in &files {
+        let path = root.join(file);
+        // What git tracks may be deleted, and what is not text has no lines.
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        texts(file, &text, &mut broken);
+    }
+    for needed in
+        ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "docs/architecture.md"]
+    {
+        if !root.join(needed).exists() {
+            broken.push(format!("{needed}: is missing"));
+        }
+    }
+    for line in &broken {
+        eprintln!("{line}");
+    }
+    println!("tidy: {} files, {} broken rules", files.len(), broken.len());
+    Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Holds the workspace's own dependencies against the floors, and the owned packages against their owners.
+fn layering(root: &Path, broken: &mut Vec<String>) -> Result<()> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root)
+        .output()
+        .context("cargo metadata")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    let floors: BTreeMap<&str, &[&str]> = FLOORS.iter().copied().collect();
+    for package in metadata["packages"].as_array().context("cargo metadata: no packages")? {
+        let name = package["name"].as_str().unwrap_or_default();
+        if package["license"].as_str() != Some("MIT OR Apache-2.0") {
+            broken.push(format!("{name}: licence must be MIT OR Apache-2.0"));
+        }
+        if package["description"].as_str().is_none_or(str::is_empty) {
+            broken.push(format!("{name}: has no description"));
+        }
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            // Tests may look sideways, code may not.
+            if dependency["kind"].as_str() == Some("dev") {
+                continue;
+            }
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let own = used.starts_with("cdimc");
+            if own && floors.get(name).is_some_and(|allowed| !allowed.contains(&used)) {
+                broken.push(format!("{name} uses {used}: dependencies point down the floors only"));
+            }
+            if let Some((_, owners)) = OWNED.iter().find(|(package, _)| *package == used)
+                && !owners.contains(&name)
+            {
+                broken.push(format!("{name} uses {used}: only {} may", owners.join(" and ")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The files under version control, relative to the root.
+fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("git ls-files")?;
+    let text = String::from_utf8(output.stdout).context("git ls-files")?;
+    Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
+}
+
+/// Rules for one text file.
+fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
+    let name = file.display().to_string();
+    let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let is_rust = extension == "rs";
+    if is_rust {
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE {
+            broken.push(format!("{name}: {lines} lines, at most {LONGEST_FILE}"));
+        }
+        if !(text.starts_with("//!") || text.starts_with("/*!") || text.starts_with("#!")) {
+            broken.push(format!("{name}: must begin with what the file is for (//!)"));
+        }
+    }
+    let library = is_rust
+        && name.starts_with("crates/")
+        && name.contains("/src/")
+        && !name.starts_with("crates/cdimc/");
+    for (i, line) in text.lines().enumerate() {
+        let at = || format!("{name}:{}", i + 1);
+        if is_rust || extension == "md" || extension == "toml" {
+            for folder in MACHINE_FOLDERS {
+                if line.contains(folder) {
+                    broken.push(format!("{}: names a folder of one machine", at()));
+                }
+            }
+            if line.trim_end() != line && extension != "md" {
+                broken.push(format!("{}: ends in blanks", at()));
+            }
+        }
+        if is_rust && UNFINISHED.iter().any(|mark| line.contains(mark)) {
+            broken.push(format!("{}: marks unfinished work", at()));
+        }
+        let code = line.split("//").next().unwrap_or_default();
+        if library && PRINTING.iter().any(|mark| code.contains(mark)) {
+            broken.push(format!("{}: libraries do not print", at()));
+        }
+    }
+}
+
+// The marks are put together here, so that this file does not break its own rules.
+const MACHINE_FOLDERS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/tm", "p/")];
+const UNFINISHED: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+    concat!("#[ig", "nore"),
+];
+const PRINTING: &[&str] = &[concat!("print", "ln!("), concat!("pri", "nt!("), concat!("dbg", "!(")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(file: &str, text: &str) -> Vec<String> {
+        let mut broken = Vec::new();
+        texts(Path::new(file), text, &mut broken);
+        broken
+    }
+
+    #[test]
+    fn each_rule_is_seen() {
+        assert!(broken("crates/a/src/lib.rs", "//! Doc.\nfn f() {}\n").is_empty());
+        assert!(broken("crates/a/src/lib.rs", "fn f() {}\n")[0].contains("what the file is for"));
+        let printing = format!("//! Doc.\nfn f() {{ {}\"x\") }}\n", PRINTING[0]);
+        assert!(broken("crates/a/src/lib.rs", &printing)[0].ends_with("libraries do not print"));
+        assert!(broken("xtask/src/a.rs", &printing).is_empty());
+        let unfinished = format!("//! Doc.\n// {} later\n", UNFINISHED[0]);
+        assert!(broken("xtask/src/a.rs", &unfinished)[0].contains("xtask/src/a.rs:2"));
+        let path = format!("see {}x", MACHINE_FOLDERS[0]);
+        assert_eq!(broken("README.md", &path).len(), 1);
+        let long = "//! Doc.\n".to_owned() + &"// x\n".repeat(LONGEST_FILE);
+        assert!(broken("tests/tests/a.rs", &long)[0].contains("601 lines"));
+    }
+}

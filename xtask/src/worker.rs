@@ -1,0 +1,86 @@
+//! One process for each running cell: its memory is its own, and a crash is a record.
+//!
+//! The parent writes the cell as one line to the worker's standard input and keeps it open; the worker
+//! answers in lines of JSON on standard output. When the parent dies, the input ends and so does the worker.
+
+use crate::cell::{self, Cell, Progress};
+use crate::record::{Outcome, Status};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, ExitCode, Stdio};
+
+/// A line from a worker.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Message {
+    Progress(Progress),
+    Outcome(Outcome),
+}
+
+/// Runs a cell in a process of its own with `threads` threads. A worker that dies gives a failed outcome.
+pub(crate) fn run(
+    cell: &Cell,
+    threads: usize,
+    report: &mut dyn FnMut(Progress),
+) -> Result<Outcome> {
+    let mut worker = Command::new(std::env::current_exe()?)
+        .arg("cell")
+        .env("RAYON_NUM_THREADS", threads.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("worker process")?;
+    let mut input = worker.stdin.take().context("worker without input")?;
+    let mut errors = worker.stderr.take().context("worker without error output")?;
+    let output = worker.stdout.take().context("worker without output")?;
+    // A full error pipe would stop the worker, so it is emptied on the side.
+    let errors = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = errors.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut outcome = None;
+    // A worker that died early shows in its outcome, not in a broken pipe here.
+    let _ = writeln!(input, "{}", serde_json::to_string(cell)?);
+    for line in BufReader::new(output).lines() {
+        match serde_json::from_str(&line?) {
+            Ok(Message::Progress(progress)) => report(progress),
+            Ok(Message::Outcome(found)) => outcome = Some(found),
+            Err(_) => {}
+        }
+    }
+    drop(input);
+    let status = worker.wait()?;
+    let errors = errors.join().unwrap_or_default();
+    Ok(outcome.unwrap_or_else(|| {
+        let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
+        Outcome::without_scores(Status::Failed, format!("{status}: {}", last.trim()))
+    }))
+}
+
+/// The worker's side: one cell from standard input.
+///
+/// # Errors
+/// If the input is no cell, or its data cannot be had.
+pub(crate) fn serve() -> Result<ExitCode> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let cell: Cell = serde_json::from_str(&line).context("the cell on standard input")?;
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(1);
+    });
+    let send = |message: &Message| -> Result<()> {
+        let mut output = std::io::stdout().lock();
+        writeln!(output, "{}", serde_json::to_string(message)?)?;
+        Ok(output.flush()?)
+    };
+    let outcome = cell::run(&cell, &mut |progress| {
+        // If nobody listens any more, the thread above ends the process.
+        let _ = send(&Message::Progress(progress));
+    })?;
+    send(&Message::Outcome(outcome))?;
+    Ok(ExitCode::SUCCESS)
+}

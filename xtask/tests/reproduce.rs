@@ -1,0 +1,193 @@
+//! The experiment runner as a user meets it: the program itself, its folder of results and its exit codes.
+#![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn xtask(arguments: &[&str], out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.arg("reproduce").args(arguments).arg("--out").arg(out);
+    // Unknown to the tests, and only in the way of the embedded data sets.
+    command.env_remove("CDIMC_DATASETS");
+    command
+}
+
+fn run(arguments: &[&str], out: &Path) -> Output {
+    xtask(arguments, out).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json_lines(output: &Output) -> Vec<serde_json::Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The records in a folder of results, by name.
+fn records(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path))
+        .collect();
+    files.sort();
+    files.into_iter().map(|(name, path)| (name, std::fs::read(path).unwrap())).collect()
+}
+
+/// The scores of a CSV table, without what differs from run to run.
+fn scores(folder: &Path) -> Vec<String> {
+    let table = std::fs::read_to_string(folder.join("table.csv")).unwrap();
+    table.lines().map(|line| line.split(',').take(19).collect::<Vec<_>>().join(",")).collect()
+}
+
+#[test]
+fn bad_requests_are_one_line_and_exit_code_2() {
+    let out = tempfile::tempdir().unwrap();
+    let catalogue: &[(&[&str], &str)] = &[
+        (&["nonsense"], "unknown experiment `nonsense`: must be one of quickstart"),
+        (&["smoke", "--method", "nonsense"], "unknown method `nonsense`: must be one of "),
+        (&["smoke", "--dataset", "nonsense"], "unknown data set `nonsense`: must be one of "),
+        (&["smoke", "--set", "nonsense=1"], "unknown key `nonsense`: no chosen method has it"),
+        (&["smoke", "--set", "restarts"], "--set restarts: must be key=value"),
+        (&["smoke", "--set", "restarts=many"], "settings of "),
+        (&["smoke", "--rate", "1.2"], "missing rate = 1.2: must lie in [0, 1)"),
+        (&["smoke", "--rate", "-0.1"], "missing rate = -0.1: must lie in [0, 1)"),
+        (&["smoke", "--rate", "NaN"], "missing rate = NaN"),
+        (&["smoke", "--rate", "half"], "invalid value 'half' for '--rate <P>'"),
+        (
+            &["smoke", "--dataset", "synthetic-pair", "--rate", "0.7"],
+            "cannot remove 70 % of the instances from each of 2 views",
+        ),
+        (&["smoke", "--fold", "0"], "fold: data set synthetic brings no masks of its authors"),
+        (&["smoke", "--repetitions", "0"], "repetitions = 0: must be at least 1"),
+        (&["smoke", "--jobs", "0"], "jobs = 0: must be at least 1"),
+        (&["smoke", "--threads", "0"], "threads = 0: must be at least 1"),
+        (&["smoke", "--nonsense"], "unexpected argument '--nonsense'"),
+        (&["smoke", "--device", "abacus"], "invalid value 'abacus' for '--device <DEVICE>'"),
+        (&["no-such-file.toml"], "experiment no-such-file.toml"),
+    ];
+    for (arguments, message) in catalogue {
+        let output = run(arguments, out.path());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: "), "{arguments:?}: {said}");
+        assert!(said.contains(message), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    assert!(records(&out.path().join("smoke")).is_empty());
+}
+
+#[test]
+fn json_has_one_object_a_cell_with_the_documented_fields() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments = ["smoke", "--method", "bsv", "--json"];
+    let first = run(&arguments, out.path());
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let lines = json_lines(&first);
+    assert_eq!(lines.len(), 4);
+    let fields = [
+        "acc",
+        "ari",
+        "dataset",
+        "fold",
+        "method",
+        "nmi",
+        "pattern",
+        "peak_memory_bytes",
+        "purity",
+        "reason",
+        "repetition",
+        "seconds",
+        "seed",
+        "status",
+    ];
+    for line in &lines {
+        let mut found: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
+        found.sort_unstable();
+        assert_eq!(found, fields);
+        assert_eq!(line["status"], "scored");
+        assert!((0.0..=1.0).contains(&line["acc"].as_f64().unwrap()));
+        for stage in ["prepare", "pretrain", "cluster", "finetune", "total"] {
+            assert!(line["seconds"][stage].as_f64().unwrap() >= 0.0);
+        }
+    }
+    // What is recorded is told again, and not run again.
+    let before = records(&out.path().join("smoke"));
+    let second = run(&arguments, out.path());
+    let mut told: Vec<String> = json_lines(&second).iter().map(ToString::to_string).collect();
+    let mut expected: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    told.sort();
+    expected.sort();
+    assert_eq!(told, expected);
+    assert_eq!(records(&out.path().join("smoke")), before);
+}
+
+#[test]
+fn a_dry_run_runs_nothing() {
+    let out = tempfile::tempdir().unwrap();
+    let output = run(&["smoke", "--dry-run"], out.path());
+    assert!(output.status.success());
+    assert!(text(&output.stdout).lines().all(|line| line.starts_with("to run   synthetic")));
+    assert!(std::fs::read_dir(out.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_run_that_was_killed_loses_no_cell_and_ends_with_the_same_table() {
+    let arguments =
+        ["smoke", "--repetitions", "20", "--jobs", "1", "--method", "concat", "--method", "bsv"];
+    let whole = tempfile::tempdir().unwrap();
+    assert!(run(&arguments, whole.path()).status.success());
+
+    let broken = tempfile::tempdir().unwrap();
+    let folder = broken.path().join("smoke");
+    let mut running = xtask(&arguments, broken.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while records(&folder).len() < 5 {
+        assert!(started.elapsed() < Duration::from_secs(120), "no records");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    running.kill().unwrap(); // SIGKILL
+    running.wait().unwrap();
+    let kept = records(&folder);
+    assert!((5..80).contains(&kept.len()), "{} of 80 cells were recorded", kept.len());
+
+    let again = run(&arguments, broken.path());
+    assert!(again.status.success());
+    assert!(text(&again.stderr).contains(&format!("80 cells, {} of them recorded", kept.len())));
+    let finished = records(&folder);
+    assert_eq!(finished.len(), 80);
+    for record in &kept {
+        assert!(finished.contains(record), "{} was touched", record.0);
+    }
+    assert_eq!(scores(&folder), scores(&whole.path().join("smoke")));
+}
+
+#[test]
+fn tables_do_not_depend_on_jobs_or_threads() {
+    let one = tempfile::tempdir().unwrap();
+    let two = tempfile::tempdir().unwrap();
+    assert!(run(&["smoke", "--jobs", "1", "--threads", "1"], one.path()).status.success());
+    assert!(run(&["smoke", "--jobs", "1", "--threads", "2"], two.path()).status.success());
+    assert_eq!(scores(&one.path().join("smoke")), scores(&two.path().join("smoke")));
+}
+
+#[test]
+fn a_damaged_record_is_run_again() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments = ["smoke", "--method", "bsv"];
+    assert!(run(&arguments, out.path()).status.success());
+    let folder = out.path().join("smoke");
+    let (name, whole) = records(&folder).swap_remove(0);
+    std::fs::write(folder.join(&name), &whole[..whole.len() / 2]).unwrap();
+    let again = run(&arguments, out.path());
+    assert!(text(&again.stderr).contains("4 cells, 3 of them recorded"));
+    assert!(serde_json::from_slice::<serde_json::Value>(&records(&folder)[0].1).is_ok());
+}
