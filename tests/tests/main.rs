@@ -2,3 +2,4 @@
 
 mod datasets;
 mod golden;
+mod preprocessing;

@@ -155,12 +155,12 @@ pub enum DataError {
         /// Features given.
         found: usize,
     },
-    /// A rate outside its range.
+    /// A rate or setting outside its range.
     #[error("{name} = {value}: must lie in {range}")]
-    Rate {
-        /// What the rate counts.
+    OutOfRange {
+        /// What it is.
         name: &'static str,
-        /// The rate given.
+        /// The value given.
         value: f64,
         /// The valid range.
         range: &'static str,

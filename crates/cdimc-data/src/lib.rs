@@ -34,6 +34,7 @@ pub use crate::{
     pattern::{Mechanism, MissingPattern},
     preprocessing::{Geometry, Standardizer, geometry_version},
     seed::Seed,
+    synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
 };
 
 mod catalog;
@@ -53,3 +54,4 @@ mod pattern_text;
 mod preprocessing;
 mod removal;
 mod seed;
+mod synthetic;

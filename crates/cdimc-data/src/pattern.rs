@@ -161,7 +161,7 @@ impl MissingPattern {
 }
 
 fn rate_error(name: &'static str, value: f64, range: &'static str) -> DataError {
-    DataError::Rate { name, value, range }
+    DataError::OutOfRange { name, value, range }
 }
 
 impl Mechanism {
