@@ -14,8 +14,28 @@ assert_eq!(concat.name(), "concat");
 
 pub use crate::{
     concat::Concat,
+    imc_grmf::{ImcGrmf, ImcGrmfFit},
+    img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart},
+    kernels::{Kernel, KernelScaling},
+    mkkm_ik::MkkmIk,
+    mkkm_ik_mkc::{Coefficients, KernelFilling, KernelPartition, MkkmIkMkc},
+    paired_views::PairedViews,
+    pmvc::{Pmvc, PmvcFactors},
+    pmvc_cgan::PmvcCgan,
     registry::{Configured, MethodError, NAMES, configure, configured, method},
 };
 
 mod concat;
+mod dense;
+mod imc_grmf;
+mod img;
+mod kernels;
+mod mkkm_ik;
+mod mkkm_ik_mkc;
+mod paired_views;
+mod pmvc;
+mod pmvc_cgan;
+mod ranges;
+mod read_out;
 mod registry;
+mod simplex;

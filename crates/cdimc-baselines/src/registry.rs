@@ -1,6 +1,6 @@
 //! The compared methods by the name the command line spells.
 
-use crate::Concat;
+use crate::{Concat, ImcGrmf, Img, MkkmIk, MkkmIkMkc, Pmvc, PmvcCgan};
 use cdimc_cluster::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -84,6 +84,12 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 
 methods! {
     "concat" => Concat,
+    "mkkm-ik-mkc" => MkkmIkMkc,
+    "mkkm-ik" => MkkmIk,
+    "pmvc" => Pmvc,
+    "img" => Img,
+    "imc-grmf" => ImcGrmf,
+    "pmvc-cgan" => PmvcCgan,
 }
 
 #[cfg(test)]

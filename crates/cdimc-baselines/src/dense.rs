@@ -1,0 +1,279 @@
+//! Dense linear algebra on top of faer: products, eigenpairs, the positive semidefinite part.
+//!
+//! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
+
+use cdimc_cluster::ClusterError;
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};
+use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
+use faer::linalg::{cholesky::llt, lu::partial_pivoting as lu};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use ndarray::{Array2, ArrayView2};
+
+/// Eigenvalues below this count as zero in [`replace_by_positive_part`] (authors' code of
+/// MKKM-IK-MKC).
+const EIGENVALUE_FLOOR: f64 = 1e-10;
+
+/// The eigenpairs of a symmetric matrix, values ascending.
+pub(crate) struct SymmetricEigen {
+    pub(crate) values: Vec<f64>,
+    pub(crate) vectors: Mat<f64>,
+}
+
+/// `a` as faer sees it, without a copy: whole arrays, runs of rows, and their transposes.
+pub(crate) fn faer_view<'a>(a: ArrayView2<'a, f64>) -> MatRef<'a, f64> {
+    let (rows, columns) = a.dim();
+    if let Some(values) = a.to_slice() {
+        MatRef::from_row_major_slice(values, rows, columns)
+    } else if let Some(values) = a.reversed_axes().to_slice() {
+        MatRef::from_column_major_slice(values, rows, columns)
+    } else {
+        unreachable!("columns of a row-major array are never selected")
+    }
+}
+
+fn faer_view_mut(a: &mut Array2<f64>) -> MatMut<'_, f64> {
+    let (rows, columns) = a.dim();
+    match a.as_slice_mut() {
+        Some(values) => MatMut::from_row_major_slice_mut(values, rows, columns),
+        None => unreachable!("arrays are made here in standard layout"),
+    }
+}
+
+/// `a` `b` in standard layout.
+pub(crate) fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
+    let mut c = Array2::zeros((a.nrows(), b.ncols()));
+    add_product(&mut c, 1.0, a, b);
+    c
+}
+
+/// `c` + `scale` `a` `b`, in place.
+pub(crate) fn add_product(
+    c: &mut Array2<f64>,
+    scale: f64,
+    a: ArrayView2<'_, f64>,
+    b: ArrayView2<'_, f64>,
+) {
+    matmul(faer_view_mut(c), Accum::Add, faer_view(a), faer_view(b), scale, Par::Seq);
+}
+
+/// All eigenpairs of the symmetric matrix `a`, of which the lower triangle is read.
+///
+/// # Errors
+/// If the iteration does not converge, as with entries that are not finite.
+pub(crate) fn symmetric_eigen(
+    method: &'static str,
+    a: MatRef<'_, f64>,
+) -> Result<SymmetricEigen, ClusterError> {
+    let n = a.nrows();
+    let mut values = vec![0.0; n];
+    let mut vectors = Mat::zeros(n, n);
+    let request =
+        self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    with_scratch(request, |stack| {
+        let diagonal = faer::diag::DiagMut::from_slice_mut(&mut values);
+        self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Default::default())
+    })
+    .map_err(|_| failure(method, "eigen-decomposition", a))?;
+    Ok(SymmetricEigen { values, vectors })
+}
+
+/// The eigenvectors of the `n_leading` largest eigenvalues of the symmetric `a`, largest first,
+/// `(n, n_leading)`.
+pub(crate) fn leading_eigenvectors(
+    method: &'static str,
+    a: &Array2<f64>,
+    n_leading: usize,
+) -> Result<Array2<f64>, ClusterError> {
+    let n = a.nrows();
+    let eigen = symmetric_eigen(method, faer_view(a.view()))?;
+    Ok(Array2::from_shape_fn((n, n_leading), |(i, j)| eigen.vectors[(i, n - 1 - j)]))
+}
+
+/// Replaces the symmetric `a` by its positive semidefinite part: eigenvalues below 1e-10 become 0.
+pub(crate) fn replace_by_positive_part(
+    method: &'static str,
+    a: &mut Array2<f64>,
+) -> Result<(), ClusterError> {
+    let n = a.nrows();
+    let SymmetricEigen { values, mut vectors } = symmetric_eigen(method, faer_view(a.view()))?;
+    let first = values.partition_point(|&value| value < EIGENVALUE_FLOOR);
+    for (j, value) in values.iter().enumerate().skip(first) {
+        vectors.col_mut(j).iter_mut().for_each(|x| *x *= value.sqrt());
+    }
+    write_upper_gram(a, vectors.as_ref().subcols(first, n - first));
+    mirror_upper(a);
+    Ok(())
+}
+
+/// The upper triangle of `a` `a`ᵀ; what lies below it is 0.
+pub(crate) fn upper_gram(a: &Array2<f64>) -> Array2<f64> {
+    let mut gram = Array2::zeros((a.nrows(), a.nrows()));
+    write_upper_gram(&mut gram, faer_view(a.view()));
+    gram
+}
+
+fn write_upper_gram(gram: &mut Array2<f64>, a: MatRef<'_, f64>) {
+    let whole = BlockStructure::Rectangular;
+    // Rows of the array are columns to faer, which therefore sees the lower triangle.
+    let (gram, lower) = (faer_view_mut(gram).transpose_mut(), BlockStructure::TriangularLower);
+    triangular::matmul(gram, lower, Accum::Replace, a, whole, a.transpose(), whole, 1.0, Par::Seq);
+}
+
+/// Copies the strictly upper triangle onto the lower one, tile by tile to stay in cache.
+pub(crate) fn mirror_upper(a: &mut Array2<f64>) {
+    const TILE: usize = 32;
+    let n = a.nrows();
+    for row in (0..n).step_by(TILE) {
+        for column in (row..n).step_by(TILE) {
+            for i in row..(row + TILE).min(n) {
+                for j in column.max(i + 1)..(column + TILE).min(n) {
+                    a[[j, i]] = a[[i, j]];
+                }
+            }
+        }
+    }
+}
+
+/// The matrix with orthonormal columns nearest to `a` `(d, k)`, k at most d: A Bᵀ of the thin
+/// singular value decomposition A S Bᵀ.
+pub(crate) fn nearest_orthonormal(
+    method: &'static str,
+    a: &Array2<f64>,
+) -> Result<Array2<f64>, ClusterError> {
+    let (d, k) = a.dim();
+    let mut left = Mat::<f64>::zeros(d, k);
+    let mut right = Mat::<f64>::zeros(k, k);
+    let mut singular = vec![0.0; k];
+    let vectors = ComputeSvdVectors::Thin;
+    let request = svd_scratch::<f64>(d, k, vectors, vectors, Par::Seq, Default::default());
+    with_scratch(request, |stack| {
+        let diagonal = faer::diag::DiagMut::from_slice_mut(&mut singular);
+        let (left, right) = (Some(left.as_mut()), Some(right.as_mut()));
+        let matrix = faer_view(a.view());
+        svd(matrix, diagonal, left, right, Par::Seq, stack, Default::default())
+    })
+    .map_err(|_| failure(method, "singular value decomposition", faer_view(a.view())))?;
+    let mut orthonormal = Array2::zeros((d, k));
+    let (left, right) = (left.as_ref(), right.transpose());
+    matmul(faer_view_mut(&mut orthonormal), Accum::Replace, left, right, 1.0, Par::Seq);
+    Ok(orthonormal)
+}
+
+/// Solves `a` x = `b` for symmetric positive definite `a`, of which the upper triangle is read and
+/// overwritten; x replaces `b`.
+///
+/// # Errors
+/// If `a` is not positive definite.
+pub(crate) fn solve_positive_definite(
+    method: &'static str,
+    a: &mut Array2<f64>,
+    b: &mut Array2<f64>,
+) -> Result<(), ClusterError> {
+    let (n, columns) = b.dim();
+    // Rows of the array are columns to faer, which therefore sees the lower triangle.
+    let mut factor = faer_view_mut(a).transpose_mut();
+    let request = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    let outcome = with_scratch(request, |stack| {
+        let no_shift = Default::default();
+        let matrix = factor.as_mut();
+        llt::factor::cholesky_in_place(matrix, no_shift, Par::Seq, stack, Default::default())
+    });
+    if outcome.is_err() {
+        return Err(failure(method, "Cholesky factorization", factor.as_ref()));
+    }
+    let request = llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq);
+    with_scratch(request, |stack| {
+        llt::solve::solve_in_place(factor.as_ref(), faer_view_mut(b), Par::Seq, stack);
+    });
+    Ok(())
+}
+
+/// Solves `a` x = `b` for a regular `a`, which is overwritten; x replaces `b`.
+pub(crate) fn solve_general(a: &mut Array2<f64>, b: &mut Array2<f64>) {
+    let (n, columns) = b.dim();
+    let mut factor = faer_view_mut(a);
+    let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
+    let request = lu::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, Default::default());
+    let permutation = with_scratch(request, |stack| {
+        let parameters = Default::default();
+        let (forward, backward) = (&mut forward[..], &mut backward[..]);
+        lu::factor::lu_in_place(factor.as_mut(), forward, backward, Par::Seq, stack, parameters).1
+    });
+    let request = lu::solve::solve_in_place_scratch::<usize, f64>(n, columns, Par::Seq);
+    with_scratch(request, |stack| {
+        let factor = factor.as_ref();
+        lu::solve::solve_in_place(factor, factor, permutation, faer_view_mut(b), Par::Seq, stack);
+    });
+}
+
+/// Runs `work` on a scratch memory of the size it asks for.
+fn with_scratch<T>(request: StackReq, work: impl FnOnce(&mut MemStack) -> T) -> T {
+    work(MemStack::new(&mut MemBuffer::new(request)))
+}
+
+fn failure(method: &'static str, operation: &'static str, a: MatRef<'_, f64>) -> ClusterError {
+    ClusterError::LinearAlgebra { method, operation, rows: a.nrows(), columns: a.ncols() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+    use cdimc_data::Seed;
+    use rand::Rng;
+
+    fn random(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
+        let mut rng = Seed::new(seed).rng();
+        Array2::from_shape_simple_fn((rows, columns), || rng.gen_range(-1.0..1.0))
+    }
+
+    #[test]
+    fn the_positive_part_and_the_rest_add_up_and_are_orthogonal() {
+        let a = random(70, 70, 1);
+        let a = &a + &a.t();
+        let mut positive = a.clone();
+        replace_by_positive_part("test", &mut positive).unwrap();
+        let rest = &a - &positive;
+        assert_abs_diff_eq!(positive.dot(&rest), Array2::zeros((70, 70)), epsilon = 1e-10);
+        let eigen = symmetric_eigen("test", faer_view(positive.view())).unwrap();
+        assert!(eigen.values[0] > -1e-10 && eigen.values[69] > 1.0);
+        assert_eq!(positive, positive.t());
+    }
+
+    #[test]
+    fn leading_eigenvectors_are_orthonormal_and_belong_to_the_largest_values() {
+        let a = Array2::from_diag(&ndarray::arr1(&[1.0, 5.0, 3.0, -9.0]));
+        let h = leading_eigenvectors("test", &a, 2).unwrap();
+        assert_abs_diff_eq!(h.t().dot(&h), Array2::eye(2), epsilon = 1e-12);
+        assert_abs_diff_eq!(h[[1, 0]].abs(), 1.0, epsilon = 1e-12);
+        assert_abs_diff_eq!(h[[2, 1]].abs(), 1.0, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn solutions_solve() {
+        let half = random(30, 30, 2);
+        let a = half.dot(&half.t()) + Array2::<f64>::eye(30);
+        let b = random(30, 3, 3);
+        let mut x = b.clone();
+        solve_positive_definite("test", &mut a.clone(), &mut x).unwrap();
+        assert_abs_diff_eq!(a.dot(&x), b, epsilon = 1e-10);
+        let mut x = b.clone();
+        solve_general(&mut half.clone(), &mut x);
+        assert_abs_diff_eq!(half.dot(&x), b, epsilon = 1e-10);
+        let error = solve_positive_definite("test", &mut -a, &mut x).unwrap_err();
+        assert_eq!(error.to_string(), "test: Cholesky factorization failed on a 30 x 30 matrix");
+    }
+
+    #[test]
+    fn the_nearest_orthonormal_matrix_of_a_rank_deficient_one_is_still_orthonormal() {
+        let mut a = random(12, 4, 4);
+        a.column_mut(2).fill(0.0);
+        let q = nearest_orthonormal("test", &a).unwrap();
+        assert_abs_diff_eq!(q.t().dot(&q), Array2::eye(4), epsilon = 1e-12);
+        // Qᵀ A is the symmetric positive semidefinite factor of the polar decomposition.
+        let factor = q.t().dot(&a);
+        assert_abs_diff_eq!(factor, factor.t().to_owned(), epsilon = 1e-12);
+    }
+}

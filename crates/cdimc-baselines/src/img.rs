@@ -1,0 +1,340 @@
+//! IMG: grouping of incomplete data with a latent representation and a graph learned on it.
+//!
+//! H. Zhao, H. Liu, Y. Fu, "Incomplete Multi-modal Visual Data Grouping", IJCAI 2016, pp. 2392-2398
+//! (no DOI; <https://www.ijcai.org/Abstract/16/340>); formulas of the authors' code.
+
+use crate::PairedViews;
+use crate::dense::{
+    add_product, leading_eigenvectors, mirror_upper, product, solve_general,
+    solve_positive_definite, upper_gram,
+};
+use crate::kernels::check_bytes;
+use crate::ranges::{at_least_one, not_negative, positive};
+use crate::read_out::{ReadOut, k_means, read_out};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use cdimc_data::{MultiView, Seed};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "img";
+
+/// n-by-n matrices held at once: the affinity, its normalized form and the eigen-decomposition's four.
+const N_SQUARE: u64 = 6;
+
+/// What the labels are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ImgReadOut {
+    /// The normalized cut of the learned graph.
+    #[default]
+    NormalizedCut,
+    /// k-means on the unit rows of P, which the authors' code logs beside it.
+    Representation,
+}
+
+/// What stands for the graph before there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstLaplacian {
+    /// No graph: Q starts as P. Ends like the random matrix within the noise of a start.
+    #[default]
+    Zero,
+    /// A uniform random matrix, as the authors' code has it, which is no Laplacian.
+    Random,
+}
+
+/// Incomplete multi-modal grouping: two views, every sample in both or in one.
+///
+/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + λ ‖`U_v`‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with columns of sum 1, by
+/// an augmented Lagrangian with P = Q. Rows are scaled to unit length first.
+///
+/// Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
+/// costs n³/3 operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Img {
+    /// λ, the weight of the bases; 0.1 (authors' driver).
+    pub lambda: f64,
+    /// β, the weight of the graph; 0.3 (authors' driver).
+    pub beta: f64,
+    /// γ, the evenness of the affinities; 0.1 (authors' driver).
+    pub gamma: f64,
+    /// What stands for the graph in the first iteration.
+    pub first_laplacian: FirstLaplacian,
+    /// Most iterations; 200 (authors' code).
+    pub max_iterations: usize,
+    /// Stops once no entry of P - Q is larger; 1e-8 (authors' code).
+    pub tolerance: f64,
+    /// What the labels are read from.
+    pub read_out: ImgReadOut,
+    /// Starts of k-means, of which the best is kept; 100 (authors' code).
+    pub restarts: usize,
+    /// Refuses data whose n-by-n matrices need more; 8 GiB.
+    pub max_bytes: u64,
+}
+
+impl Default for Img {
+    fn default() -> Self {
+        Self {
+            lambda: 0.1,
+            beta: 0.3,
+            gamma: 0.1,
+            first_laplacian: FirstLaplacian::default(),
+            max_iterations: 200,
+            tolerance: 1e-8,
+            read_out: ImgReadOut::default(),
+            restarts: 100,
+            max_bytes: 8 << 30,
+        }
+    }
+}
+
+/// Where the iteration of [`Img`] starts.
+#[derive(Debug, Clone)]
+pub struct ImgStart {
+    /// P, `(n_samples, n_clusters)` in the order of the stack.
+    pub representation: Array2<f64>,
+    /// The matrix that stands for the first Laplacian, `(n_samples, n_samples)`; zero if absent.
+    pub laplacian: Option<Array2<f64>>,
+}
+
+/// Where the iteration of [`Img`] ended; samples in the order of the stack.
+#[derive(Debug, Clone)]
+pub struct ImgFit {
+    /// P, `(n_samples, n_clusters)`.
+    pub representation: Array2<f64>,
+    /// A, `(n_samples, n_samples)`, symmetric.
+    pub affinity: Array2<f64>,
+    /// U, the basis of each view, `(n_clusters, n_features)`.
+    pub bases: [Array2<f64>; 2],
+    /// Iterations made.
+    pub iterations: usize,
+}
+
+impl Img {
+    /// Holds the settings against their ranges.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        positive("lambda", self.lambda)?;
+        not_negative("beta", self.beta)?;
+        positive("gamma", self.gamma)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one("max-iterations", self.max_iterations)?;
+        at_least_one("restarts", self.restarts)
+    }
+
+    /// Iterates from `start`.
+    ///
+    /// # Errors
+    /// If a factorization fails.
+    pub fn iterate(&self, views: &PairedViews, start: ImgStart) -> Result<ImgFit, ClusterError> {
+        let ImgStart { representation: mut p, mut laplacian } = start;
+        let (n, k) = p.dim();
+        let paired = ..views.n_paired();
+        let mut q = p.clone();
+        let mut multiplier = Array2::zeros((n, k));
+        let mut penalty = 0.1;
+        let mut graph = None;
+        let mut iterations = 0;
+        loop {
+            let bases = self.bases(views, p.slice(s![paired, ..]))?;
+            let pull = &q * penalty - &multiplier;
+            p = represent(views, &bases, &pull, penalty)?;
+            let mut right = &p * penalty + &multiplier;
+            q = match (graph.take(), laplacian.take()) {
+                (Some(affinity), _) => self.smooth(affinity, right, penalty)?,
+                (None, Some(laplacian)) => {
+                    let mut system = (&laplacian + &laplacian.t()) * self.beta;
+                    system.diag_mut().iter_mut().for_each(|x| *x += penalty);
+                    solve_general(&mut system, &mut right);
+                    right
+                }
+                (None, None) => right / penalty,
+            };
+            let affinity = self.affinity(&q);
+            let residual = &p - &q;
+            multiplier.scaled_add(penalty, &residual);
+            penalty = (penalty * 1.1).min(1e10);
+            iterations += 1;
+            let largest = residual.iter().fold(0.0_f64, |largest, r| largest.max(r.abs()));
+            // Without a first Laplacian, P and Q are equal after one iteration.
+            let settled = iterations > 1 && largest < self.tolerance;
+            if !largest.is_finite() {
+                return Err(ClusterError::Diverged { stage: NAME, epoch: iterations - 1 });
+            }
+            if settled || iterations >= self.max_iterations {
+                let mut affinity = affinity.upper;
+                mirror_upper(&mut affinity);
+                return Ok(ImgFit { representation: p, affinity, bases, iterations });
+            }
+            graph = Some(affinity);
+        }
+    }
+
+    /// `U_v` = (`P_cᵀP_c` + λI)⁻¹ `P_cᵀX_v` over the paired rows, as the authors' code has it; the objective
+    /// alone would use the single ones too.
+    fn bases(
+        &self,
+        views: &PairedViews,
+        paired: ArrayView2<'_, f64>,
+    ) -> Result<[Array2<f64>; 2], ClusterError> {
+        let mut gram = product(paired.t(), paired);
+        gram.diag_mut().iter_mut().for_each(|x| *x += self.lambda);
+        let mut bases = [0, 1].map(|v| product(paired.t(), views.paired(v)));
+        for basis in &mut bases {
+            solve_positive_definite(NAME, &mut gram.clone(), basis)?;
+        }
+        Ok(bases)
+    }
+
+    /// Q = (2β Lap(A) + μI)⁻¹ `right`, in the memory of the affinity.
+    fn smooth(
+        &self,
+        affinity: Affinity,
+        mut right: Array2<f64>,
+        penalty: f64,
+    ) -> Result<Array2<f64>, ClusterError> {
+        let Affinity { upper: mut system, degrees } = affinity;
+        for (i, mut row) in system.outer_iter_mut().enumerate() {
+            let mut tail = row.slice_mut(s![i..]);
+            tail *= -2.0 * self.beta;
+            tail[0] += 2.0 * self.beta * degrees[i] + penalty;
+        }
+        solve_positive_definite(NAME, &mut system, &mut right)?;
+        Ok(right)
+    }
+
+    /// `d_ij` = β/4γ ‖`q_i` - `q_j`‖²; `A_ij` = max(0, (1 + `Σ_i d_ij`)/n - `d_ij`), then (A + Aᵀ)/2.
+    fn affinity(&self, q: &Array2<f64>) -> Affinity {
+        let n = q.nrows();
+        let scale = self.beta / (4.0 * self.gamma);
+        let squares: Array1<f64> = q.outer_iter().map(|row| row.dot(&row)).collect();
+        let (center, total) = (q.sum_axis(Axis(0)), squares.sum());
+        // Σ_i ‖q_i - q_j‖² = n s_j + Σs - 2 q_j·Σq, without the matrix.
+        let levels: Array1<f64> = (q.dot(&center) * -2.0 + &squares * n as f64 + total)
+            .mapv(|sum| (1.0 + scale * sum.max(0.0)) / n as f64);
+        let mut upper = upper_gram(q);
+        let mut degrees = Array1::<f64>::zeros(n);
+        for i in 0..n {
+            let (square, level) = (squares[i], levels[i]);
+            let mut row = upper.row_mut(i);
+            let mut tail = row.slice_mut(s![i..]);
+            tail[0] = level;
+            degrees[i] += level;
+            let mut degree = 0.0;
+            let mut beyond = tail.slice_mut(s![1..]);
+            let others = (squares.slice(s![i + 1..]), levels.slice(s![i + 1..]));
+            let degrees_of_others = degrees.slice_mut(s![i + 1..]);
+            ndarray::Zip::from(&mut beyond)
+                .and(others.0)
+                .and(others.1)
+                .and(degrees_of_others)
+                .for_each(|x, other_square, other_level, other_degree| {
+                    let distance = scale * (square + other_square - 2.0 * *x).max(0.0);
+                    let a = 0.5 * ((level - distance).max(0.0) + (other_level - distance).max(0.0));
+                    *x = a;
+                    degree += a;
+                    *other_degree += a;
+                });
+            degrees[i] += degree;
+        }
+        Affinity { upper, degrees }
+    }
+}
+
+/// A symmetric affinity whose upper triangle is stored, and its row sums.
+struct Affinity {
+    upper: Array2<f64>,
+    degrees: Array1<f64>,
+}
+
+/// P of the augmented Lagrangian for these bases, `pull` = μQ - L:
+/// (2 `Σ_v X_v U_vᵀ` + `pull`)(2 `Σ_v U_v U_vᵀ` + μI)⁻¹ over the views that a sample has.
+fn represent(
+    views: &PairedViews,
+    bases: &[Array2<f64>; 2],
+    pull: &Array2<f64>,
+    penalty: f64,
+) -> Result<Array2<f64>, ClusterError> {
+    let k = pull.ncols();
+    let grams = [0, 1].map(|v| product(bases[v].view(), bases[v].t()) * 2.0);
+    let mut p = Array2::zeros(pull.dim());
+    for (block, rows) in views.stack_rows().into_iter().enumerate() {
+        let mut right = pull.slice(s![rows.clone(), ..]).to_owned();
+        let mut system = Array2::eye(k) * penalty;
+        for v in 0..2 {
+            let x = match block {
+                0 => views.paired(v),
+                _ if block == v + 1 => views.single(v),
+                _ => continue,
+            };
+            system += &grams[v];
+            add_product(&mut right, 2.0, x, bases[v].t());
+        }
+        let mut inverse = Array2::eye(k);
+        solve_positive_definite(NAME, &mut system, &mut inverse)?;
+        p.slice_mut(s![rows, ..]).assign(&product(right.view(), inverse.view()));
+    }
+    Ok(p)
+}
+
+/// The rows of the normalized cut: leading eigenvectors of D A D without its diagonal, times D, D the
+/// inverse roots of the degrees.
+fn normalized_cut(
+    mut affinity: Array2<f64>,
+    n_clusters: usize,
+) -> Result<Array2<f64>, ClusterError> {
+    affinity.diag_mut().fill(0.0);
+    let inverse_root = |degree: f64| if degree > 0.0 { 1.0 / degree.sqrt() } else { 0.0 };
+    let scales = affinity.sum_axis(Axis(1)).mapv(inverse_root);
+    for (mut row, scale) in affinity.outer_iter_mut().zip(&scales) {
+        row.zip_mut_with(&scales, |a, other| *a *= scale * other);
+    }
+    let mut rows = leading_eigenvectors(NAME, &affinity, n_clusters)?;
+    for (mut row, scale) in rows.outer_iter_mut().zip(&scales) {
+        row *= *scale;
+    }
+    Ok(rows)
+}
+
+impl Clusterer for Img {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn cluster(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Clustering, ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        let in_order: Vec<usize> = (0..data.n_samples()).collect();
+        let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
+        let n = data.n_samples();
+        check_bytes(NAME, N_SQUARE * 8 * (n as u64).pow(2), self.max_bytes)?;
+        let mut rng = seed.stream("factors").rng();
+        let mut uniform =
+            |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
+        let representation = uniform(n, n_clusters);
+        let laplacian = match self.first_laplacian {
+            FirstLaplacian::Zero => None,
+            FirstLaplacian::Random => Some(uniform(n, n)),
+        };
+        let fit = self.iterate(&views, ImgStart { representation, laplacian })?;
+        let how = ReadOut { n_clusters, restarts: self.restarts };
+        let embedding = views.restore(&fit.representation);
+        let seed = seed.stream("kmeans");
+        let labels = match self.read_out {
+            ImgReadOut::Representation => read_out(&embedding, how, seed)?,
+            ImgReadOut::NormalizedCut => {
+                k_means(&views.restore(&normalized_cut(fit.affinity, n_clusters)?), how, seed)?
+            }
+        };
+        Ok(Clustering { embedding: Some(embedding), ..Clustering::from_labels(labels) })
+    }
+}

@@ -1,0 +1,188 @@
+//! Kernel matrices of the observed samples of a view, centered and with unit diagonal.
+
+use crate::dense::product;
+use cdimc_cluster::ClusterError;
+use cdimc_data::MultiView;
+use ndarray::{Array1, Array2, Axis};
+use serde::{Deserialize, Serialize};
+
+/// How alike two samples of one view are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kernel {
+    /// xᵀx'.
+    #[default]
+    Linear,
+    /// exp(-‖x - x'‖² / 2σ²), σ the mean distance between two different samples.
+    Gaussian,
+    /// (xᵀx' + 1)².
+    Quadratic,
+}
+
+/// How the features of a view are scaled before a kernel, from its observed rows alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelScaling {
+    /// Every row to unit length.
+    #[default]
+    UnitRows,
+    /// Every feature to mean 0 and standard deviation 1; constant features to 0.
+    Standard,
+    /// As given.
+    None,
+}
+
+impl Kernel {
+    /// The kernel between the rows of `x` `(n_observed, n_features)`, centered in its feature space
+    /// and scaled to unit diagonal, `(n_observed, n_observed)`.
+    ///
+    /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`).
+    pub fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
+        let x = scaling.apply(x);
+        let mut k = product(x.view(), x.t());
+        match self {
+            Self::Linear => {}
+            Self::Quadratic => k.mapv_inplace(|inner| (inner + 1.0).powi(2)),
+            Self::Gaussian => gaussian(&mut k),
+        }
+        center(&mut k);
+        let roots = k.diag().mapv(|x| x.max(1e-12).sqrt());
+        for (mut row, root) in k.outer_iter_mut().zip(&roots) {
+            row.zip_mut_with(&roots, |x, other| *x /= root * other);
+        }
+        k
+    }
+}
+
+impl KernelScaling {
+    fn apply(self, x: &Array2<f64>) -> Array2<f64> {
+        let mut x = x.clone();
+        match self {
+            Self::None => {}
+            Self::UnitRows => {
+                for mut row in x.outer_iter_mut() {
+                    let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    row /= length.max(1e-14);
+                }
+            }
+            Self::Standard => {
+                for mut column in x.columns_mut() {
+                    let n = column.len() as f64;
+                    let mean = column.sum() / n;
+                    column -= mean;
+                    let deviation = (column.iter().map(|x| x * x).sum::<f64>() / n).sqrt();
+                    column /= if deviation < 1e-12 { 1.0 } else { deviation };
+                }
+            }
+        }
+        x
+    }
+}
+
+/// Turns inner products into the Gaussian kernel.
+fn gaussian(k: &mut Array2<f64>) {
+    let n = k.nrows();
+    let squares: Array1<f64> = k.diag().to_owned();
+    let mut sum = 0.0;
+    for (i, mut row) in k.outer_iter_mut().enumerate() {
+        for (j, x) in row.iter_mut().enumerate() {
+            *x = if i == j { 0.0 } else { (squares[i] + squares[j] - 2.0 * *x).max(0.0) };
+            sum += x.sqrt();
+        }
+    }
+    let width = sum / (n * (n - 1)).max(1) as f64;
+    // Samples that all coincide have distance 0 and are perfectly alike.
+    let scale = if width > 0.0 { -0.5 / (width * width) } else { 0.0 };
+    k.mapv_inplace(|distance| (scale * distance).exp());
+}
+
+fn center(k: &mut Array2<f64>) {
+    let n = k.nrows();
+    let means = k.sum_axis(Axis(0)) / n as f64;
+    let mean = means.sum() / n as f64;
+    for (i, mut row) in k.outer_iter_mut().enumerate() {
+        let shift = mean - means[i];
+        row.zip_mut_with(&means, |x, other| *x += shift - other);
+    }
+}
+
+/// The kernel of every view between its observed samples, ascending in sample number.
+///
+/// # Errors
+/// [`ClusterError::Inapplicable`] if `n_square` matrices of all samples beside those kernels need more
+/// than `max_bytes`.
+pub(crate) fn observed_kernels(
+    method: &'static str,
+    data: &MultiView,
+    (kernel, scaling): (Kernel, KernelScaling),
+    n_square: usize,
+    max_bytes: u64,
+) -> Result<Vec<Array2<f64>>, ClusterError> {
+    let square = |n: usize| 8 * (n as u64).pow(2);
+    let blocks: u64 = (0..data.n_views()).map(|v| square(data.mask().n_observed(v))).sum();
+    check_bytes(method, blocks + n_square as u64 * square(data.n_samples()), max_bytes)?;
+    Ok((0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect())
+}
+
+/// Holds the memory of an n-by-n method against its limit before anything is allocated.
+pub(crate) fn check_bytes(
+    method: &'static str,
+    bytes: u64,
+    max_bytes: u64,
+) -> Result<(), ClusterError> {
+    if bytes <= max_bytes {
+        return Ok(());
+    }
+    let reason =
+        format!("its n-by-n matrices need {bytes} bytes, more than max-bytes = {max_bytes}");
+    Err(ClusterError::Inapplicable { method, reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+    use ndarray::array;
+
+    #[test]
+    fn kernels_are_centered_with_unit_diagonal() {
+        let x = array![[1.0, 2.0], [0.5, -1.0], [3.0, 0.1], [-2.0, 1.0]];
+        for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
+            for scaling in [KernelScaling::UnitRows, KernelScaling::Standard, KernelScaling::None] {
+                let k = kernel.between(&x, scaling);
+                assert_abs_diff_eq!(k.diag().to_owned(), Array1::ones(4), epsilon = 1e-12);
+                assert_abs_diff_eq!(k, k.t().to_owned(), epsilon = 1e-15);
+            }
+        }
+        let mut k = product(x.view(), x.t());
+        center(&mut k);
+        assert_abs_diff_eq!(k.sum_axis(Axis(1)), Array1::zeros(4), epsilon = 1e-12);
+    }
+
+    #[test]
+    fn a_constant_view_gives_a_finite_kernel() {
+        let x = Array2::from_elem((5, 3), 0.1);
+        for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
+            for scaling in [KernelScaling::UnitRows, KernelScaling::Standard, KernelScaling::None] {
+                assert!(kernel.between(&x, scaling).iter().all(|x| x.is_finite()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_gaussian_width_is_the_mean_distance() {
+        // Distances 1, 2, 3: σ = 2.
+        let mut k = product(array![[0.0], [1.0], [3.0]].view(), array![[0.0, 1.0, 3.0]].view());
+        gaussian(&mut k);
+        assert_abs_diff_eq!(k[[0, 2]], (-9.0_f64 / 8.0).exp(), epsilon = 1e-15);
+    }
+
+    #[test]
+    fn too_much_memory_is_named_before_it_is_taken() {
+        let error = check_bytes("mkkm-ik", 10_000, 9_999).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "mkkm-ik does not apply: its n-by-n matrices need 10000 bytes, more than max-bytes = 9999"
+        );
+    }
+}

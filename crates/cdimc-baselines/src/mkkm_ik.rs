@@ -1,0 +1,209 @@
+//! MKKM-IK: multiple kernel k-means that completes each incomplete kernel from the partition.
+//!
+//! X. Liu, M. Li, L. Wang, Y. Dou, J. Yin, E. Zhu, "Multiple Kernel k-Means with Incomplete Kernels",
+//! AAAI 2017, DOI 10.1609/aaai.v31i1.10893; formulas of the authors' code.
+
+use crate::dense::{leading_eigenvectors, product, solve_general};
+use crate::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::mkkm_ik_mkc::KernelPartition;
+use crate::ranges::{at_least_one, not_negative};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use cdimc_data::{MultiView, Seed, ViewMask};
+use ndarray::{Array2, Axis};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "mkkm-ik";
+
+/// Added to the diagonal of `U_cc` before it is inverted (authors' code).
+const RIDGE: f64 = 1e-3;
+
+/// Multiple kernel k-means with incomplete kernels, the cheap relative of
+/// [`MkkmIkMkc`](crate::MkkmIkMkc).
+///
+/// min tr(`K_γ` (I - HHᵀ)), `K_γ` = `Σ_p` `γ_p`² `K_p`, over HᵀH = I, γ on the simplex, and `K_p` ⪰ 0 with its
+/// observed block given. Any number of views, any mask.
+///
+/// Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MkkmIk {
+    /// The kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.
+    pub kernel: Kernel,
+    /// Scaling of the features before the kernel.
+    pub scaling: KernelScaling,
+    /// Most iterations; 100 (authors' code).
+    pub max_iterations: usize,
+    /// Stops after at least three iterations once the objective changes by less than this share;
+    /// 1e-3 (authors' code).
+    pub tolerance: f64,
+    /// Starts of k-means, of which the best is kept; 50 (authors' code).
+    pub restarts: usize,
+    /// Refuses data whose n-by-n matrices need more; 8 GiB.
+    pub max_bytes: u64,
+}
+
+impl Default for MkkmIk {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::default(),
+            scaling: KernelScaling::default(),
+            max_iterations: 100,
+            tolerance: 1e-3,
+            restarts: 50,
+            max_bytes: 8 << 30,
+        }
+    }
+}
+
+impl MkkmIk {
+    /// Holds the settings against their ranges.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one("max-iterations", self.max_iterations)?;
+        at_least_one("restarts", self.restarts)
+    }
+
+    /// Iterates from equal weights and zero-filled kernels on `blocks`: for each view the kernel
+    /// `(n_observed, n_observed)` of its observed samples in ascending order.
+    ///
+    /// # Errors
+    /// If an eigen-decomposition does not converge.
+    ///
+    /// # Panics
+    /// If the blocks do not have the sizes that `mask` says.
+    pub fn iterate(
+        &self,
+        blocks: &[Array2<f64>],
+        mask: &ViewMask,
+        n_clusters: usize,
+    ) -> Result<KernelPartition, ClusterError> {
+        let (n, m) = (mask.n_samples(), mask.n_views());
+        let views: Vec<KernelBlock<'_>> =
+            (0..m).map(|p| KernelBlock::new(&blocks[p], mask, p)).collect();
+        let mut weights = vec![1.0 / m as f64; m];
+        let mut combined = Array2::zeros((n, n));
+        for (view, weight) in views.iter().zip(&weights) {
+            view.add_observed(&mut combined, weight * weight);
+        }
+        let mut objectives: Vec<f64> = Vec::new();
+        loop {
+            let embedding = leading_eigenvectors(NAME, &combined, n_clusters)?;
+            let completed: Vec<_> = views.iter().map(|view| view.complete(&embedding)).collect();
+            // min Σ γ²d on the simplex is γ ∝ 1/d.
+            let inverse: Vec<f64> = completed.iter().map(|c| 1.0 / c.unexplained).collect();
+            let sum: f64 = inverse.iter().sum();
+            weights = inverse.iter().map(|x| x / sum).collect();
+            let objective = 1.0 / sum;
+            let before = objectives.last().copied();
+            objectives.push(objective);
+            let small = |before: f64| (before - objective).abs() < self.tolerance * objective;
+            let settled = objectives.len() >= 3 && before.is_some_and(small);
+            if settled || objectives.len() >= self.max_iterations {
+                return Ok(KernelPartition { embedding, weights, objectives });
+            }
+            combined.fill(0.0);
+            for ((view, completion), weight) in views.iter().zip(&completed).zip(&weights) {
+                view.add_observed(&mut combined, weight * weight);
+                view.add_completed(&mut combined, weight * weight, completion);
+            }
+        }
+    }
+}
+
+/// The observed block B of one kernel and where it lies.
+struct KernelBlock<'a> {
+    block: &'a Array2<f64>,
+    observed: Vec<usize>,
+    absent: Vec<usize>,
+}
+
+/// The completed part of one kernel, `K_oc` = B V and `K_cc` = VᵀBV with V = `H_o` G `H_cᵀ`.
+struct Completion {
+    /// Y with `K_{·c}` = Y `H_cᵀ`, `(n_samples, n_clusters)`: B `H_o` G on observed rows, `H_c` G S G on others.
+    factor: Array2<f64>,
+    /// `H_c`, `(n_absent, n_clusters)`.
+    absent: Array2<f64>,
+    /// tr(`K_p` (I - HHᵀ)), floored where the partition explains all.
+    unexplained: f64,
+}
+
+impl<'a> KernelBlock<'a> {
+    fn new(block: &'a Array2<f64>, mask: &ViewMask, view: usize) -> Self {
+        let observed = mask.observed_rows(view);
+        assert_eq!(block.dim(), (observed.len(), observed.len()), "between observed samples");
+        let absent = (0..mask.n_samples()).filter(|&i| !mask.is_observed(i, view)).collect();
+        Self { block, observed, absent }
+    }
+
+    /// V = -`U_oc` (`U_cc` + εI)⁻¹ minimizes tr(`K_p` U). With U = I - HHᵀ the inverse passes through `H_c`:
+    /// V = `H_o` G `H_cᵀ`, G = ((1 + ε) I - `H_cᵀ` `H_c`)⁻¹, a system of `n_clusters` instead of `n_absent`.
+    fn complete(&self, embedding: &Array2<f64>) -> Completion {
+        let (n, k) = embedding.dim();
+        let (h_o, h_c) =
+            (embedding.select(Axis(0), &self.observed), embedding.select(Axis(0), &self.absent));
+        let image = product(self.block.view(), h_o.view());
+        let s = h_o.t().dot(&image);
+        let c = h_c.t().dot(&h_c);
+        let mut g = Array2::eye(k);
+        solve_general(&mut (Array2::<f64>::eye(k) * (1.0 + RIDGE) - &c), &mut g);
+        let sg = s.dot(&g);
+        let gsg = g.dot(&sg);
+        let trace = |a: &Array2<f64>| a.diag().sum();
+        let unexplained = trace(self.block) + trace(&gsg.dot(&c))
+            - (trace(&s) + 2.0 * trace(&sg.dot(&c)) + trace(&c.dot(&gsg.dot(&c))));
+        let (on_observed, on_absent) = (image.dot(&g), h_c.dot(&gsg));
+        let mut factor = Array2::zeros((n, k));
+        for (part, rows) in [(&on_observed, &self.observed), (&on_absent, &self.absent)] {
+            for (values, &i) in part.outer_iter().zip(rows) {
+                factor.row_mut(i).assign(&values);
+            }
+        }
+        Completion { factor, absent: h_c, unexplained: unexplained.max(1e-12) }
+    }
+
+    fn add_observed(&self, combined: &mut Array2<f64>, weight: f64) {
+        for (values, &i) in self.block.outer_iter().zip(&self.observed) {
+            let mut row = combined.row_mut(i);
+            for (value, &j) in values.iter().zip(&self.observed) {
+                row[j] += weight * value;
+            }
+        }
+    }
+
+    fn add_completed(&self, combined: &mut Array2<f64>, weight: f64, completion: &Completion) {
+        let columns = product(completion.factor.view(), completion.absent.t());
+        for (i, values) in columns.outer_iter().enumerate() {
+            for (value, &j) in values.iter().zip(&self.absent) {
+                combined[[i, j]] += weight * value;
+            }
+        }
+        for &i in &self.observed {
+            for (value, &j) in columns.row(i).iter().zip(&self.absent) {
+                combined[[j, i]] += weight * value;
+            }
+        }
+    }
+}
+
+impl Clusterer for MkkmIk {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn cluster(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Clustering, ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        let blocks = observed_kernels(NAME, data, (self.kernel, self.scaling), 5, self.max_bytes)?;
+        let partition = self.iterate(&blocks, data.mask(), n_clusters)?;
+        drop(blocks);
+        partition.into_clustering(n_clusters, self.restarts, seed)
+    }
+}

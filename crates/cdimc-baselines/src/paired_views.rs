@@ -1,0 +1,159 @@
+//! The split that methods for paired data start from: samples seen in every view, and samples seen
+//! in exactly one.
+
+use cdimc_cluster::ClusterError;
+use cdimc_data::MultiView;
+use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use std::ops::Range;
+
+/// The observed rows of views whose every sample is observed in all of them or in exactly one.
+#[derive(Debug, Clone)]
+pub struct PairedViews {
+    /// The rows of each view, `(n_paired + n_single, n_features)`: samples of all views first, in the
+    /// same order in every view, then the samples of that view alone.
+    views: Vec<Array2<f64>>,
+    n_paired: usize,
+    /// The sample number of every row of a stacked result: paired, single of view 0, of view 1, ...
+    order: Vec<usize>,
+}
+
+impl PairedViews {
+    /// Splits `data` for `method`, samples of each kind in the order of `rows`, which names every sample.
+    ///
+    /// # Errors
+    /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or
+    /// with a sample that has several views but not all.
+    pub fn new(
+        method: &'static str,
+        data: &MultiView,
+        rows: &[usize],
+    ) -> Result<Self, ClusterError> {
+        let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
+        let (mask, n_views) = (data.mask(), data.n_views());
+        if n_views < 2 {
+            return Err(inapplicable("one view: needs at least two".to_owned()));
+        }
+        let between = (0..data.n_samples())
+            .find(|&i| !matches!(mask.n_views_of(i), n if n == 1 || n == n_views));
+        if let Some(sample) = between {
+            let seen = mask.n_views_of(sample);
+            return Err(inapplicable(format!(
+                "sample {sample} has {seen} of {n_views} views: must have all or exactly one"
+            )));
+        }
+        let kind =
+            |views: usize| rows.iter().copied().filter(move |&i| mask.n_views_of(i) == views);
+        let paired: Vec<usize> = kind(n_views).collect();
+        if paired.is_empty() {
+            return Err(inapplicable("no sample has all views: needs at least one".to_owned()));
+        }
+        let mut order = paired.clone();
+        let mut views = Vec::with_capacity(n_views);
+        for v in 0..n_views {
+            let single: Vec<usize> = kind(1).filter(|&i| mask.is_observed(i, v)).collect();
+            let rows: Vec<usize> = paired.iter().chain(&single).copied().collect();
+            views.push(data.view(v).select(Axis(0), &rows));
+            order.extend(single);
+        }
+        Ok(Self { views, n_paired: paired.len(), order })
+    }
+
+    /// Splits `data` for a `method` of exactly two views.
+    ///
+    /// # Errors
+    /// [`ClusterError::Inapplicable`] with another number of views, or without a complete pair.
+    pub fn two(
+        method: &'static str,
+        data: &MultiView,
+        rows: &[usize],
+    ) -> Result<Self, ClusterError> {
+        if data.n_views() != 2 {
+            let reason = format!("{} views: needs exactly two", data.n_views());
+            return Err(ClusterError::Inapplicable { method, reason });
+        }
+        Self::new(method, data, rows)
+    }
+
+    /// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)).
+    #[must_use]
+    pub fn with_unit_rows(mut self) -> Self {
+        for mut row in self.views.iter_mut().flat_map(|view| view.outer_iter_mut()) {
+            let length = row.iter().map(|x| x * x).sum::<f64>().max(1e-14).sqrt();
+            row /= length;
+        }
+        self
+    }
+
+    /// Number of views.
+    pub fn n_views(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Number of samples observed in every view.
+    pub fn n_paired(&self) -> usize {
+        self.n_paired
+    }
+
+    /// Number of samples observed in `view` alone.
+    pub fn n_single(&self, view: usize) -> usize {
+        self.views[view].nrows() - self.n_paired
+    }
+
+    /// Number of features of `view`.
+    pub fn width(&self, view: usize) -> usize {
+        self.views[view].ncols()
+    }
+
+    /// The observed rows of `view`: paired samples first, then its single ones.
+    pub fn view(&self, view: usize) -> ArrayView2<'_, f64> {
+        self.views[view].view()
+    }
+
+    /// The rows of `view` of the paired samples.
+    pub fn paired(&self, view: usize) -> ArrayView2<'_, f64> {
+        self.views[view].slice(s![..self.n_paired, ..])
+    }
+
+    /// The rows of `view` of the samples that have no other.
+    pub fn single(&self, view: usize) -> ArrayView2<'_, f64> {
+        self.views[view].slice(s![self.n_paired.., ..])
+    }
+
+    /// The sample number of every row of a stack: paired, single of view 0, single of view 1, ...
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The rows of a stack: those of the paired samples, then those of each view alone.
+    pub(crate) fn stack_rows(&self) -> Vec<Range<usize>> {
+        let mut end = self.n_paired;
+        let single = (0..self.n_views()).map(|v| {
+            let start = end;
+            end += self.n_single(v);
+            start..end
+        });
+        std::iter::once(0..self.n_paired).chain(single.collect::<Vec<_>>()).collect()
+    }
+
+    /// The rows of a stack in the caller's order of samples.
+    pub(crate) fn restore(&self, stacked: &Array2<f64>) -> Array2<f64> {
+        let mut restored = Array2::zeros(stacked.dim());
+        for (row, &sample) in stacked.outer_iter().zip(&self.order) {
+            restored.row_mut(sample).assign(&row);
+        }
+        restored
+    }
+}
+
+/// The parts of a representation one under the other.
+pub(crate) fn stack(parts: &[ArrayView2<'_, f64>]) -> Array2<f64> {
+    match concatenate(Axis(0), parts) {
+        Ok(stacked) => stacked,
+        Err(_) => unreachable!("the parts of a representation have one column a cluster"),
+    }
+}

@@ -1,0 +1,293 @@
+//! PMVC: partial multi-view clustering by non-negative factorization with a shared part.
+//!
+//! S.-Y. Li, Y. Jiang, Z.-H. Zhou, "Partial Multi-View Clustering", AAAI 2014,
+//! DOI 10.1609/aaai.v28i1.8973; formulas of the authors' code.
+
+use crate::PairedViews;
+use crate::dense::product;
+use crate::paired_views::stack;
+use crate::ranges::{at_least_one, not_negative};
+use crate::read_out::{ReadOut, read_out};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, check_n_clusters};
+use cdimc_data::{MultiView, Seed};
+use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "pmvc";
+
+/// Sweeps of coordinate descent in one sub-problem, and the step below which they stop. The authors
+/// stop at the same step after at most 500 greedy sweeps; the sub-problem is convex, so both end alike.
+const SWEEPS: usize = 100;
+const STEP: f64 = 1e-6;
+
+/// Partial multi-view clustering: two views, every sample in both or in one.
+///
+/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with the rows
+/// `P_c` of the paired samples shared; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are scaled to unit
+/// length first; negative features fit worse.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Pmvc {
+    /// λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
+    pub lambda: f64,
+    /// Rounds on the paired samples alone; 20 (authors' code).
+    pub paired_iterations: usize,
+    /// Rounds on all samples; 20 (authors' code). The cap is part of the method: only P is penalized,
+    /// so P shrinks and U grows for ever.
+    pub iterations: usize,
+    /// Stops either once the objective changes by less than this share; 1e-6 (authors' code).
+    pub tolerance: f64,
+    /// Starts of k-means, of which the best is kept; the authors take 1 and average 20 runs.
+    pub restarts: usize,
+}
+
+impl Default for Pmvc {
+    fn default() -> Self {
+        Self { lambda: 1e-2, paired_iterations: 20, iterations: 20, tolerance: 1e-6, restarts: 20 }
+    }
+}
+
+/// The factors of [`Pmvc`].
+#[derive(Debug, Clone)]
+pub struct PmvcFactors {
+    /// `P_c`, the representation of the paired samples, `(n_paired, n_clusters)`.
+    pub paired: Array2<f64>,
+    /// The representation of the samples of each view alone, `(n_single, n_clusters)`.
+    pub single: [Array2<f64>; 2],
+    /// U, the basis of each view, `(n_clusters, n_features)`.
+    pub bases: [Array2<f64>; 2],
+    /// The objective after every round on all samples.
+    pub objectives: Vec<f64>,
+}
+
+impl PmvcFactors {
+    /// Factors uniform in [0, 1), as the authors' code starts.
+    pub fn random(views: &PairedViews, n_clusters: usize, seed: Seed) -> Self {
+        let mut rng = seed.rng();
+        let mut uniform =
+            |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
+        Self {
+            paired: uniform(views.n_paired(), n_clusters),
+            single: [0, 1].map(|v| uniform(views.n_single(v), n_clusters)),
+            bases: [0, 1].map(|v| uniform(n_clusters, views.width(v))),
+            objectives: Vec::new(),
+        }
+    }
+}
+
+impl Pmvc {
+    /// Holds the settings against their ranges.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        not_negative("lambda", self.lambda)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one("iterations", self.iterations)?;
+        at_least_one("restarts", self.restarts)
+    }
+
+    /// Iterates from `start`: first on the paired samples, then on all.
+    ///
+    /// # Panics
+    /// If `start` does not have the shapes of `views`.
+    pub fn iterate(&self, views: &PairedViews, start: PmvcFactors) -> PmvcFactors {
+        let k = start.paired.ncols();
+        // Representations transposed, (n_clusters, n_samples): the sub-problems run along samples.
+        let mut paired = standard(start.paired.t());
+        let mut single = start.single.map(|p| standard(p.t()));
+        let mut bases = start.bases;
+        let penalties = [0, 1].map(|v| self.lambda * views.width(v) as f64 / k as f64);
+        let shared_penalty = penalties[0] + penalties[1];
+        let lengths = [0, 1].map(|v| [squares(views.paired(v)), squares(views.single(v))]);
+
+        let mut before = None;
+        for _ in 0..self.paired_iterations {
+            for v in 0..2 {
+                fit_basis(&mut bases[v], &paired, views.paired(v));
+            }
+            let gain = fit_paired(&mut paired, &bases, views, shared_penalty);
+            let residual = lengths[0][0] + lengths[1][0] + gain;
+            if self.settled(&mut before, residual + shared_penalty * paired.sum()) {
+                break;
+            }
+        }
+
+        let mut objectives = Vec::new();
+        let mut before = None;
+        for _ in 0..self.iterations {
+            for v in 0..2 {
+                let (gram, cross) =
+                    (gram(&bases[v]), product(bases[v].view(), views.single(v).t()));
+                descend(&gram, &cross, penalties[v], &mut single[v]);
+            }
+            let mut objective = 0.0;
+            for v in 0..2 {
+                let all = beside(&paired, &single[v]);
+                fit_basis(&mut bases[v], &all, views.view(v));
+                let gram = gram(&bases[v]);
+                let cross = product(bases[v].view(), views.single(v).t());
+                objective += lengths[v][1] + gain(&gram, &cross, &single[v]);
+                objective += penalties[v] * single[v].sum();
+            }
+            let gain = fit_paired(&mut paired, &bases, views, shared_penalty);
+            objective += lengths[0][0] + lengths[1][0] + gain + shared_penalty * paired.sum();
+            objectives.push(objective);
+            if self.settled(&mut before, objective) {
+                break;
+            }
+        }
+        let single = single.map(|p| standard(p.t()));
+        PmvcFactors { paired: standard(paired.t()), single, bases, objectives }
+    }
+
+    fn settled(&self, before: &mut Option<f64>, now: f64) -> bool {
+        let last = before.replace(now);
+        last.is_some_and(|last| (now - last).abs() < self.tolerance * now)
+    }
+}
+
+/// One `P_c` for both views; the change of both residuals against their ‖X‖² is returned.
+fn fit_paired(
+    paired: &mut Array2<f64>,
+    bases: &[Array2<f64>; 2],
+    views: &PairedViews,
+    penalty: f64,
+) -> f64 {
+    let gram = gram(&bases[0]) + gram(&bases[1]);
+    let mut cross = product(bases[0].view(), views.paired(0).t());
+    crate::dense::add_product(&mut cross, 1.0, bases[1].view(), views.paired(1).t());
+    descend(&gram, &cross, penalty, paired);
+    gain(&gram, &cross, paired)
+}
+
+/// The basis that fits `view` best for this transposed representation.
+fn fit_basis(basis: &mut Array2<f64>, transposed: &Array2<f64>, view: ArrayView2<'_, f64>) {
+    descend(&gram(transposed), &product(transposed.view(), view), 0.0, basis);
+}
+
+/// ‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR), G = HHᵀ, R = HXᵀ.
+fn gain(gram: &Array2<f64>, cross: &Array2<f64>, w: &Array2<f64>) -> f64 {
+    (&gram.dot(w) * w).sum() - 2.0 * (cross * w).sum()
+}
+
+fn gram(a: &Array2<f64>) -> Array2<f64> {
+    product(a.view(), a.t())
+}
+
+fn squares(a: ArrayView2<'_, f64>) -> f64 {
+    a.iter().map(|x| x * x).sum()
+}
+
+fn standard(a: ArrayView2<'_, f64>) -> Array2<f64> {
+    a.as_standard_layout().into_owned()
+}
+
+fn beside(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
+    match concatenate(Axis(1), &[a.view(), b.view()]) {
+        Ok(both) => both,
+        Err(_) => unreachable!("representations have one row a cluster here"),
+    }
+}
+
+/// min over W ≥ 0 of tr(WᵀGW) - 2 tr(WᵀR) + l ΣW by cyclic coordinate descent, columns of W
+/// independent: W_j ← max(0, W_j - ((GW)_j - R_j + l/2) / `G_jj`).
+///
+/// `gram`: G, `(k, k)`; `cross`: R, `(k, n)`; `w`: `(k, n)`, the start and the result.
+fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2<f64>) {
+    // Columns that stay in the first level of cache together with their R.
+    const BLOCK: usize = 128;
+    let (k, n) = w.dim();
+    assert_eq!((gram.dim(), cross.dim()), ((k, k), (k, n)));
+    for _ in 0..SWEEPS {
+        let mut largest = 0.0_f64;
+        for start in (0..n).step_by(BLOCK) {
+            let columns = start..(start + BLOCK).min(n);
+            let mut w = w.slice_mut(s![.., columns.clone()]);
+            let cross = cross.slice(s![.., columns.clone()]);
+            let mut gradient = [0.0; BLOCK];
+            let gradient = &mut gradient[..columns.len()];
+            for j in 0..k {
+                let curvature = gram[[j, j]];
+                if curvature <= 0.0 {
+                    w.row_mut(j).fill(0.0);
+                    continue;
+                }
+                for (g, r) in gradient.iter_mut().zip(cross.row(j)) {
+                    *g = 0.5 * penalty - r;
+                }
+                for (l, row) in w.outer_iter().enumerate() {
+                    let factor = gram[[l, j]];
+                    for (g, x) in gradient.iter_mut().zip(row) {
+                        *g += factor * x;
+                    }
+                }
+                let mut step = 0.0_f64;
+                for (x, g) in w.row_mut(j).iter_mut().zip(gradient.iter()) {
+                    let new = (*x - g / curvature).max(0.0);
+                    step = step.max((new - *x).abs());
+                    *x = new;
+                }
+                largest = largest.max(step * curvature.sqrt());
+            }
+        }
+        if largest < STEP {
+            break;
+        }
+    }
+}
+
+impl Clusterer for Pmvc {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn cluster(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Clustering, ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        let in_order: Vec<usize> = (0..data.n_samples()).collect();
+        let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
+        let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
+        let factors = self.iterate(&views, start);
+        let [first, second] = &factors.single;
+        let stacked = stack(&[factors.paired.view(), first.view(), second.view()]);
+        let embedding = views.restore(&stacked);
+        let how = ReadOut { n_clusters, restarts: self.restarts };
+        Ok(Clustering {
+            labels: read_out(&embedding, how, seed.stream("kmeans"))?,
+            losses: None,
+            embedding: Some(embedding),
+            curves: vec![Curve { name: "objective".into(), values: factors.objectives }],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+
+    #[test]
+    fn descent_ends_where_the_gradient_vanishes_on_the_support() {
+        let mut rng = Seed::new(3).rng();
+        let h = Array2::from_shape_simple_fn((4, 30), || rng.r#gen::<f64>());
+        let x = Array2::from_shape_simple_fn((9, 30), || rng.r#gen::<f64>() - 0.3);
+        let (gram, cross) = (gram(&h), product(h.view(), x.t()));
+        let mut w = Array2::ones((4, 9));
+        descend(&gram, &cross, 0.2, &mut w);
+        let gradient = gram.dot(&w) - &cross + 0.1;
+        for (w, g) in w.iter().zip(&gradient) {
+            assert!(*w > 0.0 && g.abs() < 1e-4 || *w == 0.0 && *g > -1e-4, "{w} {g}");
+        }
+        assert!(w.iter().any(|&w| w == 0.0) && w.iter().any(|&w| w > 0.0));
+        let direct = (x - w.t().dot(&h)).mapv(|r| r * r).sum();
+        let expanded = gain(&gram, &cross, &w);
+        assert_abs_diff_eq!(direct, expanded + direct - expanded, epsilon = 1e-9);
+    }
+}
