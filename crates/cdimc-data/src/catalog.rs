@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The manifests that come with the crate.
-const MANIFESTS: [(&str, &str); 2] = [
+const MANIFESTS: [(&str, &str); 5] = [
     ("digits.toml", include_str!("../../../datasets/digits.toml")),
+    ("bdgp.toml", include_str!("../../../datasets/bdgp.toml")),
     ("handwritten.toml", include_str!("../../../datasets/handwritten.toml")),
+    ("mnist4000.toml", include_str!("../../../datasets/mnist4000.toml")),
+    ("mnist70k.toml", include_str!("../../../datasets/mnist70k.toml")),
 ];
 
 /// The files that come with the crate, by path: they need no folder.
