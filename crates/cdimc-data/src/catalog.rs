@@ -1,6 +1,6 @@
 //! The data sets there are, where their files lie, and what is missing.
 
-use crate::manifest::Checksum;
+use crate::manifest::{Checksum, DataFile};
 use crate::{DataError, Dataset, Manifest, ViewMask, decode, gzip};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -167,6 +167,20 @@ impl Catalog {
         })
     }
 
+    /// Verifies one file of a manifest.
+    ///
+    /// # Errors
+    /// If it is missing, cannot be read or has a wrong checksum.
+    pub fn verify(&self, file: &DataFile) -> Result<(), DataError> {
+        let bytes = match self.find(&file.path) {
+            Some(path) => return file.checksum.verify(&path, &read(&path)?),
+            None => embedded(&file.path),
+        };
+        let path = Path::new(&file.path);
+        let bytes = bytes.ok_or_else(|| DataError::file(path, &"is missing"))?;
+        file.checksum.verify(path, bytes)
+    }
+
     /// Where the file of this path lies, compressed or not.
     pub fn find(&self, path: &str) -> Option<PathBuf> {
         let plain = path.strip_suffix(".gz");
@@ -189,7 +203,7 @@ impl Catalog {
     ) -> Result<(PathBuf, Cow<'static, [u8]>), DataError> {
         let (path, bytes) = match (self.find(name), embedded(name)) {
             (Some(path), _) => {
-                let bytes = std::fs::read(&path).map_err(|e| DataError::file(&path, &e))?;
+                let bytes = read(&path)?;
                 (path, Cow::Owned(bytes))
             }
             (None, Some(bytes)) => (PathBuf::from(name), Cow::Borrowed(bytes)),
@@ -233,6 +247,10 @@ impl Checksum {
         }
         Err(DataError::Checksum { path: path.to_owned(), expected: expected.clone(), found })
     }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, DataError> {
+    std::fs::read(path).map_err(|e| DataError::file(path, &e))
 }
 
 fn embedded(path: &str) -> Option<&'static [u8]> {
