@@ -1,14 +1,13 @@
 //! `cargo xtask datasets`: what data sets there are, and getting and checking their files.
 
-// This is what the command is for.
-#![allow(clippy::print_stdout)]
-
+use crate::source;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cdimc_data::{Catalog, DataFile, DatasetStatus, Manifest};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 use ureq::http::StatusCode;
 use ureq::http::header::{CONTENT_RANGE, RANGE};
@@ -37,19 +36,17 @@ enum Command {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let catalog = catalog()?;
+///
+/// # Errors
+/// If there is no such data set, or one asked for cannot be had or is damaged.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let catalog = source::catalog()?;
     match &args.command {
-        Command::List => list(&catalog),
-        Command::Fetch { names } => fetch(&catalog, names),
-        Command::Verify { names } => verify(&catalog, names),
+        Command::List => list(&catalog)?,
+        Command::Fetch { names } => fetch(&catalog, names)?,
+        Command::Verify { names } => verify(&catalog, names)?,
     }
-}
-
-/// The catalog over `$CDIMC_DATASETS`, where set, and the `datasets` folder of the repository.
-pub(crate) fn catalog() -> Result<Catalog> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|r| r.join("datasets"));
-    Ok(Catalog::from_env(repository)?)
+    Ok(ExitCode::SUCCESS)
 }
 
 fn list(catalog: &Catalog) -> Result<()> {

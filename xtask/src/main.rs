@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod cell;
+mod datasets;
 mod experiment;
 mod plan;
 mod progress;
@@ -30,6 +31,8 @@ struct Arguments {
 enum Command {
     /// Run an experiment, or what is left of it, and print its table.
     Reproduce(Box<reproduce::Arguments>),
+    /// List, fetch and verify the data sets.
+    Datasets(datasets::Args),
     /// Hold the workspace against its house rules.
     Tidy,
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Cell => worker::serve(),
     };

@@ -126,7 +126,11 @@ fn is_synthetic(name: &str) -> bool {
     SYNTHETIC.iter().any(|(known, _)| *known == name)
 }
 
-fn catalog() -> Result<Catalog> {
+/// The catalog over `$CDIMC_DATASETS`, where set, and the `datasets` folder of the repository.
+///
+/// # Errors
+/// If a manifest cannot be read.
+pub(crate) fn catalog() -> Result<Catalog> {
     Ok(Catalog::from_env(Some(workspace_root().join("datasets")))?)
 }
 
