@@ -1,0 +1,334 @@
+//! Named arrays and a description in one safetensors file that notices when it was damaged.
+//!
+//! The file's metadata hold one entry, `cdimc`: a JSON object with the description and a SHA-256 of the
+//! description and of all arrays.
+
+use crate::ClusterError;
+use cdimc_nn::{Dense, ViewWeights, Weights};
+use ndarray::{Array1, Array2, ArrayView2};
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    io::Write,
+    path::Path,
+};
+
+const METADATA: &str = "cdimc";
+
+/// What the metadata say, as JSON.
+#[derive(Serialize, Deserialize)]
+struct Label {
+    kind: String,
+    version: u32,
+    sha256: String,
+    description: Value,
+}
+
+/// Arrays by name, to be written or just read.
+pub(crate) struct Archive {
+    /// What the file is, such as `cdimc model`.
+    kind: &'static str,
+    description: Value,
+    arrays: BTreeMap<String, Array>,
+}
+
+struct Array {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+/// A number that arrays hold, little-endian in the file.
+pub(crate) trait Number: Copy {
+    const DTYPE: Dtype;
+    fn write(self, to: &mut Vec<u8>);
+    fn read(bytes: &[u8]) -> Self;
+}
+
+macro_rules! number {
+    ($type:ty, $dtype:expr) => {
+        impl Number for $type {
+            const DTYPE: Dtype = $dtype;
+            fn write(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_le_bytes());
+            }
+            fn read(bytes: &[u8]) -> Self {
+                let mut own = [0; size_of::<$type>()];
+                own.copy_from_slice(bytes);
+                <$type>::from_le_bytes(own)
+            }
+        }
+    };
+}
+number!(f32, Dtype::F32);
+number!(f64, Dtype::F64);
+number!(u32, Dtype::U32);
+number!(u8, Dtype::U8);
+
+impl Archive {
+    /// The version of the layout that is written and read.
+    const VERSION: u32 = 1;
+
+    /// An archive without arrays yet.
+    pub(crate) fn new(
+        kind: &'static str,
+        description: &impl Serialize,
+    ) -> Result<Self, ClusterError> {
+        let description = serde_json::to_value(description)
+            .map_err(|e| ClusterError::Model(format!("{kind}: {e}")))?;
+        Ok(Self { kind, description, arrays: BTreeMap::new() })
+    }
+
+    /// Adds a list of numbers.
+    pub(crate) fn put<T: Number>(
+        &mut self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) {
+        let mut bytes = Vec::new();
+        values.into_iter().for_each(|value| value.write(&mut bytes));
+        let shape = vec![bytes.len() / size_of::<T>()];
+        self.arrays.insert(name.into(), Array { dtype: T::DTYPE, shape, bytes });
+    }
+
+    /// Adds a matrix.
+    pub(crate) fn put_matrix<T: Number>(
+        &mut self,
+        name: impl Into<String>,
+        values: ArrayView2<'_, T>,
+    ) {
+        let mut bytes = Vec::with_capacity(values.len() * size_of::<T>());
+        values.iter().for_each(|value| value.write(&mut bytes));
+        let shape = values.shape().to_vec();
+        self.arrays.insert(name.into(), Array { dtype: T::DTYPE, shape, bytes });
+    }
+
+    /// Adds every layer: `view{v}.encoder.{i}.weight`, `.bias`, and the same of the decoder.
+    pub(crate) fn put_weights(&mut self, prefix: &str, weights: &Weights) {
+        for (v, view) in weights.views.iter().enumerate() {
+            for (chain, layers) in [("encoder", &view.encoder), ("decoder", &view.decoder)] {
+                for (i, layer) in layers.iter().enumerate() {
+                    let name = format!("{prefix}view{v}.{chain}.{i}");
+                    self.put_matrix(format!("{name}.weight"), layer.weight.view());
+                    self.put(format!("{name}.bias"), layer.bias.iter().copied());
+                }
+            }
+        }
+    }
+
+    /// The file's bytes; the same archive gives the same bytes.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("{}: {e}", self.kind));
+        let label = Label {
+            kind: self.kind.into(),
+            version: Self::VERSION,
+            sha256: self.digest(),
+            description: self.description.clone(),
+        };
+        let label = serde_json::to_string(&label).map_err(|e| failed(&e))?;
+        let views: Vec<(&str, TensorView<'_>)> = self
+            .arrays
+            .iter()
+            .map(|(name, array)| {
+                TensorView::new(array.dtype, array.shape.clone(), &array.bytes)
+                    .map(|view| (name.as_str(), view))
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|e| failed(&e))?;
+        let metadata = HashMap::from([(METADATA.to_owned(), label)]);
+        safetensors::serialize(views, Some(metadata)).map_err(|e| failed(&e))
+    }
+
+    /// Reads the bytes of a file of this kind.
+    ///
+    /// # Errors
+    /// If they are no such file, were cut or changed, or come from another version.
+    pub(crate) fn from_bytes(kind: &'static str, bytes: &[u8]) -> Result<Self, ClusterError> {
+        let refuse = |reason: String| ClusterError::Model(reason);
+        let foreign =
+            |e: &dyn std::fmt::Display| refuse(format!("not a {kind}, or a damaged one: {e}"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(&e))?;
+        let label = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA));
+        let label = label.ok_or_else(|| foreign(&"it does not say what it is"))?;
+        let label: Label = serde_json::from_str(label).map_err(|e| foreign(&e))?;
+        if label.kind != kind {
+            return Err(refuse(format!("the file is a {}: a {kind} is needed", label.kind)));
+        }
+        if label.version != Self::VERSION {
+            let (found, expected) = (label.version, Self::VERSION);
+            return Err(refuse(format!("{kind} of version {found}: must be {expected}")));
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|e| foreign(&e))?;
+        let array = |view: TensorView<'_>| Array {
+            dtype: view.dtype(),
+            shape: view.shape().to_vec(),
+            bytes: view.data().to_vec(),
+        };
+        let arrays =
+            tensors.tensors().into_iter().map(|(name, view)| (name, array(view))).collect();
+        let archive = Self { kind, description: label.description, arrays };
+        if archive.digest() != label.sha256 {
+            return Err(refuse(format!("damaged {kind}: its content does not match its checksum")));
+        }
+        Ok(archive)
+    }
+
+    /// What the description says.
+    pub(crate) fn description<T: DeserializeOwned>(&self) -> Result<T, ClusterError> {
+        serde_json::from_value(self.description.clone())
+            .map_err(|e| ClusterError::Model(format!("{}: {e}", self.kind)))
+    }
+
+    /// The list of numbers `name`.
+    pub(crate) fn list<T: Number>(&self, name: &str) -> Result<Vec<T>, ClusterError> {
+        let (_, values) = self.array(name, 1)?;
+        Ok(values)
+    }
+
+    /// The matrix `name`.
+    pub(crate) fn matrix<T: Number>(&self, name: &str) -> Result<Array2<T>, ClusterError> {
+        let (shape, values) = self.array(name, 2)?;
+        Array2::from_shape_vec((shape[0], shape[1]), values)
+            .map_err(|e| ClusterError::Model(format!("{}: array {name}: {e}", self.kind)))
+    }
+
+    /// The layers of a network of `n_views` views that [`Archive::put_weights`] put there.
+    pub(crate) fn weights(&self, prefix: &str, n_views: usize) -> Result<Weights, ClusterError> {
+        let chain = |name: String| -> Result<Vec<Dense>, ClusterError> {
+            let mut layers = Vec::new();
+            while self.arrays.contains_key(&format!("{name}.{}.weight", layers.len())) {
+                let layer = format!("{name}.{}", layers.len());
+                let weight = self.matrix(&format!("{layer}.weight"))?;
+                let bias = Array1::from_vec(self.list(&format!("{layer}.bias"))?);
+                layers.push(Dense { weight, bias });
+            }
+            Ok(layers)
+        };
+        let view = |v| {
+            Ok(ViewWeights {
+                encoder: chain(format!("{prefix}view{v}.encoder"))?,
+                decoder: chain(format!("{prefix}view{v}.decoder"))?,
+            })
+        };
+        let weights =
+            Weights { views: (0..n_views).map(view).collect::<Result<_, ClusterError>>()? };
+        weights.check()?;
+        Ok(weights)
+    }
+
+    fn array<T: Number>(
+        &self,
+        name: &str,
+        dimensions: usize,
+    ) -> Result<(&[usize], Vec<T>), ClusterError> {
+        let missing =
+            |what: &str| ClusterError::Model(format!("{}: array {name} {what}", self.kind));
+        let array = self.arrays.get(name).ok_or_else(|| missing("is not there"))?;
+        if array.dtype != T::DTYPE || array.shape.len() != dimensions {
+            return Err(missing("has another type"));
+        }
+        Ok((&array.shape, array.bytes.chunks_exact(size_of::<T>()).map(T::read).collect()))
+    }
+
+    /// SHA-256 of the description and of name, type, shape and content of every array.
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.description.to_string());
+        for (name, array) in &self.arrays {
+            hash.update(format!("\n{name} {:?} {:?}\n", array.dtype, array.shape));
+            hash.update(&array.bytes);
+        }
+        format!("{:x}", hash.finalize())
+    }
+}
+
+/// Writes the file whole or not at all: into a temporary file beside it, which then takes its name.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), ClusterError> {
+    let failed =
+        |e: std::io::Error| ClusterError::Model(format!("cannot write {}: {e}", path.display()));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    let partial = path.with_file_name(name);
+    let write = || {
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|e| {
+        // The error that matters is the first one.
+        let _ = fs::remove_file(&partial);
+        failed(e)
+    })
+}
+
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
+    fs::read(path).map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn sample() -> Archive {
+        let mut archive = Archive::new("test file", &serde_json::json!({ "rate": 0.1 })).unwrap();
+        archive.put_matrix("a", array![[1.0_f32, 2.0], [f32::MIN_POSITIVE, -0.0]].view());
+        archive.put("b", [1_u32, 7]);
+        archive
+    }
+
+    #[test]
+    fn arrays_come_back_as_they_were() {
+        let bytes = sample().to_bytes().unwrap();
+        assert_eq!(bytes, sample().to_bytes().unwrap());
+        let read = Archive::from_bytes("test file", &bytes).unwrap();
+        let a: Array2<f32> = read.matrix("a").unwrap();
+        assert_eq!(a[[1, 1]].to_bits(), (-0.0_f32).to_bits());
+        assert_eq!(read.list::<u32>("b").unwrap(), [1, 7]);
+        assert_eq!(read.description::<Value>().unwrap()["rate"], 0.1);
+        assert!(read.list::<f64>("b").is_err());
+        assert!(read.list::<u32>("c").is_err());
+    }
+
+    #[test]
+    fn every_changed_bit_and_every_cut_is_noticed() {
+        let bytes = sample().to_bytes().unwrap();
+        for length in 0..bytes.len() {
+            assert!(Archive::from_bytes("test file", &bytes[..length]).is_err(), "{length} bytes");
+        }
+        let original = sample();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            // A changed blank between the parts changes nothing that is read.
+            if let Ok(read) = Archive::from_bytes("test file", &flipped) {
+                assert_eq!(read.digest(), original.digest(), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_kind_of_file_is_named() {
+        let bytes = sample().to_bytes().unwrap();
+        let error = Archive::from_bytes("network", &bytes).err().unwrap();
+        assert_eq!(error.to_string(), "the file is a test file: a network is needed");
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).unwrap();
+        assert!(write_atomically(&taken, b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let path = folder.path().join("file");
+        write_atomically(&path, b"whole").unwrap();
+        assert_eq!(read(&path).unwrap(), b"whole");
+    }
+}

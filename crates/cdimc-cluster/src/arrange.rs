@@ -1,0 +1,96 @@
+//! The order in which samples form batches (paper, section 3.4, step 1).
+//!
+//! A batch sees only the edges of the neighbour graphs that lie inside it, so samples that are likely to
+//! be neighbours should share one.
+
+use crate::{ClusterError, KMeans};
+use cdimc_data::{Geometry, MultiView, Seed};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+/// How samples are put in training order; batches are runs of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Clusters of a k-means on the concatenated views one after the other (paper).
+    #[default]
+    KmeansBlocks,
+    /// The reading order as it is.
+    None,
+}
+
+impl Arrangement {
+    /// The samples `rows`, given in reading order, in training order.
+    ///
+    /// # Errors
+    /// If the k-means cannot be made.
+    pub fn arrange(
+        self,
+        data: &MultiView,
+        rows: Vec<usize>,
+        kmeans: &KMeans,
+        seed: Seed,
+    ) -> Result<Vec<usize>, ClusterError> {
+        match self {
+            Self::KmeansBlocks => {
+                let labels = kmeans.fit(concatenated(data, &rows).view(), seed)?.labels;
+                Ok(in_blocks(&rows, &labels))
+            }
+            Self::None => Ok(rows),
+        }
+    }
+}
+
+/// The geometry versions of all views side by side in single precision, `(rows.len(), all features)`.
+fn concatenated(data: &MultiView, rows: &[usize]) -> Array2<f32> {
+    let mut stacked = Array2::zeros((rows.len(), data.widths().iter().sum()));
+    let mut start = 0;
+    for view in 0..data.n_views() {
+        let geometry = Geometry::new(data, view);
+        let columns = start..start + geometry.width();
+        let mut values = ndarray::Array1::zeros(geometry.width());
+        for (&sample, mut to) in rows.iter().zip(stacked.rows_mut()) {
+            geometry.write_row(sample, values.view_mut());
+            to.slice_mut(ndarray::s![columns.clone()]).assign(&values.mapv(|x| x as f32));
+        }
+        start = columns.end;
+    }
+    stacked
+}
+
+/// The rows of cluster 0 in their order, then those of cluster 1, and so on.
+fn in_blocks(rows: &[usize], labels: &[usize]) -> Vec<usize> {
+    let mut positions: Vec<usize> = (0..rows.len()).collect();
+    positions.sort_by_key(|&position| labels[position]);
+    positions.into_iter().map(|position| rows[position]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn blocks_keep_the_reading_order_inside() {
+        assert_eq!(in_blocks(&[4, 2, 0, 3, 1], &[1, 0, 1, 0, 2]), [2, 3, 4, 0, 1]);
+    }
+
+    #[test]
+    fn views_are_filled_scaled_and_put_side_by_side() {
+        let views = vec![array![[3.0, 4.0], [f64::NAN, f64::NAN]], array![[2.0], [-5.0]]];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        assert_eq!(concatenated(&data, &[1, 0]), array![[0.6, 0.8, -1.0], [0.6, 0.8, 1.0]]);
+    }
+
+    #[test]
+    fn samples_of_a_cluster_stand_together() {
+        let view = array![[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 3.0], [5.0, 0.0]];
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let order = Arrangement::KmeansBlocks
+            .arrange(&data, vec![4, 3, 2, 1, 0], &KMeans::new(2), Seed::new(1))
+            .unwrap();
+        assert!(order == [4, 2, 0, 3, 1] || order == [3, 1, 4, 2, 0], "{order:?}");
+        let kept = Arrangement::None.arrange(&data, vec![1, 0], &KMeans::new(2), Seed::new(1));
+        assert_eq!(kept.unwrap(), [1, 0]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Samples and the frozen centers: the nearest one, how far it is, and how sure the choice (paper, eq. 13).
+
+use ndarray::{ArrayView1, ArrayView2};
+
+/// Every sample held against the centers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    /// The nearest center, s (eq. 13); the smaller number on ties.
+    pub labels: Vec<usize>,
+    /// Squared distance to the nearest center, Kloss (eq. 15).
+    pub losses: Vec<f64>,
+    /// Squared distance to the second nearest center, less the loss: large is sure.
+    pub margins: Vec<f64>,
+}
+
+impl Assignment {
+    /// Holds the latents `z`, `(n_samples, latent)`, against `centers`, `(n_clusters, latent)`.
+    ///
+    /// Distances are sums of squared differences in double precision, which are never negative.
+    pub fn new(z: ArrayView2<'_, f32>, centers: ArrayView2<'_, f32>) -> Self {
+        let n_samples = z.nrows();
+        let mut found = Self {
+            labels: Vec::with_capacity(n_samples),
+            losses: Vec::with_capacity(n_samples),
+            margins: Vec::with_capacity(n_samples),
+        };
+        for z in z.rows() {
+            let (mut label, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
+            for (j, u) in centers.rows().into_iter().enumerate() {
+                let distance = squared_distance(z, u);
+                // A distance that is not a number must not look like a good one.
+                if distance < first || distance.is_nan() {
+                    (label, second, first) = (j, first, distance);
+                } else if distance < second {
+                    second = distance;
+                }
+            }
+            found.labels.push(label);
+            found.losses.push(first);
+            found.margins.push(second - first);
+        }
+        found
+    }
+
+    /// The mean loss.
+    pub fn mean_loss(&self) -> f64 {
+        self.losses.iter().sum::<f64>() / self.losses.len() as f64
+    }
+}
+
+fn squared_distance(a: ArrayView1<'_, f32>, b: ArrayView1<'_, f32>) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn the_nearest_center_wins_and_ties_go_to_the_smaller_number() {
+        let centers = array![[0.0_f32], [4.0], [10.0]];
+        let found = Assignment::new(array![[1.0_f32], [2.0], [11.0]].view(), centers.view());
+        assert_eq!(found.labels, [0, 0, 2]);
+        assert_eq!(found.losses, [1.0, 4.0, 1.0]);
+        assert_eq!(found.margins, [8.0, 0.0, 48.0]);
+        assert_eq!(found.mean_loss(), 2.0);
+    }
+
+    #[test]
+    fn a_latent_that_is_not_a_number_has_no_finite_loss() {
+        let centers = array![[0.0_f32], [4.0]];
+        let found = Assignment::new(array![[f32::NAN]].view(), centers.view());
+        assert!(found.losses[0].is_nan());
+    }
+}

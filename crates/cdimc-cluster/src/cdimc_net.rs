@@ -1,0 +1,231 @@
+//! CDIMC-net: its settings and its one verb.
+//!
+//! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
+//! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
+
+use crate::{
+    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Finetune, KMeans, RowOrder,
+    Training, check::setting, check_n_clusters,
+};
+use cdimc_data::{MultiView, Seed};
+use cdimc_nn::{Architecture, Device, Engine, Optimizer};
+use serde::{Deserialize, Serialize};
+
+/// The settings of CDIMC-net.
+///
+/// ```
+/// use cdimc_cluster::{CdimcNet, Pretrain};
+/// let net = CdimcNet { batch_size: 256, ..CdimcNet::default() };
+/// assert!(net.check().is_ok());
+/// let net = CdimcNet { pretrain: Pretrain { momentum: 1.5, ..Pretrain::default() }, ..net };
+/// assert_eq!(net.check().unwrap_err().to_string(), "pretrain.momentum = 1.5: must lie in [0, 1)");
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct CdimcNet {
+    /// The order in which the samples are read before they are arranged; shuffled.
+    pub order: RowOrder,
+    /// How they are put in training order; in blocks of a k-means (paper, section 3.4, step 1).
+    pub arrangement: Arrangement,
+    /// Nearest neighbours of a sample in the graph of a view (eq. 6); 10.
+    pub neighbors: usize,
+    /// Weight of the graph term in both losses (eq. 7 and 10); 0.001. With 0 there is no graph (Figure 3).
+    pub alpha: f64,
+    /// Samples in a batch; 128.
+    pub batch_size: usize,
+    /// The widths of the layers.
+    pub architecture: Architecture,
+    /// What computes the training steps; by default the device's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
+    /// Where they are computed; on the processor.
+    pub device: Device,
+    /// Pre-training (section 3.4, step 2).
+    pub pretrain: Pretrain,
+    /// The k-means of the arrangement and of the first centers.
+    pub kmeans: KMeansSettings,
+    /// Fine-tuning (section 3.4, step 3).
+    pub finetune: Finetune,
+}
+
+/// The settings of pre-training by stochastic gradient descent; the defaults are the authors' code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Pretrain {
+    /// Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
+    pub epochs: usize,
+    /// Step length; 0.01.
+    pub learning_rate: f64,
+    /// Share of the last step that is kept, in [0, 1); 0.95.
+    pub momentum: f64,
+}
+
+/// The settings of k-means; the number of clusters comes with the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct KMeansSettings {
+    /// Starts, of which the best is kept; 20.
+    pub restarts: usize,
+    /// Most iterations of a start; 300.
+    pub max_iterations: usize,
+    /// Movement of the centers that ends a start, relative to the variance; 1e-4.
+    pub tolerance: f64,
+}
+
+impl Default for CdimcNet {
+    fn default() -> Self {
+        Self {
+            order: RowOrder::Shuffled,
+            arrangement: Arrangement::KmeansBlocks,
+            neighbors: 10,
+            alpha: 1e-3,
+            batch_size: 128,
+            architecture: Architecture::default(),
+            engine: None,
+            device: Device::Cpu,
+            pretrain: Pretrain::default(),
+            kmeans: KMeansSettings::default(),
+            finetune: Finetune::default(),
+        }
+    }
+}
+
+impl Default for Pretrain {
+    fn default() -> Self {
+        Self { epochs: 500, learning_rate: 0.01, momentum: 0.95 }
+    }
+}
+
+impl Default for KMeansSettings {
+    fn default() -> Self {
+        Self { restarts: 20, max_iterations: 300, tolerance: 1e-4 }
+    }
+}
+
+impl CdimcNet {
+    /// The name of the method on the command line.
+    pub const NAME: &'static str = "cdimc-net";
+
+    /// Trains the network on `data` and groups the samples into `n_clusters` clusters (section 3.4).
+    ///
+    /// # Errors
+    /// As [`CdimcNet::start`], or if a loss stops being a number.
+    pub fn fit(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<(CdimcModel, Clustering), ClusterError> {
+        let mut training = self.start(data, n_clusters, seed)?; // shuffle, arrange, graphs
+        while training.step()?.is_some() {} // pre-train, k-means, fine-tune
+        training.finish() // undo the order
+    }
+
+    /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
+    ///
+    /// # Errors
+    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, a view has fewer than two
+    /// observed samples, or there is no such device.
+    pub fn start(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Training, ClusterError> {
+        self.check_data(data, n_clusters)?;
+        Training::new(self.clone(), data, n_clusters, seed)
+    }
+
+    /// Holds every setting against its rule.
+    ///
+    /// # Errors
+    /// If one is out of range.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        let at_least_1 = "must be at least 1";
+        let not_negative = "must be finite and at least 0";
+        setting("neighbors", self.neighbors, at_least_1, |&n| n >= 1)?;
+        setting("alpha", self.alpha, not_negative, |a| a.is_finite() && *a >= 0.0)?;
+        setting("batch-size", self.batch_size, at_least_1, |&n| n >= 1)?;
+        setting(
+            "architecture.hidden-ratio",
+            self.architecture.hidden_ratio,
+            "must be positive and finite",
+            |r| r.is_finite() && *r > 0.0,
+        )?;
+        setting("architecture.wide", self.architecture.wide, at_least_1, |&n| n >= 1)?;
+        setting(
+            "pretrain.learning-rate",
+            self.pretrain.learning_rate,
+            "must be positive and finite",
+            |r| r.is_finite() && *r > 0.0,
+        )?;
+        setting("pretrain.momentum", self.pretrain.momentum, "must lie in [0, 1)", |m| {
+            (0.0..1.0).contains(m)
+        })?;
+        setting("kmeans.restarts", self.kmeans.restarts, at_least_1, |&n| n >= 1)?;
+        setting("kmeans.max-iterations", self.kmeans.max_iterations, at_least_1, |&n| n >= 1)?;
+        setting("kmeans.tolerance", self.kmeans.tolerance, not_negative, |t| {
+            t.is_finite() && *t >= 0.0
+        })?;
+        self.finetune.check()
+    }
+
+    /// The settings, and what the method asks of the data.
+    pub(crate) fn check_data(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+    ) -> Result<(), ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
+            Some(view) => Err(ClusterError::Inapplicable {
+                method: Self::NAME,
+                reason: format!(
+                    "view {view} has 1 observed sample, which has neither a deviation nor a \
+                     neighbor: at least 2 are needed, or leave the view out"
+                ),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The engine that will compute the training steps.
+    pub fn engine(&self) -> Engine {
+        self.engine.unwrap_or_else(|| self.device.engine())
+    }
+}
+
+impl Pretrain {
+    /// The optimiser as the engines know it.
+    pub fn optimizer(&self) -> Optimizer {
+        Optimizer::Sgd { learning_rate: self.learning_rate, momentum: self.momentum }
+    }
+}
+
+impl KMeansSettings {
+    /// The k-means into `n_clusters` clusters.
+    pub fn with_clusters(&self, n_clusters: usize) -> KMeans {
+        KMeans {
+            n_clusters,
+            restarts: self.restarts,
+            max_iterations: self.max_iterations,
+            tolerance: self.tolerance,
+        }
+    }
+}
+
+impl Clusterer for CdimcNet {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn cluster(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Clustering, ClusterError> {
+        Ok(self.fit(data, n_clusters, seed)?.1)
+    }
+}

@@ -1,0 +1,151 @@
+//! A training put aside and taken up again, to the same result bit for bit.
+
+use crate::{
+    CdimcNet, ClusterError, Finetuning, Pace, Stage, Training,
+    archive::Archive,
+    training::{Curves, State},
+};
+use cdimc_data::{MultiView, Seed};
+use cdimc_nn::{NetworkInput, OptimizerState};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+const KIND: &str = "cdimc checkpoint";
+
+/// The part of a checkpoint that is not arrays.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    settings: CdimcNet,
+    n_clusters: usize,
+    n_views: usize,
+    seed: Seed,
+    stage: Stage,
+    /// Epochs of pre-training or rounds of fine-tuning done.
+    epoch: usize,
+    settled: bool,
+    optimizer_steps: u64,
+    optimizer_moments: usize,
+    /// SHA-256 of the data as the network reads them.
+    fingerprint: String,
+}
+
+impl Training {
+    /// Everything the training needs to go on later, as the content of a safetensors file.
+    ///
+    /// # Errors
+    /// If the engine cannot give its state.
+    pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
+        let (stage, epoch, settled) = match &self.state {
+            State::Pretraining { epochs_done } => (Stage::Pretrain, *epochs_done, false),
+            State::Clustering => (Stage::Kmeans, 0, false),
+            State::Finetuning(f) => (Stage::Finetune, f.rounds_done, f.settled),
+        };
+        let optimizer = match stage {
+            Stage::Kmeans => OptimizerState { steps: 0, moments: Vec::new() },
+            _ => self.trainer.optimizer_state()?,
+        };
+        let description = Description {
+            settings: self.settings.clone(),
+            n_clusters: self.n_clusters,
+            n_views: self.standardizers.len(),
+            seed: self.seed,
+            stage,
+            epoch,
+            settled,
+            optimizer_steps: optimizer.steps,
+            optimizer_moments: optimizer.moments.len(),
+            fingerprint: fingerprint(&self.input),
+        };
+        let mut archive = Archive::new(KIND, &description)?;
+        archive.put("order", self.order.iter().map(|&sample| sample as u32));
+        archive.put_weights("", &self.trainer.weights()?);
+        for (i, moment) in optimizer.moments.iter().enumerate() {
+            archive.put_weights(&format!("moment{i}."), moment);
+        }
+        for (name, values) in self.curves.named() {
+            archive.put(name, values.iter().copied());
+        }
+        if let State::Finetuning(f) = &self.state {
+            archive.put_matrix("centers", f.centers.view());
+            archive.put("labels", f.labels.iter().map(|&label| label as u32));
+            archive.put("selection", f.pace.selected.iter().map(|&r| u8::from(r)));
+            archive.put("current-age", [f.pace.age]);
+        }
+        archive.to_bytes()
+    }
+
+    /// The training that [`Training::checkpoint`] put aside, on the same data.
+    ///
+    /// # Errors
+    /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data.
+    pub fn resume(data: &MultiView, checkpoint: &[u8]) -> Result<Self, ClusterError> {
+        let archive = Archive::from_bytes(KIND, checkpoint)?;
+        let found: Description = archive.description()?;
+        found.settings.check_data(data, found.n_clusters)?;
+        let order: Vec<usize> =
+            archive.list::<u32>("order")?.into_iter().map(|i| i as usize).collect();
+        if found.n_views != data.n_views() || !is_permutation(&order, data.n_samples()) {
+            return Err(other_data());
+        }
+        let weights = archive.weights("", found.n_views)?;
+        let moments = (0..found.optimizer_moments)
+            .map(|i| archive.weights(&format!("moment{i}."), found.n_views))
+            .collect::<Result<_, _>>()?;
+        let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
+        let mut training =
+            Self::with_weights(found.settings, data, found.n_clusters, found.seed, order, weights)?;
+        if fingerprint(&training.input) != found.fingerprint {
+            return Err(other_data());
+        }
+        training.enter(match found.stage {
+            Stage::Pretrain => State::Pretraining { epochs_done: found.epoch },
+            Stage::Kmeans => State::Clustering,
+            Stage::Finetune | Stage::Done => State::Finetuning(Finetuning {
+                centers: archive.matrix("centers")?,
+                labels: archive.list::<u32>("labels")?.into_iter().map(|s| s as usize).collect(),
+                pace: Pace {
+                    age: archive.list("current-age")?.first().copied().unwrap_or(f64::INFINITY),
+                    selected: archive
+                        .list::<u8>("selection")?
+                        .into_iter()
+                        .map(|r| r != 0)
+                        .collect(),
+                },
+                rounds_done: found.epoch,
+                settled: found.settled,
+            }),
+        })?;
+        if found.stage != Stage::Kmeans {
+            training.trainer.restore_optimizer(&optimizer)?;
+        }
+        training.curves = Curves {
+            pretrain_loss: archive.list("pretrain-loss")?,
+            finetune_loss: archive.list("finetune-loss")?,
+            age: archive.list("age")?,
+            selected: archive.list("selected")?,
+            labels_changed: archive.list("labels-changed")?,
+        };
+        Ok(training)
+    }
+}
+
+fn other_data() -> ClusterError {
+    ClusterError::Model("the checkpoint was made on other data: the same are needed".into())
+}
+
+fn is_permutation(order: &[usize], n_samples: usize) -> bool {
+    let mut seen = vec![false; n_samples];
+    order.len() == n_samples
+        && order.iter().all(|&i| i < n_samples && !std::mem::replace(&mut seen[i], true))
+}
+
+/// SHA-256 of the observed values and where they stand.
+fn fingerprint(input: &NetworkInput) -> String {
+    let mut hash = Sha256::new();
+    for view in &input.views {
+        hash.update(format!("{:?}", view.values.shape()));
+        view.rows.iter().for_each(|row| hash.update(row.to_le_bytes()));
+        view.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
+    }
+    format!("{:x}", hash.finalize())
+}

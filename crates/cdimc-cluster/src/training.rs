@@ -1,0 +1,319 @@
+//! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
+
+use crate::{
+    Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning,
+    finetune::batches,
+};
+use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
+use cdimc_graph::{KnnGraph, Search};
+use cdimc_nn::{NetworkInput, ObservedView, Trainer, Weights, trainer};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A CDIMC-net in training.
+pub struct Training {
+    pub(crate) settings: CdimcNet,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: Seed,
+    /// The caller's sample at every place of the training order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) standardizers: Vec<Standardizer>,
+    pub(crate) input: Arc<NetworkInput>,
+    pub(crate) trainer: Box<dyn Trainer>,
+    pub(crate) state: State,
+    pub(crate) curves: Curves,
+}
+
+/// Where the training stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum State {
+    /// Pre-training, with this many epochs done.
+    Pretraining { epochs_done: usize },
+    /// Before the k-means on the latents.
+    Clustering,
+    /// Between two rounds of Algorithm 1, or after the last.
+    Finetuning(Finetuning),
+}
+
+/// A part of the training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Pre-training of encoders and decoders (section 3.4, step 2).
+    Pretrain,
+    /// k-means on the pre-trained latents (Algorithm 1, initialization).
+    Kmeans,
+    /// Self-paced fine-tuning of the encoders (section 3.4, step 3).
+    Finetune,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Stage {
+    /// The name, as in settings and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pretrain => "pretrain",
+            Self::Kmeans => "kmeans",
+            Self::Finetune => "finetune",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// What one step did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The part of the training it belongs to.
+    pub stage: Stage,
+    /// Epochs or rounds of that part done, this one included.
+    pub epoch: usize,
+    /// Epochs or rounds of that part at most.
+    pub of: usize,
+    /// Pre-training: the mean loss of the batches. Afterwards: the mean clustering loss of the samples.
+    pub loss: f64,
+}
+
+/// What is recorded along the way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Curves {
+    /// The mean loss of the batches of every pre-training epoch.
+    pub(crate) pretrain_loss: Vec<f64>,
+    /// The mean clustering loss after every round.
+    pub(crate) finetune_loss: Vec<f64>,
+    /// The age after every round; nothing without self-pacing.
+    pub(crate) age: Vec<f64>,
+    /// Number of samples selected after every round.
+    pub(crate) selected: Vec<f64>,
+    /// Share of samples whose cluster changed in every round.
+    pub(crate) labels_changed: Vec<f64>,
+}
+
+impl Curves {
+    pub(crate) fn named(&self) -> [(&'static str, &Vec<f64>); 5] {
+        [
+            ("pretrain-loss", &self.pretrain_loss),
+            ("finetune-loss", &self.finetune_loss),
+            ("age", &self.age),
+            ("selected", &self.selected),
+            ("labels-changed", &self.labels_changed),
+        ]
+    }
+}
+
+impl Training {
+    /// Shuffles and arranges the samples, builds the graphs and draws the weights.
+    pub(crate) fn new(
+        settings: CdimcNet,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Self, ClusterError> {
+        let kmeans = settings.kmeans.with_clusters(n_clusters);
+        let rows = settings.order.rows(data.n_samples(), seed);
+        let order =
+            settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
+        let weights = Weights::glorot(
+            &settings.architecture,
+            &data.widths(),
+            n_clusters,
+            seed.stream("weights"),
+        );
+        let mut training = Self::with_weights(settings, data, n_clusters, seed, order, weights)?;
+        training.enter(State::Pretraining { epochs_done: 0 })?;
+        Ok(training)
+    }
+
+    /// The training on the samples in `order`, from `weights`, before its first step.
+    pub(crate) fn with_weights(
+        settings: CdimcNet,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        order: Vec<usize>,
+        weights: Weights,
+    ) -> Result<Self, ClusterError> {
+        let graphs = graphs(data, &order, settings.neighbors, settings.alpha)?;
+        let (standardizers, input) = network_input(data, &order)?;
+        let (input, graphs) = (Arc::new(input), Arc::new(graphs));
+        let (engine, device, alpha) = (settings.engine(), settings.device, settings.alpha);
+        let trainer = trainer(engine, device, Arc::clone(&input), graphs, weights, alpha)?;
+        let state = State::Pretraining { epochs_done: 0 };
+        let curves = Curves::default();
+        Ok(Self { settings, n_clusters, seed, order, standardizers, input, trainer, state, curves })
+    }
+
+    /// The part of the training that the next step belongs to.
+    pub fn stage(&self) -> Stage {
+        match &self.state {
+            State::Pretraining { .. } => Stage::Pretrain,
+            State::Clustering => Stage::Kmeans,
+            State::Finetuning(f) if f.settled || f.rounds_done >= self.settings.finetune.rounds => {
+                Stage::Done
+            }
+            State::Finetuning(_) => Stage::Finetune,
+        }
+    }
+
+    /// One pre-training epoch, the k-means, or one fine-tuning round; `None` when nothing is left to do.
+    ///
+    /// # Errors
+    /// If the engine fails or a loss stops being a number.
+    pub fn step(&mut self) -> Result<Option<Step>, ClusterError> {
+        match self.state {
+            State::Pretraining { epochs_done } => self.pretrain_epoch(epochs_done).map(Some),
+            State::Clustering => self.cluster_latents().map(Some),
+            State::Finetuning(_) => self.finetune_round(),
+        }
+    }
+
+    /// The trained model, and the clustering of the samples in the caller's order; takes the steps that
+    /// are left, if any.
+    ///
+    /// # Errors
+    /// As [`Training::step`].
+    pub fn finish(mut self) -> Result<(CdimcModel, Clustering), ClusterError> {
+        while self.step()?.is_some() {}
+        let State::Finetuning(Finetuning { centers, .. }) = self.state else {
+            return Err(ClusterError::Model("the training has not ended".into()));
+        };
+        let weights = self.trainer.weights()?;
+        drop(self.trainer);
+        let model = CdimcModel::new(self.settings, self.standardizers, weights, centers);
+        let z = model.embed(&in_callers_order(&self.input, &self.order))?;
+        let Assignment { labels, losses, .. } = Assignment::new(z.view(), model.centers());
+        let curve =
+            |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };
+        let clustering = Clustering {
+            labels,
+            losses: Some(losses),
+            embedding: Some(z.mapv(f64::from)),
+            curves: self.curves.named().into_iter().map(curve).collect(),
+        };
+        Ok((model, clustering))
+    }
+
+    /// Goes over to `state`; a stage without an epoch is passed over, and every optimiser starts afresh.
+    pub(crate) fn enter(&mut self, state: State) -> Result<(), ClusterError> {
+        self.state = match state {
+            State::Pretraining { epochs_done } if epochs_done >= self.settings.pretrain.epochs => {
+                State::Clustering
+            }
+            state => state,
+        };
+        match self.state {
+            State::Pretraining { .. } => {
+                self.trainer.start(self.settings.pretrain.optimizer())?;
+            }
+            State::Clustering => {}
+            State::Finetuning(_) => self.trainer.start(self.settings.finetune.optimizer())?,
+        }
+        Ok(())
+    }
+
+    /// One epoch on eq. 7, batch by batch.
+    fn pretrain_epoch(&mut self, epoch: usize) -> Result<Step, ClusterError> {
+        let (mut sum, mut n_batches) = (0.0, 0);
+        for batch in batches(self.input.n_samples, self.settings.batch_size) {
+            sum += self.trainer.pretrain_step(batch)?;
+            n_batches += 1;
+        }
+        let loss = sum / f64::from(n_batches);
+        if !loss.is_finite() {
+            return Err(ClusterError::Diverged { stage: Stage::Pretrain.name(), epoch });
+        }
+        self.curves.pretrain_loss.push(loss);
+        let (epoch, of) = (epoch + 1, self.settings.pretrain.epochs);
+        self.state =
+            if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
+        tracing::debug!(stage = "pretrain", epoch, of, loss);
+        Ok(Step { stage: Stage::Pretrain, epoch, of, loss })
+    }
+
+    /// The centers and first labels of Algorithm 1.
+    fn cluster_latents(&mut self) -> Result<Step, ClusterError> {
+        let z = self.trainer.fused()?;
+        if z.iter().any(|x| !x.is_finite()) {
+            return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
+        }
+        let kmeans = self.settings.kmeans.with_clusters(self.n_clusters);
+        let found = kmeans.fit(z.view(), self.seed.stream("kmeans"))?;
+        let centers = found.centers.mapv(|u| u as f32);
+        let loss = found.inertia / self.input.n_samples as f64;
+        self.enter(State::Finetuning(Finetuning::new(centers, found.labels)))?;
+        tracing::debug!(stage = "kmeans", loss);
+        Ok(Step { stage: Stage::Kmeans, epoch: 1, of: 1, loss })
+    }
+
+    /// One round of Algorithm 1.
+    fn finetune_round(&mut self) -> Result<Option<Step>, ClusterError> {
+        let State::Finetuning(finetuning) = &mut self.state else { return Ok(None) };
+        let (settings, batch_size) = (&self.settings.finetune, self.settings.batch_size);
+        let Some(round) = finetuning.round(self.trainer.as_mut(), settings, batch_size)? else {
+            return Ok(None);
+        };
+        self.curves.finetune_loss.push(round.loss);
+        if settings.self_paced {
+            self.curves.age.push(round.age);
+        }
+        self.curves.selected.push(round.selected as f64);
+        self.curves.labels_changed.push(round.labels_changed);
+        let (epoch, of, loss) = (finetuning.rounds_done, settings.rounds, round.loss);
+        let (age, selected) = (round.age, round.selected);
+        tracing::debug!(stage = "finetune", epoch, of, loss, age, selected);
+        Ok(Some(Step { stage: Stage::Finetune, epoch, of, loss }))
+    }
+}
+
+/// The neighbour graph of every view over the samples in `order`; without edges if they have no weight.
+fn graphs(
+    data: &MultiView,
+    order: &[usize],
+    neighbors: usize,
+    alpha: f64,
+) -> Result<Vec<KnnGraph>, ClusterError> {
+    let n_samples = order.len();
+    let graph = |view| {
+        if alpha == 0.0 {
+            return KnnGraph::from_edges(n_samples, []);
+        }
+        let (places, rows): (Vec<u32>, Vec<usize>) = (0_u32..)
+            .zip(order.iter().copied())
+            .filter(|&(_, sample)| data.mask().is_observed(sample, view))
+            .unzip();
+        let points = geometry_version(data, view, &rows);
+        KnnGraph::of_view(points.view(), &places, n_samples, neighbors, Search::Auto)
+    };
+    Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)
+}
+
+/// The standardised views of the samples in `order`, and what standardises them.
+fn network_input(
+    data: &MultiView,
+    order: &[usize],
+) -> Result<(Vec<Standardizer>, NetworkInput), ClusterError> {
+    let mut standardizers = Vec::with_capacity(data.n_views());
+    let mut views = Vec::with_capacity(data.n_views());
+    for view in 0..data.n_views() {
+        let standardizer = Standardizer::fit(data, view)?;
+        let (rows, values) = standardizer.transform(data, view, order)?;
+        standardizers.push(standardizer);
+        views.push(ObservedView { rows, values });
+    }
+    Ok((standardizers, NetworkInput { n_samples: order.len(), views }))
+}
+
+/// The same input with the samples where the caller has them.
+fn in_callers_order(input: &NetworkInput, order: &[usize]) -> NetworkInput {
+    let views = input.views.iter().map(|view| {
+        let samples: Vec<u32> =
+            view.rows.iter().map(|&place| order[place as usize] as u32).collect();
+        let mut positions: Vec<usize> = (0..samples.len()).collect();
+        positions.sort_by_key(|&position| samples[position]);
+        ObservedView {
+            rows: positions.iter().map(|&position| samples[position]).collect(),
+            values: view.values.select(ndarray::Axis(0), &positions),
+        }
+    });
+    NetworkInput { n_samples: input.n_samples, views: views.collect() }
+}

@@ -1,0 +1,329 @@
+//! CDIMC-net from data to clusters, on small blobs.
+
+use cdimc_cluster::{
+    Arrangement, CdimcModel, CdimcNet, ClusterError, Clusterer, Finetune, Pretrain, Stage, Training,
+};
+use cdimc_data::{MultiView, Seed, ViewMask};
+use cdimc_nn::Architecture;
+use ndarray::Array2;
+use rand::Rng;
+
+/// Three far blobs seen through three views, a quarter of which is hidden.
+fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
+    let mut rng = Seed::new(seed).stream("blobs").rng();
+    let truth: Vec<usize> = (0..n_samples).map(|i| i % 3).collect();
+    let views = [10, 8, 16].map(|width| {
+        let centers = Array2::from_shape_simple_fn((3, width), || rng.gen_range(-9.0..9.0_f64));
+        Array2::from_shape_fn((n_samples, width), |(i, f)| {
+            centers[[truth[i], f]] + rng.gen_range(-0.5..0.5) + 20.0
+        })
+    });
+    let mask = Array2::from_shape_fn((n_samples, 3), |(i, v)| (i / 3) % 3 == v || (i + v) % 4 != 0);
+    (MultiView::new(views.to_vec(), ViewMask::new(mask).unwrap()).unwrap(), truth)
+}
+
+fn small() -> CdimcNet {
+    CdimcNet {
+        batch_size: 16,
+        neighbors: 4,
+        // The square layer's three rectifiers may all die, and the decoders with them.
+        architecture: Architecture {
+            wide: 64,
+            square_decoder_layer: false,
+            ..Architecture::default()
+        },
+        pretrain: Pretrain { epochs: 30, momentum: 0.9, ..Pretrain::default() },
+        finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
+        ..CdimcNet::default()
+    }
+}
+
+/// Whether two labelings are the same partition.
+fn same_partition(a: &[usize], b: &[usize]) -> bool {
+    (0..a.len()).all(|i| (0..i).all(|j| (a[i] == a[j]) == (b[i] == b[j])))
+}
+
+#[test]
+fn far_blobs_are_found_in_the_callers_order() {
+    let (data, truth) = blobs(97, 1);
+    for arrangement in [Arrangement::KmeansBlocks, Arrangement::None] {
+        let net = CdimcNet { arrangement, ..small() };
+        let found = net.cluster(&data, 3, Seed::new(5)).unwrap();
+        assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
+        assert_eq!(found.losses.unwrap().len(), 97);
+        assert_eq!(found.embedding.unwrap().dim(), (97, 3));
+        let lengths: Vec<_> =
+            found.curves.iter().map(|c| (c.name.as_str(), c.values.len())).collect();
+        let rounds = [("finetune-loss", 5), ("age", 5), ("selected", 5), ("labels-changed", 5)];
+        assert_eq!(lengths, [[("pretrain-loss", 30)].as_slice(), &rounds].concat());
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_seed_other_ones() {
+    let (data, _) = blobs(50, 2);
+    let fit = |seed| small().cluster(&data, 3, Seed::new(seed)).unwrap();
+    assert_eq!(fit(3), fit(3));
+    assert_ne!(fit(3).embedding, fit(4).embedding);
+}
+
+#[test]
+fn steps_come_in_the_order_of_the_paper_and_count() {
+    let (data, _) = blobs(40, 3);
+    let mut training = small().start(&data, 3, Seed::new(1)).unwrap();
+    let mut seen = Vec::new();
+    while let Some(step) = training.step().unwrap() {
+        assert!(step.loss.is_finite());
+        seen.push((step.stage, step.epoch, step.of));
+    }
+    assert_eq!(training.stage(), Stage::Done);
+    assert_eq!(seen.len(), 36);
+    assert_eq!(seen[0], (Stage::Pretrain, 1, 30));
+    assert_eq!(seen[29], (Stage::Pretrain, 30, 30));
+    assert_eq!(seen[30], (Stage::Kmeans, 1, 1));
+    assert_eq!(seen[35], (Stage::Finetune, 5, 5));
+}
+
+#[test]
+fn the_training_learns() {
+    let (data, _) = blobs(60, 4);
+    let curves = small().cluster(&data, 3, Seed::new(1)).unwrap().curves;
+    for curve in &curves[..2] {
+        assert!(curve.values.last() < curve.values.first(), "{}", curve.name);
+    }
+}
+
+#[test]
+fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
+    let (data, _) = blobs(45, 5);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
+    let (model, clustering) = net.fit(&data, 3, Seed::new(1)).unwrap();
+    for steps in 0..=9 {
+        let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
+        for _ in 0..steps {
+            training.step().unwrap().unwrap();
+        }
+        let resumed = Training::resume(&data, &training.checkpoint().unwrap()).unwrap();
+        assert_eq!(resumed.stage(), training.stage());
+        let (again, same) = resumed.finish().unwrap();
+        assert_eq!(same, clustering, "after {steps} steps");
+        assert_eq!(again, model);
+    }
+}
+
+#[test]
+fn a_checkpoint_of_other_data_is_refused() {
+    let (data, _) = blobs(45, 5);
+    let training = small().start(&data, 3, Seed::new(1)).unwrap();
+    let checkpoint = training.checkpoint().unwrap();
+    for other in [blobs(45, 6).0, blobs(46, 5).0] {
+        let error = Training::resume(&other, &checkpoint).err().unwrap().to_string();
+        assert_eq!(error, "the checkpoint was made on other data: the same are needed");
+    }
+    let model = small().fit(&data, 3, Seed::new(1)).unwrap().0.to_bytes().unwrap();
+    let error = Training::resume(&data, &model).err().unwrap().to_string();
+    assert_eq!(error, "the file is a cdimc model: a cdimc checkpoint is needed");
+}
+
+#[test]
+fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
+    let (data, _) = blobs(80, 7);
+    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let prediction = model.predict(&data).unwrap();
+    assert_eq!(prediction.labels, clustering.labels);
+    assert_eq!(Some(&prediction.losses), clustering.losses.as_ref());
+    assert_eq!(Some(&prediction.embedding), clustering.embedding.as_ref());
+    assert!(prediction.margins.iter().all(|&margin| margin >= 0.0));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    model.save(&path).unwrap();
+    let loaded = CdimcModel::load(&path).unwrap();
+    assert_eq!(loaded, model);
+    assert_eq!(loaded.predict(&data).unwrap(), prediction);
+}
+
+#[test]
+fn a_sample_gets_the_same_bits_alone_and_in_company() {
+    let (data, _) = blobs(300, 8);
+    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    for rows in [vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect::<Vec<_>>()] {
+        let alone = model.predict(&data.select_rows(&rows).unwrap()).unwrap();
+        let losses = clustering.losses.as_ref().unwrap();
+        for (place, &row) in rows.iter().enumerate() {
+            assert_eq!(alone.losses[place], losses[row], "row {row} in {} rows", rows.len());
+        }
+    }
+}
+
+#[test]
+fn samples_that_lack_views_still_find_their_cluster() {
+    let (data, truth) = blobs(90, 9);
+    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    assert!(same_partition(&clustering.labels, &truth));
+    let rows = data.mask().observed_rows(2);
+    let alone = MultiView::from_nan_rows(vec![data.observed(2)]).unwrap();
+    let found = model.predict_from(&alone, &[2]).unwrap();
+    let right = rows.iter().zip(&found.labels).filter(|&(&i, &s)| clustering.labels[i] == s);
+    assert!(right.count() * 100 >= rows.len() * 85);
+    for views in [vec![], vec![0], vec![3], vec![0, 0]] {
+        assert!(model.predict_from(&alone, &views).is_err(), "{views:?}");
+    }
+}
+
+#[test]
+fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
+    let (data, truth) = blobs(90, 10);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
+    let (model, _) = net.fit(&data, 3, Seed::new(1)).unwrap();
+    let filled = model.impute(&data).unwrap();
+    let means = |view: usize, class: usize| {
+        let rows = data.mask().observed_rows(view);
+        let of_class: Vec<usize> = rows.into_iter().filter(|&i| truth[i] == class).collect();
+        data.view(view).select(ndarray::Axis(0), &of_class).mean_axis(ndarray::Axis(0)).unwrap()
+    };
+    let (mut errors, mut spread) = (0.0, 0.0);
+    for (v, view) in filled.iter().enumerate() {
+        let overall = data.observed(v).mean_axis(ndarray::Axis(0)).unwrap();
+        for i in 0..90 {
+            if data.mask().is_observed(i, v) {
+                assert_eq!(view.row(i), data.view(v).row(i));
+            } else {
+                let mean = means(v, truth[i]);
+                errors += (&view.row(i) - &mean).mapv(|x| x * x).sum();
+                spread += (&overall - &mean).mapv(|x| x * x).sum();
+            }
+        }
+    }
+    assert!(errors < 0.2 * spread, "{errors} against {spread}");
+}
+
+#[test]
+fn the_ablations_are_settings() {
+    let (data, _) = blobs(40, 11);
+    let base = small();
+    let all = Finetune { self_paced: false, ..base.finetune.clone() };
+    let no_pretrain = Pretrain { epochs: 0, ..base.pretrain.clone() };
+    let no_rounds = Finetune { rounds: 0, ..base.finetune.clone() };
+    for net in [
+        CdimcNet { alpha: 0.0, ..base.clone() },
+        CdimcNet { finetune: all.clone(), ..base.clone() },
+        CdimcNet { pretrain: no_pretrain, ..base.clone() },
+        CdimcNet { finetune: no_rounds, ..base.clone() },
+    ] {
+        let found = net.cluster(&data, 3, Seed::new(1)).unwrap();
+        assert_eq!(found.labels.len(), 40);
+        if net.finetune == all {
+            let selected = found.curves.iter().find(|c| c.name == "selected").unwrap();
+            assert!(selected.values.iter().all(|&n| n == 40.0));
+        }
+    }
+}
+
+#[test]
+fn a_last_batch_of_one_row_and_fewer_rows_than_neighbors_work() {
+    let (data, _) = blobs(33, 12);
+    assert!(small().cluster(&data, 3, Seed::new(1)).is_ok());
+    let (data, _) = blobs(7, 12);
+    let net = CdimcNet { neighbors: 50, batch_size: 1, ..small() };
+    assert!(net.cluster(&data, 7, Seed::new(1)).is_ok());
+}
+
+#[test]
+fn the_stopping_rule_needs_its_rounds_and_a_settled_labeling() {
+    let (data, _) = blobs(60, 13);
+    let finetune = Finetune { rounds: 50, minimum_rounds: 3, ..small().finetune };
+    let rounds = |finetune: Finetune| {
+        let net = CdimcNet { finetune, ..small() };
+        let curves = net.cluster(&data, 3, Seed::new(1)).unwrap().curves;
+        curves.into_iter().find(|c| c.name == "labels-changed").unwrap().values
+    };
+    let changed = rounds(finetune.clone());
+    assert!(changed.len() >= 3 && changed.len() < 50);
+    assert_eq!(changed.last(), Some(&0.0));
+    assert!(changed[2..changed.len() - 1].iter().all(|&share| share > 0.0));
+    assert_eq!(rounds(Finetune { stop_tolerance: 0.0, ..finetune }).len(), 50);
+}
+
+#[test]
+fn a_learning_rate_that_explodes_names_stage_and_epoch() {
+    let (data, _) = blobs(40, 14);
+    let wild = Pretrain { learning_rate: 1e9, ..small().pretrain };
+    let error = CdimcNet { pretrain: wild, ..small() }.cluster(&data, 3, Seed::new(1)).unwrap_err();
+    assert!(matches!(error, ClusterError::Diverged { stage: "pretrain", .. }), "{error}");
+    let wild = Finetune { learning_rate: 1e30, ..small().finetune };
+    let error = CdimcNet { finetune: wild, ..small() }.cluster(&data, 3, Seed::new(1)).unwrap_err();
+    assert!(matches!(error, ClusterError::Diverged { stage: "finetune", .. }), "{error}");
+}
+
+#[test]
+fn settings_are_read_by_the_names_of_the_command_line() {
+    let text = r#"{ "order": "file", "alpha": 0.01, "batch-size": 64, "neighbors": 5, "engine": "candle",
+        "device": "cpu", "arrangement": "none", "kmeans": { "restarts": 3 },
+        "pretrain": { "epochs": 2, "learning-rate": 0.1, "momentum": 0.5 },
+        "finetune": { "rounds": 4, "epochs-per-round": 1, "learning-rate": 0.001, "self-paced": false,
+            "optimizer": "sgd", "normalization": "batch", "stop-tolerance": 0.001, "minimum-rounds": 1,
+            "age": { "deviation": "population", "comparison": "at-most", "update": "selection-first",
+                "first-round": "one" } } }"#;
+    let net: CdimcNet = serde_json::from_str(text).unwrap();
+    assert_eq!(net.pretrain.epochs, 2);
+    assert_eq!(net.finetune.minimum_rounds, 1);
+    let again: CdimcNet = serde_json::from_str(&serde_json::to_string(&net).unwrap()).unwrap();
+    assert_eq!(again, net);
+    assert_eq!(serde_json::from_str::<CdimcNet>("{}").unwrap(), CdimcNet::default());
+    let error = serde_json::from_str::<CdimcNet>(r#"{ "finetune": { "round": 4 } }"#).unwrap_err();
+    assert!(error.to_string().contains("unknown field `round`"));
+}
+
+#[test]
+fn impossible_requests_are_refused_in_words() {
+    let (data, _) = blobs(30, 15);
+    let text = |net: CdimcNet, k| net.cluster(&data, k, Seed::new(1)).unwrap_err().to_string();
+    for k in [0, 1, 31] {
+        let expected = format!("clusters = {k}: must lie in 2..=30, the number of samples");
+        assert_eq!(text(small(), k), expected);
+    }
+    let alpha = CdimcNet { alpha: f64::NAN, ..small() };
+    assert_eq!(text(alpha, 3), "alpha = NaN: must be finite and at least 0");
+    let batch = CdimcNet { batch_size: 0, ..small() };
+    assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
+    let mask = Array2::from_shape_fn((4, 2), |(i, v)| v == 0 || i == 2);
+    let data = MultiView::new(vec![Array2::eye(4); 2], ViewMask::new(mask).unwrap()).unwrap();
+    let error = small().cluster(&data, 2, Seed::new(1)).unwrap_err().to_string();
+    assert!(error.starts_with("cdimc-net does not apply: view 1 has 1 observed sample"), "{error}");
+}
+
+#[test]
+fn a_damaged_or_foreign_model_is_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let (data, _) = blobs(30, 16);
+    let (model, _) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let bytes = model.to_bytes().unwrap();
+    let load = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        CdimcModel::load(&path).unwrap_err().to_string()
+    };
+    assert!(load(&bytes[..bytes.len() / 2]).contains("not a cdimc model, or a damaged one"));
+    assert!(load(b"").contains("not a cdimc model, or a damaged one"));
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() - 5] ^= 4;
+    assert!(load(&flipped).contains("damaged cdimc model: its content does not match"));
+    assert!(
+        CdimcModel::load(folder.path().join("none"))
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read")
+    );
+
+    let narrow = MultiView::from_nan_rows(vec![Array2::eye(3); 3]).unwrap();
+    assert_eq!(
+        model.predict(&narrow).unwrap_err().to_string(),
+        "view 0 has 3 features, the network was made for 10"
+    );
+    let one = MultiView::from_nan_rows(vec![Array2::eye(5)]).unwrap();
+    assert_eq!(
+        model.predict(&one).unwrap_err().to_string(),
+        "views = 1: the network was made for 3"
+    );
+}
