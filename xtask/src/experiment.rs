@@ -1,5 +1,6 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
+use crate::figure::Figure;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +12,10 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("quickstart", include_str!("../experiments/quickstart.toml")),
     ("smoke", include_str!("../experiments/smoke.toml")),
     ("handwritten", include_str!("../experiments/handwritten.toml")),
+    ("bdgp", include_str!("../experiments/bdgp.toml")),
+    ("mnist", include_str!("../experiments/mnist.toml")),
+    ("ablation", include_str!("../experiments/ablation.toml")),
+    ("sensitivity", include_str!("../experiments/sensitivity.toml")),
 ];
 
 /// The Cartesian product an experiment runs over.
@@ -34,6 +39,9 @@ pub(crate) struct Experiment {
     #[serde(default)]
     pub folds: Vec<usize>,
     pub repetitions: usize,
+    /// What is drawn beside each table.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
     /// The rows of the table.
     pub methods: Vec<Variant>,
 }

@@ -6,6 +6,7 @@
 mod cell;
 mod datasets;
 mod experiment;
+mod figure;
 mod plan;
 mod progress;
 mod published;

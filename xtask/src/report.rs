@@ -2,36 +2,50 @@
 
 use crate::experiment::Experiment;
 use crate::published::Published;
-use crate::record::{CellScores, Record, Status};
+use crate::record::{CellScores, Record, Status, write_whole};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The rows of one table: the same data set and missing pattern.
-struct Table<'a> {
-    dataset: &'a str,
-    pattern: &'a str,
-    rows: Vec<Row<'a>>,
+pub(crate) struct Table<'a> {
+    pub dataset: &'a str,
+    pub pattern: &'a str,
+    pub rows: Vec<Row<'a>>,
 }
 
 /// All runs of one method with the same settings.
-struct Row<'a> {
-    label: String,
-    records: Vec<&'a Record>,
+pub(crate) struct Row<'a> {
+    pub label: String,
+    pub records: Vec<&'a Record>,
 }
 
-/// The whole report as Markdown.
-pub(crate) fn markdown(experiment: &Experiment, records: &[Record]) -> Result<String> {
+/// Writes `report.md`, `table.csv` and the figures into the experiment's folder.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) -> Result<()> {
     let published = Published::table()?;
     let mut text = format!("# {}\n\n{}\n", experiment.title, experiment.description);
     for table in tables(records) {
-        let _ = write!(text, "\n## {}, {}\n\n", table.dataset, table.pattern);
+        let (dataset, pattern) = (table.dataset, table.pattern);
+        let _ = write!(text, "\n## {dataset}, {pattern}\n\n");
         text += &aligned(&grid(&table, &published), true);
+        for &figure in &experiment.figures {
+            if let Some(svg) = figure.draw(&table) {
+                let kind = format!("{figure:?}").to_lowercase();
+                let name = format!("{kind}_{dataset}_{}.svg", pattern.replace(':', "-"));
+                write_whole(&folder.join(&name), svg.as_bytes())?;
+                let _ = write!(text, "\n![{kind} of {dataset}, {pattern}]({name})\n");
+            }
+        }
     }
     text += &remarks(records, &published);
     text += &settings(experiment, records);
     text += &circumstances(records);
-    Ok(text)
+    write_whole(&folder.join("report.md"), text.as_bytes())?;
+    write_whole(&folder.join("table.csv"), csv(records).as_bytes())
 }
 
 /// The tables and remarks for a terminal.
@@ -46,7 +60,7 @@ pub(crate) fn terminal(experiment: &Experiment, records: &[Record]) -> Result<St
 }
 
 /// One line for each record.
-pub(crate) fn csv(records: &[Record]) -> String {
+fn csv(records: &[Record]) -> String {
     let mut text = String::from(
         "dataset,pattern,fold,label,method,overrides,repetition,seed,status,acc,nmi,nmi_geometric,nmi_max,\
          nmi_min,ari,purity,precision,recall,f,prepare,pretrain,cluster,finetune,total,peak_memory_bytes,\

@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Progress};
 use crate::progress::Display;
-use crate::record::{Circumstances, Outcome, Record, Status, write_whole};
+use crate::record::{Circumstances, Outcome, Record, Status};
 use crate::{experiment, plan, report, source, worker};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::VecDeque;
@@ -109,9 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     let finished: Vec<Record> = records.into_iter().flatten().collect();
     let failed = finished.iter().filter(|record| record.outcome.status == Status::Failed).count();
-    let text = report::markdown(&experiment, &Record::read_all(&folder)?)?;
-    write_whole(&folder.join("report.md"), text.as_bytes())?;
-    write_whole(&folder.join("table.csv"), report::csv(&Record::read_all(&folder)?).as_bytes())?;
+    report::write(&experiment, &Record::read_all(&folder)?, &folder)?;
     if !arguments.json {
         print!("{}", report::terminal(&experiment, &finished)?);
         println!("\nReport: {}", folder.join("report.md").display());

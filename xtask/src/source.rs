@@ -3,9 +3,7 @@
 use crate::cell::hex;
 use crate::reproduce::workspace_root;
 use anyhow::{Result, bail, ensure};
-use cdimc_data::{Catalog, Dataset, DatasetStatus, MissingPattern, Seed, ViewMask};
-use ndarray::Array2;
-use rand::Rng;
+use cdimc_data::{Catalog, Dataset, DatasetStatus, MissingPattern, Seed, SyntheticViews, ViewMask};
 use sha2::{Digest, Sha256};
 
 /// The synthetic data sets, made from a fixed seed, with their numbers of views.
@@ -150,17 +148,11 @@ fn checksum(dataset: &Dataset) -> String {
     hex(&hash.finalize())
 }
 
+/// The default views, or the first `n_views` of them.
 fn synthetic(name: &str, n_views: usize) -> Result<Dataset> {
-    let (n, k, d) = (200, 4, 8);
-    let mut rng = Seed::new(0).stream(name).rng();
-    let labels: Vec<usize> = (0..n).map(|i| i % k).collect();
-    let views = (0..n_views)
-        .map(|_| {
-            let centers = Array2::from_shape_simple_fn((k, d), || rng.gen_range(-3.0..3.0));
-            Array2::from_shape_fn((n, d), |(i, j)| {
-                centers[[labels[i], j]] + rng.gen_range(-1.0..1.0) + rng.gen_range(-1.0..1.0)
-            })
-        })
-        .collect();
-    Ok(Dataset::new(name, views, Some(labels))?)
+    let mut recipe = SyntheticViews::default();
+    recipe.views.truncate(n_views);
+    let dataset = recipe.generate(Seed::new(0).stream(name))?;
+    let labels = dataset.labels().map(<[usize]>::to_vec);
+    Ok(Dataset::new(name, dataset.views().to_vec(), labels)?)
 }
