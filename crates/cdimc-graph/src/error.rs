@@ -1,16 +1,16 @@
-//! What can be wrong with a request for neighbours.
+//! What can be wrong with a request for neighbors.
 
 /// The ways a graph cannot be built; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// Too few points for any neighbour.
-    #[error("points = {n_points}: a neighbour graph needs at least 2")]
+    /// Too few points for any neighbor.
+    #[error("points = {n_points}: a neighbor graph needs at least 2")]
     TooFewPoints {
         /// Points given.
         n_points: usize,
     },
-    /// No neighbour asked for.
+    /// No neighbor asked for.
     #[error("neighbors = 0: at least one is needed")]
     NoNeighbors,
     /// A value that has no distance.

@@ -1,4 +1,4 @@
-//! The symmetric 0/1 neighbour graph of a view in compressed rows (paper, eq. 6).
+//! The symmetric 0/1 neighbor graph of a view in compressed rows (paper, eq. 6).
 
 use crate::{GraphError, Search, nearest};
 use ndarray::ArrayView2;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct KnnGraph {
     /// `n_nodes + 1` starts of the rows in `neighbors`, ascending.
     offsets: Vec<usize>,
-    /// The neighbours of each node, ascending within a row, without the node itself.
+    /// The neighbors of each node, ascending within a row, without the node itself.
     neighbors: Vec<u32>,
 }
 
@@ -80,16 +80,45 @@ impl KnnGraph {
         self.neighbors.len() / 2
     }
 
-    /// The neighbours of `node`, ascending.
+    /// The neighbors of `node`, ascending.
     pub fn neighbors(&self, node: usize) -> &[u32] {
         &self.neighbors[self.offsets[node]..self.offsets[node + 1]]
     }
 
-    /// The neighbours of `node` that lie in `batch`, ascending, as sample numbers.
+    /// The neighbors of `node` that lie in `batch`, ascending, as sample numbers.
     pub fn neighbors_within(&self, node: usize, batch: &std::ops::Range<usize>) -> &[u32] {
         let row = self.neighbors(node);
         let start = row.partition_point(|&j| (j as usize) < batch.start);
         let end = row.partition_point(|&j| (j as usize) < batch.end);
         &row[start..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn an_edge_needs_one_direction_only_and_absent_samples_have_none() {
+        // Samples 1, 2, 4 and 5 at 0, 1, 3 and 7: the nearest of 5 is 4, whose own nearest is 2.
+        let points = array![[0.0], [1.0], [3.0], [7.0]];
+        let graph = KnnGraph::of_view(points.view(), &[1, 2, 4, 5], 6, 1, Search::Auto).unwrap();
+        assert_eq!(graph.n_nodes(), 6);
+        assert_eq!(graph.neighbors(4), [2, 5]);
+        assert_eq!(graph.neighbors(5), [4]);
+        assert!(graph.neighbors(0).is_empty() && graph.neighbors(3).is_empty());
+        assert_eq!(graph.n_edges(), 3);
+        assert_eq!(graph.neighbors_within(4, &(0..5)), [2]);
+    }
+
+    #[test]
+    fn sample_numbers_must_match_the_points_and_the_samples() {
+        let of = |rows: &[u32]| {
+            let points = array![[0.0], [1.0]];
+            KnnGraph::of_view(points.view(), rows, 3, 1, Search::Auto).unwrap_err().to_string()
+        };
+        assert_eq!(of(&[0]), "sample numbers = 1: there must be one for each of the 2 points");
+        assert_eq!(of(&[0, 3]), "edge (0, 3): nodes must lie in 0..3");
     }
 }

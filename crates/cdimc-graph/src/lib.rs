@@ -1,5 +1,5 @@
 /*!
-Exact k-nearest-neighbour graphs among the observed samples of a view, and their Laplacians.
+Exact k-nearest-neighbor graphs among the observed samples of a view, and their Laplacians.
 
 The principal type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 6) in compressed
 rows.
@@ -12,6 +12,7 @@ pub use crate::{
     nearest::{Neighbors, Search, nearest},
 };
 
+mod closest;
 mod error;
 mod exhaustive;
 mod knn_graph;

@@ -1,10 +1,10 @@
-//! Exact k-nearest neighbours by Euclidean distance, ties to the smaller index.
+//! Exact k-nearest neighbors by Euclidean distance, ties to the smaller index.
 
 use crate::{GraphError, exhaustive};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, CowArray};
 use serde::{Deserialize, Serialize};
 
-/// How the neighbours are searched for; every way gives the same result, bit for bit.
+/// How the neighbors are searched for; every way gives the same result, bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Search {
@@ -17,7 +17,7 @@ pub enum Search {
     Exhaustive,
 }
 
-/// The neighbours of every point, nearest first, the point itself left out.
+/// The neighbors of every point, nearest first, the point itself left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbors {
     /// `(n_points, n_neighbors)`: 0-based points.
@@ -49,11 +49,133 @@ pub fn nearest(
     {
         return Err(GraphError::NotFinite { point, coordinate, value });
     }
-    let points = points.as_standard_layout();
+    // A point without coordinates is at distance 0 from any other.
+    let points = if points.ncols() == 0 {
+        CowArray::from(Array2::zeros((n_points, 1)))
+    } else {
+        points.as_standard_layout()
+    };
+    let coordinates = points.as_slice().unwrap_or(&[]);
     let n_neighbors = n_neighbors.min(n_points - 1);
-    match search {
+    let found = match search {
         Search::Auto | Search::KdTree | Search::Exhaustive => {
-            Ok(exhaustive::nearest(points.view(), n_neighbors))
+            exhaustive::nearest(coordinates, points.ncols(), n_neighbors)
         }
+    };
+    Ok(Neighbors {
+        indices: Array2::from_shape_fn((n_points, n_neighbors), |(i, a)| found[i][a].point),
+        squared_distances: Array2::from_shape_fn((n_points, n_neighbors), |(i, a)| {
+            found[i][a].squared_distance
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array1, array};
+    use proptest::prelude::*;
+
+    /// All pairs, sorted.
+    fn by_definition(points: &Array2<f64>, n_neighbors: usize) -> Vec<Vec<u32>> {
+        let row = |i: usize| points.row(i).to_vec();
+        let neighbors_of = |i: usize| {
+            let mut others: Vec<(f64, u32)> = (0..points.nrows())
+                .filter(|&j| j != i)
+                .map(|j| (crate::closest::squared_distance(&row(i), &row(j)), j as u32))
+                .collect();
+            others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            others.into_iter().map(|(_, j)| j).take(n_neighbors).collect()
+        };
+        (0..points.nrows()).map(neighbors_of).collect()
+    }
+
+    fn rows_of(found: &Neighbors) -> Vec<Vec<u32>> {
+        found.indices.outer_iter().map(|row| row.to_vec()).collect()
+    }
+
+    /// Points on a coarse grid (many ties and duplicates) or anywhere, far from 0 or near it.
+    fn some_points() -> impl Strategy<Value = Array2<f64>> {
+        (2..60_usize, 1..40_usize, 0..3, prop::sample::select(vec![1e-130, 1e-3, 1.0, 1e6, 1e150]))
+            .prop_flat_map(|(n, m, kind, scale)| {
+                prop::collection::vec(-2.0..2.0_f64, n * m).prop_map(move |values| {
+                    let value = |x: f64| match kind {
+                        0 => x.round() * scale,
+                        1 => x * scale,
+                        _ => 1e4 * scale + x * scale,
+                    };
+                    Array2::from_shape_vec((n, m), values.into_iter().map(value).collect()).unwrap()
+                })
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn every_search_finds_what_the_definition_says(
+            points in some_points(), n_neighbors in 1..20_usize,
+        ) {
+            let expected = by_definition(&points, n_neighbors);
+            let exhaustive = nearest(points.view(), n_neighbors, Search::Exhaustive).unwrap();
+            prop_assert_eq!(rows_of(&exhaustive), expected);
+            for search in [Search::KdTree, Search::Auto] {
+                prop_assert_eq!(&nearest(points.view(), n_neighbors, search).unwrap(), &exhaustive);
+            }
+        }
+    }
+
+    #[test]
+    fn several_blocks_agree_with_the_definition() {
+        // 1300 points in three blocks: clusters, duplicates, and a far outlier.
+        let points = Array2::from_shape_fn((1300, 5), |(i, j)| {
+            let x = ((i * 7919 + j * 104_729) % 1009) as f64 / 1009.0;
+            if i == 700 { 1e5 } else { ((i % 3) as f64) * 10.0 + if i % 11 == 0 { 0.5 } else { x } }
+        });
+        let expected = by_definition(&points, 12);
+        for search in [Search::Exhaustive, Search::KdTree, Search::Auto] {
+            assert_eq!(rows_of(&nearest(points.view(), 12, search).unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn equal_distances_go_to_the_smaller_index() {
+        let points = array![[0.0], [1.0], [-1.0], [0.0], [1.0]];
+        let found = nearest(points.view(), 3, Search::Exhaustive).unwrap();
+        assert_eq!(found.indices.row(0), array![3, 1, 2]);
+        assert_eq!(found.squared_distances.row(0), array![0.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let points = Array2::from_shape_fn((1100, 9), |(i, j)| ((i * i + 31 * j) as f64).sin());
+        let with_threads = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| nearest(points.view(), 10, Search::Exhaustive).unwrap())
+        };
+        assert_eq!(with_threads(1), with_threads(3));
+    }
+
+    #[test]
+    fn many_equal_points_are_neighbors_at_distance_0() {
+        let points = Array2::from_elem((900, 3), 0.25);
+        for search in [Search::KdTree, Search::Exhaustive] {
+            let found = nearest(points.view(), 2, search).unwrap();
+            assert_eq!(found.indices.row(5), Array1::from_vec(vec![0, 1]));
+            assert!(found.squared_distances.iter().all(|&d| d == 0.0));
+        }
+    }
+
+    #[test]
+    fn too_few_points_no_neighbors_and_infinities_are_errors() {
+        let message = |points: Array2<f64>, n_neighbors| {
+            nearest(points.view(), n_neighbors, Search::Auto).unwrap_err().to_string()
+        };
+        assert_eq!(message(array![[1.0]], 3), "points = 1: a neighbor graph needs at least 2");
+        assert_eq!(message(array![[1.0], [2.0]], 0), "neighbors = 0: at least one is needed");
+        assert_eq!(
+            message(array![[1.0, 0.0], [2.0, f64::INFINITY]], 1),
+            "point 1, coordinate 1 = inf: coordinates must be finite"
+        );
+        let all = nearest(array![[1.0], [2.0], [4.0]].view(), 9, Search::Auto).unwrap();
+        assert_eq!(all.indices, array![[1, 2], [0, 2], [1, 0]]);
     }
 }
