@@ -30,8 +30,9 @@ pub use crate::{
     mask::ViewMask,
     mask_report::MaskReport,
     mat::{MatFile, MatValue},
+    mechanism::Mechanism,
     multi_view::MultiView,
-    pattern::{Mechanism, MissingPattern},
+    pattern::MissingPattern,
     preprocessing::{Geometry, Standardizer, geometry_version},
     seed::Seed,
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
@@ -48,6 +49,7 @@ mod manifest;
 mod mask;
 mod mask_report;
 mod mat;
+mod mechanism;
 mod multi_view;
 mod pattern;
 mod pattern_text;

@@ -80,22 +80,6 @@ fn parse_mask(rows: &str) -> Option<Result<ViewMask, DataError>> {
     Some(ViewMask::new(Array2::from_shape_vec((rows.len(), n_views), entries).ok()?))
 }
 
-impl Mechanism {
-    /// Every mechanism.
-    pub const ALL: [Self; 4] = [Self::Mem, Self::Mcar, Self::Mnar, Self::Pm];
-}
-
-impl fmt::Display for Mechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mem => "mem",
-            Self::Mcar => "mcar",
-            Self::Mnar => "mnar",
-            Self::Pm => "pm",
-        })
-    }
-}
-
 impl Serialize for MissingPattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

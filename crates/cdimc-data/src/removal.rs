@@ -114,6 +114,26 @@ pub(crate) fn remove_cells(
     Ok(observed)
 }
 
+/// A mask in which `kept(view)` random samples keep that view alone, and all others every view.
+pub(crate) fn keep_one_view(
+    n_samples: usize,
+    n_views: usize,
+    kept: impl Fn(usize) -> usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Array2<bool> {
+    let mut samples: Vec<usize> = (0..n_samples).collect();
+    samples.shuffle(rng);
+    let mut samples = samples.into_iter();
+    let mut observed = Array2::from_elem((n_samples, n_views), true);
+    for view in 0..n_views {
+        for sample in samples.by_ref().take(kept(view)) {
+            observed.row_mut(sample).fill(false);
+            observed[[sample, view]] = true;
+        }
+    }
+    observed
+}
+
 /// `⌊rate · n⌋` for each view, where a mask with these counts exists.
 fn feasible_counts(n_samples: usize, rates: &[f64]) -> Result<Vec<usize>, DataError> {
     // 0.29 * 100 is 28.999..., which means 29.

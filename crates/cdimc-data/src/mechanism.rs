@@ -1,0 +1,138 @@
+//! What incomplete samples miss: the four mechanisms of imml's `Amputer` (imml 0.6.0).
+
+use crate::removal::keep_one_view;
+use ndarray::Array2;
+use rand::Rng;
+use rand::seq::index;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt;
+
+/// What an incomplete sample misses, as imml's `Amputer` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Mutually exclusive missing: the incomplete samples are split evenly over the views, and each
+    /// keeps one view alone.
+    Mem,
+    /// Missing completely at random: each view is kept by a fair coin; where all or none were, one
+    /// random view is flipped.
+    Mcar,
+    /// Missing not at random: a sample draws how many views it loses, `1..l`, and all samples with
+    /// the same number lose the same random views.
+    Mnar,
+    /// Partial missing: a number `1..l` of views is drawn once, and only these are lost, by coins
+    /// as in [`Mechanism::Mcar`]; a single one is lost by every incomplete sample.
+    Pm,
+}
+
+impl Mechanism {
+    /// Every mechanism.
+    pub const ALL: [Self; 4] = [Self::Mem, Self::Mcar, Self::Mnar, Self::Pm];
+
+    /// A mask with `n_incomplete` random samples that miss something.
+    pub(crate) fn remove(
+        self,
+        n_samples: usize,
+        n_views: usize,
+        n_incomplete: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Array2<bool> {
+        let mut observed = Array2::from_elem((n_samples, n_views), true);
+        let rows = index::sample(rng, n_samples, n_incomplete).into_vec();
+        let views_at_risk = |rng: &mut _, n| index::sample(rng, n_views, n).into_vec();
+        match self {
+            Self::Mem => {
+                let share = n_incomplete / n_views;
+                let last = n_incomplete - share * (n_views - 1);
+                let kept = |view| if view + 1 == n_views { last } else { share };
+                return keep_one_view(n_samples, n_views, kept, rng);
+            }
+            Self::Mcar => {
+                let all: Vec<usize> = (0..n_views).collect();
+                for row in rows {
+                    toss(&mut observed, row, &all, rng);
+                }
+            }
+            Self::Mnar => {
+                let lost: Vec<_> = (1..n_views).map(|n_lost| views_at_risk(rng, n_lost)).collect();
+                for row in rows {
+                    let n_lost = rng.gen_range(1..n_views);
+                    for &view in &lost[n_lost - 1] {
+                        observed[[row, view]] = false;
+                    }
+                }
+            }
+            Self::Pm => {
+                let n_lost = rng.gen_range(1..n_views);
+                let lost = views_at_risk(rng, n_lost);
+                for row in rows {
+                    match lost[..] {
+                        [view] => observed[[row, view]] = false,
+                        _ => toss(&mut observed, row, &lost, rng),
+                    }
+                }
+            }
+        }
+        observed
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mem => "mem",
+            Self::Mcar => "mcar",
+            Self::Mnar => "mnar",
+            Self::Pm => "pm",
+        })
+    }
+}
+
+/// Keeps each of `views` of one sample by a fair coin; where all or none were, one random view of
+/// them is flipped.
+fn toss(observed: &mut Array2<bool>, row: usize, views: &[usize], rng: &mut Xoshiro256PlusPlus) {
+    let mut n_kept = 0;
+    for &view in views {
+        observed[[row, view]] = rng.gen_bool(0.5);
+        n_kept += usize::from(observed[[row, view]]);
+    }
+    if n_kept == 0 || n_kept == views.len() {
+        let view = views[rng.gen_range(0..views.len())];
+        observed[[row, view]] = n_kept == 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{MaskReport, MissingPattern, Seed, ViewMask};
+    use std::collections::BTreeSet;
+
+    fn draw(pattern: &str, n_samples: usize, n_views: usize) -> ViewMask {
+        pattern.parse::<MissingPattern>().unwrap().mask(n_samples, n_views, Seed::new(7)).unwrap()
+    }
+
+    #[test]
+    fn each_mechanism_hides_what_its_definition_says() {
+        let (n, l) = (400, 4);
+        let mem = draw("incomplete:0.3:mem", n, l);
+        assert_eq!(MaskReport::new(&mem).samples_by_views, vec![0, 120, 0, 0, 280]);
+        assert!((0..l).all(|view| mem.n_observed(view) == 280 + 30));
+
+        let lost = |mask: &ViewMask| -> BTreeSet<Vec<bool>> {
+            let rows = mask.entries();
+            rows.outer_iter().map(|row| row.to_vec()).filter(|row| row.contains(&false)).collect()
+        };
+        // All samples that lose the same number of views lose the same ones.
+        let mnar = lost(&draw("incomplete:0.5:mnar", n, l));
+        let sizes: Vec<_> = mnar.iter().map(|row| row.iter().filter(|&&o| !o).count()).collect();
+        assert_eq!(sizes.iter().collect::<BTreeSet<_>>().len(), sizes.len());
+        // Fair coins reach every incomplete combination of four views.
+        assert_eq!(lost(&draw("incomplete:0.9:mcar", n, l)).len(), 14);
+        for seed in 0..20 {
+            let pattern: MissingPattern = "incomplete:0.5:pm".parse().unwrap();
+            let pm = pattern.mask(n, l, Seed::new(seed)).unwrap();
+            let at_risk = (0..l).filter(|&view| pm.n_observed(view) < n).count();
+            assert!((1..l).contains(&at_risk));
+            assert_eq!(lost(&pm).len(), if at_risk == 1 { 1 } else { (1 << at_risk) - 2 });
+        }
+    }
+}
