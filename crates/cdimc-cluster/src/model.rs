@@ -67,6 +67,11 @@ impl CdimcModel {
         self.standardizers.iter().map(Standardizer::width).collect()
     }
 
+    /// How the raw values of each view become the network's input.
+    pub fn standardizers(&self) -> &[Standardizer] {
+        &self.standardizers
+    }
+
     /// The frozen centers U, `(n_clusters, latent)`.
     pub fn centers(&self) -> ArrayView2<'_, f32> {
         self.centers.view()

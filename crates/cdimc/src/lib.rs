@@ -1,10 +1,54 @@
 /*!
 Clustering of incomplete multi-view data: everything a user needs from one crate.
 
-[`method`] gives any method of the workspace by name, CDIMC-net and those it is compared with.
+[`method`] gives any method of the workspace by name, CDIMC-net and those it is compared with;
+[`tables`] reads a user's own files into the views that methods work on; a [`NamedModel`] is a trained
+network that knows what its views and columns are called. The crates of the workspace are here as
+modules, and what most programs need is in the [`prelude`].
+
+```
+use cdimc::prelude::*;
+use ndarray::array;
+
+// Two views of four samples; NaN rows were not measured.
+let nan = f64::NAN;
+let rna = array![[0.1, 0.2], [0.2, 0.1], [nan, nan], [5.1, 4.9]];
+let protein = array![[1.0], [nan], [9.0], [9.2]];
+let data = MultiView::from_nan_rows(vec![rna, protein])?;
+let clustering = cdimc::method("concat", serde_json::Value::Null)?.cluster(&data, 2, Seed::new(0))?;
+assert_eq!(clustering.labels[2], clustering.labels[3]);
+assert_ne!(clustering.labels[0], clustering.labels[3]);
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
 */
 
 pub use crate::methods::{configured, method, method_names};
+pub use crate::named_model::{NamedModel, NamedView};
 pub use cdimc_baselines::{Configured, MethodError};
 
+#[doc(inline)]
+pub use cdimc_baselines as baselines;
+#[doc(inline)]
+pub use cdimc_cluster as cluster;
+#[doc(inline)]
+pub use cdimc_data as data;
+#[doc(inline)]
+pub use cdimc_graph as graph;
+#[doc(inline)]
+pub use cdimc_metrics as metrics;
+#[doc(inline)]
+pub use cdimc_nn as nn;
+
+pub mod cluster_number;
+pub mod confidence;
+pub mod report;
+pub mod tables;
+
 mod methods;
+mod named_model;
+
+/// What most programs need: `use cdimc::prelude::*`.
+pub mod prelude {
+    pub use cdimc_cluster::{CdimcModel, CdimcNet, Clusterer, Clustering};
+    pub use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
+}

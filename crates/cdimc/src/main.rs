@@ -1,2 +1,40 @@
-//! placeholder
-fn main() {}
+//! The command `cdimc`: clusters of a user's own incomplete multi-view files.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod command;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match command::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help and version; a reader that stops early is no failure.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            // The first paragraph says what is wrong; the usage is a `--help` away.
+            let text = error.to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            eprintln!("{}", one_line(first));
+            return ExitCode::from(2);
+        }
+    };
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<command::Interrupted>() => {
+            eprintln!("{error}");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("error: {}", one_line(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,12 +1,12 @@
 //! Every method of the workspace by the name the command line spells.
 
-use cdimc_baselines::{Configured, MethodError};
-use cdimc_cluster::Clusterer;
+use cdimc_baselines::{Configured, MethodError, configure};
+use cdimc_cluster::{CdimcNet, Clusterer};
 use serde_json::Value;
 
 /// The names of all methods: CDIMC-net and those it is compared with.
 pub fn method_names() -> Vec<&'static str> {
-    cdimc_baselines::NAMES.to_vec()
+    std::iter::once(CdimcNet::NAME).chain(cdimc_baselines::NAMES.iter().copied()).collect()
 }
 
 /// The method `name` with these settings, a JSON object of its kebab-case fields; what it leaves out
@@ -23,6 +23,9 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 /// # Errors
 /// As [`method`].
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
+    if name == CdimcNet::NAME {
+        return configure::<CdimcNet>(CdimcNet::NAME, settings);
+    }
     match cdimc_baselines::configured(name, settings) {
         Err(MethodError::Unknown { name, .. }) => {
             Err(MethodError::Unknown { name, known: method_names().join(", ") })

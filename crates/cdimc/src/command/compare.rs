@@ -1,0 +1,159 @@
+//! `cdimc compare`: several methods on the same files.
+
+use super::cluster::{command_line, set_threads};
+use super::evaluate::numbered;
+use super::input::Input;
+use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use cdimc::cluster::{ClusterError, Clustering};
+use cdimc::data::Seed;
+use cdimc::metrics::{NmiNormalizer, Scores, ari, scores};
+use cdimc::report::table_html;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Run several methods on the same files and set them side by side
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  cdimc compare --view rna.csv --view protein.npy --id patient -k 4 --method all -o compared"
+)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    input: Input,
+    /// Number of clusters
+    #[arg(short = 'k', long, value_name = "N")]
+    clusters: usize,
+    /// A method; may be repeated; all for every one there is
+    #[arg(long = "method", default_value = "all")]
+    methods: Vec<String>,
+    /// Seeds of each method
+    #[arg(long, default_value_t = 3)]
+    repetitions: usize,
+    /// The seed of all randomness
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Threads; all cores by default
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The folder for the results
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Replace an earlier run in DIR
+    #[arg(long)]
+    force: bool,
+}
+
+/// One method's clusterings, or why it has none.
+struct Outcome {
+    method: String,
+    found: Result<Vec<Clustering>, String>,
+    seconds: f64,
+}
+
+impl Compare {
+    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+        set_threads(self.threads)?;
+        let all = self.methods.iter().any(|method| method == "all");
+        let names: Vec<String> = if all {
+            cdimc::method_names().into_iter().map(str::to_owned).collect()
+        } else {
+            self.methods.clone()
+        };
+        let methods: Vec<_> = names
+            .iter()
+            .map(|name| cdimc::method(name, serde_json::Value::Null))
+            .collect::<Result<_, _>>()?;
+        let output = OutputFolder::begin(&self.output, self.force)?;
+        let joined = self.input.read()?;
+        cdimc::cluster::check_n_clusters(self.clusters, joined.data.n_samples())?;
+        let mut outcomes = Vec::new();
+        for (method, name) in methods.iter().zip(names) {
+            let clock = Instant::now();
+            let found: Result<Vec<Clustering>, ClusterError> = (0..self.repetitions as u64)
+                .map(|r| method.cluster(&joined.data, self.clusters, Seed::new(self.seed).nth(r)))
+                .collect();
+            let seconds = clock.elapsed().as_secs_f64() / self.repetitions.max(1) as f64;
+            if !quiet {
+                eprintln!("{name}: {seconds:.1} s a run");
+            }
+            outcomes.push(Outcome {
+                method: name,
+                found: found.map_err(|e| e.to_string()),
+                seconds,
+            });
+        }
+        let truth = joined.labels.as_ref().map(|l| numbered(l.iter().map(String::as_str)));
+        let mut header = vec!["method", "stability", "seconds"];
+        if truth.is_some() {
+            header.extend(["ACC", "NMI", "ARI", "purity"]);
+        }
+        header.push("note");
+        let rows: Vec<Vec<String>> = outcomes
+            .iter()
+            .map(|outcome| row(outcome, truth.as_deref()))
+            .collect::<Result<_, _>>()?;
+        for outcome in &outcomes {
+            if let Ok(found) = &outcome.found {
+                let header: Vec<String> = std::iter::once("id".into())
+                    .chain((0..found.len()).map(|r| format!("repetition{r}")))
+                    .collect();
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                let rows = joined.ids.iter().enumerate().map(|(i, id)| {
+                    std::iter::once(id.clone())
+                        .chain(found.iter().map(move |c| c.labels[i].to_string()))
+                        .collect::<Vec<_>>()
+                });
+                output
+                    .write(&format!("labels-{}.csv", outcome.method), &csv_bytes(&header, rows)?)?;
+            }
+        }
+        let note = "Stability: mean adjusted Rand index between the repetitions. Scores, where known classes were \
+                    given, are means over the repetitions; NMI is normalized by the arithmetic mean.";
+        output.write("comparison.csv", &csv_bytes(&header, rows.clone())?)?;
+        let html = table_html("Methods compared", note, &header, rows.clone());
+        output.write("report.html", html.as_bytes())?;
+        let record = serde_json::json!({ "command": command_line(), "input": self.input,
+            "n-clusters": self.clusters, "seed": self.seed, "repetitions": self.repetitions });
+        output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
+        output.finish()?;
+        println!("{}", header.join("\t"));
+        rows.iter().for_each(|row| println!("{}", row.join("\t")));
+        Ok(())
+    }
+}
+
+fn row(outcome: &Outcome, truth: Option<&[usize]>) -> anyhow::Result<Vec<String>> {
+    let n_scores = if truth.is_some() { 4 } else { 0 };
+    let mut cells = vec![outcome.method.clone()];
+    match &outcome.found {
+        Err(reason) => {
+            cells.extend(vec![String::new(); 2 + n_scores]);
+            cells.push(reason.clone());
+        }
+        Ok(found) => {
+            let mut agreement = Vec::new();
+            for (a, first) in found.iter().enumerate() {
+                for second in &found[a + 1..] {
+                    agreement.push(ari(&first.labels, &second.labels)?);
+                }
+            }
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            let stability = (!agreement.is_empty()).then(|| format!("{:.3}", mean(&agreement)));
+            cells.push(stability.unwrap_or_default());
+            cells.push(format!("{:.2}", outcome.seconds));
+            if let Some(truth) = truth {
+                let all: Vec<_> = found
+                    .iter()
+                    .map(|c| scores(truth, &c.labels, NmiNormalizer::Arithmetic))
+                    .collect::<Result<_, _>>()?;
+                let picks: [fn(&Scores) -> f64; 4] =
+                    [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
+                for pick in picks {
+                    cells.push(format!("{:.4}", mean(&all.iter().map(pick).collect::<Vec<_>>())));
+                }
+            }
+            cells.push(String::new());
+        }
+    }
+    Ok(cells)
+}

@@ -1,0 +1,121 @@
+//! `cdimc evaluate`: scores of a clustering against known classes.
+
+use anyhow::{Context, bail};
+use cdimc::metrics::{NmiNormalizer, scores};
+use clap::Args;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Score clusters against known classes
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  cdimc evaluate --labels result/labels.csv --truth truth.csv --truth-column diagnosis"
+)]
+pub(crate) struct Evaluate {
+    /// A CSV with the columns `id` and `cluster`, as `cdimc cluster` writes it
+    #[arg(long, value_name = "FILE")]
+    labels: PathBuf,
+    /// A CSV of ids and known classes
+    #[arg(long, value_name = "FILE")]
+    truth: PathBuf,
+    /// The id column of the truth; its first by default
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// The class column of the truth; its last by default
+    #[arg(long, value_name = "COLUMN")]
+    truth_column: Option<String>,
+}
+
+impl Evaluate {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let found = pairs(&self.labels, Some("id"), Some("cluster"))?;
+        let truth: HashMap<String, String> =
+            pairs(&self.truth, self.id.as_deref(), self.truth_column.as_deref())?
+                .into_iter()
+                .collect();
+        let shared: Vec<(&str, &str)> = found
+            .iter()
+            .filter(|(_, cluster)| !cluster.is_empty())
+            .filter_map(|(id, cluster)| {
+                truth
+                    .get(id)
+                    .filter(|class| !class.is_empty())
+                    .map(|class| (class.as_str(), cluster.as_str()))
+            })
+            .collect();
+        if shared.is_empty() {
+            bail!(
+                "{} and {} share no id with a cluster and a class",
+                self.labels.display(),
+                self.truth.display()
+            );
+        }
+        let classes = numbered(shared.iter().map(|pair| pair.0));
+        let clusters = numbered(shared.iter().map(|pair| pair.1));
+        let scores = scores(&classes, &clusters, NmiNormalizer::Arithmetic)?;
+        println!("samples with a cluster and a class: {} of {}", shared.len(), found.len());
+        println!("ACC     {:.4}   best one-to-one matching of clusters and classes", scores.acc);
+        println!("NMI     {:.4}   arithmetic normalizer", scores.nmi);
+        println!("ARI     {:.4}", scores.ari);
+        println!("purity  {:.4}", scores.purity);
+        println!("F       {:.4}   over pairs of samples", scores.pairwise.f);
+        Ok(())
+    }
+}
+
+/// The id and one more column of a CSV file.
+fn pairs(
+    path: &Path,
+    id: Option<&str>,
+    value: Option<&str>,
+) -> anyhow::Result<Vec<(String, String)>> {
+    let shown = path.display();
+    if path.is_dir() {
+        bail!("{shown}: is a directory, a file is needed");
+    }
+    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => anyhow::anyhow!("{shown}: no such file"),
+        _ => anyhow::anyhow!("{shown}: {error}"),
+    })?;
+    let mut reader = csv::Reader::from_reader(file);
+    let header = reader.headers().with_context(|| format!("{shown}: not a CSV file"))?.clone();
+    let column = |name: Option<&str>, default: usize| match name {
+        None => Ok(default),
+        Some(name) => header
+            .iter()
+            .position(|column| column == name)
+            .with_context(|| format!("{shown}: no column `{name}`")),
+    };
+    if header.len() < 2 {
+        bail!("{shown}: {} columns, an id and a class column are needed", header.len());
+    }
+    let (id, value) = (column(id, 0)?, column(value, header.len() - 1)?);
+    let mut pairs = Vec::new();
+    let mut seen = HashMap::new();
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(|error| {
+            let reason = error.to_string();
+            anyhow::anyhow!(
+                "{shown}, row {}: {}",
+                row + 1,
+                reason.lines().next().unwrap_or_default()
+            )
+        })?;
+        if let Some(first) = seen.insert(record[id].to_owned(), row + 1) {
+            bail!(
+                "{shown}: id `{}` stands in row {first} and again in row {}",
+                &record[id],
+                row + 1
+            );
+        }
+        pairs.push((record[id].to_owned(), record[value].to_owned()));
+    }
+    Ok(pairs)
+}
+
+/// Words as numbers `0..`, in alphabetical order.
+pub(crate) fn numbered<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
+    let mut numbers: BTreeMap<&str, usize> = words.clone().map(|word| (word, 0)).collect();
+    numbers.values_mut().enumerate().for_each(|(number, value)| *value = number);
+    words.map(|word| numbers[word]).collect()
+}

@@ -1,0 +1,143 @@
+//! The options that say which files are the views and how to read them.
+
+use anyhow::{Context, bail};
+use cdimc::NamedModel;
+use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, join, join_new, read_views};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Input {
+    /// A table: one row a sample, one column a feature; give one for each view
+    #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
+    #[serde(with = "as_text")]
+    pub(crate) views: Vec<ViewSource>,
+    /// The column (or array) of sample names that joins the tables
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
+    /// A column of known classes: never clustered on, only compared with
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+    /// A value that means "not measured", besides empty cells, NA and NaN
+    #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) missing_values: Vec<String>,
+    /// Refuse single missing cells instead of filling in the column's mean
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl Input {
+    /// The tables as they stand in the files.
+    pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
+        let options = ReadOptions {
+            id: self.id.clone(),
+            label: self.label.clone(),
+            missing_values: self.missing_values.clone(),
+        };
+        let mut tables = Vec::new();
+        for source in &self.views {
+            tables.extend(read_views(source, &options)?);
+        }
+        if let Some(label) = &self.label {
+            if tables.iter().all(|table| table.labels.is_none()) {
+                bail!("no view has a column `{label}` (--label)");
+            }
+        }
+        Ok(tables)
+    }
+
+    /// The tables joined into the views of a training set.
+    pub(crate) fn read(&self) -> anyhow::Result<Joined> {
+        let joined = join(self.tables()?, self.strict)?;
+        report_gaps(&joined);
+        Ok(joined)
+    }
+
+    /// The tables joined into new samples of `model`, and which of its views they are.
+    pub(crate) fn read_for(&self, model: &NamedModel) -> anyhow::Result<(Joined, Vec<usize>)> {
+        let mut tables = self.tables()?;
+        let mut which = Vec::with_capacity(tables.len());
+        let only_one = tables.len() == 1 && model.views.len() == 1;
+        for table in &mut tables {
+            let file = table.path.display();
+            let view = if only_one {
+                0
+            } else {
+                let names = || model.views.iter().map(|v| v.name.as_str()).collect::<Vec<_>>();
+                model.views.iter().position(|view| view.name == table.name).with_context(|| {
+                    let names = names().join(", ");
+                    format!("{file}: the model has no view `{}`; it has {names}: say which with NAME=FILE", table.name)
+                })?
+            };
+            order_columns(table, &model.views[view].features)?;
+            which.push(view);
+        }
+        let means: Vec<&[f64]> =
+            which.iter().map(|&view| model.model.standardizers()[view].mean.as_slice()).collect();
+        let joined = join_new(tables, self.strict, &means)?;
+        report_gaps(&joined);
+        Ok((joined, which))
+    }
+}
+
+/// Puts the columns of `table` in the model's order, by name.
+fn order_columns(table: &mut Table, features: &[String]) -> anyhow::Result<()> {
+    if table.features == features {
+        return Ok(());
+    }
+    let file = table.path.display();
+    if table.features.len() != features.len() {
+        let (found, expected) = (table.features.len(), features.len());
+        bail!("{file}: {found} columns, the model's view `{}` has {expected}", table.name);
+    }
+    let mut order = Vec::with_capacity(features.len());
+    for feature in features {
+        match table.features.iter().position(|there| there == feature) {
+            Some(column) => order.push(column),
+            None => {
+                bail!("{file}: no column `{feature}`, which the model's view `{}` has", table.name)
+            }
+        }
+    }
+    table.values = table.values.select(ndarray::Axis(1), &order);
+    table.features = features.to_vec();
+    Ok(())
+}
+
+/// Says what was done about gaps in the data.
+fn report_gaps(joined: &Joined) {
+    if !joined.filled.is_empty() {
+        let cells: usize = joined.filled.iter().map(|column| column.n_cells).sum();
+        let first = &joined.filled[0];
+        tracing::warn!(
+            "{cells} single missing cells in {} columns filled with the column's mean (first: view {}, column `{}`)",
+            joined.filled.len(),
+            first.view,
+            first.column
+        );
+    }
+    if let [first, ..] = joined.unobserved.as_slice() {
+        tracing::warn!(
+            "{} samples have no value in any view and are left out (first: {first})",
+            joined.unobserved.len()
+        );
+    }
+}
+
+/// View sources as the text the command line takes.
+mod as_text {
+    use cdimc::tables::ViewSource;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(views: &[ViewSource], s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(views.iter().map(ToString::to_string))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<Vec<ViewSource>, D::Error> {
+        let texts = Vec::<String>::deserialize(d)?;
+        texts.iter().map(|t| t.parse().map_err(serde::de::Error::custom)).collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! `cdimc inspect`: what is in the files and what would be done about it.
+
+use super::input::Input;
+use super::output::write_file;
+use cdimc::data::MaskReport;
+use cdimc::report::figures::missing_pattern;
+use cdimc::tables::{Joined, Table};
+use clap::Args;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+/// Columns whose spreads differ by more than this factor are worth a word.
+const SCALE_DIFFERENCE: f64 = 100.0;
+
+/// Show who has what, and what looks odd, before clustering
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  cdimc inspect --view rna.csv --view methylation.parquet --view protein.npy --id patient"
+)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    input: Input,
+    /// Also draw the missing pattern as an SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+impl Inspect {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let tables = self.input.tables()?;
+        for table in &tables {
+            describe(table);
+        }
+        let joined = cdimc::tables::join(tables, self.input.strict)?;
+        let patterns = patterns(&joined);
+        println!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
+        print_patterns(&joined, &patterns);
+        print_findings(&joined);
+        if let Some(path) = &self.svg {
+            let svg = missing_pattern(&joined.names, &patterns);
+            // Inside a page the name space goes without saying, in a file of its own it does not.
+            let svg = svg.replacen("<svg class=\"figure\"", "<svg color=\"#444\"", 1);
+            write_file(path, svg.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn describe(table: &Table) {
+    let (n_rows, n_features) = table.values.dim();
+    println!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
+    let empty_rows = table.values.outer_iter().filter(|row| row.iter().all(|x| x.is_nan())).count();
+    let cells = table.values.iter().filter(|x| x.is_nan()).count() - empty_rows * n_features;
+    if empty_rows > 0 {
+        println!("  {empty_rows} rows without any value: taken as not measured");
+    }
+    if cells > 0 {
+        println!(
+            "  {cells} single missing cells: filled with the column's mean (refused with --strict)"
+        );
+    }
+    let (mut constant, mut spreads) = (Vec::new(), Vec::new());
+    for (column, name) in table.values.columns().into_iter().zip(&table.features) {
+        let present: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
+        let mean = present.iter().sum::<f64>() / present.len().max(1) as f64;
+        let variance = present.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
+            / present.len().max(1) as f64;
+        if present.iter().all(|&x| x == present[0]) {
+            constant.push(name.as_str());
+        } else {
+            spreads.push(variance.sqrt());
+        }
+    }
+    if let [first, ..] = constant.as_slice() {
+        println!(
+            "  {} constant columns (first: `{first}`): they tell nothing and do no harm",
+            constant.len()
+        );
+    }
+    let (low, high) =
+        spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));
+    if high > SCALE_DIFFERENCE * low {
+        println!(
+            "  standard deviations from {low:.3e} to {high:.3e}: the network standardizes every column, the graphs \
+             and first k-means use rows of unit length, where the widest columns weigh most; consider a log or a scaling"
+        );
+    }
+    let mut seen: HashMap<Vec<u64>, usize> = HashMap::new();
+    let mut duplicates = 0;
+    for row in table.values.outer_iter().filter(|row| !row.iter().all(|x| x.is_nan())) {
+        let count = seen.entry(row.iter().map(|x| x.to_bits()).collect()).or_insert(0);
+        duplicates += usize::from(*count > 0);
+        *count += 1;
+    }
+    if duplicates > 0 {
+        println!("  {duplicates} rows equal an earlier one in all columns: kept");
+    }
+}
+
+/// The views that groups of samples have, largest group first.
+fn patterns(joined: &Joined) -> Vec<(Vec<bool>, usize)> {
+    let mut counts: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
+    for row in joined.data.mask().entries().rows() {
+        *counts.entry(row.to_vec()).or_default() += 1;
+    }
+    let mut patterns: Vec<_> = counts.into_iter().collect();
+    patterns.sort_by_key(|(views, count)| (std::cmp::Reverse(*count), views.clone()));
+    patterns
+}
+
+fn print_patterns(joined: &Joined, patterns: &[(Vec<bool>, usize)]) {
+    let n = joined.data.n_samples() as f64;
+    let width = joined.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(14) + 2;
+    let cut = |name: &String| name.chars().take(14).collect::<String>();
+    let header: String = joined.names.iter().map(|name| format!("{:<width$}", cut(name))).collect();
+    println!("{:>16}  {header}", "samples");
+    for (views, count) in patterns {
+        let marks: String =
+            views.iter().map(|&v| format!("{:<width$}", if v { "■" } else { "·" })).collect();
+        println!("{count:>8} {:>6.1}%  {marks}", 100.0 * *count as f64 / n);
+    }
+    let report = MaskReport::new(joined.data.mask());
+    let rates: String = report
+        .missing_rates()
+        .iter()
+        .map(|rate| format!("{:<width$}", format!("{:.1}%", 100.0 * rate)))
+        .collect();
+    println!("{:>16}  {rates}", "missing");
+}
+
+fn print_findings(joined: &Joined) {
+    let report = MaskReport::new(joined.data.mask());
+    for (u, v) in report.disjoint_views() {
+        println!(
+            "views {} and {} share no sample: only other views relate them",
+            joined.names[u], joined.names[v]
+        );
+    }
+    if report.n_complete() == 0 {
+        println!(
+            "no sample has every view: methods that need complete samples do not apply, CDIMC-net does"
+        );
+    }
+    if let [first, ..] = joined.unobserved.as_slice() {
+        println!(
+            "{} samples have no value in any view (first: {first}): left out, listed without a cluster",
+            joined.unobserved.len()
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! Shell completions and the man page, made from the command's own description.
+
+use super::Cli;
+use super::output::write_file;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Write shell completions and man pages into a folder
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// The folder, which is made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+impl Manual {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        std::fs::create_dir_all(&self.output)?;
+        let mut command = Cli::command();
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell, Shell::Elvish] {
+            let mut bytes = Vec::new();
+            clap_complete::generate(shell, &mut command, "cdimc", &mut bytes);
+            write_file(&self.output.join(format!("cdimc.{shell}")), &bytes)?;
+        }
+        command.build();
+        let pages = std::iter::once(("cdimc".to_owned(), command.clone())).chain(
+            command
+                .get_subcommands()
+                .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+                .map(|sub| (format!("cdimc-{}", sub.get_name()), sub.clone())),
+        );
+        for (name, page) in pages {
+            let mut bytes = Vec::new();
+            clap_mangen::Man::new(page).render(&mut bytes)?;
+            write_file(&self.output.join(format!("{name}.1")), &bytes)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! The sub-commands; each reads files, calls the library and writes its output whole or not at all.
+
+mod cluster;
+mod compare;
+mod evaluate;
+mod impute;
+mod input;
+mod inspect;
+mod manual;
+mod mask;
+mod output;
+mod predict;
+mod progress;
+mod run_record;
+
+use clap::{Parser, Subcommand};
+
+/// Clusters samples described by several tables, any of which may lack any sample.
+///
+/// Tables are CSV, TSV, NPY, NPZ, MATLAB, Parquet, Arrow, AnnData or MuData files, joined by an id
+/// column; a sample absent from a table is missing in that view.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cdimc",
+    version,
+    max_term_width = 100,
+    after_help = "Example:\n  cdimc cluster --view rna.csv --view protein.npy --id patient -k 4 -o result\n\nEach sub-command's --help has one more."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Say more: once for information, twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Inspect(inspect::Inspect),
+    Cluster(Box<cluster::Cluster>),
+    Predict(predict::Predict),
+    Impute(impute::Impute),
+    Evaluate(evaluate::Evaluate),
+    Compare(compare::Compare),
+    Mask(mask::Mask),
+    #[command(hide = true)]
+    Manual(manual::Manual),
+}
+
+/// The run was interrupted and can be taken up again.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted: go on with `cdimc cluster --resume {0}`")]
+pub(crate) struct Interrupted(pub(crate) String);
+
+impl Cli {
+    /// Does what the command line asks for.
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => tracing::Level::ERROR,
+            (_, 0) => tracing::Level::WARN,
+            (_, 1) => tracing::Level::INFO,
+            _ => tracing::Level::DEBUG,
+        };
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(std::io::stderr)
+            .with_target(false)
+            .without_time()
+            .init();
+        let quiet = self.quiet;
+        match self.command {
+            Command::Inspect(inspect) => inspect.run(),
+            Command::Cluster(cluster) => cluster.run(quiet),
+            Command::Predict(predict) => predict.run(),
+            Command::Impute(impute) => impute.run(),
+            Command::Evaluate(evaluate) => evaluate.run(),
+            Command::Compare(compare) => compare.run(quiet),
+            Command::Mask(mask) => mask.run(),
+            Command::Manual(manual) => manual.run(),
+        }
+    }
+}

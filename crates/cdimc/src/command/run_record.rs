@@ -1,0 +1,82 @@
+//! `run.json`: everything needed to repeat a run.
+
+use super::input::Input;
+use anyhow::Context;
+use cdimc::cluster_number::ClusterNumber;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use std::path::Path;
+
+/// What `cdimc cluster` was asked and what it used.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct RunRecord {
+    pub(crate) command: String,
+    pub(crate) version: String,
+    pub(crate) status: Status,
+    pub(crate) input: Input,
+    pub(crate) files: Vec<FileRecord>,
+    pub(crate) method: String,
+    /// Every setting, defaults included.
+    pub(crate) settings: serde_json::Value,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_number: Option<ClusterNumber>,
+    pub(crate) n_samples: usize,
+    pub(crate) unobserved: Vec<String>,
+    pub(crate) seconds: Vec<(String, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Status {
+    /// A checkpoint lies beside this record.
+    Interrupted,
+    Finished,
+}
+
+/// A file that was read, so that a change of it shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileRecord {
+    pub(crate) path: String,
+    pub(crate) sha256: String,
+}
+
+impl RunRecord {
+    pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{shown}: no run to go on with"))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{shown}: not a record of a cluster run"))
+    }
+
+    pub(crate) fn to_json(&self) -> anyhow::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+/// The checksum of every input file.
+pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
+    let record = |source: &cdimc::tables::ViewSource| {
+        let shown = source.path.display();
+        let mut file =
+            std::fs::File::open(&source.path).with_context(|| format!("{shown}: cannot read"))?;
+        let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            let n = file.read(&mut buffer).with_context(|| format!("{shown}: cannot read"))?;
+            if n == 0 {
+                break;
+            }
+            hash.update(&buffer[..n]);
+        }
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(FileRecord { path: shown.to_string(), sha256 })
+    };
+    input.views.iter().map(record).collect()
+}

@@ -1,0 +1,81 @@
+//! A trained model together with the names of its views and columns, in one file.
+
+use cdimc_cluster::{CdimcModel, ClusterError};
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The key of the names in the model file's metadata.
+const KEY: &str = "cdimc.views";
+
+/// The name of a view and of its columns, as the user's files gave them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedView {
+    /// The view's name.
+    pub name: String,
+    /// The name of each column, in the model's order.
+    pub features: Vec<String>,
+}
+
+/// A [`CdimcModel`] that knows what its views and columns are called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedModel {
+    /// The trained network.
+    pub model: CdimcModel,
+    /// One entry a view, in the model's order.
+    pub views: Vec<NamedView>,
+}
+
+impl NamedModel {
+    /// The model as the bytes of a safetensors file, names in its metadata.
+    ///
+    /// # Errors
+    /// If the model cannot be written as such.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        let bytes = self.model.to_bytes()?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(unusable)?;
+        let mut metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
+        metadata.insert(KEY.into(), serde_json::to_string(&self.views).map_err(unusable)?);
+        let tensors = SafeTensors::deserialize(&bytes).map_err(unusable)?;
+        safetensors::serialize(tensors.tensors(), Some(metadata)).map_err(unusable)
+    }
+
+    /// Reads a model file; one without names gets `view0`, `view1`, ... and numbered columns.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged, or is no model; the message names the file.
+    pub fn load(path: &Path) -> Result<Self, ClusterError> {
+        let named = |error: &dyn std::fmt::Display| {
+            ClusterError::Model(format!("{}: {error}", path.display()))
+        };
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => named(&"no such file"),
+            _ => named(&error),
+        })?;
+        let model = CdimcModel::from_bytes(&bytes).map_err(|e| named(&e))?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| named(&e))?;
+        let views = match header.metadata().as_ref().and_then(|metadata| metadata.get(KEY)) {
+            Some(text) => serde_json::from_str(text).map_err(|e| named(&e))?,
+            None => numbered(&model.widths()),
+        };
+        let agrees =
+            |views: &[NamedView]| views.iter().map(|view| view.features.len()).eq(model.widths());
+        if !agrees(&views) {
+            return Err(named(&"its names and its layers disagree"));
+        }
+        Ok(Self { model, views })
+    }
+}
+
+fn numbered(widths: &[usize]) -> Vec<NamedView> {
+    let view = |(v, &width): (usize, &usize)| NamedView {
+        name: format!("view{v}"),
+        features: (0..width).map(|j| j.to_string()).collect(),
+    };
+    widths.iter().enumerate().map(view).collect()
+}
+
+fn unusable(error: impl std::fmt::Display) -> ClusterError {
+    ClusterError::Model(format!("model file: {error}"))
+}

@@ -1,0 +1,203 @@
+//! The pictures of a report as SVG text that follows the page's colours, light or dark.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// Colours that stay apart on light and dark ground and for most colour-blind readers (Okabe and Ito).
+const PALETTE: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(150, 130, 40),
+    RGBColor(128, 128, 128),
+];
+
+/// What plotters draws in this colour becomes the page's text colour.
+const INK: RGBColor = RGBColor(1, 2, 3);
+
+/// A series of a [`lines`] figure: its name and its values at 1, 2, ...
+pub type Series<'a> = (&'a str, &'a [f64]);
+
+/// The colour of cluster `cluster`.
+pub fn cluster_color(cluster: usize) -> String {
+    let RGBColor(r, g, b) = PALETTE[cluster % PALETTE.len()];
+    format!("rgb({r},{g},{b})")
+}
+
+/// Curves over epochs or rounds.
+pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
+    let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
+    let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
+    draw((560, 300), |root| {
+        let mut chart = ChartBuilder::on(&root)
+            .caption(title, ("sans-serif", 16).into_font().color(&INK))
+            .margin(8)
+            .x_label_area_size(36)
+            .y_label_area_size(58)
+            .build_cartesian_2d(1.0..longest as f64, low..high)?;
+        frame(&mut chart, x_name)?;
+        for (index, (name, values)) in series.iter().enumerate() {
+            let color = PALETTE[index % PALETTE.len()];
+            let points = values.iter().enumerate().map(|(i, &y)| ((i + 1) as f64, y));
+            let drawn = chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
+            if series.len() > 1 {
+                drawn.label(*name).legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 14, y)], color.stroke_width(2))
+                });
+            }
+        }
+        if series.len() > 1 {
+            let font = ("sans-serif", 12).into_font().color(&INK);
+            chart.configure_series_labels().label_font(font).draw()?;
+        }
+        Ok(())
+    })
+}
+
+/// Points of a plane in the colours given by `color`, a number in 0..=1 or a cluster.
+pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Coloring<'_>) -> String {
+    let (x_low, x_high) = bounds(points.iter().map(|p| p[0]));
+    let (y_low, y_high) = bounds(points.iter().map(|p| p[1]));
+    let radius = if points.len() > 1000 { 2 } else { 3 };
+    draw((460, 400), |root| {
+        let mut chart = ChartBuilder::on(&root)
+            .caption(title, ("sans-serif", 16).into_font().color(&INK))
+            .margin(8)
+            .x_label_area_size(36)
+            .y_label_area_size(50)
+            .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
+        let ink = ("sans-serif", 12).into_font().color(&INK);
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .axis_style(INK.mix(0.5))
+            .label_style(ink)
+            .x_desc(axes[0])
+            .y_desc(axes[1])
+            .draw()?;
+        let dot = |(i, p): (usize, &[f64; 2])| {
+            let color = match color {
+                Coloring::Clusters(labels) => PALETTE[labels[i] % PALETTE.len()],
+                Coloring::Confidence(values) => ramp(values[i]),
+            };
+            Circle::new((p[0], p[1]), radius, color.mix(0.75).filled())
+        };
+        chart.draw_series(points.iter().enumerate().map(dot))?;
+        Ok(())
+    })
+}
+
+/// What the colour of a point says.
+#[derive(Debug, Clone, Copy)]
+pub enum Coloring<'a> {
+    /// Its cluster.
+    Clusters(&'a [usize]),
+    /// How sure its cluster is, in 0..=1.
+    Confidence(&'a [f64]),
+}
+
+/// Which samples have which view: one row a pattern, as high as it has samples, most common first.
+///
+/// `patterns`: the views a group of samples has, and how many samples that are.
+pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> String {
+    let total: usize = patterns.iter().map(|(_, count)| count).sum();
+    let (width, height, top) = (90 * names.len() as i32, 260, 30);
+    draw(((width + 120) as u32, (height + top + 10) as u32), |root| {
+        let ink = ("sans-serif", 13).into_font().color(&INK);
+        for (v, name) in names.iter().enumerate() {
+            let short: String = name.chars().take(12).collect();
+            root.draw(&Text::new(short, (90 * v as i32 + 8, 8), ink.clone()))?;
+        }
+        let mut done = 0;
+        for (views, count) in patterns {
+            let y = |samples: usize| top + (samples * height as usize / total.max(1)) as i32;
+            let (from, to) = (y(done), y(done + count));
+            for (v, &observed) in views.iter().enumerate() {
+                let x = 90 * v as i32;
+                let cell = [(x + 2, from), (x + 86, (to - 1).max(from + 1))];
+                let color = if observed { PALETTE[0].mix(0.85) } else { PALETTE[7].mix(0.18) };
+                root.draw(&Rectangle::new(cell, color.filled()))?;
+            }
+            if to - from > 12 {
+                let at = (width + 8, i32::midpoint(from, to) - 6);
+                root.draw(&Text::new(format!("{count} samples"), at, ink.clone()))?;
+            }
+            done += count;
+        }
+        Ok(())
+    })
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
+
+/// SVG text that scales with the page; nothing if drawing fails, which a string cannot.
+fn draw(size: (u32, u32), paint: impl FnOnce(Area<'_>) -> DrawResult) -> String {
+    let mut svg = String::new();
+    let painted = paint(SVGBackend::with_string(&mut svg, size).into_drawing_area());
+    if let Err(error) = painted {
+        tracing::warn!("figure left out: {error}");
+        return String::new();
+    }
+    let sized = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
+    svg.replacen(&sized, "<svg class=\"figure\"", 1).replace("#010203", "currentColor")
+}
+
+fn frame<'a>(
+    chart: &mut ChartContext<
+        'a,
+        SVGBackend<'a>,
+        Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+    >,
+    x_name: &str,
+) -> DrawResult {
+    let ink = ("sans-serif", 12).into_font().color(&INK);
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(PALETTE[7].mix(0.25))
+        .axis_style(INK.mix(0.5))
+        .label_style(ink)
+        .x_labels(6)
+        .y_labels(6)
+        .x_desc(x_name)
+        .draw()?;
+    Ok(())
+}
+
+/// The range of the values with a little room; 0 to 1 if there are none.
+fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|x| x.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    if low > high {
+        return (0.0, 1.0);
+    }
+    let room = if high > low { 0.04 * (high - low) } else { 0.5 };
+    (low - room, high + room)
+}
+
+/// From orange (0, doubtful) to blue (1, sure).
+fn ramp(value: f64) -> RGBColor {
+    let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (PALETTE[3], PALETTE[0]);
+    let t = value.clamp(0.0, 1.0);
+    let mix = |a: u8, b: u8| (f64::from(a) + t * (f64::from(b) - f64::from(a))).round() as u8;
+    RGBColor(mix(r0, r1), mix(g0, g1), mix(b0, b1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_take_the_pages_colours_and_stand_alone() {
+        let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
+        assert!(svg.starts_with("<svg class=\"figure\""), "{}", &svg[..60]);
+        assert!(svg.contains("currentColor") && !svg.contains("#010203"));
+        assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
+        assert!(scatter("x", ["a", "b"], &[], Coloring::Clusters(&[])).contains("<svg"));
+    }
+}

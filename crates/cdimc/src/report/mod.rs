@@ -1,0 +1,310 @@
+//! The page a run leaves behind: one HTML file, no network, readable in the dark and on paper.
+
+pub mod figures;
+mod page;
+mod profile;
+
+use crate::cluster_number::ClusterNumber;
+use crate::tables::Joined;
+use cdimc_cluster::Clustering;
+use cdimc_data::MaskReport;
+use figures::Coloring;
+use ndarray::ArrayView2;
+use page::Page;
+use std::collections::BTreeMap;
+
+/// How many doubtful samples a page lists.
+const DOUBTFUL: usize = 20;
+/// How many features a cluster's profile lists.
+const PROFILE: usize = 6;
+
+/// What a report tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The method's name.
+    pub method: &'a str,
+    /// The command that repeats the run.
+    pub command: &'a str,
+    /// The samples.
+    pub joined: &'a Joined,
+    /// What was found.
+    pub clustering: &'a Clustering,
+    /// How sure each sample's cluster is, in `0..=1`; where the method tells.
+    pub confidence: Option<&'a [f64]>,
+    /// How the number of clusters was chosen, if it was not given.
+    pub cluster_number: Option<&'a ClusterNumber>,
+    /// All settings of the method, as it used them.
+    pub settings: &'a str,
+    /// How long the stages took, in seconds.
+    pub seconds: &'a [(&'a str, f64)],
+}
+
+impl Report<'_> {
+    /// The page.
+    pub fn html(&self) -> String {
+        let mut page = Page::new("Clusters of incomplete multi-view data");
+        self.summary(&mut page);
+        self.missing(&mut page);
+        self.number_of_clusters(&mut page);
+        self.sizes(&mut page);
+        self.embedding(&mut page);
+        self.profiles(&mut page);
+        self.doubtful(&mut page);
+        self.confusion(&mut page);
+        self.curves(&mut page);
+        self.repeat(&mut page);
+        page.finish()
+    }
+
+    fn n_clusters(&self) -> usize {
+        self.clustering.labels.iter().max().map_or(0, |&most| most + 1)
+    }
+
+    fn summary(&self, page: &mut Page) {
+        let data = &self.joined.data;
+        page.paragraph(&format!(
+            "{} samples in {} views were grouped into {} clusters by {}. A missing view is never filled \
+             in before clustering; the known classes, if any, were not used.",
+            data.n_samples(),
+            data.n_views(),
+            self.n_clusters(),
+            self.method
+        ));
+        if let [first, ..] = self.joined.unobserved.as_slice() {
+            page.paragraph(&format!(
+                "{} samples have no value in any view and were left out (first: {first}).",
+                self.joined.unobserved.len()
+            ));
+        }
+    }
+
+    fn missing(&self, page: &mut Page) {
+        page.section("Who has what");
+        let mask = self.joined.data.mask();
+        let report = MaskReport::new(mask);
+        let rows = self.joined.names.iter().enumerate().map(|(v, name)| {
+            let (there, rate) = (mask.n_observed(v), report.missing_rates()[v]);
+            let width = self.joined.data.width(v).to_string();
+            vec![name.clone(), width, there.to_string(), format!("{:.1} %", 100.0 * rate)]
+        });
+        page.table(&["view", "features", "samples", "missing"], rows);
+        let mut patterns: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
+        for row in mask.entries().rows() {
+            *patterns.entry(row.to_vec()).or_default() += 1;
+        }
+        let mut patterns: Vec<(Vec<bool>, usize)> = patterns.into_iter().collect();
+        patterns.sort_by_key(|(views, count)| (std::cmp::Reverse(*count), views.clone()));
+        page.figure(
+            &figures::missing_pattern(&self.joined.names, &patterns),
+            "Blue: measured. Each row is a group of samples that have the same views.",
+        );
+        let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
+        if cells > 0 {
+            page.paragraph(&format!(
+                "{cells} single missing cells in {} columns were filled with the column's mean.",
+                self.joined.filled.len()
+            ));
+        }
+    }
+
+    fn number_of_clusters(&self, page: &mut Page) {
+        let Some(number) = self.cluster_number else { return };
+        page.section("How many clusters");
+        page.paragraph(&format!(
+            "Chosen: {}. Stability is the mean adjusted Rand index between {} seeds.",
+            number.reason, number.n_seeds
+        ));
+        let rows = number.candidates.iter().map(|c| {
+            let cells = [c.stability, c.silhouette, c.eigengap, c.mean_rank];
+            std::iter::once(c.n_clusters.to_string())
+                .chain(cells.iter().map(|x| format!("{x:.3}")))
+                .collect()
+        });
+        page.table(&["k", "stability", "silhouette", "eigengap", "mean rank"], rows);
+    }
+
+    fn sizes(&self, page: &mut Page) {
+        page.section("Clusters");
+        let n = self.clustering.labels.len() as f64;
+        let rows = (0..self.n_clusters()).map(|cluster| {
+            let members: Vec<usize> = self.members(cluster);
+            let mean = |values: &[f64]| {
+                members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
+            };
+            let sure = self.confidence.map_or_else(String::new, |c| format!("{:.3}", mean(c)));
+            let share = format!("{:.1} %", 100.0 * members.len() as f64 / n);
+            vec![cluster.to_string(), members.len().to_string(), share, sure]
+        });
+        page.colored_table(&["cluster", "samples", "share", "mean confidence"], rows);
+    }
+
+    fn embedding(&self, page: &mut Page) {
+        let Some(embedding) = &self.clustering.embedding else { return };
+        let Some((points, shares)) = profile::principal_plane(embedding.view()) else { return };
+        page.section("The common representation");
+        let axes = [
+            format!("component 1 ({:.0} % of the variance)", 100.0 * shares[0]),
+            format!("component 2 ({:.0} %)", 100.0 * shares[1]),
+        ];
+        let axes = [axes[0].as_str(), axes[1].as_str()];
+        let by_cluster = Coloring::Clusters(&self.clustering.labels);
+        page.figure(
+            &figures::scatter("by cluster", axes, &points, by_cluster),
+            "Each sample at its two leading principal components, coloured as in the table above.",
+        );
+        if let Some(confidence) = self.confidence {
+            let by_confidence = Coloring::Confidence(confidence);
+            page.figure(
+                &figures::scatter("by confidence", axes, &points, by_confidence),
+                "The same, from orange (half way to another cluster) to blue (at the center).",
+            );
+        }
+    }
+
+    fn profiles(&self, page: &mut Page) {
+        page.section("What sets each cluster apart");
+        page.paragraph(
+            "Features whose mean in the cluster is farthest from the mean of all samples, in standard \
+             deviations, over the samples in which the view was measured.",
+        );
+        let profiles = profile::profiles(&self.joined.data, &self.clustering.labels, PROFILE);
+        let rows = profiles.iter().enumerate().map(|(cluster, features)| {
+            let named = features.iter().map(|f| {
+                let view = &self.joined.names[f.view];
+                format!("{view}: {} {:+.2}", self.joined.features[f.view][f.feature], f.difference)
+            });
+            vec![cluster.to_string(), named.collect::<Vec<_>>().join("; ")]
+        });
+        page.colored_table(&["cluster", "features"], rows);
+    }
+
+    fn doubtful(&self, page: &mut Page) {
+        let Some(confidence) = self.confidence else { return };
+        page.section("Doubtful samples");
+        let mut order: Vec<usize> = (0..confidence.len()).collect();
+        order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
+        let rows = order.into_iter().take(DOUBTFUL).map(|i| {
+            vec![
+                self.joined.ids[i].clone(),
+                self.clustering.labels[i].to_string(),
+                format!("{:.3}", confidence[i]),
+                self.joined.data.mask().n_views_of(i).to_string(),
+            ]
+        });
+        page.table(&["sample", "cluster", "confidence", "views"], rows);
+    }
+
+    fn confusion(&self, page: &mut Page) {
+        let Some(labels) = &self.joined.labels else { return };
+        page.section("Against the known classes");
+        page.paragraph(
+            "Rows: the label column. Columns: clusters. The labels were not used before this.",
+        );
+        let mut counts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (class, &cluster) in labels.iter().zip(&self.clustering.labels) {
+            let class = if class.is_empty() { "(none)" } else { class.as_str() };
+            counts.entry(class).or_insert_with(|| vec![0; self.n_clusters()])[cluster] += 1;
+        }
+        let clusters: Vec<String> = (0..self.n_clusters()).map(|c| c.to_string()).collect();
+        let header: Vec<&str> =
+            std::iter::once("class").chain(clusters.iter().map(String::as_str)).collect();
+        let rows = counts.into_iter().map(|(class, row)| {
+            std::iter::once(class.to_owned()).chain(row.iter().map(ToString::to_string)).collect()
+        });
+        page.table(&header, rows);
+    }
+
+    fn curves(&self, page: &mut Page) {
+        if self.clustering.curves.iter().all(|curve| curve.values.is_empty()) {
+            return;
+        }
+        page.section("Training");
+        for curve in self.clustering.curves.iter().filter(|curve| !curve.values.is_empty()) {
+            let step = if curve.name.starts_with("pretrain") { "epoch" } else { "round" };
+            let title = curve.name.replace('-', " ");
+            page.figure(&figures::lines(&title, step, &[(&curve.name, &curve.values)]), "");
+        }
+    }
+
+    fn repeat(&self, page: &mut Page) {
+        page.section("Settings, and the command that repeats this run");
+        page.code(self.command);
+        page.code(self.settings);
+        let seconds = self.seconds.iter().map(|(stage, s)| format!("{stage} {s:.1} s"));
+        page.paragraph(&format!("Time: {}.", seconds.collect::<Vec<_>>().join(", ")));
+    }
+
+    fn members(&self, cluster: usize) -> Vec<usize> {
+        let labels = &self.clustering.labels;
+        (0..labels.len()).filter(|&i| labels[i] == cluster).collect()
+    }
+}
+
+/// How well views that were measured are recovered when they are hidden, as a page.
+pub fn imputation_html(command: &str, rows: &[(String, usize, f64, f64)]) -> String {
+    let mut page = Page::new("Missing views filled in");
+    page.paragraph(
+        "To see how well missing values are recovered, measured rows of samples that have another view \
+         were hidden, one view at a time, and filled in from the other views. R² is the share of the \
+         variance that is recovered: 1 is exact, 0 no better than each column's mean.",
+    );
+    let cells = rows.iter().map(|(view, n, r2, error)| {
+        vec![view.clone(), n.to_string(), format!("{r2:.3}"), format!("{error:.3}")]
+    });
+    page.table(&["view", "hidden rows", "R²", "error in standard deviations"], cells);
+    page.section("The command that repeats this");
+    page.code(command);
+    page.finish()
+}
+
+/// A table of scores as a page: `rows` begin with the method's name.
+pub fn table_html(title: &str, note: &str, header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut page = Page::new(title);
+    page.paragraph(note);
+    page.table(header, rows.into_iter());
+    page.finish()
+}
+
+/// Squared norms of rows are finite: a matrix that has a principal plane at all.
+fn has_plane(points: ArrayView2<'_, f64>) -> bool {
+    points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::MultiView;
+    use ndarray::Array2;
+
+    #[test]
+    fn a_page_escapes_names_and_asks_nothing_of_the_network() {
+        let view = Array2::from_shape_fn((6, 2), |(i, j)| (i * (j + 1)) as f64);
+        let joined = Joined {
+            data: MultiView::from_nan_rows(vec![view.clone()]).unwrap(),
+            ids: (0..6).map(|i| format!("<s{i}>")).collect(),
+            unobserved: vec![],
+            names: vec!["a&b".into()],
+            features: vec![vec!["x".into(), "y".into()]],
+            labels: Some(["u", "u", "u", "w", "w", ""].map(String::from).to_vec()),
+            filled: vec![],
+        };
+        let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
+        clustering.embedding = Some(view);
+        let confidence = [0.9, 0.8, 0.1, 0.2, 0.9, 1.0];
+        let html = Report {
+            method: "concat",
+            command: "cdimc cluster",
+            joined: &joined,
+            clustering: &clustering,
+            confidence: Some(&confidence),
+            cluster_number: None,
+            settings: "{}",
+            seconds: &[("total", 0.1)],
+        }
+        .html();
+        assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));
+        assert!(html.contains("a&amp;b"));
+        assert!(!html.contains("src=") && !html.contains("href="));
+        assert!(html.contains("(none)"));
+    }
+}

@@ -1,0 +1,92 @@
+//! What can be wrong with a user's file; the message names the file and the row or column.
+
+use std::path::{Path, PathBuf};
+
+/// A file that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct TableError {
+    path: PathBuf,
+    problem: Problem,
+}
+
+impl TableError {
+    pub(super) fn new(path: &Path, problem: Problem) -> Self {
+        Self { path: path.to_owned(), problem }
+    }
+
+    /// The file that cannot be used.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Why a file cannot be used. Rows count from 1, without a header.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{}", io_reason(.0))]
+    Io(#[from] std::io::Error),
+    #[error("is a directory, a file is needed")]
+    Directory,
+    #[error("the file is empty")]
+    EmptyFile,
+    #[error("not a {0}: the file does not begin as one")]
+    NotA(&'static str),
+    #[error("damaged or unreadable {format}: {reason}")]
+    Damaged { format: &'static str, reason: String },
+    #[error("no header: the first row holds numbers only; the first row must name the columns")]
+    NoHeader,
+    #[error("no rows below the header")]
+    NoRows,
+    #[error("no column of numbers")]
+    NoFeatures,
+    #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
+    Ragged { row: usize, line: u64, expected: usize, found: usize },
+    #[error(
+        "row {row}, column `{column}`: `{text}` is not a number; a column of names is given with --id or --label"
+    )]
+    NotANumber { row: usize, column: String, text: String },
+    #[error("row {row}, column `{column}` = {value}: values must be finite")]
+    Infinite { row: usize, column: String, value: f64 },
+    #[error("no column `{name}`; there are: {there}")]
+    NoColumn { name: String, there: String },
+    #[error("two columns are named `{name}`")]
+    DuplicateColumn { name: String },
+    #[error("row {row} has no id")]
+    EmptyId { row: usize },
+    #[error("id `{id}` stands in row {first} and again in row {row}: ids must be unique")]
+    DuplicateId { id: String, first: usize, row: usize },
+    #[error("{ids} ids for {rows} rows: one id is needed for each row")]
+    IdCount { ids: usize, rows: usize },
+    #[error("no member `{name}`; there are: {there}")]
+    NoMember { name: String, there: String },
+    #[error("holds no matrix of numbers; there are: {there}")]
+    NoMatrix { there: String },
+    #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
+    NotAMatrix { name: String, dimensions: usize },
+    #[error("column `{column}` is of type {kind}: only numbers can be clustered on")]
+    ColumnType { column: String, kind: String },
+    #[error("`{name}` holds values of type {kind}: only numbers can be clustered on")]
+    ElementType { name: String, kind: String },
+}
+
+/// What the system says, without its number.
+fn io_reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// The first names of a list, for a message of one line.
+pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match names.count() {
+        0 if shown.is_empty() => "none".into(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

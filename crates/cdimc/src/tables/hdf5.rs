@@ -1,0 +1,283 @@
+//! HDF5: AnnData (`.h5ad`), MuData (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
+
+use super::error::Problem;
+use super::{ReadOptions, Table, ViewSource};
+
+#[cfg(feature = "hdf5")]
+pub(super) use with_hdf5::read;
+
+#[cfg(not(feature = "hdf5"))]
+pub(super) fn read(_: &ViewSource, _: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    let reason = "this build reads no HDF5: build it with the feature `hdf5`".into();
+    Err(Problem::Damaged { format: "HDF5 file", reason })
+}
+
+#[cfg(feature = "hdf5")]
+mod with_hdf5 {
+    use super::super::error::listed;
+    use super::super::{hide_missing_numbers, numbered, stem};
+    use super::{Problem, ReadOptions, Table, ViewSource};
+    use hdf5_pure::{AttrValue, DType, Dataset, File, Group, Object};
+    use ndarray::Array2;
+
+    /// Reads every matrix the file's convention holds, or the member asked for.
+    pub(in super::super) fn read(
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Vec<Table>, Problem> {
+        let file = File::open(&source.path).map_err(damaged)?;
+        let root = file.root();
+        let groups = root.groups().map_err(damaged)?;
+        let datasets = root.datasets().map_err(damaged)?;
+        let has = |name: &str| groups.iter().chain(&datasets).any(|there| there == name);
+        let file_name = stem(&source.path);
+        let mut tables = Vec::new();
+        if has("mod") {
+            let modalities = root.group("mod").map_err(damaged)?;
+            let mut names = modalities.groups().map_err(damaged)?;
+            names.sort();
+            for name in chosen(names, source)? {
+                let group = modalities.group(&name).map_err(damaged)?;
+                tables.push(ann_data(&group, name, source, options)?);
+            }
+        } else if has("X") && has("obs") {
+            tables.push(ann_data(&root, file_name, source, options)?);
+        } else {
+            tables = matrices(&root, datasets, source, options)?;
+        }
+        for table in &mut tables {
+            hide_missing_numbers(&mut table.values, options);
+        }
+        Ok(tables)
+    }
+
+    /// The member asked for, or all.
+    fn chosen(names: Vec<String>, source: &ViewSource) -> Result<Vec<String>, Problem> {
+        match &source.member {
+            None => Ok(names),
+            Some(member) if names.contains(member) => Ok(vec![member.clone()]),
+            Some(member) => Err(Problem::NoMember {
+                name: member.clone(),
+                there: listed(names.iter().map(String::as_str)),
+            }),
+        }
+    }
+
+    /// One AnnData: `X` dense or sparse, the names of its rows in `obs`, of its columns in `var`.
+    fn ann_data(
+        group: &Group,
+        name: String,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let values = match group.dataset("X") {
+            Ok(x) => dense(&x, &name)?,
+            Err(_) => sparse(&group.group("X").map_err(damaged)?, &name)?,
+        };
+        let obs = group.group("obs").map_err(damaged)?;
+        let ids = match &options.id {
+            Some(id) => column(&obs, id)?
+                .ok_or_else(|| Problem::NoColumn { name: id.clone(), there: members(&obs) })?,
+            None => column(&obs, &index_name(&obs)?)?.unwrap_or_default(),
+        };
+        let labels = match &options.label {
+            Some(label) => column(&obs, label)?,
+            None => None,
+        };
+        let features = match group.group("var") {
+            Ok(var) => column(&var, &index_name(&var)?)?,
+            Err(_) => None,
+        };
+        let features = features.unwrap_or_else(|| numbered(values.ncols()));
+        if features.len() != values.ncols() {
+            let reason =
+                format!("{} names in var, {} columns in X", features.len(), values.ncols());
+            return Err(Problem::Damaged { format: "AnnData", reason });
+        }
+        Ok(Table { name, path: source.path.clone(), ids: Some(ids), labels, features, values })
+    }
+
+    /// The column of a data frame that AnnData calls its index.
+    fn index_name(frame: &Group) -> Result<String, Problem> {
+        Ok(match frame.attrs().map_err(damaged)?.get("_index") {
+            Some(value) => text(value).unwrap_or_else(|| "_index".into()),
+            None => "_index".into(),
+        })
+    }
+
+    /// A column of a data frame as text: strings, numbers, or categories with codes.
+    fn column(frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
+        if let Ok(dataset) = frame.dataset(name) {
+            return names(&dataset).map(Some);
+        }
+        let Ok(categorical) = frame.group(name) else { return Ok(None) };
+        let categories = names(&categorical.dataset("categories").map_err(damaged)?)?;
+        let codes = categorical.dataset("codes").map_err(damaged)?.read_i64().map_err(damaged)?;
+        let word =
+            |code: i64| usize::try_from(code).ok().and_then(|code| categories.get(code)).cloned();
+        Ok(Some(codes.into_iter().map(|code| word(code).unwrap_or_default()).collect()))
+    }
+
+    /// A vector as text.
+    fn names(dataset: &Dataset) -> Result<Vec<String>, Problem> {
+        match dataset.dtype().map_err(damaged)? {
+            DType::String | DType::VariableLengthString => dataset.read_string().map_err(damaged),
+            DType::F32 | DType::F64 => {
+                Ok(dataset.read_f64().map_err(damaged)?.iter().map(ToString::to_string).collect())
+            }
+            _ => Ok(dataset.read_i64().map_err(damaged)?.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    fn members(group: &Group) -> String {
+        let mut names = group.datasets().unwrap_or_default();
+        names.extend(group.groups().unwrap_or_default());
+        names.sort();
+        listed(names.iter().map(String::as_str))
+    }
+
+    /// A matrix stored as such.
+    fn dense(dataset: &Dataset, name: &str) -> Result<Array2<f64>, Problem> {
+        let shape = dataset.shape().map_err(damaged)?;
+        let [n_rows, n_columns] = shape[..] else {
+            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() });
+        };
+        let values = numbers(dataset, name)?;
+        Array2::from_shape_vec((n_rows as usize, n_columns as usize), values).map_err(damaged)
+    }
+
+    /// A matrix in compressed rows or columns, zeros filled in.
+    fn sparse(group: &Group, name: &str) -> Result<Array2<f64>, Problem> {
+        let attrs = group.attrs().map_err(damaged)?;
+        let bad =
+            |reason: &str| Problem::Damaged { format: "sparse matrix", reason: reason.into() };
+        let shape = attrs.get("shape").and_then(integers).ok_or_else(|| bad("it has no shape"))?;
+        let [n_rows, n_columns] = shape[..] else { return Err(bad("its shape is not n by m")) };
+        let by_column =
+            attrs.get("encoding-type").and_then(text).is_some_and(|t| t == "csc_matrix");
+        let integers = |part: &str| -> Result<Vec<usize>, Problem> {
+            let values = group.dataset(part).and_then(|d| d.read_i64()).map_err(damaged)?;
+            Ok(values.into_iter().map(|x| usize::try_from(x).unwrap_or(usize::MAX)).collect())
+        };
+        let data = numbers(&group.dataset("data").map_err(damaged)?, name)?;
+        let (indices, starts) = (integers("indices")?, integers("indptr")?);
+        let n_lines = if by_column { n_columns } else { n_rows };
+        if starts.len() != n_lines + 1 || indices.len() != data.len() {
+            return Err(bad("its parts disagree in length"));
+        }
+        let mut values = Array2::zeros((n_rows, n_columns));
+        for line in 0..n_lines {
+            let entries = starts[line]..starts[line + 1];
+            if entries.start > entries.end || entries.end > data.len() {
+                return Err(bad("its row starts are out of order"));
+            }
+            for entry in entries {
+                let at = if by_column { [indices[entry], line] } else { [line, indices[entry]] };
+                *values.get_mut(at).ok_or_else(|| bad("an index is out of range"))? = data[entry];
+            }
+        }
+        Ok(values)
+    }
+
+    /// MATLAB's variables, or the plain matrices of any HDF5 file. MATLAB stores a matrix column by
+    /// column, so that it reads as its transpose.
+    fn matrices(
+        root: &Group,
+        mut names: Vec<String>,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Vec<Table>, Problem> {
+        names.sort();
+        let (mut tables, mut vectors) = (Vec::new(), std::collections::HashMap::new());
+        let ids_name = options.id.as_deref().unwrap_or("ids");
+        for name in &names {
+            let dataset = root.dataset(name).map_err(damaged)?;
+            let class = dataset.attrs().map_err(damaged)?.get("MATLAB_class").and_then(text);
+            let is_vector = *name == ids_name || options.label.as_ref() == Some(name);
+            if is_vector {
+                vectors.insert(name.clone(), vector(&dataset, class.as_deref())?);
+            } else if source.member.as_ref().is_some_and(|member| member != name) {
+            } else if class.as_deref() == Some("cell") {
+                let cells = dataset.dereference().map_err(damaged)?;
+                for (index, cell) in cells.iter().enumerate() {
+                    let name = format!("{name}{index}");
+                    let Object::Dataset(cell) = cell else { continue };
+                    tables.push((name.clone(), dense(cell, &name)?.reversed_axes()));
+                }
+            } else if dataset.shape().map_err(damaged)?.iter().filter(|&&n| n > 1).count() == 2 {
+                let matrix = dense(&dataset, name)?;
+                tables.push((
+                    name.clone(),
+                    if class.is_some() { matrix.reversed_axes() } else { matrix },
+                ));
+            }
+        }
+        if let Some(member) = source.member.as_ref().filter(|member| !names.contains(member)) {
+            return Err(Problem::NoMember { name: member.clone(), there: members(root) });
+        }
+        if tables.is_empty() {
+            return Err(Problem::NoMatrix { there: members(root) });
+        }
+        if let Some(id) = options.id.as_ref().filter(|id| !vectors.contains_key(*id)) {
+            return Err(Problem::NoMember { name: id.clone(), there: members(root) });
+        }
+        let ids = vectors.get(ids_name).cloned();
+        let labels = options.label.as_ref().and_then(|label| vectors.get(label).cloned());
+        let table = |(name, values): (String, Array2<f64>)| Table {
+            name,
+            path: source.path.clone(),
+            ids: ids.clone(),
+            labels: labels.clone(),
+            features: numbered(values.ncols()),
+            values: values.as_standard_layout().into_owned(),
+        };
+        Ok(tables.into_iter().map(table).collect())
+    }
+
+    /// A vector of names: numbers, strings, or MATLAB's cells of characters.
+    fn vector(dataset: &Dataset, class: Option<&str>) -> Result<Vec<String>, Problem> {
+        if class != Some("cell") {
+            return names(dataset);
+        }
+        let characters = |cell: &Object| match cell {
+            Object::Dataset(cell) => {
+                let codes = cell.read_u16().map_err(damaged)?;
+                Ok(String::from_utf16_lossy(&codes))
+            }
+            _ => Ok(String::new()),
+        };
+        dataset.dereference().map_err(damaged)?.iter().map(characters).collect()
+    }
+
+    fn numbers(dataset: &Dataset, name: &str) -> Result<Vec<f64>, Problem> {
+        use DType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        match dataset.dtype().map_err(damaged)? {
+            F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {
+                dataset.read_f64().map_err(damaged)
+            }
+            other => Err(Problem::ElementType { name: name.to_owned(), kind: other.to_string() }),
+        }
+    }
+
+    fn text(value: &AttrValue) -> Option<String> {
+        match value {
+            AttrValue::String(text) | AttrValue::AsciiString(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn integers(value: &AttrValue) -> Option<Vec<usize>> {
+        let convert = |x: i64| usize::try_from(x).ok();
+        match value {
+            AttrValue::I64Array(values) => values.iter().map(|&x| convert(x)).collect(),
+            AttrValue::I32Array(values) => values.iter().map(|&x| convert(x.into())).collect(),
+            AttrValue::U64Array(values) => Some(values.iter().map(|&x| x as usize).collect()),
+            _ => None,
+        }
+    }
+
+    fn damaged(error: impl std::fmt::Display) -> Problem {
+        let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
+        Problem::Damaged { format: "HDF5 file", reason }
+    }
+}

@@ -1,0 +1,405 @@
+//! Tables become views of the same samples: joined by id, or row by row.
+
+use super::Table;
+use cdimc_data::{DataError, MultiView, ViewMask};
+use ndarray::Array2;
+use std::collections::HashMap;
+
+/// Several tables as one incomplete multi-view data set.
+#[derive(Debug, Clone)]
+pub struct Joined {
+    /// The views, in the order of the tables.
+    pub data: MultiView,
+    /// The name of each sample: in order of first appearance over the tables; row numbers from 1 if
+    /// the tables have no ids.
+    pub ids: Vec<String>,
+    /// The samples that no table holds a value of; they are in no view and cannot be clustered.
+    pub unobserved: Vec<String>,
+    /// The name of each view.
+    pub names: Vec<String>,
+    /// The name of each column of each view.
+    pub features: Vec<Vec<String>>,
+    /// The known class of each sample, if a table has them; empty where unknown.
+    pub labels: Option<Vec<String>>,
+    /// The columns with single missing cells, which hold the column's mean now.
+    pub filled: Vec<FilledColumn>,
+}
+
+/// A column of which some cells were missing inside rows that have others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilledColumn {
+    /// The view's name.
+    pub view: String,
+    /// The column's name.
+    pub column: String,
+    /// How many of its cells were filled in.
+    pub n_cells: usize,
+}
+
+/// Why tables cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// Two views of one name.
+    #[error("two views are named `{name}` ({first} and {second}): name them with NAME=PATH")]
+    SameName {
+        /// The name.
+        name: String,
+        /// The first file.
+        first: String,
+        /// The second file.
+        second: String,
+    },
+    /// Tables without ids and of different lengths.
+    #[error(
+        "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows"
+    )]
+    RowCount {
+        /// The first file.
+        first: String,
+        /// Its rows.
+        expected: usize,
+        /// The other file.
+        second: String,
+        /// Its rows.
+        found: usize,
+    },
+    /// Some tables with ids and some without.
+    #[error("{with} has ids, {without} has none: give every view an id column or none")]
+    SomeIds {
+        /// A file with ids.
+        with: String,
+        /// A file without.
+        without: String,
+    },
+    /// No two tables have a sample in common.
+    #[error("no id is shared by any two files ({files}): are the id columns the right ones?")]
+    NothingShared {
+        /// The files.
+        files: String,
+    },
+    /// A view without any value.
+    #[error("{file}: all values are missing")]
+    AllMissing {
+        /// The file.
+        file: String,
+    },
+    /// A view that tells no samples apart.
+    #[error(
+        "{file}: every column is constant over the observed rows: the view tells no samples apart"
+    )]
+    ConstantView {
+        /// The file.
+        file: String,
+    },
+    /// A column without any value.
+    #[error("{file}, column `{column}`: all values are missing in the observed rows; leave it out")]
+    EmptyColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A missing cell that may not be filled.
+    #[error("{file}, row {row}, column `{column}`: a single missing cell (refused by --strict)")]
+    MissingCell {
+        /// The file.
+        file: String,
+        /// The row, from 1.
+        row: usize,
+        /// The column.
+        column: String,
+    },
+    /// The data obey no method's rules.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+/// Joins the tables of a training set by id: a sample that a table lacks, or all of whose cells are
+/// missing there, is unobserved in that view. Without ids the rows of all tables are taken to be the
+/// same samples.
+///
+/// Single missing cells are filled with their column's mean over the observed rows and reported,
+/// or refused if `strict`.
+///
+/// # Errors
+/// If names repeat, the tables share no sample, a view has no values or tells nothing apart; the
+/// message names the file.
+pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
+    check_nothing_shared(&tables)?;
+    tables.iter().try_for_each(check_varies)?;
+    assemble(tables, |view, column| column_mean(&view.values, column), strict)
+}
+
+/// As [`join`], for new samples of a trained model: few samples may share nothing or be equal, and a
+/// single missing cell takes the mean of the training samples, `means[view][column]`.
+///
+/// # Errors
+/// As [`join`].
+pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Joined, JoinError> {
+    let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+    let mean = |table: &Table, column: usize| {
+        let view = names.iter().position(|name| *name == table.name)?;
+        means.get(view)?.get(column).copied()
+    };
+    assemble(tables, mean, strict)
+}
+
+fn assemble(
+    tables: Vec<Table>,
+    fill: impl Fn(&Table, usize) -> Option<f64>,
+    strict: bool,
+) -> Result<Joined, JoinError> {
+    check_names(&tables)?;
+    let all_ids = sample_ids(&tables)?;
+    let place: HashMap<&str, usize> =
+        all_ids.iter().enumerate().map(|(sample, id)| (id.as_str(), sample)).collect();
+    let rows_of = |table: &Table| -> Vec<usize> {
+        match &table.ids {
+            Some(ids) => ids.iter().map(|id| place[id.as_str()]).collect(),
+            None => (0..table.values.nrows()).collect(),
+        }
+    };
+    let mut observed = Array2::from_elem((all_ids.len(), tables.len()), false);
+    for (v, table) in tables.iter().enumerate() {
+        for (row, sample) in table.values.outer_iter().zip(rows_of(table)) {
+            observed[[sample, v]] = !row.iter().all(|x| x.is_nan());
+        }
+        if !observed.column(v).iter().any(|&o| o) {
+            return Err(JoinError::AllMissing { file: file(table) });
+        }
+    }
+    let (kept, lost): (Vec<usize>, Vec<usize>) =
+        (0..all_ids.len()).partition(|&i| observed.row(i).iter().any(|&o| o));
+    let mut new_place = vec![usize::MAX; all_ids.len()];
+    kept.iter().enumerate().for_each(|(new, &old)| new_place[old] = new);
+    let labels = known_labels(&tables, &rows_of, &kept, all_ids.len());
+
+    let (mut views, mut names, mut features) = (Vec::new(), Vec::new(), Vec::new());
+    let mut filled = Vec::new();
+    for mut table in tables {
+        filled.extend(fill_cells(&mut table, &fill, strict)?);
+        let mut view = Array2::from_elem((kept.len(), table.values.ncols()), f64::NAN);
+        for (row, sample) in table.values.outer_iter().zip(rows_of(&table)) {
+            if new_place[sample] != usize::MAX {
+                view.row_mut(new_place[sample]).assign(&row);
+            }
+        }
+        views.push(view);
+        names.push(table.name);
+        features.push(table.features);
+    }
+    let mask = ViewMask::new(observed.select(ndarray::Axis(0), &kept))?;
+    Ok(Joined {
+        data: MultiView::new(views, mask)?,
+        ids: kept.iter().map(|&i| all_ids[i].clone()).collect(),
+        unobserved: lost.into_iter().map(|i| all_ids[i].clone()).collect(),
+        names,
+        features,
+        labels,
+        filled,
+    })
+}
+
+/// Views of which no two have a sample in common say nothing about each other.
+fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
+    let mut seen = std::collections::HashSet::new();
+    let with_ids = || tables.iter().filter_map(|table| table.ids.as_ref());
+    if tables.len() < 2 || with_ids().count() < tables.len() {
+        return Ok(());
+    }
+    if with_ids().flatten().all(|id| seen.insert(id.as_str())) {
+        let files: Vec<String> = tables.iter().map(file).collect();
+        return Err(JoinError::NothingShared { files: files.join(", ") });
+    }
+    Ok(())
+}
+
+/// A view all of whose columns are constant tells no samples apart.
+fn check_varies(table: &Table) -> Result<(), JoinError> {
+    let constant = |column: ndarray::ArrayView1<f64>| {
+        let mut present = column.iter().filter(|x| !x.is_nan());
+        present.next().is_some_and(|first| present.all(|x| x == first))
+    };
+    let n_observed =
+        table.values.outer_iter().filter(|row| !row.iter().all(|x| x.is_nan())).count();
+    if n_observed > 1 && table.values.columns().into_iter().all(constant) {
+        return Err(JoinError::ConstantView { file: file(table) });
+    }
+    Ok(())
+}
+
+fn check_names(tables: &[Table]) -> Result<(), JoinError> {
+    let mut first = HashMap::new();
+    for table in tables {
+        if let Some(earlier) = first.insert(table.name.as_str(), table) {
+            return Err(JoinError::SameName {
+                name: table.name.clone(),
+                first: file(earlier),
+                second: file(table),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The samples of all tables, in order of first appearance.
+fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
+    let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
+    if let Some(with) = tables.iter().find(|table| table.ids.is_some()) {
+        if let Some(without) = tables.iter().find(|table| table.ids.is_none()) {
+            return Err(JoinError::SomeIds { with: file(with), without: file(without) });
+        }
+    } else {
+        let expected = first.values.nrows();
+        if let Some(odd) = tables.iter().find(|table| table.values.nrows() != expected) {
+            return Err(JoinError::RowCount {
+                first: file(first),
+                expected,
+                second: file(odd),
+                found: odd.values.nrows(),
+            });
+        }
+        return Ok((1..=expected).map(|row| row.to_string()).collect());
+    }
+    let mut seen = std::collections::HashSet::new();
+    let ids = tables.iter().filter_map(|table| table.ids.as_ref()).flatten();
+    let ids: Vec<String> = ids.filter(|id| seen.insert(id.as_str())).cloned().collect();
+    Ok(ids)
+}
+
+/// The class of each kept sample, from whichever table knows it first.
+fn known_labels(
+    tables: &[Table],
+    rows_of: &impl Fn(&Table) -> Vec<usize>,
+    kept: &[usize],
+    n_ids: usize,
+) -> Option<Vec<String>> {
+    let mut known: Option<Vec<String>> = None;
+    for table in tables {
+        let Some(labels) = &table.labels else { continue };
+        let known = known.get_or_insert_with(|| vec![String::new(); n_ids]);
+        for (label, sample) in labels.iter().zip(rows_of(table)) {
+            if known[sample].is_empty() {
+                known[sample].clone_from(label);
+            }
+        }
+    }
+    known.map(|known| kept.iter().map(|&i| known[i].clone()).collect())
+}
+
+/// The mean of the cells that are not missing.
+fn column_mean(values: &Array2<f64>, column: usize) -> Option<f64> {
+    let present = || values.column(column).into_iter().filter(|x| !x.is_nan());
+    let n_present = present().count();
+    (n_present > 0).then(|| present().sum::<f64>() / n_present as f64)
+}
+
+/// Puts a column's mean where single cells of observed rows are missing.
+fn fill_cells(
+    table: &mut Table,
+    fill: impl Fn(&Table, usize) -> Option<f64>,
+    strict: bool,
+) -> Result<Vec<FilledColumn>, JoinError> {
+    let observed: Vec<usize> = (0..table.values.nrows())
+        .filter(|&i| !table.values.row(i).iter().all(|x| x.is_nan()))
+        .collect();
+    let path = file(table);
+    let mut filled = Vec::new();
+    for j in 0..table.features.len() {
+        let gaps: Vec<usize> =
+            observed.iter().copied().filter(|&i| table.values[[i, j]].is_nan()).collect();
+        let Some(&first) = gaps.first() else { continue };
+        let column = table.features[j].clone();
+        if strict {
+            return Err(JoinError::MissingCell { file: path, row: first + 1, column });
+        }
+        let Some(mean) = fill(table, j) else {
+            return Err(JoinError::EmptyColumn { file: path, column });
+        };
+        gaps.iter().for_each(|&i| table.values[[i, j]] = mean);
+        filled.push(FilledColumn { view: table.name.clone(), column, n_cells: gaps.len() });
+    }
+    Ok(filled)
+}
+
+fn file(table: &Table) -> String {
+    table.path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn table(name: &str, ids: Option<&[&str]>, values: Array2<f64>) -> Table {
+        Table {
+            name: name.into(),
+            path: format!("{name}.csv").into(),
+            ids: ids.map(|ids| ids.iter().map(|&id| id.into()).collect()),
+            labels: None,
+            features: (0..values.ncols()).map(|j| format!("f{j}")).collect(),
+            values,
+        }
+    }
+
+    #[test]
+    fn a_sample_absent_from_a_file_is_unobserved_there() {
+        let rna = table("rna", Some(&["a", "b"]), array![[1.0], [2.0]]);
+        let protein = table("protein", Some(&["c", "b"]), array![[3.0], [4.0]]);
+        let joined = join(vec![rna, protein], false).unwrap();
+        assert_eq!(joined.ids, ["a", "b", "c"]);
+        assert_eq!(joined.data.mask().observed_rows(0), [0, 1]);
+        assert_eq!(joined.data.mask().observed_rows(1), [1, 2]);
+        assert_eq!(joined.data.view(1)[[2, 0]], 3.0);
+    }
+
+    #[test]
+    fn single_missing_cells_take_the_mean_of_their_column() {
+        let values = array![[1.0, 5.0], [f64::NAN, 6.0], [3.0, 7.0], [f64::NAN, f64::NAN]];
+        let other = table("b", None, array![[1.0], [2.0], [3.0], [4.0]]);
+        let tables = || vec![table("a", None, values.clone()), other.clone()];
+        let joined = join(tables(), false).unwrap();
+        assert_eq!(joined.data.view(0)[[1, 0]], 2.0);
+        assert!(!joined.data.mask().is_observed(3, 0));
+        let expected = FilledColumn { view: "a".into(), column: "f0".into(), n_cells: 1 };
+        assert_eq!(joined.filled, [expected]);
+        let refused = join(tables(), true).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "a.csv, row 2, column `f0`: a single missing cell (refused by --strict)"
+        );
+    }
+
+    #[test]
+    fn samples_without_any_value_are_set_aside() {
+        let a = table("a", Some(&["x", "y"]), array![[1.0], [f64::NAN]]);
+        let b = table("b", Some(&["x", "z"]), array![[1.0], [2.0]]);
+        // A view seen once cannot vary; two rows of b keep it from being constant.
+        let joined = join(vec![a, b], false).unwrap();
+        assert_eq!(
+            (joined.ids, joined.unobserved),
+            (vec!["x".into(), "z".into()], vec!["y".into()])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_joined_is_named() {
+        let message = |tables| join(tables, false).unwrap_err().to_string();
+        let a = || table("a", Some(&["x", "y"]), array![[1.0], [2.0]]);
+        let apart = table("b", Some(&["z", "w"]), array![[1.0], [2.0]]);
+        assert!(
+            message(vec![a(), apart])
+                .starts_with("no id is shared by any two files (a.csv, b.csv)")
+        );
+        assert!(message(vec![a(), a()]).starts_with("two views are named `a`"));
+        let plain = || table("c", None, array![[1.0], [2.0]]);
+        assert!(message(vec![a(), plain()]).starts_with("a.csv has ids, c.csv has none"));
+        let short = table("d", None, array![[1.0]]);
+        assert!(message(vec![plain(), short]).starts_with("c.csv has 2 rows, d.csv has 1"));
+        let empty = table("e", None, array![[f64::NAN], [f64::NAN]]);
+        assert_eq!(message(vec![plain(), empty]), "e.csv: all values are missing");
+        let flat = table("g", None, array![[1.0], [1.0]]);
+        assert!(message(vec![plain(), flat]).starts_with("g.csv: every column is constant"));
+    }
+}

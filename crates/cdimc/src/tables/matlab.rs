@@ -1,0 +1,87 @@
+//! MATLAB version 5 files: matrices and cells of matrices, ids and labels as vectors or cells of text.
+
+use super::error::{Problem, listed};
+use super::{ReadOptions, Table, ViewSource, hide_missing_numbers, numbered};
+use cdimc_data::{DataError, MatFile, MatValue};
+use ndarray::Array2;
+
+/// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell.
+pub(super) fn read(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    let file = MatFile::read(&source.path).map_err(|error| damaged(&error))?;
+    let names: Vec<&str> = file.names().collect();
+    let there = || listed(names.iter().copied());
+    let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
+        if names.contains(&name) { words(&file, name).map(Some) } else { Ok(None) }
+    };
+    let ids = match &options.id {
+        Some(id) => Some(
+            vector(id)?.ok_or_else(|| Problem::NoMember { name: id.clone(), there: there() })?,
+        ),
+        None => vector("ids")?,
+    };
+    let labels = options.label.as_deref().map(vector).transpose()?.flatten();
+    if let Some(member) = source.member.as_ref().filter(|member| !names.contains(&member.as_str()))
+    {
+        return Err(Problem::NoMember { name: member.clone(), there: there() });
+    }
+    let is_vector = |name: &str| {
+        name == options.id.as_deref().unwrap_or("ids") || options.label.as_deref() == Some(name)
+    };
+    let mut tables = Vec::new();
+    for &name in names.iter().filter(|name| !is_vector(name)) {
+        if source.member.as_ref().is_some_and(|member| member != name) {
+            continue;
+        }
+        let cells = file.matrices(name).unwrap_or_default();
+        let several = cells.len() > 1;
+        for (index, values) in cells.into_iter().enumerate() {
+            // A row or column of numbers is no view but something about the samples.
+            if values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some()) {
+                let name = if several { format!("{name}{index}") } else { name.to_owned() };
+                tables.push(table(source, options, name, values, ids.clone(), labels.clone()));
+            }
+        }
+    }
+    if tables.is_empty() { Err(Problem::NoMatrix { there: there() }) } else { Ok(tables) }
+}
+
+fn table(
+    source: &ViewSource,
+    options: &ReadOptions,
+    name: String,
+    mut values: Array2<f64>,
+    ids: Option<Vec<String>>,
+    labels: Option<Vec<String>>,
+) -> Table {
+    hide_missing_numbers(&mut values, options);
+    let features = numbered(values.ncols());
+    Table { name, path: source.path.clone(), ids, labels, features, values }
+}
+
+/// A vector of numbers or a cell array of text as words.
+fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
+    match file.variable(name).map_err(|error| damaged(&error))? {
+        MatValue::Cells(cells) => cells
+            .iter()
+            .map(|cell| match cell {
+                MatValue::Text(text) => Ok(text.clone()),
+                _ => Err(Problem::ElementType {
+                    name: name.to_owned(),
+                    kind: "cell without text".into(),
+                }),
+            })
+            .collect(),
+        MatValue::Text(text) => Ok(vec![text.clone()]),
+        _ => {
+            let matrix = file.matrix(name).map_err(|error| damaged(&error))?;
+            Ok(matrix.iter().map(ToString::to_string).collect())
+        }
+    }
+}
+
+/// The reader names the file itself; it is not named twice.
+fn damaged(error: &DataError) -> Problem {
+    let text = error.to_string();
+    let reason = text.split_once(".mat: ").map_or(text.as_str(), |(_, reason)| reason).to_owned();
+    Problem::Damaged { format: "MATLAB file", reason }
+}

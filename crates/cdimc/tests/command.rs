@@ -1,0 +1,341 @@
+//! The command `cdimc` as its users run it: round trips, interruption, and the catalogue of bad input.
+
+use cdimc::data::SyntheticViews;
+use cdimc::prelude::*;
+use cdimc::tables::{ReadOptions, join, read_views};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder with two views of the same people and a short training.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { folder: tempfile::tempdir().unwrap() };
+        let dataset = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
+        let dataset = dataset.generate(Seed::new(5)).unwrap();
+        for (view, name) in ["rna", "protein", "image"].into_iter().enumerate() {
+            let values = &dataset.views()[view];
+            let mut text = String::from("id");
+            (0..values.ncols()).for_each(|j| write!(text, ",{name}{j}").unwrap());
+            text.push('\n');
+            // Rows in another order in every file, and every fifth sample absent from each.
+            for step in 0..120 {
+                let i = (step * 7 + view * 31) % 120;
+                if i % 5 != view {
+                    let row: Vec<String> = values.row(i).iter().map(ToString::to_string).collect();
+                    writeln!(text, "s{i},{}", row.join(",")).unwrap();
+                }
+            }
+            desk.put(&format!("{name}.csv"), &text);
+        }
+        let short = "[pretrain]\nepochs = 30\n[finetune]\nrounds = 6\n[architecture]\nwide = 48\n";
+        desk.put("short.toml", short);
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cdimc"));
+        command.args(line.split_whitespace()).current_dir(self.folder.path());
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    fn succeeds(&self, line: &str) -> String {
+        let output = self.run(line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cdimc {line}\n{errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The one line of an error; the run must leave no folder behind.
+    fn fails(&self, line: &str) -> String {
+        let output = self.run(line);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "cdimc {line}\n{errors}");
+        assert_eq!(errors.trim_end().lines().count(), 1, "cdimc {line}\n{errors}");
+        assert!(!self.path("out").join("run.json").exists(), "cdimc {line} left a folder");
+        let hidden = |name: &Path| {
+            name.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".cdimc-"))
+        };
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let left: Vec<_> = entries.map(|e| e.unwrap().path()).filter(|p| hidden(p)).collect();
+        assert!(left.is_empty(), "cdimc {line} left {left:?}");
+        errors
+    }
+
+    fn labels(&self, name: &str) -> Vec<(String, String)> {
+        let text = self.text(name);
+        let cells = |line: &str| {
+            let mut cells = line.split(',').map(str::to_owned);
+            (cells.next().unwrap(), cells.next().unwrap())
+        };
+        text.lines().skip(1).map(cells).collect()
+    }
+}
+
+const VIEWS: &str = "--view rna.csv --view protein.csv --view image.csv --id id";
+
+fn cluster_line(rest: &str) -> String {
+    format!("cluster {VIEWS} -k 4 --config short.toml -q {rest}")
+}
+
+#[test]
+fn the_command_gives_the_labels_of_the_library() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o out"));
+    let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
+    let tables = ["rna.csv", "protein.csv", "image.csv"]
+        .iter()
+        .flat_map(|name| {
+            let source = desk.path(name).display().to_string().parse().unwrap();
+            read_views(&source, &options).unwrap()
+        })
+        .collect();
+    let joined = join(tables, false).unwrap();
+    let mut net = CdimcNet::default();
+    net.pretrain.epochs = 30;
+    net.finetune.rounds = 6;
+    net.architecture.wide = 48;
+    let (_, clustering) = net.fit(&joined.data, 4, Seed::new(0)).unwrap();
+    let expected: Vec<(String, String)> =
+        joined.ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
+    assert_eq!(desk.labels("out/labels.csv"), expected);
+    for file in ["embedding.csv", "model.safetensors", "report.html", "run.json"] {
+        assert!(desk.path("out").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn predicting_the_training_samples_gives_their_clusters() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o out"));
+    desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -o again.csv"));
+    assert_eq!(desk.labels("again.csv"), desk.labels("out/labels.csv"));
+    // One view alone, its columns in another order, is a subset like any other.
+    let text = desk.text("rna.csv");
+    let turned: Vec<String> =
+        text.lines().map(|line| line.split(',').rev().collect::<Vec<_>>().join(",")).collect();
+    desk.put("turned.csv", &turned.join("\n"));
+    let predict = "predict --model out/model.safetensors --id id";
+    desk.succeeds(&format!("{predict} --view rna.csv -o one.csv"));
+    desk.succeeds(&format!("{predict} --view rna=turned.csv -o turned_labels.csv"));
+    assert_eq!(desk.text("one.csv"), desk.text("turned_labels.csv"));
+}
+
+#[test]
+fn an_interrupted_run_goes_on_to_the_same_result() {
+    let desk = Desk::new();
+    desk.put(
+        "short.toml",
+        "[pretrain]\nepochs = 400\n[finetune]\nrounds = 20\n[architecture]\nwide = 200\n",
+    );
+    desk.succeeds(&cluster_line("-o whole --threads 1"));
+    let mut child = desk
+        .command(&cluster_line("-o out --threads 1"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The program needs a moment to install its handler; after that any moment will do.
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    let code = child.wait().unwrap().code();
+    if code != Some(0) {
+        assert_eq!(code, Some(130));
+        assert!(desk.text("out/run.json").contains("\"interrupted\""));
+        desk.succeeds("cluster -q --resume out --threads 1");
+    }
+    assert_eq!(desk.text("out/labels.csv"), desk.text("whole/labels.csv"));
+    assert_eq!(desk.text("out/embedding.csv"), desk.text("whole/embedding.csv"));
+    assert!(!desk.path("out/checkpoint.safetensors").exists());
+}
+
+#[test]
+fn masked_views_can_be_filled_in_and_scored() {
+    let desk = Desk::new();
+    desk.succeeds(&format!("mask {VIEWS} --pattern cells:0.4 -o masked"));
+    desk.succeeds(&cluster_line("-o out"));
+    let report = desk.succeeds(&format!("impute --model out/model.safetensors {VIEWS} -o filled"));
+    assert_eq!(report.lines().count(), 3, "{report}");
+    let rna = desk.text("filled/rna.csv");
+    assert!(rna.starts_with("id,filled,rna0,"));
+    assert_eq!(rna.lines().skip(1).filter(|line| line.split(',').nth(1) == Some("1")).count(), 24);
+    let scores = desk
+        .succeeds("evaluate --labels out/labels.csv --truth out/labels.csv --truth-column cluster");
+    assert!(scores.contains("ACC     1.0000"), "{scores}");
+}
+
+#[test]
+fn inspect_and_compare_tell_what_they_found() {
+    let desk = Desk::new();
+    let text = desk.succeeds(&format!("inspect {VIEWS} --svg pattern.svg"));
+    assert!(text.contains("120 samples in 3 views") && text.contains("■"), "{text}");
+    assert!(desk.text("pattern.svg").starts_with("<svg"));
+    let methods = "--method concat --method best-view --repetitions 2";
+    let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(desk.path("compared/labels-concat.csv").is_file());
+}
+
+#[test]
+fn the_number_of_clusters_is_chosen_and_explained() {
+    let desk = Desk::new();
+    desk.succeeds(&format!(
+        "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --config short.toml -q -o out"
+    ));
+    let record = desk.text("out/run.json");
+    assert!(record.contains("\"stability\"") && record.contains("mean rank"), "{record}");
+    assert!(desk.text("out/report.html").contains("How many clusters"));
+}
+
+#[test]
+fn every_bad_input_is_one_line_that_names_it() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let line = |views: &str| format!("cluster {views} --id id -k 2 --config short.toml -q -o out");
+    let rna = "--view rna.csv";
+    let says = |line: &str, parts: &[&str]| {
+        let error = desk.fails(line);
+        assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
+    };
+
+    says(&line("--view no.csv"), &["no.csv", "no such file"]);
+    says(&line("--view good"), &["good", "is a directory"]);
+    desk.put("empty.csv", "");
+    says(&line("--view empty.csv"), &["empty.csv", "empty"]);
+    desk.put("headless.csv", "1.5,2,3\n4,5,6\n");
+    says("cluster --view headless.csv -k 2 -o out", &["headless.csv", "no header"]);
+    desk.put("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n");
+    says(&line("--view ragged.csv"), &["ragged.csv", "row 2", "2 cells"]);
+    desk.put("words.csv", "id,a,b\ns1,1,2\ns2,x,3\n");
+    says(&line("--view words.csv"), &["words.csv", "row 2", "column `a`", "`x`"]);
+    desk.put("twice.csv", "id,a\ns1,1\ns2,2\ns1,3\n");
+    says(&line("--view twice.csv"), &["twice.csv", "`s1`", "row 1", "row 3"]);
+    desk.put("others.csv", "id,a\nt1,1\nt2,2\n");
+    says(&line(&format!("{rna} --view others.csv")), &["rna.csv", "others.csv", "no id is shared"]);
+    desk.put("gone.csv", "id,a\ns1,\ns2,NA\n");
+    says(&line(&format!("{rna} --view gone.csv")), &["gone.csv", "all values are missing"]);
+    desk.put("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n");
+    says(&line(&format!("{rna} --view flat.csv")), &["flat.csv", "constant"]);
+    desk.put("one.csv", "id,a\ns1,1\n");
+    says(&line("--view one.csv"), &["clusters = 2", "samples"]);
+    says(&format!("cluster {VIEWS} -k 500 -o out"), &["clusters = 500", "2..=120"]);
+}
+
+#[test]
+fn outputs_and_models_that_do_not_fit_are_refused() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let says = |line: &str, parts: &[&str]| {
+        let error = desk.fails(line);
+        assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
+    };
+    std::fs::create_dir(desk.path("mine")).unwrap();
+    desk.put("mine/notes.txt", "mine");
+    says(&cluster_line("-o mine"), &["mine", "not cdimc's"]);
+    says(&cluster_line("-o mine --force"), &["mine", "not cdimc's"]);
+    assert_eq!(desk.text("mine/notes.txt"), "mine");
+    says(&cluster_line("-o good"), &["good", "--force"]);
+    desk.succeeds(&cluster_line("-o good --force"));
+
+    let predict = "predict --id id -o out";
+    desk.put("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n");
+    says(
+        &format!("{predict} --model good/model.safetensors --view rna=narrow.csv"),
+        &["narrow.csv", "2 columns", "has 12"],
+    );
+    let bytes = std::fs::read(desk.path("good/model.safetensors")).unwrap();
+    std::fs::write(desk.path("half.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
+    says(&format!("{predict} --model half.safetensors --view rna.csv"), &["half.safetensors"]);
+    says(&format!("{predict} --model rna.csv --view rna.csv"), &["rna.csv"]);
+    says(
+        &format!("cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out"),
+        &["two views are named `a`"],
+    );
+    says(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);
+    desk.put("bad.toml", "alpah = 1\n");
+    says(&format!("cluster {VIEWS} -k 4 --config bad.toml -o out"), &["alpah"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let desk = Desk::new();
+    // A limit on file sizes, with its signal ignored, makes writes fail as a full disk does.
+    let line = cluster_line("-o out");
+    let script =
+        format!("trap '' XFSZ; ulimit -f 4; exec '{}' {line}", env!("CARGO_BIN_EXE_cdimc"));
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(desk.folder.path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.starts_with("error: out: cannot write"), "{errors}");
+    assert!(!desk.path("out").exists());
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn parquet_columns_are_read_and_nested_ones_refused() {
+    use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, StringArray, StructArray};
+    use std::sync::Arc;
+    let desk = Desk::new();
+    let write = |name: &str, columns: Vec<(&str, ArrayRef)>| {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = std::fs::File::create(desk.path(name)).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    let ids: ArrayRef = Arc::new(StringArray::from(vec!["s1", "s2", "s3"]));
+    let a: ArrayRef = Arc::new(Float32Array::from(vec![Some(0.5), None, Some(2.0)]));
+    let b: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    write("flat.parquet", vec![("id", Arc::clone(&ids)), ("a", Arc::clone(&a)), ("b", b)]);
+    let text = desk.succeeds("inspect --view flat.parquet --id id");
+    assert!(text.contains("3 rows, 2 features") && text.contains("1 single missing"), "{text}");
+
+    let field = Arc::new(arrow_schema::Field::new("x", arrow_schema::DataType::Float32, true));
+    let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, a)]));
+    write("nested.parquet", vec![("id", ids), ("deep", nested)]);
+    let error = desk.fails("inspect --view nested.parquet --id id");
+    assert!(error.contains("nested.parquet") && error.contains("column `deep`"), "{error}");
+    let bytes = std::fs::read(desk.path("flat.parquet")).unwrap();
+    std::fs::write(desk.path("half.parquet"), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(desk.fails("inspect --view half.parquet --id id").contains("half.parquet"));
+}
+
+#[test]
+fn every_help_fits_a_screen_and_shows_an_example() {
+    let desk = Desk::new();
+    for sub in ["", "inspect", "cluster", "predict", "impute", "evaluate", "compare", "mask"] {
+        let help = desk.succeeds(&format!("{sub} --help"));
+        assert!(help.contains("Example:"), "{help}");
+        assert!(help.lines().count() <= 50, "{sub}: {} lines\n{help}", help.lines().count());
+    }
+    desk.succeeds("manual -o manual");
+    assert!(desk.text("manual/cdimc.bash").contains("_cdimc"));
+    assert!(desk.text("manual/cdimc-cluster.1").contains(".TH"));
+}
