@@ -8,7 +8,7 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::linalg::{cholesky::llt, lu::partial_pivoting as lu};
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use ndarray::{Array2, ArrayView2};
 
 /// Eigenvalues below this count as zero in [`replace_by_positive_part`] (authors' code of
@@ -22,7 +22,7 @@ pub(crate) struct SymmetricEigen {
 }
 
 /// `a` as faer sees it, without a copy: whole arrays, runs of rows, and their transposes.
-pub(crate) fn faer_view<'a>(a: ArrayView2<'a, f64>) -> MatRef<'a, f64> {
+pub(crate) fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
     let (rows, columns) = a.dim();
     if let Some(values) = a.to_slice() {
         MatRef::from_row_major_slice(values, rows, columns)
@@ -70,10 +70,10 @@ pub(crate) fn symmetric_eigen(
     let mut values = vec![0.0; n];
     let mut vectors = Mat::zeros(n, n);
     let request =
-        self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+        self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
     with_scratch(request, |stack| {
         let diagonal = faer::diag::DiagMut::from_slice_mut(&mut values);
-        self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Default::default())
+        self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Spec::default())
     })
     .map_err(|_| failure(method, "eigen-decomposition", a))?;
     Ok(SymmetricEigen { values, vectors })
@@ -147,12 +147,12 @@ pub(crate) fn nearest_orthonormal(
     let mut right = Mat::<f64>::zeros(k, k);
     let mut singular = vec![0.0; k];
     let vectors = ComputeSvdVectors::Thin;
-    let request = svd_scratch::<f64>(d, k, vectors, vectors, Par::Seq, Default::default());
+    let request = svd_scratch::<f64>(d, k, vectors, vectors, Par::Seq, Spec::default());
     with_scratch(request, |stack| {
         let diagonal = faer::diag::DiagMut::from_slice_mut(&mut singular);
         let (left, right) = (Some(left.as_mut()), Some(right.as_mut()));
         let matrix = faer_view(a.view());
-        svd(matrix, diagonal, left, right, Par::Seq, stack, Default::default())
+        svd(matrix, diagonal, left, right, Par::Seq, stack, Spec::default())
     })
     .map_err(|_| failure(method, "singular value decomposition", faer_view(a.view())))?;
     let mut orthonormal = Array2::zeros((d, k));
@@ -174,11 +174,11 @@ pub(crate) fn solve_positive_definite(
     let (n, columns) = b.dim();
     // Rows of the array are columns to faer, which therefore sees the lower triangle.
     let mut factor = faer_view_mut(a).transpose_mut();
-    let request = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    let request = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default());
     let outcome = with_scratch(request, |stack| {
-        let no_shift = Default::default();
+        let no_shift = llt::factor::LltRegularization::default();
         let matrix = factor.as_mut();
-        llt::factor::cholesky_in_place(matrix, no_shift, Par::Seq, stack, Default::default())
+        llt::factor::cholesky_in_place(matrix, no_shift, Par::Seq, stack, Spec::default())
     });
     if outcome.is_err() {
         return Err(failure(method, "Cholesky factorization", factor.as_ref()));
@@ -195,9 +195,9 @@ pub(crate) fn solve_general(a: &mut Array2<f64>, b: &mut Array2<f64>) {
     let (n, columns) = b.dim();
     let mut factor = faer_view_mut(a);
     let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
-    let request = lu::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, Default::default());
+    let request = lu::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, Spec::default());
     let permutation = with_scratch(request, |stack| {
-        let parameters = Default::default();
+        let parameters = Spec::default();
         let (forward, backward) = (&mut forward[..], &mut backward[..]);
         lu::factor::lu_in_place(factor.as_mut(), forward, backward, Par::Seq, stack, parameters).1
     });

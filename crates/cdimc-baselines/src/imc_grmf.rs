@@ -1,4 +1,4 @@
-//! IMC_GRMF: factorization in which a sample's representation reconstructs its neighbors.
+//! `IMC_GRMF`: factorization in which a sample's representation reconstructs its neighbors.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, Z. Zhong, "Incomplete Multi-view Clustering via Graph Regularized Matrix
 //! Factorization", ECCV 2018 Workshops, DOI 10.1007/978-3-030-11018-5_47; formulas of the authors' code.
@@ -20,7 +20,7 @@ const NAME: &str = "imc-grmf";
 /// Graph regularized matrix factorization: every sample in all views or in exactly one, and no more
 /// clusters than a view has features.
 ///
-/// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over QᵀQ = I, W the
+/// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over `QᵀQ` = I, W the
 /// symmetric 0/1 graph of nearest neighbors in a view. Rows are scaled to unit length first.
 ///
 /// Memory is linear in the samples: the graph is sparse.

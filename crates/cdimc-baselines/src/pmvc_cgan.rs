@@ -1,4 +1,4 @@
-//! PMVC_CGAN: partial multi-view clustering through adversarial completion of the absent view.
+//! `PMVC_CGAN`: partial multi-view clustering through adversarial completion of the absent view.
 //!
 //! Q. Wang, Z. Ding, Z. Tao, Q. Gao, Y. Fu, "Partial Multi-view Clustering via Consistent GAN", ICDM 2018,
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.

@@ -1,4 +1,4 @@
-//! The networks of PMVC_CGAN on candle: an autoencoder whose inner layers both views share, two
+//! The networks of `PMVC_CGAN` on candle: an autoencoder whose inner layers both views share, two
 //! discriminators, and Adam.
 
 use candle_core::{

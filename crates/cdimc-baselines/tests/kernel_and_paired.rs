@@ -1,0 +1,225 @@
+//! MKKM-IK-MKC, PMVC, IMG and `IMC_GRMF` against independent NumPy programs, after five iterations from
+//! the same start. `fixtures/kernel_and_paired.py` names the command that made the numbers.
+
+use cdimc_baselines::{
+    Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelScaling, MkkmIkMkc,
+    PairedViews, Pmvc, PmvcFactors,
+};
+use cdimc_data::{MultiView, ViewMask};
+use ndarray::Array2;
+use serde::Deserialize;
+
+const FIXTURE: &str = include_str!("fixtures/kernel_and_paired.json");
+
+#[derive(Deserialize)]
+struct Fixture {
+    kernels: KernelFixture,
+    paired: PairedFixture,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct KernelFixture {
+    views: Vec<Numbers>,
+    mask: Numbers,
+    n_clusters: usize,
+    lambda: f64,
+    cases: Vec<KernelCase>,
+}
+
+#[derive(Deserialize)]
+struct KernelCase {
+    kernel: String,
+    scaling: String,
+    coefficients: String,
+    filling: String,
+    weights: Vec<f64>,
+    objectives: Vec<f64>,
+    projector: Numbers,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct PairedFixture {
+    views: Vec<Numbers>,
+    mask: Numbers,
+    pmvc: PmvcCase,
+    img: Vec<ImgCase>,
+    imc_grmf: GrmfCase,
+}
+
+#[derive(Deserialize)]
+struct PmvcCase {
+    lambda: f64,
+    start: Vec<Numbers>,
+    result: Vec<Numbers>,
+    objective: f64,
+}
+
+#[derive(Deserialize)]
+struct ImgCase {
+    representation: Numbers,
+    laplacian: Numbers,
+    result: Vec<Numbers>,
+}
+
+#[derive(Deserialize)]
+struct GrmfCase {
+    neighbors: usize,
+    graphs: Vec<Numbers>,
+    start: Vec<Numbers>,
+    result: Vec<Numbers>,
+    objectives: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Numbers {
+    shape: [usize; 2],
+    values: Vec<f64>,
+}
+
+impl Numbers {
+    fn array(&self) -> Array2<f64> {
+        Array2::from_shape_vec(self.shape, self.values.clone()).unwrap()
+    }
+}
+
+fn fixture() -> Fixture {
+    serde_json::from_str(FIXTURE).unwrap()
+}
+
+fn multi_view(views: &[Numbers], mask: &Numbers) -> MultiView {
+    let mask = ViewMask::new(mask.array().mapv(|x| x == 1.0)).unwrap();
+    MultiView::new(views.iter().map(Numbers::array).collect(), mask).unwrap()
+}
+
+fn paired_views(fixture: &PairedFixture) -> PairedViews {
+    let data = multi_view(&fixture.views, &fixture.mask);
+    let in_order: Vec<usize> = (0..data.n_samples()).collect();
+    PairedViews::new("test", &data, &in_order).unwrap()
+}
+
+/// Largest difference relative to the largest entry.
+fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let scale = expected.iter().fold(0.0_f64, |scale, x| scale.max(x.abs()));
+    let pairs = found.iter().zip(expected);
+    let worst = pairs.fold(0.0_f64, |worst, (a, b)| worst.max((a - b).abs()));
+    assert!(worst <= tolerance * scale, "{what}: {worst:e} of {scale:e}");
+}
+
+fn assert_same(what: &str, found: &Array2<f64>, expected: &Numbers) {
+    let found: Vec<f64> = found.iter().copied().collect();
+    assert_close(what, &found, &expected.values, 1e-8);
+}
+
+#[test]
+fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
+    let fixture = fixture().kernels;
+    let data = multi_view(&fixture.views, &fixture.mask);
+    for case in &fixture.cases {
+        let kernel = match case.kernel.as_str() {
+            "linear" => Kernel::Linear,
+            "rbf" => Kernel::Gaussian,
+            _ => Kernel::Quadratic,
+        };
+        let scaling = match case.scaling.as_str() {
+            "unit" => KernelScaling::UnitRows,
+            "z" => KernelScaling::Standard,
+            _ => KernelScaling::None,
+        };
+        let coefficients = match case.coefficients.as_str() {
+            "exact" => Coefficients::Exact,
+            _ => Coefficients::AuthorsCode,
+        };
+        let filling = match case.filling.as_str() {
+            "zero" => KernelFilling::Zero,
+            _ => KernelFilling::Mean,
+        };
+        let method = MkkmIkMkc {
+            coefficients,
+            filling,
+            lambda: Some(fixture.lambda),
+            max_iterations: 5,
+            tolerance: 0.0,
+            ..MkkmIkMkc::default()
+        };
+        let blocks: Vec<_> =
+            (0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect();
+        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters).unwrap();
+        let projector = found.embedding.dot(&found.embedding.t());
+        assert_same("projector", &projector, &case.projector);
+        assert_close("weights", &found.weights, &case.weights, 1e-8);
+        assert_close("objectives", &found.objectives, &case.objectives, 1e-8);
+    }
+}
+
+#[test]
+fn pmvc_agrees_with_the_numpy_program() {
+    let fixture = fixture().paired;
+    let case = &fixture.pmvc;
+    let start: Vec<_> = case.start.iter().map(Numbers::array).collect();
+    let [paired, first_basis, second_basis, first, second] = <[_; 5]>::try_from(start).unwrap();
+    let start = PmvcFactors {
+        paired,
+        single: [first, second],
+        bases: [first_basis, second_basis],
+        objectives: Vec::new(),
+    };
+    let method = Pmvc {
+        lambda: case.lambda,
+        paired_iterations: 5,
+        iterations: 5,
+        tolerance: 0.0,
+        ..Pmvc::default()
+    };
+    let found = method.iterate(&paired_views(&fixture), start);
+    let [first, second] = &found.single;
+    let [first_basis, second_basis] = &found.bases;
+    let all = [&found.paired, first, second, first_basis, second_basis];
+    for (i, (found, expected)) in all.into_iter().zip(&case.result).enumerate() {
+        assert_same(&format!("factor {i}"), found, expected);
+    }
+    assert_close("objective", &found.objectives[4..], &[case.objective], 1e-8);
+}
+
+#[test]
+fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
+    let fixture = fixture().paired;
+    for case in &fixture.img {
+        let laplacian = Some(case.laplacian.array()).filter(|a| a.iter().any(|&x| x != 0.0));
+        let start = ImgStart { representation: case.representation.array(), laplacian };
+        let method = Img { max_iterations: 5, ..Img::default() };
+        let found = method.iterate(&paired_views(&fixture), start).unwrap();
+        assert_eq!(found.iterations, 5);
+        let [first, second] = &found.bases;
+        let all = [&found.representation, &found.affinity, first, second];
+        for (i, (found, expected)) in all.into_iter().zip(&case.result).enumerate() {
+            assert_same(&format!("array {i}"), found, expected);
+        }
+    }
+}
+
+#[test]
+fn imc_grmf_agrees_with_the_numpy_program() {
+    let fixture = fixture().paired;
+    let case = &fixture.imc_grmf;
+    let views = paired_views(&fixture);
+    let method = ImcGrmf { neighbors: case.neighbors, max_iterations: 5, ..ImcGrmf::default() };
+    let graphs: Vec<_> = (0..2).map(|v| method.graph(views.view(v)).unwrap()).collect();
+    for (graph, dense) in graphs.iter().zip(&case.graphs) {
+        let dense = dense.array();
+        for (i, row) in dense.outer_iter().enumerate() {
+            let linked: Vec<u32> =
+                (0_u32..).zip(row).filter(|(_, w)| **w == 1.0).map(|(j, _)| j).collect();
+            assert_eq!(graph.neighbors(i), linked);
+        }
+    }
+    let start = case.start.iter().map(Numbers::array).collect();
+    let found = method.iterate(&views, &graphs, start).unwrap();
+    assert_same("consensus", &found.consensus, &case.result[0]);
+    for (p, expected) in found.representations.iter().zip(&case.result[1..]) {
+        assert_same("representation", p, expected);
+    }
+    assert_close("objectives", &found.objectives, &case.objectives, 1e-8);
+}
