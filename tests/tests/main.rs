@@ -1,5 +1,6 @@
 //! Workspace integration tests.
 
 mod datasets;
+mod factorizations;
 mod golden;
 mod preprocessing;

@@ -1,0 +1,172 @@
+//! The factorizations among the compared methods against NumPy, from the same starting values.
+//!
+//! The numbers are made by `python tests/fixtures/make_factorizations.py`.
+
+use cdimc_baselines::{
+    Chunk, Daimc, DaimcFactors, Mic, MicFactors, MissingWeight, Omvc, OmvcStream, Opimc,
+    OpimcStream,
+};
+use cdimc_data::{MultiView, Seed, ViewMask};
+use ndarray::{Array2, ArrayD, s};
+use std::{fs::File, io::BufReader, path::PathBuf};
+
+const N_SAMPLES: usize = 60;
+const N_VIEWS: usize = 3;
+const CHUNK: usize = 20;
+const ITERATIONS: usize = 5;
+
+struct Fixture(npyz::npz::NpzArchive<BufReader<File>>);
+
+impl Fixture {
+    fn open() -> Self {
+        let path =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("factorizations.npz");
+        Self(npyz::npz::NpzArchive::open(path).expect("factorizations.npz"))
+    }
+
+    fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
+        let file = self.0.by_name(name).expect("readable archive").expect("array in archive");
+        let shape: Vec<_> = file.shape().iter().map(|&length| length as usize).collect();
+        assert_eq!(file.order(), npyz::Order::C);
+        ArrayD::from_shape_vec(shape, file.into_vec().expect("values")).expect("shape")
+    }
+
+    fn matrix(&mut self, name: &str) -> Array2<f64> {
+        self.array(name).into_dimensionality().expect("two axes")
+    }
+
+    /// `name0`, `name1`, ...: one matrix a view.
+    fn matrices(&mut self, name: &str) -> Vec<Array2<f64>> {
+        (0..N_VIEWS).map(|view| self.matrix(&format!("{name}{view}"))).collect()
+    }
+
+    fn data(&mut self) -> MultiView {
+        let mask = ViewMask::new(self.matrix("mask").mapv(|w| w == 1.0)).expect("a mask");
+        MultiView::new(self.matrices("x"), mask).expect("sound data")
+    }
+}
+
+/// Holds the largest difference against the largest entry.
+fn assert_close(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
+    assert_eq!(found.dim(), expected.dim(), "{what}");
+    let largest = |a: &Array2<f64>| a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let apart = largest(&(found - expected)) / largest(expected);
+    assert!(apart < 1e-8, "{what}: {apart:e}");
+}
+
+fn assert_all_close(found: &[Array2<f64>], expected: &[Array2<f64>], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (view, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_close(found, expected, &format!("{what} of view {view}"));
+    }
+}
+
+#[test]
+fn daimc_equals_the_reference_after_five_iterations() {
+    let mut fixture = Fixture::open();
+    let data = fixture.data();
+    let start = DaimcFactors {
+        coefficients: fixture.matrix("daimc_start_p"),
+        bases: fixture.matrices("daimc_start_u"),
+        regressions: fixture.matrices("daimc_start_b"),
+    };
+    let settings = Daimc { alpha: 10.0, beta: 0.1, iterations: ITERATIONS, ..Daimc::default() };
+    let (found, objectives) = settings.factorize(&data, start).expect("factors");
+    assert_eq!(objectives.len(), ITERATIONS);
+    assert_close(&found.coefficients, &fixture.matrix("daimc_p"), "coefficients");
+    assert_all_close(&found.bases, &fixture.matrices("daimc_u"), "basis");
+    assert_all_close(&found.regressions, &fixture.matrices("daimc_b"), "regression");
+}
+
+#[test]
+fn opimc_equals_the_reference_after_two_passes() {
+    let mut fixture = Fixture::open();
+    let data = fixture.data();
+    let settings =
+        Opimc { alpha: 0.5, chunk_size: CHUNK, iterations: ITERATIONS, ..Opimc::default() };
+    let expected = fixture.matrices("opimc_centers");
+    let mut stream =
+        OpimcStream::new(&settings, &data.widths(), 3, Seed::new(1)).expect("a stream");
+    let rows: Vec<usize> = (0..N_SAMPLES).collect();
+    let mut labels: Vec<Vec<usize>> = Vec::new();
+    for pass in 0..2 {
+        for (number, rows) in rows.chunks(CHUNK).enumerate() {
+            let chunk = Chunk::of_rows(&data, rows);
+            if pass == 1 {
+                labels[number] = stream.revisit(&chunk, &labels[number]).expect("labels");
+            } else if number == 0 {
+                let memberships = fixture.matrix("opimc_memberships");
+                labels.push(stream.absorb_first(&chunk, memberships).expect("labels"));
+            } else {
+                labels.push(stream.absorb(&chunk).expect("labels"));
+            }
+        }
+    }
+    let expected_labels: ArrayD<i64> = fixture.array("opimc_labels");
+    let expected_labels: Vec<usize> = expected_labels.iter().map(|&label| label as usize).collect();
+    assert_eq!(labels.concat(), expected_labels);
+    let centers: Vec<Array2<f64>> = stream.centers().cloned().collect();
+    assert_all_close(&centers, &expected, "centers");
+}
+
+#[test]
+fn mic_equals_the_reference_after_five_rounds() {
+    let mut fixture = Fixture::open();
+    let data = fixture.data();
+    let start = MicFactors {
+        coefficients: fixture.matrices("mic_start_u"),
+        bases: fixture.matrices("mic_start_b"),
+    };
+    let settings = Mic { rounds: ITERATIONS, sweeps: ITERATIONS, ..Mic::default() };
+    let (consensus, found) = settings.factorize(&data, start).expect("factors");
+    assert_close(&consensus, &fixture.matrix("mic_consensus"), "consensus");
+    assert_all_close(&found.coefficients, &fixture.matrices("mic_u"), "coefficients");
+    assert_all_close(&found.bases, &fixture.matrices("mic_b"), "basis");
+}
+
+#[test]
+fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
+    let mut fixture = Fixture::open();
+    let data = fixture.data();
+    let start = fixture.matrices("omvc_start_u");
+    let totals: ArrayD<f64> = fixture.array("omvc_totals");
+    for (name, missing_weight) in
+        [("full", MissingWeight::Full), ("presence", MissingWeight::Presence)]
+    {
+        let settings = Omvc { missing_weight, iterations: ITERATIONS, ..Omvc::default() };
+        let bases = fixture.matrices("omvc_start_b");
+        let totals: Vec<f64> = totals.iter().copied().collect();
+        let mut stream =
+            OmvcStream::from_bases(&settings, bases, &totals, Seed::new(1)).expect("a stream");
+        let chunks = || (0..N_SAMPLES).step_by(CHUNK).map(|start| start..start + CHUNK);
+        let mut found = Vec::new();
+        for pass in 1..=2 {
+            if pass == 2 {
+                stream.next_pass();
+            }
+            for (number, rows) in chunks().enumerate() {
+                let chunk = Chunk::of_rows(&data, &rows.clone().collect::<Vec<_>>());
+                if pass == 1 {
+                    let start =
+                        start.iter().map(|u| u.slice(s![rows.clone(), ..]).to_owned()).collect();
+                    found.push(stream.absorb_from(&chunk, start).expect("rows"));
+                } else {
+                    found[number] = stream.revisit(&chunk, &found[number]).expect("rows");
+                }
+            }
+            let stored = format!("omvc_{name}{pass}");
+            let consensus = fixture.matrix(&format!("{stored}_consensus"));
+            let coefficients = fixture.matrices(&format!("{stored}_u"));
+            for (rows, found) in chunks().zip(&found) {
+                let expected = consensus.slice(s![rows.clone(), ..]).to_owned();
+                assert_close(&found.consensus, &expected, &format!("{stored} consensus"));
+                for (found, expected) in found.coefficients.iter().zip(&coefficients) {
+                    let expected = expected.slice(s![rows.clone(), ..]).to_owned();
+                    assert_close(found, &expected, &format!("{stored} coefficients"));
+                }
+            }
+            let bases: Vec<Array2<f64>> = stream.bases().cloned().collect();
+            assert_all_close(&bases, &fixture.matrices(&format!("{stored}_b")), &stored);
+        }
+    }
+}
