@@ -1,18 +1,24 @@
-//! Concat: k-means on the views side by side, missing rows filled with the mean.
+//! Concat: k-means on the views side by side, gaps filled with the mean.
 //!
-//! As in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping", IJCAI 2016, and the
-//! comparison of the CDIMC-net authors.
+//! As compared with in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping", IJCAI
+//! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (BSV_Concat/Concat.m).
 
+use crate::observed::Observed;
+use crate::ranges::at_least_one;
+use crate::read_out::{ReadOut, k_means};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
+use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
 
-/// k-means on the concatenation of the views: unit rows, missing rows filled with the mean of the
-/// observed ones.
+/// k-means on the concatenation of the views.
+///
+/// Every observed row of every view gets unit length, the mean of those rows fills the gaps, and the
+/// views stand side by side without weights. Any number of views, any mask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Concat {
-    /// Starts of k-means, of which the best is kept; the authors take 1.
+    /// Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
     pub restarts: usize,
 }
 
@@ -28,14 +34,7 @@ impl Concat {
     /// # Errors
     /// If a setting is out of range.
     pub fn check(&self) -> Result<(), ClusterError> {
-        if self.restarts > 0 {
-            return Ok(());
-        }
-        Err(ClusterError::Setting {
-            name: "restarts",
-            value: "0".into(),
-            rule: "must be at least 1",
-        })
+        at_least_one("restarts", self.restarts)
     }
 }
 
@@ -48,13 +47,44 @@ impl Clusterer for Concat {
         &self,
         data: &MultiView,
         n_clusters: usize,
-        _seed: Seed,
+        seed: Seed,
     ) -> Result<Clustering, ClusterError> {
         self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
-        Err(ClusterError::Inapplicable {
-            method: "concat",
-            reason: "k-means is not there yet".into(),
-        })
+        let n_samples = data.n_samples();
+        check_n_clusters(n_clusters, n_samples)?;
+        let mut points = Array2::zeros((n_samples, data.widths().iter().sum()));
+        let mut start = 0;
+        for view in 0..data.n_views() {
+            let filled = Observed::unit(data, view).filled(n_samples);
+            let end = start + filled.ncols();
+            points.slice_mut(s![.., start..end]).assign(&filled);
+            start = end;
+        }
+        let how = ReadOut { n_clusters, restarts: self.restarts };
+        Ok(Clustering::from_labels(k_means(&points, how, seed.stream("kmeans"))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn views_complete_each_other() {
+        let nan = f64::NAN;
+        let a = array![[1.0, 0.0], [1.0, 0.1], [nan, nan], [0.0, 1.0], [nan, nan], [0.1, 1.0]];
+        let b = array![[1.0, 0.0], [nan, nan], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0], [nan, nan]];
+        let data = MultiView::from_nan_rows(vec![a, b]).unwrap();
+        let labels = Concat::default().cluster(&data, 2, Seed::new(1)).unwrap().labels;
+        assert_eq!(labels[..3], [labels[0]; 3]);
+        assert_eq!(labels[3..], [labels[3]; 3]);
+        assert_ne!(labels[0], labels[3]);
+    }
+
+    #[test]
+    fn no_start_at_all_is_an_error() {
+        let error = Concat { restarts: 0 }.check().unwrap_err();
+        assert_eq!(error.to_string(), "restarts = 0: must be at least 1");
     }
 }

@@ -48,6 +48,33 @@ pub(crate) fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<
     c
 }
 
+/// `a` `b` in place of `c`, a whole array or a run of its rows.
+pub(crate) fn set_product(
+    c: ndarray::ArrayViewMut2<'_, f64>,
+    a: ArrayView2<'_, f64>,
+    b: ArrayView2<'_, f64>,
+) {
+    let (rows, columns) = c.dim();
+    let Some(values) = c.into_slice() else {
+        unreachable!("arrays are made here in standard layout")
+    };
+    let c = MatMut::from_row_major_slice_mut(values, rows, columns);
+    matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
+}
+
+/// The inverse of the symmetric positive definite `a`.
+///
+/// # Errors
+/// If `a` is not positive definite.
+pub(crate) fn inverse_positive_definite(
+    method: &'static str,
+    a: &Array2<f64>,
+) -> Result<Array2<f64>, ClusterError> {
+    let mut inverse = Array2::eye(a.nrows());
+    solve_positive_definite(method, &mut a.clone(), &mut inverse)?;
+    Ok(inverse)
+}
+
 /// `c` + `scale` `a` `b`, in place.
 pub(crate) fn add_product(
     c: &mut Array2<f64>,

@@ -13,29 +13,48 @@ assert_eq!(concat.name(), "concat");
 */
 
 pub use crate::{
+    chunk::Chunk,
     concat::Concat,
+    daimc::{Daimc, DaimcFactors},
     imc_grmf::{ImcGrmf, ImcGrmfFit},
     img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart},
     kernels::{Kernel, KernelScaling},
+    mic::{Mic, MicFactors},
     mkkm_ik::MkkmIk,
     mkkm_ik_mkc::{Coefficients, KernelFilling, KernelPartition, MkkmIkMkc},
+    nonnegative::Nonnegative,
+    omvc::{MissingWeight, Omvc},
+    omvc_stream::{OmvcRows, OmvcStream},
+    opimc::{Opimc, OpimcStream},
     paired_views::PairedViews,
     pmvc::{Pmvc, PmvcFactors},
     pmvc_cgan::PmvcCgan,
     registry::{Configured, MethodError, NAMES, configure, configured, method},
+    single_views::{BestView, single_views},
 };
 
+mod chunk;
 mod concat;
+mod daimc;
 mod dense;
 mod imc_grmf;
 mod img;
 mod kernels;
+mod mask_groups;
+mod mic;
 mod mkkm_ik;
 mod mkkm_ik_mkc;
+mod nonnegative;
+mod observed;
+mod omvc;
+mod omvc_stream;
+mod opimc;
 mod paired_views;
 mod pmvc;
 mod pmvc_cgan;
 mod ranges;
 mod read_out;
 mod registry;
+mod running_fill;
 mod simplex;
+mod single_views;

@@ -1,6 +1,8 @@
 //! The compared methods by the name the command line spells.
 
-use crate::{Concat, ImcGrmf, Img, MkkmIk, MkkmIkMkc, Pmvc, PmvcCgan};
+use crate::{
+    BestView, Concat, Daimc, ImcGrmf, Img, Mic, MkkmIk, MkkmIkMkc, Omvc, Opimc, Pmvc, PmvcCgan,
+};
 use cdimc_cluster::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -83,7 +85,12 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 }
 
 methods! {
+    "best-view" => BestView,
     "concat" => Concat,
+    "mic" => Mic,
+    "omvc" => Omvc,
+    "daimc" => Daimc,
+    "opimc" => Opimc,
     "mkkm-ik-mkc" => MkkmIkMkc,
     "mkkm-ik" => MkkmIk,
     "pmvc" => Pmvc,

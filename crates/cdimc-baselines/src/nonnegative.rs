@@ -1,0 +1,68 @@
+//! Ways to make a view nonnegative for a factorization that needs it.
+
+use crate::observed::{Observed, unit_rows};
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+
+/// How a view is made nonnegative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nonnegative {
+    /// Negative values become 0 (the OMVC authors' driver).
+    Clip,
+    /// Rows get unit length, then the least value of the view is subtracted if it is negative.
+    UnitShift,
+    /// Every column is mapped onto [0, 1] over the observed rows; constant columns become 0.
+    MinMax,
+}
+
+impl Nonnegative {
+    /// Applies this to the observed rows of a view.
+    pub(crate) fn apply(self, view: &mut Observed) {
+        match self {
+            Self::Clip => view.x.mapv_inplace(|x| x.max(0.0)),
+            Self::UnitShift => {
+                unit_rows(&mut view.x);
+                let least = view.x.iter().copied().fold(0.0, f64::min);
+                view.x -= least;
+            }
+            Self::MinMax => {
+                let rows = || view.x.outer_iter();
+                let infinity = Array1::from_elem(view.x.ncols(), f64::INFINITY);
+                let fold = |start: Array1<f64>, pick: fn(f64, f64) -> f64| {
+                    rows().fold(start, |mut best, row| {
+                        best.zip_mut_with(&row, |best, &x| *best = pick(*best, x));
+                        best
+                    })
+                };
+                let (low, high) = (fold(infinity.clone(), f64::min), fold(-infinity, f64::max));
+                let range = (&high - &low).mapv(|range| range.max(1e-12));
+                view.x -= &low;
+                view.x /= &range;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::MultiView;
+    use ndarray::array;
+
+    #[test]
+    fn every_way_leaves_nothing_negative() {
+        let x = array![[-3.0, 4.0], [f64::NAN, f64::NAN], [1.0, 4.0], [0.0, 0.0]];
+        let data = MultiView::from_nan_rows(vec![x, array![[1.0], [1.0], [1.0], [1.0]]]).unwrap();
+        let applied = |how: Nonnegative| {
+            let mut view = Observed::raw(&data, 0);
+            how.apply(&mut view);
+            view.x
+        };
+        assert_eq!(applied(Nonnegative::Clip), array![[0.0, 4.0], [1.0, 4.0], [0.0, 0.0]]);
+        assert_eq!(applied(Nonnegative::MinMax), array![[0.0, 1.0], [1.0, 1.0], [0.75, 0.0]]);
+        let shifted = applied(Nonnegative::UnitShift);
+        approx::assert_abs_diff_eq!(shifted.row(0), array![0.0, 1.4], epsilon = 1e-15);
+        approx::assert_abs_diff_eq!(shifted.row(2), array![0.6, 0.6], epsilon = 1e-15);
+    }
+}

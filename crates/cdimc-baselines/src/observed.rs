@@ -1,0 +1,92 @@
+//! The observed rows of a view as the factorizations read them.
+
+use cdimc_data::MultiView;
+use ndarray::{Array1, Array2, Axis};
+
+/// The observed rows of one view and the samples they belong to.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed {
+    /// The sample of every row, ascending.
+    pub(crate) rows: Vec<usize>,
+    /// `(n_observed, n_features)`.
+    pub(crate) x: Array2<f64>,
+}
+
+impl Observed {
+    /// The observed rows of `view`, as they are.
+    pub(crate) fn raw(data: &MultiView, view: usize) -> Self {
+        Self { rows: data.mask().observed_rows(view), x: data.observed(view) }
+    }
+
+    /// The observed rows of `view`, each of unit length.
+    pub(crate) fn unit(data: &MultiView, view: usize) -> Self {
+        let mut observed = Self::raw(data, view);
+        unit_rows(&mut observed.x);
+        observed
+    }
+
+    /// The mean of the rows.
+    pub(crate) fn mean(&self) -> Array1<f64> {
+        self.x.sum_axis(Axis(0)) / self.rows.len() as f64
+    }
+
+    /// `(n_samples, n_features)`: the observed rows in their places, their mean in all others.
+    pub(crate) fn filled(&self, n_samples: usize) -> Array2<f64> {
+        let mut filled = Array2::zeros((n_samples, self.x.ncols()));
+        filled += &self.mean();
+        for (x, &row) in self.x.outer_iter().zip(&self.rows) {
+            filled.row_mut(row).assign(&x);
+        }
+        filled
+    }
+
+    /// Gives every column mean 0 and variance 1 over the observed rows; constant columns become 0.
+    pub(crate) fn standardize(&mut self) {
+        let mean = self.mean();
+        for (j, mut column) in self.x.columns_mut().into_iter().enumerate() {
+            column -= mean[j];
+            let scale = (column.iter().map(|x| x * x).sum::<f64>() / column.len() as f64).sqrt();
+            let rounding = 1e-12 * mean[j].abs().max(1e-300);
+            column.mapv_inplace(|x| if scale > rounding { x / scale } else { 0.0 });
+        }
+    }
+}
+
+/// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)), as the authors' scripts do.
+pub(crate) fn unit_rows(x: &mut Array2<f64>) {
+    for mut row in x.outer_iter_mut() {
+        let length = row.iter().map(|x| x * x).sum::<f64>().max(1e-14).sqrt();
+        row /= length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn rows_are_scaled_before_the_mean_fills_the_gaps() {
+        let x = array![[3.0, 4.0], [f64::NAN, f64::NAN], [0.0, 2.0], [0.0, 0.0]];
+        let other = array![[1.0], [1.0], [1.0], [1.0]];
+        let data = MultiView::from_nan_rows(vec![x, other]).unwrap();
+        let observed = Observed::unit(&data, 0);
+        assert_eq!(observed.rows, vec![0, 2, 3]);
+        let mean = observed.mean();
+        approx::assert_abs_diff_eq!(mean, array![0.2, 0.6], epsilon = 1e-15);
+        let filled = observed.filled(4);
+        assert_eq!(filled.row(1), mean);
+        assert_eq!(filled.row(2), array![0.0, 1.0]);
+        assert_eq!(filled.row(3), array![0.0, 0.0]);
+    }
+
+    #[test]
+    fn constant_columns_survive_standardizing() {
+        let x = array![[0.1, 1.0], [0.1, 3.0], [0.1, 5.0]];
+        let data = MultiView::from_nan_rows(vec![x]).unwrap();
+        let mut observed = Observed::raw(&data, 0);
+        observed.standardize();
+        assert_eq!(observed.x.column(0), array![0.0, 0.0, 0.0]);
+        approx::assert_abs_diff_eq!(observed.x[[2, 1]], 1.5_f64.sqrt(), epsilon = 1e-15);
+    }
+}

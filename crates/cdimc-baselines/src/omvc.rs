@@ -1,0 +1,237 @@
+//! OMVC: online multi-view clustering with incomplete views.
+//!
+//! W. Shao, L. He, C.-T. Lu, P. S. Yu, IEEE BigData 2016, pp. 1012-1017, DOI
+//! 10.1109/BigData.2016.7840701; update rules and settings of the first author's code,
+//! online-multiview-clustering-with-incomplete-view.
+
+use crate::chunk::Chunk;
+use crate::nonnegative::Nonnegative;
+use crate::observed::Observed;
+use crate::omvc_stream::{OmvcRows, OmvcStream};
+use crate::ranges::{at_least_one, not_negative, positive};
+use crate::read_out::{ReadOut, k_means};
+use crate::running_fill::RunningFill;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder, check_n_clusters};
+use cdimc_data::{MultiView, Seed};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+/// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
+///
+/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
+/// chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups
+/// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
+/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first.
+/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples: [`OmvcStream`] takes
+/// the chunks of data that fit in no memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Omvc {
+    /// Weight α of the consensus, positive: 1e-2 (authors' driver).
+    pub alpha: f64,
+    /// Weight β of the sparsity: 1e-7 (authors' driver), for views of sum 1.
+    pub beta: f64,
+    /// Samples in a chunk: 50 (authors' driver).
+    pub chunk_size: usize,
+    /// Passes over the data: 2 (authors' driver).
+    pub passes: usize,
+    /// Most iterations on a chunk: 200 (authors' driver).
+    pub iterations: usize,
+    /// Iterations stop when the loss changes by less than this share: 1e-4 (authors' driver).
+    pub tolerance: f64,
+    /// Weight c of the gaps.
+    pub missing_weight: MissingWeight,
+    /// How views are made nonnegative: clipped (authors' driver).
+    pub nonnegative: Nonnegative,
+    /// The order in which samples are read: shuffled (authors' driver).
+    pub order: RowOrder,
+    /// Starts of the last k-means: 20 (authors' driver).
+    pub restarts: usize,
+}
+
+/// How much the filled gaps of [`Omvc`] weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingWeight {
+    /// As much as observed rows: what the authors' driver really does.
+    #[default]
+    Full,
+    /// The share of the samples so far that the view observes: what the paper describes.
+    Presence,
+}
+
+impl Default for Omvc {
+    fn default() -> Self {
+        Self {
+            alpha: 1e-2,
+            beta: 1e-7,
+            chunk_size: 50,
+            passes: 2,
+            iterations: 200,
+            tolerance: 1e-4,
+            missing_weight: MissingWeight::Full,
+            nonnegative: Nonnegative::Clip,
+            order: RowOrder::Shuffled,
+            restarts: 20,
+        }
+    }
+}
+
+impl Omvc {
+    /// Holds the settings against their ranges.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        not_negative("beta", self.beta)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one("chunk-size", self.chunk_size)?;
+        at_least_one("passes", self.passes)?;
+        at_least_one("iterations", self.iterations)?;
+        at_least_one("restarts", self.restarts)
+    }
+}
+
+impl Clusterer for Omvc {
+    fn name(&self) -> &'static str {
+        "omvc"
+    }
+
+    fn cluster(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Clustering, ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        let rows = self.order.rows(data.n_samples(), seed);
+        let source = Source::new(self, data);
+        let totals = source.totals(&rows, self.chunk_size);
+        let mut stream = OmvcStream::new(self, &data.widths(), &totals, n_clusters, seed)?;
+        let mut found: Vec<OmvcRows> = Vec::with_capacity(rows.len().div_ceil(self.chunk_size));
+        for pass in 0..self.passes {
+            if pass > 0 {
+                stream.next_pass();
+            }
+            for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
+                let chunk = source.chunk(rows);
+                if pass == 0 {
+                    found.push(stream.absorb(&chunk)?);
+                } else {
+                    found[number] = stream.revisit(&chunk, &found[number])?;
+                }
+            }
+        }
+        let mut embedding = Array2::zeros((data.n_samples(), n_clusters));
+        let consensus = found.iter().flat_map(|rows| rows.consensus.outer_iter());
+        for (&sample, row) in rows.iter().zip(consensus) {
+            embedding.row_mut(sample).assign(&row);
+        }
+        // Entries are far below 1, unlike what k-means and its readers expect.
+        let greatest = embedding.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        embedding /= greatest;
+        let how = ReadOut { n_clusters, restarts: self.restarts };
+        let labels = k_means(&embedding, how, seed.stream("kmeans"))?;
+        Ok(Clustering { labels, losses: None, embedding: Some(embedding), curves: Vec::new() })
+    }
+}
+
+/// Data in memory as the stream reads it.
+struct Source<'a> {
+    data: &'a MultiView,
+    /// Nonnegative copies of the observed rows, where clipping in the stream is not enough.
+    nonnegative: Vec<Observed>,
+}
+
+impl<'a> Source<'a> {
+    fn new(settings: &Omvc, data: &'a MultiView) -> Self {
+        let one = |view| {
+            let mut observed = Observed::raw(data, view);
+            settings.nonnegative.apply(&mut observed);
+            observed
+        };
+        let nonnegative = match settings.nonnegative {
+            Nonnegative::Clip => Vec::new(),
+            Nonnegative::UnitShift | Nonnegative::MinMax => (0..data.n_views()).map(one).collect(),
+        };
+        Self { data, nonnegative }
+    }
+
+    fn chunk(&self, rows: &[usize]) -> Chunk {
+        let mut chunk = Chunk::of_rows(self.data, rows);
+        for (view, observed) in self.nonnegative.iter().enumerate() {
+            for (place, row) in rows.iter().enumerate() {
+                if let Ok(index) = observed.rows.binary_search(row) {
+                    chunk.row_mut(view, place).assign(&observed.x.row(index));
+                }
+            }
+        }
+        chunk
+    }
+
+    /// The sum of all values of each view once its gaps are filled.
+    fn totals(&self, rows: &[usize], chunk_size: usize) -> Vec<f64> {
+        let mut fills: Vec<RunningFill> =
+            self.data.widths().into_iter().map(RunningFill::new).collect();
+        let mut totals = vec![0.0; fills.len()];
+        for rows in rows.chunks(chunk_size) {
+            let chunk = self.chunk(rows);
+            for (view, fill) in fills.iter_mut().enumerate() {
+                totals[view] += fill.fill(&chunk, view).0.sum();
+            }
+        }
+        // A view of zeros stays as it is.
+        totals.into_iter().map(|total| if total > 0.0 { total } else { 1.0 }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data() -> MultiView {
+        let mut views: Vec<Array2<f64>> = (0..2)
+            .map(|v| {
+                Array2::from_shape_fn((40, 4), |(i, j)| {
+                    let near = if i % 2 == j % 2 { 3.0 } else { 0.0 };
+                    near + 0.1 * ((i * 5 + j * 3 + v) % 7) as f64
+                })
+            })
+            .collect();
+        for i in (0..40).step_by(4) {
+            views[0].row_mut(i).fill(f64::NAN);
+            views[1].row_mut(i + 1).fill(f64::NAN);
+        }
+        MultiView::from_nan_rows(views).unwrap()
+    }
+
+    #[test]
+    fn two_groups_are_found_whatever_makes_the_data_nonnegative() {
+        for nonnegative in [Nonnegative::Clip, Nonnegative::UnitShift, Nonnegative::MinMax] {
+            for missing_weight in [MissingWeight::Full, MissingWeight::Presence] {
+                let settings =
+                    Omvc { nonnegative, missing_weight, chunk_size: 10, ..Omvc::default() };
+                let found = settings.cluster(&data(), 2, Seed::new(1)).unwrap();
+                assert!(found.embedding.unwrap().iter().all(|x| x.is_finite()));
+                let same = (0..40).filter(|&i| found.labels[i] == found.labels[i % 2]).count();
+                assert!(same >= 36, "{nonnegative:?}, {missing_weight:?}: {same} of 40");
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_fed_by_hand_give_the_embedding_of_the_method() {
+        let data = data();
+        let settings = Omvc { chunk_size: 10, passes: 1, order: RowOrder::File, ..Omvc::default() };
+        let whole = settings.cluster(&data, 2, Seed::new(3)).unwrap().embedding.unwrap();
+        let rows: Vec<usize> = (0..40).collect();
+        let totals = Source::new(&settings, &data).totals(&rows, 10);
+        let mut stream = OmvcStream::new(&settings, &[4, 4], &totals, 2, Seed::new(3)).unwrap();
+        let first = stream.absorb(&Chunk::of_rows(&data, &rows[..10])).unwrap();
+        let ratio = &first.consensus / &whole.slice(ndarray::s![..10, ..]);
+        let scale = ratio[[0, 0]];
+        assert!(ratio.iter().all(|r| r.is_nan() || (r / scale - 1.0).abs() < 1e-12));
+    }
+}
