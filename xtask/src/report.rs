@@ -281,13 +281,13 @@ fn remarks(records: &[Record], published: &Published) -> String {
         text += "bsv is no method one could use: the truth picks its view in every run.\n";
     }
     for (status, word) in [(Status::Skipped, "Not applicable"), (Status::Failed, "Failed")] {
-        let mut reasons: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+        let mut reasons: BTreeMap<(&str, &str), (&str, usize)> = BTreeMap::new();
         for record in kept.iter().filter(|record| record.outcome.status == status) {
             let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            *reasons.entry((&record.cell.dataset, &record.cell.label, reason)).or_default() += 1;
+            reasons.entry((&record.cell.dataset, &record.cell.label)).or_insert((reason, 0)).1 += 1;
         }
-        for ((dataset, label, reason), runs) in reasons {
-            let _ = writeln!(text, "{word}: {label} on {dataset}, {runs} runs: {reason}");
+        for ((dataset, label), (reason, runs)) in reasons {
+            let _ = writeln!(text, "{word}: {label} on {dataset} ({runs} of its runs): {reason}");
         }
     }
     text
