@@ -3,9 +3,9 @@
 use crate::record::{CellScores, Outcome, Seconds, Status};
 use crate::source;
 use anyhow::{Context, Result, ensure};
-use cdimc_cluster::{ClusterError, Clustering, KMeans};
+use cdimc_baselines::single_views;
+use cdimc_cluster::{CdimcNet, ClusterError, Clustering, Stage};
 use cdimc_data::{MultiView, Seed};
-use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -87,6 +87,7 @@ pub(crate) fn run(cell: &Cell, report: &mut dyn FnMut(Progress)) -> Result<Outco
     let started = Instant::now();
     let found = match cell.method.as_str() {
         "bsv" => best_single_view(cell, &data, &truth),
+        CdimcNet::NAME => train(cell, &data, report),
         _ => cluster(cell, &data, report),
     };
     let (clustering, mut seconds, note) = match found? {
@@ -120,6 +121,33 @@ fn cluster(cell: &Cell, data: &MultiView, report: &mut dyn FnMut(Progress)) -> R
     }))
 }
 
+/// CDIMC-net step by step, so that its stages are timed and its progress is seen.
+fn train(cell: &Cell, data: &MultiView, report: &mut dyn FnMut(Progress)) -> Result<Found> {
+    let method: CdimcNet = serde_json::from_value(cell.settings.clone())?;
+    let mut seconds = Seconds::default();
+    let trained = (|| {
+        report(Progress { stage: "prepare".into(), epoch: 0, of: 1, loss: None });
+        let mut started = Instant::now();
+        let mut lap = || std::mem::replace(&mut started, Instant::now()).elapsed().as_secs_f64();
+        let mut training = method.start(data, cell.n_clusters, cell.method_seed())?;
+        seconds.prepare = lap();
+        while let Some(step) = training.step()? {
+            let stage = match step.stage {
+                Stage::Pretrain => &mut seconds.pretrain,
+                Stage::Kmeans => &mut seconds.cluster,
+                Stage::Finetune | Stage::Done => &mut seconds.finetune,
+            };
+            *stage += lap();
+            let (stage, loss) = (step.stage.name().to_owned(), Some(step.loss));
+            report(Progress { stage, epoch: step.epoch, of: step.of, loss });
+        }
+        let (_, clustering) = training.finish()?;
+        seconds.finetune += lap();
+        Ok(clustering)
+    })();
+    Ok(trained.map(|clustering| (clustering, seconds, None)))
+}
+
 /// The settings of `bsv`.
 #[derive(Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -150,48 +178,21 @@ impl BestSingleView {
 /// so; it shows what an oracle would get out of one view.
 fn best_single_view(cell: &Cell, data: &MultiView, truth: &[usize]) -> Result<Found> {
     let started = Instant::now();
-    let mut best: Option<(f64, usize, Vec<usize>)> = None;
-    for view in 0..data.n_views() {
-        let labels = match single_view(cell, data, view) {
-            Ok(labels) => labels,
-            Err(e) => return Ok(Err(e)),
-        };
-        let acc = cdimc_metrics::accuracy(truth, &labels)?;
-        if best.as_ref().is_none_or(|(highest, ..)| acc > *highest) {
-            best = Some((acc, view, labels));
-        }
-    }
-    let (_, view, labels) = best.context("no view")?;
+    let restarts = cell.settings["restarts"].as_u64().context("bsv without restarts")? as usize;
+    let found = match single_views(data, cell.n_clusters, restarts, cell.method_seed()) {
+        Ok(found) => found,
+        Err(e) => return Ok(Err(e)),
+    };
     let seconds = Seconds { cluster: started.elapsed().as_secs_f64(), ..Seconds::default() };
-    Ok(Ok((
-        Clustering::from_labels(labels),
-        seconds,
-        Some(format!("view {view}, chosen by the truth")),
-    )))
-}
-
-/// k-means on one view alone: unit rows, missing ones filled with the mean of the others.
-fn single_view(
-    cell: &Cell,
-    data: &MultiView,
-    view: usize,
-) -> std::result::Result<Vec<usize>, ClusterError> {
-    let mut rows = data.view(view).to_owned();
-    for mut row in rows.outer_iter_mut() {
-        let norm = row.dot(&row).max(1e-14).sqrt();
-        row /= norm;
-    }
-    let observed = data.mask().observed_rows(view);
-    let mean = observed.iter().fold(Array1::zeros(rows.ncols()), |sum, &i| sum + rows.row(i))
-        / observed.len() as f64;
-    for (i, mut row) in rows.outer_iter_mut().enumerate() {
-        if !data.mask().is_observed(i, view) {
-            row.assign(&mean);
+    let mut best: Option<(f64, usize, Clustering)> = None;
+    for (view, clustering) in found.into_iter().enumerate() {
+        let acc = cdimc_metrics::accuracy(truth, &clustering.labels)?;
+        if best.as_ref().is_none_or(|(highest, ..)| acc > *highest) {
+            best = Some((acc, view, clustering));
         }
     }
-    let restarts = cell.settings["restarts"].as_u64().unwrap_or(20) as usize;
-    let kmeans = KMeans { restarts, ..KMeans::new(cell.n_clusters) };
-    Ok(kmeans.fit(rows.view(), cell.method_seed().nth(view as u64))?.labels)
+    let (_, view, clustering) = best.context("no view")?;
+    Ok(Ok((clustering, seconds, Some(format!("view {view}, chosen by the truth")))))
 }
 
 fn score(truth: &[usize], labels: &[usize]) -> Result<CellScores> {

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 enum Command {
     /// List the data sets, whether they are there, and their licences
     List,
-    /// Download what is missing, verify it and put it into $CDIMC_DATASETS, or else datasets/
+    /// Download what is missing, verify it and put it into `$CDIMC_DATASETS`, or else datasets/
     Fetch {
         /// The data sets; all by default
         names: Vec<String>,

@@ -6,6 +6,7 @@ use crate::reproduce::Arguments;
 use crate::source::{self, Facts};
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_baselines::MethodError;
+use cdimc_cluster::CdimcNet;
 use cdimc_data::Seed;
 use serde_json::Value;
 
@@ -157,6 +158,12 @@ fn configured(name: &str, settings: Value) -> Result<Value> {
         return BestSingleView::with(settings);
     }
     match cdimc::configured(name, settings) {
+        Ok(method) if name == CdimcNet::NAME => {
+            // The engine that a default stands for belongs to what the result depends on.
+            let mut method: CdimcNet = serde_json::from_value(method.settings)?;
+            method.engine = Some(method.engine());
+            Ok(serde_json::to_value(method)?)
+        }
         Ok(method) => Ok(method.settings),
         Err(MethodError::Unknown { name, known }) => {
             bail!("unknown method `{name}`: must be one of {known}, bsv")
