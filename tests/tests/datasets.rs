@@ -1,6 +1,9 @@
 //! The real data sets, where `CDIMC_DATASETS` names a folder that holds them; passed over elsewhere.
 
-use cdimc_data::{Catalog, DatasetStatus};
+use approx::assert_abs_diff_eq;
+use cdimc_data::{Catalog, DatasetStatus, IdxFile, MatFile, Seed};
+use ndarray::{Array2, s};
+use rand::Rng;
 
 /// The catalog over the folder in `CDIMC_DATASETS`, or nothing where it is not set.
 fn catalog() -> Option<Catalog> {
@@ -12,7 +15,7 @@ fn handwritten_holds_what_the_paper_describes() {
     let Some(catalog) = catalog() else { return };
     assert_eq!(catalog.status("handwritten").unwrap(), DatasetStatus::Present);
     let data = catalog.load("handwritten").unwrap();
-    let widths: Vec<usize> = data.views().iter().map(ndarray::Array2::ncols).collect();
+    let widths: Vec<usize> = data.views().iter().map(Array2::ncols).collect();
     assert_eq!(widths, [240, 76, 216, 47, 64]);
     assert_eq!((data.n_samples(), data.n_classes()), (2000, 10));
     // Sorted by class, 200 samples each.
@@ -32,4 +35,84 @@ fn every_view_of_the_published_masks_misses_exactly_the_rate() {
         }
     }
     assert!(catalog.masks("handwritten", 0.2).unwrap().is_none());
+}
+
+#[test]
+fn the_image_features_of_a_bdgp_sample_have_joint_norm_one() {
+    let Some(catalog) = catalog() else { return };
+    let data = catalog.load("bdgp").unwrap();
+    let widths: Vec<usize> = data.views().iter().map(Array2::ncols).collect();
+    assert_eq!(widths, [1000, 500, 250, 79]);
+    assert_eq!((data.n_samples(), data.n_classes()), (2500, 5));
+    let labels: Vec<usize> = (0..2500).map(|i| i / 500).collect();
+    assert_eq!(data.labels().unwrap(), labels);
+    for sample in 0..2500 {
+        let squares = data.views()[..3].iter().flat_map(|view| view.row(sample)).map(|x| x * x);
+        assert_abs_diff_eq!(squares.sum::<f64>().sqrt(), 1.0, epsilon = 1e-9);
+    }
+    let zero_rows =
+        |view: &Array2<f64>| view.outer_iter().filter(|row| row.iter().all(|&x| x == 0.0)).count();
+    let zero_rows: Vec<usize> = data.views().iter().map(zero_rows).collect();
+    assert_eq!(zero_rows, [201, 1203, 1915, 0]);
+    for row in data.views()[3].outer_iter() {
+        assert!(row.iter().all(|&x| x == 0.0 || x == 1.0) && (1.0..=11.0).contains(&row.sum()));
+    }
+}
+
+#[test]
+fn mnist4000_equals_what_the_authors_of_pmvc_cgan_published() {
+    let Some(catalog) = catalog() else { return };
+    let data = catalog.load("mnist4000").unwrap();
+    let Some(path) = catalog.find("mnist/mnist_edge_6000.mat") else { return };
+    let published = MatFile::read(path).unwrap();
+    let index = published.matrix("mnist_train_index0").unwrap();
+    let rows = catalog.manifest("mnist4000").unwrap().rows.as_ref().unwrap();
+    assert!(rows.index.iter().zip(&index).all(|(&row, &found)| row as f64 == found));
+    for view in 0..2 {
+        let theirs = published.cell("X", view).unwrap();
+        assert_eq!(data.views()[view], theirs.slice(s![..4000, ..]), "view {view}");
+    }
+    let theirs = published.matrix("Y").unwrap();
+    assert!(data.labels().unwrap().iter().zip(&theirs).all(|(&ours, &y)| ours as f64 == y));
+}
+
+#[test]
+fn mnist70k_is_the_training_set_and_then_the_test_set() {
+    let Some(catalog) = catalog() else { return };
+    let data = catalog.load("mnist70k").unwrap();
+    assert_eq!((data.n_samples(), data.n_views(), data.n_classes()), (70_000, 2, 10));
+    let labels = data.labels().unwrap();
+    let n_sevens = |labels: &[usize]| labels.iter().filter(|&&label| label == 7).count();
+    assert_eq!((n_sevens(&labels[..60_000]), n_sevens(&labels[60_000..])), (6265, 1028));
+    let first_of_test = IdxFile::read(catalog.find("mnist/t10k-images-idx3-ubyte.gz").unwrap());
+    let first_of_test = first_of_test.unwrap().matrix().unwrap();
+    assert_eq!(data.views()[0].slice(s![60_000.., ..]), first_of_test);
+}
+
+#[test]
+fn a_file_of_version_7_3_says_so() {
+    let Some(catalog) = catalog() else { return };
+    let Some(path) = catalog.find("bdgp/BDGP_4view.mat") else { return };
+    let message = MatFile::read(path).unwrap_err().to_string();
+    assert!(message.contains("version 7.3 (HDF5)"), "{message}");
+}
+
+#[test]
+fn damaged_copies_of_real_files_are_errors() {
+    let Some(catalog) = catalog() else { return };
+    let mat = std::fs::read(catalog.find("handwritten/handwritten-5view.mat").unwrap()).unwrap();
+    let idx = std::fs::read(catalog.find("mnist/t10k-labels-idx1-ubyte.gz").unwrap()).unwrap();
+    let mut rng = Seed::new(0).rng();
+    for _ in 0..200 {
+        let cut = rng.gen_range(0..mat.len());
+        // The file holds several variables, each compressed: a cut between two leaves the first.
+        if let Ok(file) = MatFile::parse("cut.mat", &mat[..cut]) {
+            assert!(file.matrices("X").and(file.matrix("Y")).is_err(), "cut at {cut}");
+        }
+        let mut flipped = mat.clone();
+        flipped[rng.gen_range(128..mat.len())] ^= 1 << rng.gen_range(0..8);
+        assert!(MatFile::parse("flipped.mat", &flipped).is_err());
+        let cut = rng.gen_range(0..idx.len());
+        assert!(IdxFile::parse("cut.gz", &idx[..cut]).is_err());
+    }
 }

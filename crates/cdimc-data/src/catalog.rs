@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 /// The manifests that come with the crate.
 const MANIFESTS: [(&str, &str); 5] = [
     ("digits.toml", include_str!("../../../datasets/digits.toml")),

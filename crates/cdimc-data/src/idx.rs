@@ -180,3 +180,110 @@ fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
     }
     Ok((kind, shape, values))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use ndarray::array;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn file(kind: u8, shape: &[u32], values: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0, 0, kind, shape.len() as u8];
+        bytes.extend(shape.iter().flat_map(|extent| extent.to_be_bytes()));
+        bytes.extend(values);
+        bytes
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Two images of 2 x 3, compressed or not.
+    fn example(compressed: bool) -> Vec<u8> {
+        let plain = file(0x08, &[2, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255]);
+        if compressed { gzip(&plain) } else { plain }
+    }
+
+    fn message(bytes: &[u8]) -> String {
+        IdxFile::parse("a.idx", bytes).unwrap_err().to_string()
+    }
+
+    proptest! {
+        #[test]
+        fn a_truncated_file_is_an_error(compressed: bool, at in 0.0..1.0) {
+            let whole = example(compressed);
+            let part = &whole[..(at * whole.len() as f64) as usize];
+            prop_assert!(!message(part).contains('\n'));
+        }
+
+        #[test]
+        fn flipped_bits_never_panic(compressed: bool, at in 0.0..1.0, bit in 0..8_u8) {
+            let original = IdxFile::parse("a.idx", &example(compressed)).unwrap();
+            let mut bytes = example(compressed);
+            let n = bytes.len() as f64;
+            bytes[(at * n) as usize] ^= 1 << bit;
+            match IdxFile::parse("a.idx", &bytes) {
+                // A bit of the values, or one of the gzip header that means nothing.
+                Ok(file) if compressed => prop_assert_eq!(file, original),
+                Ok(file) => prop_assert!(file.matrix().is_ok()),
+                Err(e) => prop_assert!(!e.to_string().contains('\n')),
+            }
+        }
+
+        #[test]
+        fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = IdxFile::parse("a.idx", &noise);
+            let _ = IdxFile::parse("a.idx", &[&[0, 0, 8, 2], &noise[..]].concat());
+            let _ = IdxFile::parse("a.idx", &gzip(&noise));
+        }
+    }
+
+    #[test]
+    fn samples_are_rows_compressed_or_not() {
+        for compressed in [false, true] {
+            let file = IdxFile::parse("a.idx", &example(compressed)).unwrap();
+            assert_eq!(file.shape(), [2, 2, 3]);
+            assert_eq!(
+                file.matrix().unwrap(),
+                array![[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [7.0, 8.0, 9.0, 10.0, 11.0, 255.0]]
+            );
+        }
+    }
+
+    #[test]
+    fn every_type_of_values_is_read() {
+        let values: [(u8, Vec<u8>); 6] = [
+            (0x08, vec![253]),
+            (0x09, vec![0xfd]),
+            (0x0b, (-3_i16).to_be_bytes().to_vec()),
+            (0x0c, (-3_i32).to_be_bytes().to_vec()),
+            (0x0d, (-3_f32).to_be_bytes().to_vec()),
+            (0x0e, (-3_f64).to_be_bytes().to_vec()),
+        ];
+        for (kind, bytes) in values {
+            let file = IdxFile::parse("a.idx", &file(kind, &[1], &bytes)).unwrap();
+            let expected = if kind == 0x08 { 253.0 } else { -3.0 };
+            assert_eq!(file.matrix().unwrap(), array![[expected]], "type {kind:#x}");
+        }
+    }
+
+    #[test]
+    fn promised_shapes_are_not_believed() {
+        let huge = file(0x0e, &[u32::MAX, u32::MAX, u32::MAX], &[1; 8]);
+        assert!(message(&huge).contains("exceeds the file"));
+        assert!(message(&file(0x08, &[1_000_000_000], &[1; 8])).contains("exceeds the file"));
+        assert_eq!(
+            message(&gzip(&file(0x08, &[9], &[1; 8]))),
+            "a.idx: cut off or damaged: 9 bytes of values promised, 8 found"
+        );
+        assert!(
+            message(&file(0x08, &[7], &[1; 8])).ends_with("7 bytes of values promised, more found")
+        );
+        assert!(message(b"MATLAB 5.0").contains("no IDX file"));
+        assert!(message(&file(0x0a, &[1], &[1])).contains("type of values = 0x0a"));
+    }
+}

@@ -90,3 +90,66 @@ pub(crate) fn profiles(images: ArrayView2<f64>, [height, width]: [usize; 2]) -> 
     }
     profiles
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+    use ndarray::array;
+
+    #[test]
+    fn the_border_of_a_dilation_is_zero() {
+        let image = array![[-1.0, -2.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0]];
+        let dilated = [5.0; 9];
+        let expected: Vec<f64> = dilated.iter().zip(image.row(0)).map(|(d, x)| d - x).collect();
+        assert_eq!(edges(image.view(), [3, 3]).into_raw_vec_and_offset().0, expected);
+        // Below zero, the border is what dilates.
+        let image = array![[-1.0, -2.0, -3.0, -4.0]];
+        assert_eq!(edges(image.view(), [2, 2]), array![[1.0, 2.0, 3.0, 4.0]]);
+        // Only the pixel in the middle of 3 x 3 sees no border.
+        let image = Array2::from_elem((1, 9), -1.0);
+        let expected = array![[1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0]];
+        assert_eq!(edges(image.view(), [3, 3]), expected);
+    }
+
+    #[test]
+    fn fourier_magnitudes_keep_the_energy_and_forget_the_position() {
+        let pixel = |i: usize| ((i * 37 + 11) % 17) as f64;
+        let image = Array2::from_shape_fn((1, 64), |(_, i)| pixel(i));
+        let magnitudes = fourier_magnitudes(image.view(), [8, 8]);
+        assert_eq!(magnitudes.ncols(), 34);
+        assert_relative_eq!(magnitudes[[0, 0]], image.sum(), max_relative = 1e-12);
+        // Parseval: the four frequencies that are their own mirror count once, the others twice.
+        let energy: f64 = magnitudes.iter().map(|m| 2.0 * m * m).sum();
+        let own_mirror: f64 = [(0, 0), (0, 4), (4, 0), (4, 4)]
+            .iter()
+            .map(|&(u, v)| {
+                let sign =
+                    |i: usize| if (u * (i / 8) + v * (i % 8)) / 4 % 2 == 0 { 1.0 } else { -1.0 };
+                (0..64).map(|i| sign(i) * pixel(i)).sum::<f64>().powi(2)
+            })
+            .sum();
+        let pixels: f64 = image.iter().map(|x| x * x).sum();
+        assert_relative_eq!(energy - own_mirror, 64.0 * pixels, max_relative = 1e-12);
+        let shifted =
+            Array2::from_shape_fn((1, 64), |(_, i)| pixel((i / 8 + 3) % 8 * 8 + (i % 8 + 6) % 8));
+        let other = fourier_magnitudes(shifted.view(), [8, 8]);
+        assert_relative_eq!(
+            magnitudes.as_slice().unwrap(),
+            other.as_slice().unwrap(),
+            epsilon = 1e-9
+        );
+    }
+
+    #[test]
+    fn profiles_sum_rows_columns_and_both_diagonals() {
+        let image = array![[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]];
+        let expected = array![[
+            7.0, 56.0, // rows
+            9.0, 18.0, 36.0, // columns
+            8.0, 17.0, 34.0, 4.0, // diagonals, from the lower left corner
+            1.0, 10.0, 20.0, 32.0 // anti-diagonals, from the upper left corner
+        ]];
+        assert_eq!(profiles(image.view(), [2, 3]), expected);
+    }
+}

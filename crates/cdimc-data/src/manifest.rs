@@ -175,7 +175,7 @@ impl Manifest {
     /// If the text is no manifest, or names a file or view that it does not describe.
     pub fn parse(path: &Path, text: &str) -> Result<Self, DataError> {
         let manifest: Self = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(0, |span| text[..span.start].lines().count());
+            let line = e.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             let message = e.message().replace('\n', " ");
             DataError::file(path, &format!("line {line}: {message}"))
         })?;

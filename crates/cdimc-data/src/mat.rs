@@ -3,6 +3,8 @@
 //! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5 and only recognized.
 
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use crate::DataError;
 use ndarray::{Array2, ShapeBuilder};

@@ -49,6 +49,9 @@ pub(super) fn variables(bytes: &[u8]) -> Parsed<Vec<(String, MatValue)>> {
             _ => {}
         }
     }
+    if variables.is_empty() {
+        return Err("cut off or empty: no variable is there".to_owned());
+    }
     Ok(variables)
 }
 
@@ -86,9 +89,12 @@ fn inflate(compressed: &[u8], little_endian: bool) -> Parsed<Vec<u8>> {
             compressed.len()
         ));
     }
-    // One more byte than promised, so that the decoder reaches and verifies its checksum; padding
-    // of up to 7 bytes may follow.
-    decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
+    // Padding of up to 7 bytes may follow. Where more follows, the length is false, and the decoder
+    // would not reach the checksum at its end.
+    let found = decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
+    if found > promised + 7 {
+        return Err(format!("damaged compressed data: more than the {promised} bytes promised"));
+    }
     Ok(content)
 }
 

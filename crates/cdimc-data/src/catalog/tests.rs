@@ -1,0 +1,153 @@
+//! Catalogs over folders made for the purpose.
+
+use super::{Catalog, DatasetStatus};
+use ndarray::array;
+use std::fs;
+use std::path::Path;
+
+/// A data set of three samples in a CSV file: two views, one of them of every second column.
+const TINY: &str = r#"
+name = "tiny"
+title = "Three samples"
+home = "https://example.org/tiny"
+licence = "CC0"
+n-samples = 3
+n-classes = 2
+labels = { format = "csv", file = "tiny/table.csv", columns = [3, 4] }
+
+[[file]]
+path = "tiny/table.csv"
+sha256 = "SUM"
+
+[[view]]
+name = "left"
+width = 2
+source = { format = "csv", file = "tiny/table.csv", columns = [0, 2] }
+
+[[view]]
+name = "right"
+width = 1
+source = { format = "csv", file = "tiny/table.csv", columns = [2, 3] }
+"#;
+const TABLE: &str = "1,2,3,9\n4,5,6,-1\n7,8,9.5,9\n";
+/// From `sha256sum`.
+const TABLE_SUM: &str = "2140533f61118f79d90837721716aec0e458f50ebd371ae2d0c05c8c87ed68a8";
+
+fn put(folder: &Path, manifest: &str, table: Option<&str>) {
+    fs::write(folder.join("tiny.toml"), manifest.replace("SUM", TABLE_SUM)).unwrap();
+    if let Some(table) = table {
+        fs::create_dir_all(folder.join("tiny")).unwrap();
+        fs::write(folder.join("tiny/table.csv"), table).unwrap();
+    }
+}
+
+fn catalog(folder: &Path) -> Catalog {
+    Catalog::new([folder.to_owned()]).unwrap()
+}
+
+fn load_error(manifest: &str, table: Option<&str>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), manifest, table);
+    let loaded = Catalog::new([folder.path().to_owned()]).and_then(|c| c.load("tiny"));
+    let message = loaded.unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+#[test]
+fn a_manifest_in_a_folder_adds_a_data_set() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), TINY, Some(TABLE));
+    let catalog = catalog(folder.path());
+    assert_eq!(catalog.status("tiny").unwrap(), DatasetStatus::Present);
+    let data = catalog.load("tiny").unwrap();
+    assert_eq!(
+        data.views(),
+        [array![[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]], array![[3.0], [6.0], [9.5]]]
+    );
+    // Ascending by value: -1 is class 0, 9 is class 1.
+    assert_eq!(data.labels().unwrap(), [1, 0, 1]);
+    assert!(catalog.masks("tiny", 0.3).unwrap().is_none());
+}
+
+#[test]
+fn the_first_folder_that_has_a_file_or_a_name_wins() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    put(second.path(), &TINY.replace("Three", "Other"), Some(TABLE));
+    put(first.path(), TINY, None);
+    let folders = [first.path(), &first.path().join("nowhere"), second.path()];
+    let catalog = Catalog::new(folders.map(Path::to_owned)).unwrap();
+    assert_eq!(catalog.manifest("tiny").unwrap().title, "Three samples");
+    assert_eq!(catalog.load("tiny").unwrap().n_samples(), 3);
+}
+
+#[test]
+fn missing_and_damaged_files_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), TINY, None);
+    let missing = DatasetStatus::Missing(vec!["tiny/table.csv".to_owned()]);
+    assert_eq!(catalog(folder.path()).status("tiny").unwrap(), missing);
+    assert!(!catalog(folder.path()).is_present("tiny").unwrap());
+    let message = load_error(TINY, None);
+    assert!(message.starts_with("data set tiny lacks tiny/table.csv (looked in "), "{message}");
+
+    put(folder.path(), TINY, Some("1,2,3,9\n"));
+    let damaged = DatasetStatus::Damaged(vec![folder.path().join("tiny/table.csv")]);
+    assert_eq!(catalog(folder.path()).status("tiny").unwrap(), damaged);
+    assert!(load_error(TINY, Some("1,2,3,9\n")).contains(&format!("must be {TABLE_SUM}")));
+}
+
+#[test]
+fn a_manifest_that_does_not_fit_its_files_is_an_error() {
+    let wrong = |from: &str, to: &str| load_error(&TINY.replacen(from, to, 1), Some(TABLE));
+    assert!(wrong("width = 2", "width = 3").contains("left: 3 x 2 (samples x features): 3 x 3"));
+    assert!(wrong("n-samples = 3", "n-samples = 4").contains("left: 3 x 2"));
+    assert!(wrong("n-classes = 2", "n-classes = 3").contains("2 classes: 3 are described"));
+    assert!(wrong("[2, 3]", "[2, 9]").contains("4 columns, not 9"));
+    assert!(wrong("[2, 3]", "[3, 2]").contains("4 columns"));
+    assert!(wrong("\"right\"", "\"right\"\nwdith = 1").contains("tiny.toml: line 21: "));
+    assert!(wrong("tiny/table.csv\"\nsha", "tiny/other.csv\"\nsha").contains("not described"));
+    assert!(wrong("path = \"tiny/", "path = \"../tiny/").contains("must stay below"));
+    assert!(wrong("path = \"tiny/", "path = \"/tiny/").contains("must stay below"));
+    let rows = |index: &str| load_error(&format!("{TINY}\n[rows]\nindex = {index}\n"), Some(TABLE));
+    assert!(rows("[0, 1]").contains("rows = 2, n-samples = 3"));
+    assert!(rows("[0, 1, 3]").contains("row 3 of 3"));
+}
+
+#[test]
+fn a_table_of_something_else_than_numbers_is_an_error() {
+    let sum = crate::gzip::sha256(&b"1,2,3,a\n"[..]).unwrap();
+    let manifest = TINY.replace("SUM", &sum);
+    assert!(
+        load_error(&manifest, Some("1,2,3,a\n")).contains("line 1, column 4: \"a\" is no number")
+    );
+}
+
+#[test]
+fn the_checksum_follows_the_data_and_nothing_else() {
+    let sum = |text: &str| crate::Manifest::parse(Path::new("tiny.toml"), text).unwrap().checksum();
+    assert_eq!(sum(TINY), sum(&TINY.replace("Three", "Some")));
+    for (from, to) in [("SUM", "OTHER"), ("[2, 3]", "[1, 2]"), ("[3, 4]", "[0, 1]")] {
+        assert_ne!(sum(TINY), sum(&TINY.replace(from, to)), "{to}");
+    }
+}
+
+#[test]
+fn digits_needs_no_folder_and_the_others_say_what_they_need() {
+    let catalog = Catalog::new([]).unwrap();
+    let digits = catalog.load("digits").unwrap();
+    let widths: Vec<usize> = digits.views().iter().map(ndarray::Array2::ncols).collect();
+    assert_eq!(widths, [64, 64, 34, 46]);
+    assert_eq!(digits.labels().unwrap()[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert!(digits.views()[0].iter().all(|&x| (0.0..=16.0).contains(&x)));
+    assert_eq!(catalog.status("digits").unwrap(), DatasetStatus::Present);
+    assert_eq!(
+        catalog.load("bdgp").unwrap_err().to_string(),
+        "data set bdgp lacks bdgp/BDGP.mat (no folder was given); its home is \
+         https://doi.org/10.1093/bioinformatics/bts220"
+    );
+    assert_eq!(
+        catalog.load("nope").unwrap_err().to_string(),
+        "no data set nope: there are bdgp, digits, handwritten, mnist4000, mnist70k"
+    );
+}

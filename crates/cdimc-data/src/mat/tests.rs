@@ -1,0 +1,251 @@
+//! Small files built byte by byte, read as they are and damaged.
+
+use super::{MatFile, MatValue};
+use crate::DataError;
+use flate2::{Compression, write::ZlibEncoder};
+use ndarray::array;
+use proptest::prelude::*;
+use std::io::Write;
+
+/// Type codes of the storage of numbers, with their sizes.
+const STORAGE: [(u32, usize); 10] =
+    [(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4), (7, 4), (9, 8), (12, 8), (13, 8)];
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy)]
+struct Style {
+    little_endian: bool,
+    compressed: bool,
+    /// Payloads of up to four bytes share eight with their tag.
+    small: bool,
+}
+
+const PLAIN: Style = Style { little_endian: true, compressed: false, small: false };
+
+impl Style {
+    /// The last `size` bytes of a big-endian number in this byte order.
+    fn ordered(self, big_endian: &[u8]) -> Vec<u8> {
+        let mut bytes = big_endian.to_vec();
+        if self.little_endian {
+            bytes.reverse();
+        }
+        bytes
+    }
+
+    fn u32(self, x: u32) -> Vec<u8> {
+        self.ordered(&x.to_be_bytes())
+    }
+
+    fn element(self, kind: u32, payload: &[u8]) -> Vec<u8> {
+        let n = payload.len();
+        if self.small && (1..=4).contains(&n) {
+            let mut bytes = self.u32((n as u32) << 16 | kind);
+            bytes.extend(payload);
+            bytes.resize(8, 0);
+            return bytes;
+        }
+        let mut bytes = [self.u32(kind), self.u32(n as u32), payload.to_vec()].concat();
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn numbers(self, kind: u32, values: &[i8]) -> Vec<u8> {
+        let number = |&x: &i8| match kind {
+            1 | 2 => self.ordered(&x.to_be_bytes()),
+            3 | 4 => self.ordered(&i16::from(x).to_be_bytes()),
+            5 | 6 => self.ordered(&i32::from(x).to_be_bytes()),
+            7 => self.ordered(&f32::from(x).to_be_bytes()),
+            9 => self.ordered(&f64::from(x).to_be_bytes()),
+            _ => self.ordered(&i64::from(x).to_be_bytes()),
+        };
+        self.element(kind, &values.iter().flat_map(number).collect::<Vec<u8>>())
+    }
+
+    fn array(self, name: &str, class: u32, shape: &[u32], body: &[u8]) -> Vec<u8> {
+        let flags = [self.u32(class), self.u32(0)].concat();
+        let shape: Vec<u8> = shape.iter().flat_map(|&extent| self.u32(extent)).collect();
+        let content = [
+            self.element(6, &flags),
+            self.element(5, &shape),
+            self.element(1, name.as_bytes()),
+            body.to_vec(),
+        ];
+        self.element(14, &content.concat())
+    }
+
+    fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = vec![b' '; 124];
+        bytes.extend(if self.little_endian { *b"\0\x01IM" } else { *b"\x01\0MI" });
+        for variable in variables {
+            if self.compressed {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(variable).unwrap();
+                let content = encoder.finish().unwrap();
+                bytes.extend(self.u32(15));
+                bytes.extend(self.u32(content.len() as u32));
+                bytes.extend(content);
+            } else {
+                bytes.extend(variable);
+            }
+        }
+        bytes
+    }
+
+    /// Two views in a cell array, features x samples in the second, labels and a title.
+    fn example(self) -> Vec<u8> {
+        let first = self.array("", 6, &[3, 2], &self.numbers(2, &[1, 2, 3, 4, 5, 6]));
+        let second = self.array("", 9, &[1, 3], &self.numbers(2, &[7, 8, 9]));
+        let views = self.array("X", 1, &[1, 2], &[first, second].concat());
+        let labels = self.array("Y", 8, &[3, 1], &self.numbers(1, &[-1, 0, 1]));
+        let title = self.array("title", 4, &[1, 2], &self.element(4, &[0; 4]));
+        self.file(&[views, labels, title])
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<MatFile, DataError> {
+    MatFile::parse("a.mat", bytes)
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T, DataError>) -> String {
+    let message = result.unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+fn style() -> impl Strategy<Value = Style> {
+    any::<[bool; 3]>().prop_map(|[little_endian, compressed, small]| Style {
+        little_endian,
+        compressed,
+        small,
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_class_storage_byte_order_and_form_is_read(
+        style in style(), storage in 0..STORAGE.len(), class in 6_u32..=15, logical: bool,
+        values in prop::collection::vec(0..=127_i8, 0..7),
+    ) {
+        let kind = STORAGE[storage].0;
+        let flags = if logical { class | 0x0200 } else { class };
+        let body = style.numbers(kind, &values);
+        let variable = style.array("a", flags, &[values.len() as u32, 1], &body);
+        let expected: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+        let read = parse(&style.file(&[variable])).unwrap();
+        prop_assert_eq!(read.matrix("a").unwrap().into_raw_vec_and_offset().0, expected);
+    }
+
+    #[test]
+    fn a_truncated_file_gives_an_error_or_whole_variables(style in style(), at in 0.0..1.0) {
+        let whole = style.example();
+        let original = parse(&whole).unwrap();
+        match parse(&whole[..(at * whole.len() as f64) as usize]) {
+            Ok(part) => prop_assert!(original.variables.starts_with(&part.variables)),
+            Err(e) => prop_assert!(!e.to_string().contains('\n')),
+        }
+    }
+
+    #[test]
+    fn flipped_bits_never_panic(
+        style in style(), flips in prop::collection::vec((0.0..1.0, 0..8_u8), 1..4),
+    ) {
+        let mut bytes = style.example();
+        let n = bytes.len() as f64;
+        for (at, bit) in flips {
+            bytes[(at * n) as usize] ^= 1 << bit;
+        }
+        if let Ok(file) = parse(&bytes) {
+            for name in file.names() {
+                // Whatever is there, asking for matrices is safe.
+                let _ = file.matrices(name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_of_compressed_data_is_noticed(at in 0.0..1.0, bit in 0..8_u8) {
+        let style = Style { compressed: true, ..PLAIN };
+        let mut bytes = style.example();
+        let original = parse(&bytes).unwrap();
+        let first = u32::from_le_bytes([bytes[132], bytes[133], bytes[134], bytes[135]]);
+        bytes[136 + (at * f64::from(first)) as usize] ^= 1 << bit;
+        if let Ok(file) = parse(&bytes) {
+            prop_assert_eq!(file, original);
+        }
+    }
+
+    #[test]
+    fn noise_after_the_header_never_panics(noise in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut bytes = PLAIN.file(&[]);
+        bytes.extend(&noise);
+        let _ = parse(&bytes);
+        // The same as the first bytes of an array.
+        let mut bytes = PLAIN.file(&[]);
+        bytes.extend(PLAIN.element(14, &noise));
+        let _ = parse(&bytes);
+    }
+}
+
+#[test]
+fn cells_are_matrices_with_rows_as_in_matlab() {
+    let file = parse(&PLAIN.example()).unwrap();
+    let views = file.matrices("X").unwrap();
+    assert_eq!(views, [array![[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]], array![[7.0, 8.0, 9.0]]]);
+    assert!(views.iter().all(ndarray::Array2::is_standard_layout));
+    assert_eq!(file.matrix("Y").unwrap(), array![[-1.0], [0.0], [1.0]]);
+    assert_eq!(file.variable("title").unwrap(), &MatValue::Text("\0\0".to_owned()));
+}
+
+#[test]
+fn what_is_asked_for_and_missing_is_named() {
+    let file = parse(&PLAIN.example()).unwrap();
+    assert_eq!(message(file.matrix("Z")), "a.mat: no variable Z: it has X, Y, title");
+    assert_eq!(message(file.cell("X", 2)), "a.mat: X has 2 cells, no cell 2");
+    assert_eq!(message(file.cell("Y", 0)), "a.mat: Y is no cell array");
+    assert_eq!(
+        message(file.matrix("X")),
+        "a.mat: X is a cell array of 2: a numeric matrix is needed"
+    );
+    assert_eq!(message(file.matrix("title")), "a.mat: title is text: a numeric matrix is needed");
+}
+
+#[test]
+fn what_is_not_read_is_named_and_leaves_the_rest_readable() {
+    let a_struct = PLAIN.array("s", 2, &[1, 1], &[]);
+    let complex = PLAIN.array("z", 6 | 0x0800, &[1, 1], &PLAIN.numbers(9, &[1]));
+    let matrix = PLAIN.array("m", 6, &[1, 1], &PLAIN.numbers(9, &[5]));
+    let file = parse(&PLAIN.file(&[a_struct, complex, matrix])).unwrap();
+    assert_eq!(message(file.matrix("s")), "a.mat: s is a struct: a numeric matrix is needed");
+    assert!(message(file.matrix("z")).contains("complex"));
+    assert_eq!(file.matrix("m").unwrap(), array![[5.0]]);
+}
+
+#[test]
+fn other_formats_are_named() {
+    let mut hdf5 = vec![0; 512];
+    hdf5.extend(b"\x89HDF\r\n\x1a\n");
+    assert!(message(parse(&hdf5)).contains("version 7.3 (HDF5)"));
+    assert!(message(parse(b"\x89HDF\r\n\x1a\n and so on")).contains("version 7.3 (HDF5)"));
+    assert!(message(parse(b"1,2,3")).starts_with("a.mat: 5 bytes"));
+    assert!(message(parse(&[0; 300])).contains("no MAT file of version 5"));
+    assert!(message(parse(&PLAIN.file(&[]))).contains("no variable is there"));
+}
+
+#[test]
+fn promised_lengths_are_not_believed() {
+    let huge = PLAIN.array("a", 6, &[65_535, 65_535], &PLAIN.numbers(9, &[1]));
+    assert!(message(parse(&PLAIN.file(&[huge]))).contains("4294836225 values"));
+    let overflow = PLAIN.array("a", 6, &[0x7fff_ffff; 3], &PLAIN.numbers(9, &[1]));
+    assert!(message(parse(&PLAIN.file(&[overflow]))).contains("shape"));
+    let cells = PLAIN.array("a", 1, &[65_535, 65_535], &[]);
+    assert!(message(parse(&PLAIN.file(&[cells]))).contains("4294836225 cells promised"));
+    // A compressed element whose content promises 4 GB.
+    let bomb = Style { compressed: true, ..PLAIN };
+    let bytes = bomb.file(&[[PLAIN.u32(14), PLAIN.u32(u32::MAX), vec![0; 64]].concat()]);
+    assert!(message(parse(&bytes)).contains("cannot hold the 4294967295 bytes"));
+    let mut nested = PLAIN.array("", 6, &[0, 0], &[]);
+    for _ in 0..10_000 {
+        nested = PLAIN.array("a", 1, &[1, 1], &nested);
+    }
+    assert!(message(parse(&PLAIN.file(&[nested]))).contains("nested more than 16 deep"));
+}
