@@ -250,6 +250,6 @@ fn table(bytes: &[u8]) -> Result<Array2<f64>, String> {
             })?);
         }
     }
-    let n_columns = if n_rows == 0 { 0 } else { values.len() / n_rows };
+    let n_columns = values.len().checked_div(n_rows).unwrap_or(0);
     Array2::from_shape_vec((n_rows, n_columns), values).map_err(|e| e.to_string())
 }

@@ -121,12 +121,12 @@ mod tests {
         assert_relative_eq!(magnitudes[[0, 0]], image.sum(), max_relative = 1e-12);
         // Parseval: the four frequencies that are their own mirror count once, the others twice.
         let energy: f64 = magnitudes.iter().map(|m| 2.0 * m * m).sum();
+        let sign = |wave: usize| if (wave / 4).is_multiple_of(2) { 1.0 } else { -1.0 };
         let own_mirror: f64 = [(0, 0), (0, 4), (4, 0), (4, 4)]
             .iter()
             .map(|&(u, v)| {
-                let sign =
-                    |i: usize| if (u * (i / 8) + v * (i % 8)) / 4 % 2 == 0 { 1.0 } else { -1.0 };
-                (0..64).map(|i| sign(i) * pixel(i)).sum::<f64>().powi(2)
+                let sum: f64 = (0..64).map(|i| sign(u * (i / 8) + v * (i % 8)) * pixel(i)).sum();
+                sum * sum
             })
             .sum();
         let pixels: f64 = image.iter().map(|x| x * x).sum();

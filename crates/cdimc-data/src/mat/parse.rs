@@ -118,7 +118,7 @@ impl Array {
 }
 
 impl<'a> Cursor<'a> {
-    fn inside<'b>(self, bytes: &'b [u8]) -> Cursor<'b> {
+    fn inside(self, bytes: &[u8]) -> Cursor<'_> {
         Cursor { bytes, little_endian: self.little_endian }
     }
 
