@@ -1,15 +1,33 @@
 //! k-means: greedy k-means++ starts, Lloyd's iteration, the best of several restarts.
 //!
-//! Arthur and Vassilvitskii (SODA 2007) with scikit-learn's greedy choice and stopping rule.
+//! Arthur and Vassilvitskii (SODA 2007), with the greedy choice, the stopping rule and the care for
+//! empty clusters of scikit-learn's `KMeans`.
+
+mod lloyd;
+mod points;
+mod seeding;
+
+pub use points::Coordinate;
 
 use crate::ClusterError;
 use cdimc_data::Seed;
-use ndarray::{Array2, ArrayView1, ArrayView2};
-use rand::Rng;
+use ndarray::{Array2, ArrayView2, Axis};
+use points::Points;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// k-means with restarts.
+///
+/// ```
+/// use cdimc_cluster::KMeans;
+/// use cdimc_data::Seed;
+/// let points = ndarray::array![[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]];
+/// let fit = KMeans::new(2).fit(points.view(), Seed::new(1))?;
+/// assert_eq!(fit.labels[0], fit.labels[1]);
+/// assert_ne!(fit.labels[0], fit.labels[2]);
+/// assert_eq!(fit.inertia, 1.0);
+/// # Ok::<(), cdimc_cluster::ClusterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct KMeans {
@@ -19,26 +37,22 @@ pub struct KMeans {
     pub restarts: usize,
     /// Most iterations of one start: 300.
     pub max_iterations: usize,
-    /// A start has converged when the centers move, in squares summed, at most by this share of
-    /// the mean variance of a column: 1e-4.
+    /// A start has converged when no label changes, or when the centers move, in squares summed, at
+    /// most by this share of the mean variance of a column: 1e-4.
     pub tolerance: f64,
 }
 
 /// What k-means found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KMeansFit {
-    /// The cluster of every sample. No number below the greatest label is left out.
+    /// The nearest center of every sample, of equally near ones the first. A cluster without
+    /// samples, which takes fewer distinct samples than clusters, has one of the last numbers.
     pub labels: Vec<usize>,
-    /// `(n_clusters, n_features)`: the means of the clusters.
+    /// `(n_clusters, n_features)`: the means of the clusters of the last iteration.
     pub centers: Array2<f64>,
     /// Sum of the squared distances of the samples to their centers.
     pub inertia: f64,
 }
-
-/// A coordinate of a point: `f32` or `f64`.
-pub trait Coordinate: Copy + Into<f64> + Send + Sync {}
-impl Coordinate for f32 {}
-impl Coordinate for f64 {}
 
 impl KMeans {
     /// k-means with 20 restarts, at most 300 iterations each and a tolerance of 1e-4.
@@ -48,6 +62,10 @@ impl KMeans {
 
     /// Groups the rows of `points`, `(n_samples, n_features)`.
     ///
+    /// The iteration works in the precision of the points; what is returned is computed in `f64`
+    /// from direct differences. The result does not depend on the number of threads. Besides the
+    /// points, which are not copied if in standard layout, memory is linear in the samples.
+    ///
     /// # Errors
     /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate is not
     /// finite.
@@ -56,160 +74,66 @@ impl KMeans {
         points: ArrayView2<T>,
         seed: Seed,
     ) -> Result<KMeansFit, ClusterError> {
-        let n_samples = points.nrows();
+        self.check(points)?;
+        let points = points.as_standard_layout();
+        let points = Points::new(points.view());
+        let threshold = self.tolerance * points.mean_variance();
+        let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
+        let iterate = |centers| lloyd::iterate(&points, centers, self.max_iterations, threshold);
+        let ended: Vec<lloyd::Partition> = starts.into_par_iter().map(iterate).collect();
+        let best = ended
+            .into_iter()
+            .reduce(|best, other| if other.inertia < best.inertia { other } else { best });
+        // `check` has seen to it that there is a start.
+        let labels = best.map(|partition| partition.labels).unwrap_or_default();
+        Ok(finish(&points, &labels, self.n_clusters))
+    }
+
+    fn check<T: Coordinate>(&self, points: ArrayView2<T>) -> Result<(), ClusterError> {
         let setting = |name, value: String, rule| Err(ClusterError::Setting { name, value, rule });
-        if !(1..=n_samples).contains(&self.n_clusters) {
+        if !(1..=points.nrows()).contains(&self.n_clusters) {
             let rule = "must lie between 1 and the number of samples";
             return setting("clusters", self.n_clusters.to_string(), rule);
         }
-        if self.restarts == 0 {
-            return setting("restarts", "0".into(), "at least one is needed");
+        if points.ncols() == 0 {
+            return setting("k-means features", "0".into(), "at least one is needed");
         }
-        if let Some(&x) = points.iter().find(|&&x| !x.into().is_finite()) {
-            return setting("k-means coordinate", x.into().to_string(), "must be finite");
+        if self.restarts == 0 || self.max_iterations == 0 {
+            return setting("k-means restarts or iterations", "0".into(), "at least one is needed");
         }
-        let points = points.map(|&x| x.into());
-        let threshold =
-            self.tolerance * points.var_axis(ndarray::Axis(0), 0.0).mean().unwrap_or(0.0);
-        let fits: Vec<KMeansFit> = (0..self.restarts)
-            .into_par_iter()
-            .map(|start| self.one_start(points.view(), threshold, seed.nth(start as u64)))
-            .collect();
-        let mut best: Option<KMeansFit> = None;
-        for fit in fits {
-            if best.as_ref().is_none_or(|best| fit.inertia < best.inertia) {
-                best = Some(fit);
+        if self.tolerance.is_nan() || self.tolerance < 0.0 {
+            return setting("k-means tolerance", self.tolerance.to_string(), "must be at least 0");
+        }
+        match points.iter().map(|&x| x.into()).find(|x: &f64| !x.is_finite()) {
+            Some(x) => setting("k-means coordinate", x.to_string(), "must be finite"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The means of the clusters, and the samples given anew to the nearest of them.
+fn finish<T: Coordinate>(points: &Points<T>, labels: &[u32], n_clusters: usize) -> KMeansFit {
+    let sums = lloyd::Sums::of(points, labels, n_clusters);
+    let centers = sums.means(&Array2::zeros((n_clusters, points.n_features())));
+    let nearest: Vec<(usize, f64)> = (0..points.n_samples())
+        .into_par_iter()
+        .map(|i| {
+            let mut nearest = (0, f64::INFINITY);
+            for (c, center) in centers.outer_iter().enumerate().filter(|&(c, _)| sums.counts[c] > 0)
+            {
+                let distance = points.squared_distance(i, center);
+                if distance < nearest.1 {
+                    nearest = (c, distance);
+                }
             }
-        }
-        best.ok_or(ClusterError::Setting {
-            name: "restarts",
-            value: "0".into(),
-            rule: "at least one is needed",
+            nearest
         })
-    }
-
-    fn one_start(&self, points: ArrayView2<f64>, threshold: f64, seed: Seed) -> KMeansFit {
-        let mut centers = plus_plus(points, self.n_clusters, seed);
-        let mut labels = vec![usize::MAX; points.nrows()];
-        for _ in 0..self.max_iterations {
-            let (new_labels, distances) = assign(points, &centers);
-            let settled = new_labels == labels;
-            labels = new_labels;
-            let moved = update(points, &mut labels, distances, &mut centers);
-            if settled || moved <= threshold {
-                break;
-            }
-        }
-        let (labels, distances) = assign(points, &centers);
-        let mut fit = KMeansFit { labels, centers, inertia: distances.iter().sum() };
-        compact(&mut fit);
-        fit
-    }
-}
-
-fn squared_distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
-fn assign(points: ArrayView2<f64>, centers: &Array2<f64>) -> (Vec<usize>, Vec<f64>) {
-    let nearest = |x: ArrayView1<f64>| {
-        let mut best = (0, f64::INFINITY);
-        for (c, center) in centers.outer_iter().enumerate() {
-            let distance = squared_distance(x, center);
-            if distance < best.1 {
-                best = (c, distance);
-            }
-        }
-        best
-    };
-    points.outer_iter().map(nearest).unzip()
-}
-
-/// Replaces the centers by the means of their samples and gives the squared distance they moved;
-/// an empty cluster takes the sample farthest from its center.
-fn update(
-    points: ArrayView2<f64>,
-    labels: &mut [usize],
-    mut distances: Vec<f64>,
-    centers: &mut Array2<f64>,
-) -> f64 {
-    let mut counts = vec![0_usize; centers.nrows()];
-    for &label in labels.iter() {
-        counts[label] += 1;
-    }
-    for empty in 0..counts.len() {
-        if counts[empty] > 0 {
-            continue;
-        }
-        let mut farthest = 0;
-        for i in 0..distances.len() {
-            if distances[i] > distances[farthest] {
-                farthest = i;
-            }
-        }
-        if distances[farthest] == 0.0 {
-            break;
-        }
-        distances[farthest] = 0.0;
-        counts[labels[farthest]] -= 1;
-        counts[empty] = 1;
-        labels[farthest] = empty;
-    }
-    let mut means = Array2::<f64>::zeros(centers.raw_dim());
-    for (x, &label) in points.outer_iter().zip(labels.iter()) {
-        let mut sum = means.row_mut(label);
-        sum += &x;
-    }
-    let mut moved = 0.0;
-    for (c, &count) in counts.iter().enumerate() {
-        if count > 0 {
-            let mut mean = means.row_mut(c);
-            mean /= count as f64;
-            moved += squared_distance(mean.view(), centers.row(c));
-            centers.row_mut(c).assign(&mean);
-        }
-    }
-    moved
-}
-
-/// Greedy k-means++: each further center is the best of 2 + ln k samples drawn with probability
-/// proportional to their squared distance from the centers so far.
-fn plus_plus(points: ArrayView2<f64>, n_clusters: usize, seed: Seed) -> Array2<f64> {
-    let mut rng = seed.rng();
-    let trials = 2 + (n_clusters as f64).ln() as usize;
-    let mut centers = Array2::zeros((n_clusters, points.ncols()));
-    let first = rng.gen_range(0..points.nrows());
-    centers.row_mut(0).assign(&points.row(first));
-    let mut closest: Vec<f64> =
-        points.outer_iter().map(|x| squared_distance(x, points.row(first))).collect();
-    for c in 1..n_clusters {
-        let total: f64 = closest.iter().sum();
-        let mut best: Option<(f64, usize, Vec<f64>)> = None;
-        for _ in 0..trials {
-            let mut left = rng.r#gen::<f64>() * total;
-            let drawn = closest
-                .iter()
-                .position(|&d| {
-                    left -= d;
-                    left < 0.0
-                })
-                .unwrap_or(points.nrows() - 1);
-            let distances: Vec<f64> = points
-                .outer_iter()
-                .zip(&closest)
-                .map(|(x, &d)| squared_distance(x, points.row(drawn)).min(d))
-                .collect();
-            let potential = distances.iter().sum();
-            if best.as_ref().is_none_or(|best| potential < best.0) {
-                best = Some((potential, drawn, distances));
-            }
-        }
-        if let Some((_, drawn, distances)) = best {
-            centers.row_mut(c).assign(&points.row(drawn));
-            closest = distances;
-        }
-    }
-    centers
+        .collect();
+    let inertia = nearest.iter().map(|(_, distance)| distance).sum();
+    let labels = nearest.into_iter().map(|(label, _)| label).collect();
+    let mut fit = KMeansFit { labels, centers, inertia };
+    compact(&mut fit);
+    fit
 }
 
 /// Renumbers the clusters so that those without a sample come last.
@@ -225,7 +149,7 @@ fn compact(fit: &mut KMeansFit) {
     for (new, &old) in order.iter().enumerate() {
         number[old] = new;
     }
-    fit.centers = fit.centers.select(ndarray::Axis(0), &order);
+    fit.centers = fit.centers.select(Axis(0), &order);
     for label in &mut fit.labels {
         *label = number[*label];
     }
@@ -235,30 +159,103 @@ fn compact(fit: &mut KMeansFit) {
 mod tests {
     use super::*;
     use ndarray::array;
+    use proptest::prelude::*;
+    use rand::Rng;
+
+    /// `n_samples` samples around corners of a cube, `offset` away from 0.
+    fn blobs(n_samples: usize, n_features: usize, offset: f64, seed: u64) -> Array2<f64> {
+        let mut rng = Seed::new(seed).rng();
+        Array2::from_shape_fn((n_samples, n_features), |(i, j)| {
+            offset + ((i % 4) >> (j % 2) & 1) as f64 * 8.0 + rng.r#gen::<f64>()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn labels_are_the_nearest_centers_and_inertia_their_distances(
+            n_samples in 1..300_usize, n_features in 1..12_usize, n_clusters in 1..7_usize,
+            grid in any::<bool>(), seed in any::<u64>(),
+        ) {
+            let n_clusters = n_clusters.min(n_samples);
+            let points = blobs(n_samples, n_features, 0.0, seed);
+            let points = if grid { points.mapv(f64::round) } else { points };
+            let k_means = KMeans { restarts: 3, ..KMeans::new(n_clusters) };
+            let fit = k_means.fit(points.view(), Seed::new(seed)).unwrap();
+            let mut inertia = 0.0;
+            for (x, &label) in points.outer_iter().zip(&fit.labels) {
+                let distance = |c: usize| (&x - &fit.centers.row(c)).mapv(|d| d * d).sum();
+                let least = fit.labels.iter().map(|&c| distance(c)).fold(f64::INFINITY, f64::min);
+                prop_assert!(distance(label) <= least * (1.0 + 1e-12));
+                inertia += distance(label);
+            }
+            prop_assert!((inertia - fit.inertia).abs() <= 1e-10 * (1.0 + inertia));
+            let greatest = fit.labels.iter().max().unwrap();
+            prop_assert!((0..=*greatest).all(|c| fit.labels.contains(&c)));
+        }
+    }
 
     #[test]
-    fn two_far_groups_are_found() {
-        let points = array![[0.0_f32, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]];
-        let fit = KMeans::new(2).fit(points.view(), Seed::new(1)).unwrap();
-        assert_eq!(fit.labels[0], fit.labels[1]);
-        assert_eq!(fit.labels[2], fit.labels[3]);
-        assert_ne!(fit.labels[0], fit.labels[2]);
-        assert_eq!(fit.inertia, 1.0);
+    fn blobs_are_found_in_either_precision_and_far_from_zero() {
+        for offset in [0.0, 1e4] {
+            let points = blobs(600, 20, offset, 5);
+            let narrow = points.mapv(|x| x as f32);
+            let fits = [
+                KMeans::new(4).fit(points.view(), Seed::new(3)).unwrap(),
+                KMeans::new(4).fit(narrow.view(), Seed::new(3)).unwrap(),
+            ];
+            for fit in fits {
+                assert!((0..600).all(|i| fit.labels[i] == fit.labels[i % 4]));
+                assert!(fit.inertia < 600.0 * 20.0 / 11.0, "uniform noise has variance 1/12");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let points = blobs(900, 7, 0.0, 1).mapv(|x| x as f32);
+        let with_threads = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| KMeans::new(6).fit(points.view(), Seed::new(2)).unwrap())
+        };
+        assert_eq!(with_threads(1), with_threads(3));
+    }
+
+    #[test]
+    fn more_restarts_are_never_worse() {
+        let points = blobs(300, 3, 0.0, 8);
+        let inertia = |restarts| {
+            let k_means = KMeans { restarts, ..KMeans::new(9) };
+            k_means.fit(points.view(), Seed::new(4)).unwrap().inertia
+        };
+        assert!(inertia(10) <= inertia(1));
     }
 
     #[test]
     fn fewer_distinct_points_than_clusters_leave_the_last_clusters_empty() {
-        let points = array![[1.0], [2.0], [1.0], [2.0]];
-        let fit = KMeans::new(3).fit(points.view(), Seed::new(1)).unwrap();
-        assert_eq!(fit.inertia, 0.0);
+        let points = array![[0.1], [0.7], [0.1], [0.7], [0.1], [0.1]];
+        let fit = KMeans::new(4).fit(points.view(), Seed::new(1)).unwrap();
+        assert!(fit.inertia < 1e-30);
         assert!(fit.labels.iter().all(|&label| label < 2));
+        let same = KMeans::new(3).fit(Array2::<f32>::ones((5, 2)).view(), Seed::new(1)).unwrap();
+        assert_eq!((same.labels, same.inertia), (vec![0; 5], 0.0));
     }
 
     #[test]
-    fn no_cluster_and_more_clusters_than_samples_are_errors() {
+    fn settings_out_of_range_and_infinities_are_errors() {
         let points = array![[1.0], [2.0]];
-        for n_clusters in [0, 3] {
-            assert!(KMeans::new(n_clusters).fit(points.view(), Seed::new(1)).is_err());
-        }
+        let message = |k_means: KMeans, points: &Array2<f64>| {
+            k_means.fit(points.view(), Seed::new(1)).unwrap_err().to_string()
+        };
+        let rule = "must lie between 1 and the number of samples";
+        assert_eq!(message(KMeans::new(0), &points), format!("clusters = 0: {rule}"));
+        assert_eq!(message(KMeans::new(3), &points), format!("clusters = 3: {rule}"));
+        assert_eq!(
+            message(KMeans { tolerance: -1.0, ..KMeans::new(1) }, &points),
+            "k-means tolerance = -1: must be at least 0"
+        );
+        assert_eq!(
+            message(KMeans::new(1), &array![[f64::NAN]]),
+            "k-means coordinate = NaN: must be finite"
+        );
     }
 }

@@ -1,0 +1,249 @@
+//! Lloyd's iteration from given centers, with Hamerly's bounds (SDM 2010): a sample that is surely
+//! nearer to its center than to any other is left alone.
+
+use super::points::{BLOCK, Centers, Coordinate, Points};
+use ndarray::{Array2, ArrayView1, Zip};
+
+/// Where an iteration ended.
+pub(super) struct Partition {
+    pub(super) labels: Vec<u32>,
+    /// Sum of the squared distances to the centers that the labels were given by.
+    pub(super) inertia: f64,
+}
+
+/// Sums and counts of the samples of each cluster.
+pub(super) struct Sums {
+    sums: Array2<f64>,
+    pub(super) counts: Vec<usize>,
+}
+
+/// What is known about the distances of a sample.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// At least the distance to its own center.
+    own: f64,
+    /// At most the distance to any other.
+    other: f64,
+}
+
+const UNKNOWN: Bounds = Bounds { own: f64::INFINITY, other: 0.0 };
+const UNLABELED: u32 = u32::MAX;
+
+/// Iterates until no label changes, the centers move by no more than `threshold` (squares summed),
+/// or `max_iterations` are done.
+pub(super) fn iterate<T: Coordinate>(
+    points: &Points<T>,
+    mut centers: Array2<f64>,
+    max_iterations: usize,
+    threshold: f64,
+) -> Partition {
+    let mut labels = vec![UNLABELED; points.n_samples()];
+    let mut bounds = vec![UNKNOWN; points.n_samples()];
+    let mut sums = Sums::of(points, &[], centers.nrows());
+    for _ in 0..max_iterations {
+        let changed = assign(points, &centers, &mut labels, &mut bounds);
+        if changed.is_empty() {
+            break;
+        }
+        for &(i, old) in &changed {
+            sums.transfer(points, i, old, labels[i]);
+        }
+        fill_empty_clusters(points, &centers, &mut sums, &mut labels, &mut bounds);
+        let means = sums.means(&centers);
+        let moves: Vec<f64> = means
+            .outer_iter()
+            .zip(centers.outer_iter())
+            .map(|(new, old)| squared_distance(new, old).sqrt())
+            .collect();
+        centers = means;
+        if moves.iter().map(|m| m * m).sum::<f64>() <= threshold {
+            break;
+        }
+        loosen(&mut bounds, &labels, &moves);
+    }
+    let inertia = labels.iter().enumerate();
+    let inertia =
+        inertia.map(|(i, &label)| points.squared_distance(i, centers.row(label as usize)));
+    Partition { inertia: inertia.sum(), labels }
+}
+
+impl Sums {
+    /// The sums of the first `labels.len()` samples.
+    pub(super) fn of<T: Coordinate>(points: &Points<T>, labels: &[u32], n_clusters: usize) -> Self {
+        let sums = Array2::zeros((n_clusters, points.n_features()));
+        let mut sums = Self { sums, counts: vec![0; n_clusters] };
+        for (i, &label) in labels.iter().enumerate() {
+            sums.transfer(points, i, UNLABELED, label);
+        }
+        sums
+    }
+
+    fn transfer<T: Coordinate>(&mut self, points: &Points<T>, i: usize, from: u32, to: u32) {
+        let row = ArrayView1::from(points.row(i));
+        if from != UNLABELED {
+            self.counts[from as usize] -= 1;
+            Zip::from(self.sums.row_mut(from as usize)).and(row).for_each(|s, &x| *s -= x.into());
+        }
+        self.counts[to as usize] += 1;
+        Zip::from(self.sums.row_mut(to as usize)).and(row).for_each(|s, &x| *s += x.into());
+    }
+
+    /// The means; an empty cluster keeps its center.
+    pub(super) fn means(&self, centers: &Array2<f64>) -> Array2<f64> {
+        let mut means = centers.clone();
+        for (c, &count) in self.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            means.row_mut(c).assign(&(&self.sums.row(c) / count as f64));
+        }
+        means
+    }
+}
+
+/// Gives every sample whose bounds leave a doubt to its nearest center, of equally near ones the
+/// first; returns the samples that changed with their old labels.
+fn assign<T: Coordinate>(
+    points: &Points<T>,
+    centers: &Array2<f64>,
+    labels: &mut [u32],
+    bounds: &mut [Bounds],
+) -> Vec<(usize, u32)> {
+    let prepared = Centers::new(points, centers.view());
+    let n_centers = prepared.n_centers();
+    let (mut doubtful, mut gathered, mut products) = (Vec::new(), Vec::new(), Vec::new());
+    let mut changed = Vec::new();
+    for start in (0..labels.len()).step_by(BLOCK) {
+        let block = start..labels.len().min(start + BLOCK);
+        doubtful.clear();
+        doubtful.extend(block.clone().filter(|&i| bounds[i].own > bounds[i].other));
+        // Copying rows together pays when few of the block are left.
+        let is_sparse = 2 * doubtful.len() < block.len();
+        if is_sparse {
+            gathered.clear();
+            doubtful.iter().for_each(|&i| gathered.extend_from_slice(points.row(i)));
+        }
+        if !doubtful.is_empty() {
+            prepared.products(
+                if is_sparse { &gathered } else { points.rows(block.clone()) },
+                &mut products,
+            );
+        }
+        for (position, &i) in doubtful.iter().enumerate() {
+            let row = if is_sparse { position } else { i - start };
+            let products = &products[row * n_centers..(row + 1) * n_centers];
+            let (mut nearest, mut second, mut label) = (f64::INFINITY, f64::INFINITY, 0);
+            for (c, &product) in products.iter().enumerate() {
+                let distance = points.from_product(i, &prepared, c, product);
+                if distance < nearest {
+                    (second, nearest, label) = (nearest, distance, c as u32);
+                } else if distance < second {
+                    second = distance;
+                }
+            }
+            bounds[i] = Bounds { own: nearest.sqrt(), other: second.sqrt() };
+            if labels[i] != label {
+                changed.push((i, labels[i]));
+                labels[i] = label;
+            }
+        }
+    }
+    changed
+}
+
+/// Gives each empty cluster the sample farthest from its center, while any is off its center by
+/// more than the rounding of a mean.
+fn fill_empty_clusters<T: Coordinate>(
+    points: &Points<T>,
+    centers: &Array2<f64>,
+    sums: &mut Sums,
+    labels: &mut [u32],
+    bounds: &mut [Bounds],
+) {
+    if !sums.counts.contains(&0) {
+        return;
+    }
+    let distance =
+        |(i, &label): (usize, &u32)| points.squared_distance(i, centers.row(label as usize));
+    let mut distances: Vec<f64> = labels.iter().enumerate().map(distance).collect();
+    for empty in 0..sums.counts.len() {
+        if sums.counts[empty] > 0 {
+            continue;
+        }
+        let mut farthest = 0;
+        for (i, &distance) in distances.iter().enumerate() {
+            if distance > distances[farthest] {
+                farthest = i;
+            }
+        }
+        let row = points.row(farthest).iter();
+        let squared_norm: f64 = row.map(|&x| x.into()).map(|x: f64| x * x).sum();
+        if distances[farthest] <= 1e-24 * squared_norm {
+            return;
+        }
+        distances[farthest] = 0.0;
+        sums.transfer(points, farthest, labels[farthest], empty as u32);
+        labels[farthest] = empty as u32;
+        bounds[farthest] = UNKNOWN;
+    }
+}
+
+/// Lets the bounds follow the centers, which moved by `moves`.
+fn loosen(bounds: &mut [Bounds], labels: &[u32], moves: &[f64]) {
+    let (mut farthest, mut most, mut second) = (0, 0.0, 0.0);
+    for (c, &moved) in moves.iter().enumerate() {
+        if moved > most {
+            (farthest, second, most) = (c as u32, most, moved);
+        } else if moved > second {
+            second = moved;
+        }
+    }
+    for (bounds, &label) in bounds.iter_mut().zip(labels) {
+        bounds.own += moves[label as usize];
+        bounds.other -= if label == farthest { second } else { most };
+    }
+}
+
+fn squared_distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::Seed;
+    use linfa::DatasetBase;
+    use linfa::traits::Fit;
+    use linfa_clustering::KMeansInit;
+    use ndarray::s;
+    use rand::Rng;
+
+    #[test]
+    fn from_the_same_centers_linfa_ends_at_the_same_ones() {
+        for seed in 0..20 {
+            let mut rng = Seed::new(seed).rng();
+            let samples =
+                Array2::from_shape_fn((700, 6), |(i, _)| (i % 4) as f64 + rng.r#gen::<f64>() * 1.5);
+            let start = samples.slice(s![0..5, ..]).to_owned();
+            let linfa = linfa_clustering::KMeans::params(5)
+                .init_method(KMeansInit::Precomputed(start.clone()))
+                .n_runs(1)
+                .tolerance(1e-12)
+                .fit(&DatasetBase::from(samples.clone()))
+                .unwrap();
+            let points = Points::new(samples.view());
+            let ours = iterate(&points, start, 300, 0.0);
+            let centers = Sums::of(&points, &ours.labels, 5).means(&Array2::zeros((5, 6)));
+            approx::assert_abs_diff_eq!(centers, *linfa.centroids(), epsilon = 1e-10);
+            let theirs = linfa.inertia() * 700.0;
+            approx::assert_relative_eq!(ours.inertia, theirs, max_relative = 1e-10);
+        }
+    }
+
+    #[test]
+    fn an_empty_cluster_takes_the_farthest_sample() {
+        let samples = ndarray::array![[0.0], [1.0], [2.0], [50.0]];
+        let points = Points::new(samples.view());
+        // No sample is near the second center.
+        let ended = iterate(&points, ndarray::array![[1.0], [1000.0]], 300, 0.0);
+        assert_eq!(ended.labels, [0, 0, 0, 1]);
+        assert_eq!(ended.inertia, 2.0);
+    }
+}
