@@ -7,7 +7,7 @@ use rand::Rng;
 
 /// The catalog over the folder in `CDIMC_DATASETS`, or nothing where it is not set.
 fn catalog() -> Option<Catalog> {
-    std::env::var_os("CDIMC_DATASETS").map(|_| Catalog::from_env(None).unwrap())
+    std::env::var_os("CDIMC_DATASETS").map(|_| Catalog::from_env(None).expect("readable manifests"))
 }
 
 #[test]

@@ -115,11 +115,7 @@ impl Decoder<'_> {
             Source::Idx { files } => return self.idx(files, width),
             Source::Mat { file, variable, cell, samples, features } => {
                 let file = self.mat(file)?;
-                let matrix = match cell {
-                    Some(cell) => file.cell(variable, *cell)?,
-                    None => file.matrix(variable)?,
-                };
-                let mut matrix = matrix.view();
+                let mut matrix = file.view(variable, *cell)?;
                 if *samples == Orientation::Columns {
                     matrix = matrix.reversed_axes();
                 }

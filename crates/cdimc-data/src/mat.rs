@@ -7,7 +7,7 @@ mod parse;
 mod tests;
 
 use crate::DataError;
-use ndarray::{Array2, ShapeBuilder};
+use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
 /// The variables of one `.mat` file, in the order of the file.
@@ -93,9 +93,7 @@ impl MatFile {
     /// # Errors
     /// If there is no such variable, or it is no numeric matrix.
     pub fn matrix(&self, name: &str) -> Result<Array2<f64>, DataError> {
-        self.variable(name)?
-            .matrix()
-            .map_err(|r| DataError::file(&self.path, &format!("{name}{r}")))
+        Ok(self.view(name, None)?.as_standard_layout().into_owned())
     }
 
     /// The numeric matrices of the cell array `name`; a plain matrix counts as one cell.
@@ -114,28 +112,34 @@ impl MatFile {
     /// # Errors
     /// If there is no such variable or cell, or the cell is no numeric matrix.
     pub fn cell(&self, name: &str, index: usize) -> Result<Array2<f64>, DataError> {
+        Ok(self.view(name, Some(index))?.as_standard_layout().into_owned())
+    }
+
+    /// The same as [`MatFile::matrix`] or [`MatFile::cell`] without a copy, in MATLAB's layout.
+    ///
+    /// # Errors
+    /// If there is no such variable or cell, or it is no numeric matrix.
+    pub fn view(&self, name: &str, cell: Option<usize>) -> Result<ArrayView2<'_, f64>, DataError> {
         let flaw = |reason: String| DataError::file(&self.path, &reason);
-        let MatValue::Cells(cells) = self.variable(name)? else {
-            return Err(flaw(format!("{name} is no cell array")));
-        };
-        let cell = cells
-            .get(index)
-            .ok_or_else(|| flaw(format!("{name} has {} cells, no cell {index}", cells.len())))?;
-        cell.matrix().map_err(|r| flaw(format!("cell {index} of {name}{r}")))
+        match (self.variable(name)?, cell) {
+            (value, None) => value.view().map_err(|r| flaw(format!("{name}{r}"))),
+            (MatValue::Cells(cells), Some(index)) => cells
+                .get(index)
+                .ok_or_else(|| flaw(format!("{name} has {} cells, no cell {index}", cells.len())))?
+                .view()
+                .map_err(|r| flaw(format!("cell {index} of {name}{r}"))),
+            _ => Err(flaw(format!("{name} is no cell array"))),
+        }
     }
 }
 
 impl MatValue {
-    /// The value as a matrix in standard layout, or what it is instead.
-    fn matrix(&self) -> Result<Array2<f64>, String> {
+    /// The value as a matrix, or what it is instead.
+    fn view(&self) -> Result<ArrayView2<'_, f64>, String> {
         match self {
             Self::Numeric { shape, values } => match shape[..] {
-                [rows, columns] => {
-                    let columns_first =
-                        ndarray::ArrayView2::from_shape((rows, columns).f(), values)
-                            .map_err(|e| format!(": {e}"))?;
-                    Ok(columns_first.as_standard_layout().into_owned())
-                }
+                [rows, columns] => ArrayView2::from_shape((rows, columns).f(), values)
+                    .map_err(|e| format!(": {e}")),
                 _ => Err(format!(" has {} dimensions: a matrix has 2", shape.len())),
             },
             Self::Cells(cells) => {
