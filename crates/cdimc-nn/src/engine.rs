@@ -1,6 +1,6 @@
 //! Which implementation computes the training steps, and where.
 
-use crate::{NetworkInput, NnError, Trainer, Weights, candle::CandleTrainer};
+use crate::{NetworkInput, NnError, Trainer, Weights, candle::CandleTrainer, fused::FusedTrainer};
 use cdimc_graph::KnnGraph;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, sync::Arc};
@@ -128,6 +128,11 @@ pub fn trainer(
             device: device.to_string(),
             reason: "the fused engine runs on the CPU; take the engine candle".to_owned(),
         }),
-        (_, device) => Ok(Box::new(CandleTrainer::new(device, input, graphs, &weights, alpha)?)),
+        (Engine::Fused, Device::Cpu) => {
+            Ok(Box::new(FusedTrainer::<f32>::new(input, graphs, &weights, alpha)))
+        }
+        (Engine::Candle, device) => {
+            Ok(Box::new(CandleTrainer::new(device, input, graphs, &weights, alpha)?))
+        }
     }
 }

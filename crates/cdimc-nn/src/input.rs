@@ -71,6 +71,13 @@ impl NetworkInput {
                     found: observed.values.nrows(),
                 });
             }
+            if !observed.values.is_standard_layout() {
+                return Err(NnError::Setting {
+                    name: "values of a view",
+                    value: format!("strides {:?}", observed.values.strides()),
+                    rule: "must be in standard layout",
+                });
+            }
         }
         match self.views_of_samples().iter().position(|&count| count == 0) {
             Some(sample) => Err(NnError::NoView { sample }),

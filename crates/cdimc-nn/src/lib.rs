@@ -17,6 +17,7 @@ mod candle;
 mod embed;
 mod engine;
 mod error;
+mod fused;
 mod input;
 mod tensors;
 mod trainer;

@@ -138,7 +138,7 @@ pub struct OptimizerState {
 }
 
 /// Rows computed at once outside training.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 256;
 
 /// The samples `0..n_samples` in blocks of rows.
 pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
