@@ -21,7 +21,7 @@ pub(crate) enum Update<T> {
     Collect,
 }
 
-/// Affine layers, ReLU after each but the last.
+/// Affine layers, `ReLU` after each but the last.
 pub(crate) struct Chain<T> {
     pub(crate) layers: Vec<Layer<T>>,
     /// What each layer gave for the current rows.
@@ -177,7 +177,7 @@ impl<T: Real> Layer<T> {
 
     fn stored(&self, dense: &Dense) -> Vec<T> {
         if self.starts_with_inputs() {
-            converted(&dense.weight.t())
+            converted(dense.weight.t())
         } else {
             converted(&dense.weight)
         }

@@ -3,7 +3,7 @@
 use crate::fused::product::Real;
 use pulp::Arch;
 
-/// y <- y + bias on every row, then ReLU where `relu`; NaN stays NaN.
+/// y <- y + bias on every row, then `ReLU` where `relu`; NaN stays NaN.
 pub(crate) fn add_bias<T: Real>(y: &mut [T], bias: &[T], relu: bool) {
     let zero = T::default();
     Arch::new().dispatch(|| {
@@ -22,7 +22,7 @@ pub(crate) fn add_bias<T: Real>(y: &mut [T], bias: &[T], relu: bool) {
     });
 }
 
-/// The gradient before ReLU from that behind it, in place, where `y` is ReLU's output; and its column sums.
+/// The gradient before `ReLU` from that behind it, in place, where `y` is its output; and its column sums.
 pub(crate) fn unrelu<T: Real>(gradient: &mut [T], y: &[T], sums: &mut [T]) {
     let zero = T::default();
     Arch::new().dispatch(|| {
@@ -30,7 +30,9 @@ pub(crate) fn unrelu<T: Real>(gradient: &mut [T], y: &[T], sums: &mut [T]) {
         let width = sums.len();
         for (gradient, y) in gradient.chunks_exact_mut(width).zip(y.chunks_exact(width)) {
             for ((gradient, &y), sum) in gradient.iter_mut().zip(y).zip(sums.iter_mut()) {
-                let kept = if y > zero { *gradient } else { zero };
+                // Read before the comparison, or the loop is not turned into vectors.
+                let behind = *gradient;
+                let kept = if y > zero { behind } else { zero };
                 *gradient = kept;
                 *sum += kept;
             }

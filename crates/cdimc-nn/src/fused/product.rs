@@ -33,7 +33,6 @@ impl Real for f32 {
         f64::from(self)
     }
 
-    #[inline(always)]
     fn square_root(self) -> Self {
         self.sqrt()
     }
