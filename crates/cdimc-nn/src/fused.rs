@@ -142,7 +142,7 @@ impl<T: Real> FusedTrainer<T> {
             }
         }
         for (z, &share) in z.chunks_exact_mut(*latent).zip(&data.shares[batch.clone()]) {
-            scale(z, T::of(f64::from(share)));
+            passes::scale(z, T::of(f64::from(share)));
         }
     }
 
@@ -422,11 +422,5 @@ fn sample_mut<T>(values: &mut [T], i: usize, width: usize) -> &mut [T] {
 fn add<T: Real>(sum: &mut [T], values: &[T]) {
     for (sum, &value) in sum.iter_mut().zip(values) {
         *sum += value;
-    }
-}
-
-fn scale<T: Real>(values: &mut [T], factor: T) {
-    for value in values {
-        *value = *value * factor;
     }
 }

@@ -4,9 +4,10 @@ use crate::{
     Dense,
     fused::{
         passes::{self, AdamStep},
-        product::{Matrix, Real, multiply},
+        product::{Real, multiply},
     },
 };
+use faer::MatRef;
 use ndarray::{Array1, Array2};
 
 /// What becomes of a gradient.
@@ -62,7 +63,7 @@ pub(crate) struct Buffers<T> {
 }
 
 /// Parameters updated at once: products and optimiser meet them in the cache.
-const PANEL: usize = 1 << 16;
+const PANEL: usize = 1 << 17;
 
 impl<T: Real> Chain<T> {
     pub(crate) fn new(layers: &[Dense]) -> Self {
@@ -101,7 +102,12 @@ impl<T: Real> Chain<T> {
             let (before, behind) = self.outputs.split_at_mut(i);
             let x = before.last().map_or(x, |x| &x[..n_rows * layer.n_in]);
             let y = &mut behind[0][..n_rows * layer.n_out];
-            multiply(y, T::default(), Matrix::rows(x, n_rows, layer.n_in), layer.weight());
+            multiply(
+                y,
+                T::default(),
+                MatRef::from_row_major_slice(x, n_rows, layer.n_in),
+                layer.weight(),
+            );
             passes::add_bias(y, &layer.bias.value, i + 1 < self.layers.len());
         }
     }
@@ -124,12 +130,18 @@ impl<T: Real> Chain<T> {
             let layer = &mut layers[0];
             let x = if i > 0 { &self.outputs[i - 1][..n_rows * layer.n_in] } else { x };
             let Buffers { behind, before, panel } = buffers;
-            let behind = Matrix::rows(&behind[..n_rows * layer.n_out], n_rows, layer.n_out);
+            let behind =
+                MatRef::from_row_major_slice(&behind[..n_rows * layer.n_out], n_rows, layer.n_out);
             let before = &mut before[..n_rows * layer.n_in];
             if i > 0 || wants_input {
-                multiply(before, T::default(), behind, layer.weight().transposed());
+                multiply(before, T::default(), behind, layer.weight().transpose());
             }
-            layer.update(Matrix::rows(x, n_rows, layer.n_in), behind, panel, update);
+            layer.update(
+                MatRef::from_row_major_slice(x, n_rows, layer.n_in),
+                behind,
+                panel,
+                update,
+            );
             if let Some(layer) = front.last_mut() {
                 passes::unrelu(before, x, &mut layer.bias_gradient);
             }
@@ -184,26 +196,26 @@ impl<T: Real> Layer<T> {
     }
 
     /// `(n_in, n_out)`.
-    fn weight(&self) -> Matrix<'_, T> {
+    fn weight(&self) -> MatRef<'_, T> {
         if self.starts_with_inputs() {
-            Matrix::rows(&self.weight.value, self.n_in, self.n_out)
+            MatRef::from_row_major_slice(&self.weight.value, self.n_in, self.n_out)
         } else {
-            Matrix::rows(&self.weight.value, self.n_out, self.n_in).transposed()
+            MatRef::from_row_major_slice(&self.weight.value, self.n_out, self.n_in).transpose()
         }
     }
 
     /// Updates weights from their gradient x^T `behind`, and biases from theirs.
     fn update(
         &mut self,
-        x: Matrix<'_, T>,
-        behind: Matrix<'_, T>,
+        x: MatRef<'_, T>,
+        behind: MatRef<'_, T>,
         panel: &mut Vec<T>,
         update: Update<T>,
     ) {
         let (a, b, n_cols) = if self.starts_with_inputs() {
-            (x.transposed(), behind, self.n_out)
+            (x.transpose(), behind, self.n_out)
         } else {
-            (behind.transposed(), x, self.n_in)
+            (behind.transpose(), x, self.n_in)
         };
         let Parameter { value, moments, collected } = &mut self.weight;
         if let Update::Collect = update {
@@ -218,7 +230,7 @@ impl<T: Real> Layer<T> {
             let rows = start..(start + panel_rows).min(n_rows);
             let values = rows.start * n_cols..rows.end * n_cols;
             let theta = &mut value[values.clone()];
-            let a = a.slice_rows(rows);
+            let a = a.subrows(rows.start, rows.len());
             match (update, moments.as_mut_slice()) {
                 (Update::Sgd { rate, momentum }, [u]) => {
                     let u = &mut u[values];

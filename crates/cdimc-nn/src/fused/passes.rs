@@ -122,3 +122,12 @@ pub(crate) fn adam<T: Real>(
         }
     });
 }
+
+/// `values` <- `factor` `values`.
+pub(crate) fn scale<T: Real>(values: &mut [T], factor: T) {
+    Arch::new().dispatch(|| {
+        for value in values {
+            *value = *value * factor;
+        }
+    });
+}

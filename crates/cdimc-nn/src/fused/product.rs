@@ -1,11 +1,15 @@
 //! Matrix products on slices, and the number types they are made of.
 
-use std::{fmt::Debug, ops};
+use crate::fused::passes;
+use faer::{
+    Accum, Conj, MatMut, MatRef, Par, linalg::matmul::matmul_with_conj, traits::ComplexField,
+};
+use std::ops;
 
 /// The number type of the fused engine: f32; its tests run the same code in f64.
 pub(crate) trait Real:
-    Copy
-    + Debug
+    ComplexField
+    + Copy
     + Default
     + PartialOrd
     + Send
@@ -63,94 +67,20 @@ impl Real for f64 {
     }
 }
 
-/// A matrix in a slice.
-#[derive(Clone, Copy)]
-pub(crate) struct Matrix<'a, T> {
-    values: &'a [T],
-    n_rows: usize,
-    n_cols: usize,
-    row_stride: usize,
-    col_stride: usize,
-}
-
-impl<'a, T> Matrix<'a, T> {
-    /// Row after row.
-    pub(crate) fn rows(values: &'a [T], n_rows: usize, n_cols: usize) -> Self {
-        assert_eq!(values.len(), n_rows * n_cols, "values of a matrix");
-        Self { values, n_rows, n_cols, row_stride: n_cols, col_stride: 1 }
-    }
-
-    pub(crate) fn transposed(self) -> Self {
-        Self {
-            n_rows: self.n_cols,
-            n_cols: self.n_rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-            ..self
-        }
-    }
-
-    /// Some of the rows.
-    pub(crate) fn slice_rows(self, rows: ops::Range<usize>) -> Self {
-        assert!(rows.start < rows.end && rows.end <= self.n_rows, "rows of a matrix");
-        let values = &self.values[rows.start * self.row_stride..];
-        Self { values, n_rows: rows.len(), ..self }
-    }
-
-    /// Whether every element lies in the slice.
-    fn is_inside(&self) -> bool {
-        self.n_rows == 0
-            || self.n_cols == 0
-            || (self.n_rows - 1) * self.row_stride + (self.n_cols - 1) * self.col_stride
-                < self.values.len()
-    }
-}
-
 /// c <- `kept` c + a b, with c row after row. With `kept` = 0, c is not read.
-pub(crate) fn multiply<T: Real>(c: &mut [T], kept: T, a: Matrix<'_, T>, b: Matrix<'_, T>) {
-    assert_eq!(a.n_cols, b.n_rows, "inner sizes of a product");
-    assert_eq!(c.len(), a.n_rows * b.n_cols, "values of a product");
-    assert!(a.is_inside() && b.is_inside(), "factors inside their slices");
-    if a.n_cols == 0 {
-        for c in c {
-            *c = if kept == T::default() { T::default() } else { *c * kept };
-        }
+pub(crate) fn multiply<T: Real>(c: &mut [T], kept: T, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+    let accumulates = kept != T::default();
+    if accumulates {
+        passes::scale(c, kept);
+    } else if a.ncols() == 0 {
+        c.fill(T::default());
+    }
+    if a.ncols() == 0 || c.is_empty() {
         return;
     }
-    if c.is_empty() {
-        return;
-    }
-    // Accumulating with a factor on the old value saves a pass over the momenta each step, which the
-    // safe products at hand (faer's) do not offer.
-    //
-    // SAFETY: `gemm` reads element (i, j) of each factor at i * row_stride + j * col_stride for i and j
-    // below its sizes; the largest such index was checked to lie in the slice, and the others are not
-    // larger since strides are not negative. It writes c at i * n_cols + j, below c.len() as checked.
-    // c is borrowed mutably, so it overlaps no factor. T is f32 or f64, which gemm implements.
-    #[allow(unsafe_code)]
-    unsafe {
-        gemm::gemm(
-            a.n_rows,
-            b.n_cols,
-            a.n_cols,
-            c.as_mut_ptr(),
-            1,
-            b.n_cols as isize,
-            kept != T::default(),
-            a.values.as_ptr(),
-            a.col_stride as isize,
-            a.row_stride as isize,
-            b.values.as_ptr(),
-            b.col_stride as isize,
-            b.row_stride as isize,
-            kept,
-            T::of(1.0),
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
+    let c = MatMut::from_row_major_slice_mut(c, a.nrows(), b.ncols());
+    let into = if accumulates { Accum::Add } else { Accum::Replace };
+    matmul_with_conj(c, into, a, Conj::No, b, Conj::No, T::of(1.0), Par::Seq);
 }
 
 #[cfg(test)]
@@ -167,15 +97,15 @@ mod tests {
         ) {
             let value = |i: usize| ((i * 7919) % 23) as f32 - 11.0;
             let (a, b): (Vec<_>, Vec<_>) = ((0..n * k).map(value).collect(), (0..k * m).map(value).collect());
-            let a = if transposed.0 { Matrix::rows(&a, k, n).transposed() } else { Matrix::rows(&a, n, k) };
-            let b = if transposed.1 { Matrix::rows(&b, m, k).transposed() } else { Matrix::rows(&b, k, m) };
+            let rows = MatRef::from_row_major_slice;
+            let a = if transposed.0 { rows(&a, k, n).transpose() } else { rows(&a, n, k) };
+            let b = if transposed.1 { rows(&b, m, k).transpose() } else { rows(&b, k, m) };
             let mut c: Vec<_> = (0..n * m).map(|i| if kept == 0.0 { f32::NAN } else { value(i + 3) }).collect();
             let old = c.clone();
             multiply(&mut c, kept, a, b);
-            let at = |x: Matrix<'_, f32>, i: usize, j: usize| x.values[i * x.row_stride + j * x.col_stride];
             for i in 0..n {
                 for j in 0..m {
-                    let sum: f32 = (0..k).map(|l| at(a, i, l) * at(b, l, j)).sum();
+                    let sum: f32 = (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum();
                     let old = if kept == 0.0 { 0.0 } else { kept * old[i * m + j] };
                     // Small integers and halves are exact in f32.
                     prop_assert_eq!(c[i * m + j], old + sum);
