@@ -106,18 +106,6 @@ pub(crate) fn symmetric_eigen(
     Ok(SymmetricEigen { values, vectors })
 }
 
-/// The eigenvectors of the `n_leading` largest eigenvalues of the symmetric `a`, largest first,
-/// `(n, n_leading)`.
-pub(crate) fn leading_eigenvectors(
-    method: &'static str,
-    a: &Array2<f64>,
-    n_leading: usize,
-) -> Result<Array2<f64>, ClusterError> {
-    let n = a.nrows();
-    let eigen = symmetric_eigen(method, faer_view(a.view()))?;
-    Ok(Array2::from_shape_fn((n, n_leading), |(i, j)| eigen.vectors[(i, n - 1 - j)]))
-}
-
 /// Replaces the symmetric `a` by its positive semidefinite part: eigenvalues below 1e-10 become 0.
 pub(crate) fn replace_by_positive_part(
     method: &'static str,
@@ -267,15 +255,6 @@ mod tests {
         let eigen = symmetric_eigen("test", faer_view(positive.view())).unwrap();
         assert!(eigen.values[0] > -1e-10 && eigen.values[69] > 1.0);
         assert_eq!(positive, positive.t());
-    }
-
-    #[test]
-    fn leading_eigenvectors_are_orthonormal_and_belong_to_the_largest_values() {
-        let a = Array2::from_diag(&ndarray::arr1(&[1.0, 5.0, 3.0, -9.0]));
-        let h = leading_eigenvectors("test", &a, 2).unwrap();
-        assert_abs_diff_eq!(h.t().dot(&h), Array2::eye(2), epsilon = 1e-12);
-        assert_abs_diff_eq!(h[[1, 0]].abs(), 1.0, epsilon = 1e-12);
-        assert_abs_diff_eq!(h[[2, 1]].abs(), 1.0, epsilon = 1e-12);
     }
 
     #[test]

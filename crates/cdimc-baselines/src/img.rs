@@ -5,10 +5,10 @@
 
 use crate::PairedViews;
 use crate::dense::{
-    add_product, leading_eigenvectors, mirror_upper, product, solve_general,
-    solve_positive_definite, upper_gram,
+    add_product, mirror_upper, product, solve_general, solve_positive_definite, upper_gram,
 };
 use crate::kernels::check_bytes;
+use crate::leading::leading_eigenvectors;
 use crate::ranges::{at_least_one, not_negative, positive};
 use crate::read_out::{ReadOut, k_means, read_out};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};

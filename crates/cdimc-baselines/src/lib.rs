@@ -40,6 +40,7 @@ mod dense;
 mod imc_grmf;
 mod img;
 mod kernels;
+mod leading;
 mod mask_groups;
 mod mic;
 mod mkkm_ik;

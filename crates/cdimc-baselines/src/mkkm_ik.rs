@@ -3,8 +3,9 @@
 //! X. Liu, M. Li, L. Wang, Y. Dou, J. Yin, E. Zhu, "Multiple Kernel k-Means with Incomplete Kernels",
 //! AAAI 2017, DOI 10.1609/aaai.v31i1.10893; formulas of the authors' code.
 
-use crate::dense::{leading_eigenvectors, product, solve_general};
+use crate::dense::{product, solve_general};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::leading::leading_eigenvectors;
 use crate::mkkm_ik_mkc::KernelPartition;
 use crate::ranges::{at_least_one, not_negative};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};

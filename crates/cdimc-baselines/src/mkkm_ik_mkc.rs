@@ -3,8 +3,9 @@
 //! X. Liu et al., "Multiple Kernel k-Means with Incomplete Kernels", IEEE TPAMI 42(5), 2020,
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
-use crate::dense::{add_product, leading_eigenvectors, product, replace_by_positive_part};
+use crate::dense::{add_product, product, replace_by_positive_part};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::leading::leading_eigenvectors;
 use crate::ranges::{at_least_one, not_negative, positive};
 use crate::read_out::{ReadOut, read_out};
 use crate::simplex::{MAX_VARIABLES, minimize_on_simplex};

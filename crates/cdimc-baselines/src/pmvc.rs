@@ -10,7 +10,7 @@ use crate::ranges::{at_least_one, not_negative};
 use crate::read_out::{ReadOut, read_out};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -167,7 +167,7 @@ fn fit_basis(basis: &mut Array2<f64>, transposed: &Array2<f64>, view: ArrayView2
     descend(&gram(transposed), &product(transposed.view(), view), 0.0, basis);
 }
 
-/// ‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR), G = HHᵀ, R = HXᵀ.
+/// `‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR)`, `G = HHᵀ`, `R = HXᵀ`.
 fn gain(gram: &Array2<f64>, cross: &Array2<f64>, w: &Array2<f64>) -> f64 {
     (&gram.dot(w) * w).sum() - 2.0 * (cross * w).sum()
 }
@@ -191,51 +191,70 @@ fn beside(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
     }
 }
 
-/// min over W ≥ 0 of tr(WᵀGW) - 2 tr(WᵀR) + l ΣW by cyclic coordinate descent, columns of W
-/// independent: W_j ← max(0, W_j - ((GW)_j - R_j + l/2) / `G_jj`).
+/// min over W ≥ 0 of tr(`WᵀGW`) - 2 tr(WᵀR) + l ΣW by cyclic coordinate descent, columns of W
+/// independent: `W_j ← max(0, W_j - ((GW)_j - R_j + l/2) / G_jj)`.
 ///
 /// `gram`: G, `(k, k)`; `cross`: R, `(k, n)`; `w`: `(k, n)`, the start and the result.
 fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2<f64>) {
-    // Columns that stay in the first level of cache together with their R.
-    const BLOCK: usize = 128;
-    let (k, n) = w.dim();
-    assert_eq!((gram.dim(), cross.dim()), ((k, k), (k, n)));
+    let k = w.nrows();
+    assert_eq!((gram.dim(), cross.dim()), ((k, k), w.dim()));
+    let mut lanes = to_lanes(w);
+    let constant = to_lanes(&cross.mapv(|r| 0.5 * penalty - r));
+    let gram: Vec<f64> = gram.t().iter().copied().collect();
     for _ in 0..SWEEPS {
-        let mut largest = 0.0_f64;
-        for start in (0..n).step_by(BLOCK) {
-            let columns = start..(start + BLOCK).min(n);
-            let mut w = w.slice_mut(s![.., columns.clone()]);
-            let cross = cross.slice(s![.., columns.clone()]);
-            let mut gradient = [0.0; BLOCK];
-            let gradient = &mut gradient[..columns.len()];
-            for j in 0..k {
-                let curvature = gram[[j, j]];
-                if curvature <= 0.0 {
-                    w.row_mut(j).fill(0.0);
-                    continue;
-                }
-                for (g, r) in gradient.iter_mut().zip(cross.row(j)) {
-                    *g = 0.5 * penalty - r;
-                }
-                for (l, row) in w.outer_iter().enumerate() {
-                    let factor = gram[[l, j]];
-                    for (g, x) in gradient.iter_mut().zip(row) {
-                        *g += factor * x;
-                    }
-                }
-                let mut step = 0.0_f64;
-                for (x, g) in w.row_mut(j).iter_mut().zip(gradient.iter()) {
-                    let new = (*x - g / curvature).max(0.0);
-                    step = step.max((new - *x).abs());
-                    *x = new;
-                }
-                largest = largest.max(step * curvature.sqrt());
-            }
-        }
-        if largest < STEP {
+        if sweep(&gram, &constant, &mut lanes, k) < STEP {
             break;
         }
     }
+    for (j, mut row) in w.outer_iter_mut().enumerate() {
+        let values = lanes[j..].iter().step_by(k).flatten();
+        row.iter_mut().zip(values).for_each(|(x, value)| *x = *value);
+    }
+}
+
+/// Columns updated together, so that a gradient stays in registers.
+const LANES: usize = 16;
+
+/// The columns of `a` in groups of [`LANES`], row after row within a group, padded with zeros.
+fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
+    let (k, n) = a.dim();
+    let mut lanes = vec![[0.0; LANES]; k * n.div_ceil(LANES)];
+    for (j, row) in a.outer_iter().enumerate() {
+        for (i, x) in row.iter().enumerate() {
+            lanes[i / LANES * k + j][i % LANES] = *x;
+        }
+    }
+    lanes
+}
+
+/// One update of every row of W; the longest step, in the metric of G, is returned.
+fn sweep(gram: &[f64], constant: &[[f64; LANES]], w: &mut [[f64; LANES]], k: usize) -> f64 {
+    let mut longest = 0.0_f64;
+    for (w, constant) in w.chunks_exact_mut(k).zip(constant.chunks_exact(k)) {
+        for j in 0..k {
+            let row = &gram[j * k..(j + 1) * k];
+            let curvature = row[j];
+            if curvature <= 0.0 {
+                w[j] = [0.0; LANES];
+                continue;
+            }
+            let mut gradient = constant[j];
+            for (factor, other) in row.iter().zip(w.iter()) {
+                for (g, x) in gradient.iter_mut().zip(other) {
+                    *g += factor * x;
+                }
+            }
+            let (inverse, mut step) = (1.0 / curvature, [0.0_f64; LANES]);
+            for ((x, g), step) in w[j].iter_mut().zip(&gradient).zip(&mut step) {
+                let new = (*x - g * inverse).max(0.0);
+                *step = (new - *x).abs();
+                *x = new;
+            }
+            let step = step.iter().fold(0.0_f64, |longest, x| longest.max(*x));
+            longest = longest.max(step * curvature.sqrt());
+        }
+    }
+    longest
 }
 
 impl Clusterer for Pmvc {
@@ -286,8 +305,7 @@ mod tests {
             assert!(*w > 0.0 && g.abs() < 1e-4 || *w == 0.0 && *g > -1e-4, "{w} {g}");
         }
         assert!(w.iter().any(|&w| w == 0.0) && w.iter().any(|&w| w > 0.0));
-        let direct = (x - w.t().dot(&h)).mapv(|r| r * r).sum();
-        let expanded = gain(&gram, &cross, &w);
-        assert_abs_diff_eq!(direct, expanded + direct - expanded, epsilon = 1e-9);
+        let residual = squares((&x - &w.t().dot(&h)).view());
+        assert_abs_diff_eq!(residual - squares(x.view()), gain(&gram, &cross, &w), epsilon = 1e-9);
     }
 }
