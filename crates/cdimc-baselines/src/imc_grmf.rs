@@ -24,6 +24,8 @@ const NAME: &str = "imc-grmf";
 /// symmetric 0/1 graph of nearest neighbors in a view. Rows are scaled to unit length first.
 ///
 /// Memory is linear in the samples: the graph is sparse.
+// ndarray's `s!` expands to unsafe code, none of which concerns the fields.
+#[allow(clippy::unsafe_derive_deserialize)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ImcGrmf {

@@ -51,6 +51,8 @@ pub enum FirstLaplacian {
 ///
 /// Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
 /// costs n³/3 operations.
+// ndarray's `s!` expands to unsafe code, none of which concerns the fields.
+#[allow(clippy::unsafe_derive_deserialize)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Img {

@@ -21,7 +21,7 @@ const RIDGE: f64 = 1e-3;
 /// Multiple kernel k-means with incomplete kernels, the cheap relative of
 /// [`MkkmIkMkc`](crate::MkkmIkMkc).
 ///
-/// min tr(`K_γ` (I - HHᵀ)), `K_γ` = `Σ_p` `γ_p`² `K_p`, over HᵀH = I, γ on the simplex, and `K_p` ⪰ 0 with its
+/// `min tr(K_γ (I - HHᵀ))`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the simplex, and `K_p` ⪰ 0 with its
 /// observed block given. Any number of views, any mask.
 ///
 /// Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
@@ -121,13 +121,14 @@ struct KernelBlock<'a> {
     absent: Vec<usize>,
 }
 
-/// The completed part of one kernel, `K_oc` = B V and `K_cc` = VᵀBV with V = `H_o` G `H_cᵀ`.
+/// The completed part of one kernel, `K_oc = B V` and `K_cc = Vᵀ B V`, `V = H_o G H_cᵀ`.
 struct Completion {
-    /// Y with `K_{·c}` = Y `H_cᵀ`, `(n_samples, n_clusters)`: B `H_o` G on observed rows, `H_c` G S G on others.
+    /// Y with `K_{·c} = Y H_cᵀ`, `(n_samples, n_clusters)`: `B H_o G` on observed rows, `H_c G S G` on
+    /// others, `S = H_oᵀ B H_o`.
     factor: Array2<f64>,
     /// `H_c`, `(n_absent, n_clusters)`.
     absent: Array2<f64>,
-    /// tr(`K_p` (I - HHᵀ)), floored where the partition explains all.
+    /// `tr(K_p (I - HHᵀ))`, floored where the partition explains all.
     unexplained: f64,
 }
 
@@ -139,8 +140,8 @@ impl<'a> KernelBlock<'a> {
         Self { block, observed, absent }
     }
 
-    /// V = -`U_oc` (`U_cc` + εI)⁻¹ minimizes tr(`K_p` U). With U = I - HHᵀ the inverse passes through `H_c`:
-    /// V = `H_o` G `H_cᵀ`, G = ((1 + ε) I - `H_cᵀ` `H_c`)⁻¹, a system of `n_clusters` instead of `n_absent`.
+    /// `V = -U_oc (U_cc + εI)⁻¹` minimizes `tr(K_p U)`. With `U = I - HHᵀ` the inverse passes through
+    /// `H_c`: `V = H_o G H_cᵀ`, `G = ((1 + ε) I - H_cᵀ H_c)⁻¹`, a system of `n_clusters` instead of `n_absent`.
     fn complete(&self, embedding: &Array2<f64>) -> Completion {
         let (n, k) = embedding.dim();
         let (h_o, h_c) =

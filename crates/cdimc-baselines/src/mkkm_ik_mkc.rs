@@ -20,10 +20,10 @@ const NAME: &str = "mkkm-ik-mkc";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coefficients {
-    /// `γ_p` + `γ_q` - (m - 2) `γ_p` `γ_q`: those that minimize the objective for m kernels.
+    /// `γ_p + γ_q - (m - 2) γ_p γ_q`: those that minimize the objective for m kernels.
     #[default]
     Exact,
-    /// `γ_p` + `γ_q` - `γ_p` `γ_q`, as the authors' code has it: exact for three kernels only.
+    /// `γ_p + γ_q - γ_p γ_q`, as the authors' code has it: exact for three kernels only.
     AuthorsCode,
 }
 
@@ -40,7 +40,7 @@ pub enum KernelFilling {
 
 /// Multiple kernel k-means with mutual kernel completion.
 ///
-/// min tr(`K_γ` (I - HHᵀ)) + λ `Σ_p` ‖`K_p` - `Σ_{q≠p}` `γ_q` `K_q`‖², `K_γ` = `Σ_p` `γ_p`² `K_p`, over HᵀH = I, γ on the
+/// `min tr(K_γ (I - HHᵀ)) + λ Σ_p ‖K_p - Σ_{q≠p} γ_q K_q‖²`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the
 /// simplex, and `K_p` ⪰ 0 with its observed block given. Any number of views up to 16, any mask.
 ///
 /// Keeps n-by-n matrices, one a view and four of work: 8 (m + 4) n² bytes beside the observed blocks.
@@ -182,7 +182,7 @@ impl MkkmIkMkc {
     }
 
     /// T, the unconstrained minimizer of the objective over the kernel `p`:
-    /// `Σ_{q≠p}` (`γ_p` + `γ_q` - a `γ_p` `γ_q`)/den `K_q` - `γ_p`²/(2λ den) (I - HHᵀ), den = 1 + (m - 1) `γ_p`².
+    /// `Σ_{q≠p} (γ_p + γ_q - a γ_p γ_q)/den K_q - γ_p²/(2λ den) (I - HHᵀ)`, `den = 1 + (m - 1) γ_p²`.
     fn target(
         &self,
         kernels: &[Array2<f64>],
@@ -238,7 +238,7 @@ fn write_block(kernel: &mut Array2<f64>, block: &Array2<f64>, observed: &[usize]
     }
 }
 
-/// tr(`K` (I - HHᵀ)).
+/// `tr(K (I - HHᵀ))`.
 fn unexplained(kernel: &Array2<f64>, embedding: &Array2<f64>) -> f64 {
     let image = product(kernel.view(), embedding.view());
     kernel.diag().sum() - (&image * embedding).sum()

@@ -104,8 +104,8 @@ impl Pmvc {
 
         let mut before = None;
         for _ in 0..self.paired_iterations {
-            for v in 0..2 {
-                fit_basis(&mut bases[v], &paired, views.paired(v));
+            for (v, basis) in bases.iter_mut().enumerate() {
+                fit_basis(basis, &paired, views.paired(v));
             }
             let gain = fit_paired(&mut paired, &bases, views, shared_penalty);
             let residual = lengths[0][0] + lengths[1][0] + gain;

@@ -211,9 +211,9 @@ impl PmvcCgan {
         networks: &Autoencoder,
         completed: &[Tensor; 2],
         latents: &Tensor,
-        centers: Tensor,
+        centers: &Tensor,
     ) -> Result<Curve, ClusterError> {
-        let centers = Var::from_tensor(&centers).map_err(NnError::from)?;
+        let centers = Var::from_tensor(centers).map_err(NnError::from)?;
         let mut target = soft_assignment(latents, &centers)
             .and_then(|q| sharpened(&q))
             .map_err(NnError::from)?;
@@ -435,7 +435,7 @@ impl Clusterer for PmvcCgan {
 
         let second = self.compete(&networks, &rows, seed)?;
         let completed = rows.completed(&networks)?;
-        let third = self.sharpen(&networks, &completed, &before, centers)?;
+        let third = self.sharpen(&networks, &completed, &before, &centers)?;
 
         let common = to_array(&latents(&completed, 0..views.n_samples())?)?;
         let embedding = views.restore(&common.mapv(f64::from));

@@ -21,7 +21,7 @@ pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<(), Cluster
 pub(crate) fn rule(
     kept: bool,
     name: &'static str,
-    value: impl ToString,
+    value: impl Copy + ToString,
     rule: &'static str,
 ) -> Result<(), ClusterError> {
     if kept {

@@ -38,7 +38,9 @@ pub(crate) fn minimize_on_simplex(q: &Array2<f64>, f: &[f64]) -> (Vec<f64>, f64)
             gamma[i] = x.max(0.0);
         }
         let sum: f64 = gamma.iter().sum();
-        gamma.iter_mut().for_each(|x| *x /= sum);
+        for x in &mut gamma {
+            *x /= sum;
+        }
         let value = objective(&q, &f, &gamma);
         if value < best.1 - 1e-15 {
             best = (gamma, value);

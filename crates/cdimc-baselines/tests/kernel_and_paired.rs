@@ -80,23 +80,23 @@ struct Numbers {
 
 impl Numbers {
     fn array(&self) -> Array2<f64> {
-        Array2::from_shape_vec(self.shape, self.values.clone()).unwrap()
+        Array2::from_shape_vec(self.shape, self.values.clone()).expect("the shape of its values")
     }
 }
 
 fn fixture() -> Fixture {
-    serde_json::from_str(FIXTURE).unwrap()
+    serde_json::from_str(FIXTURE).expect("the fixture as it was written")
 }
 
 fn multi_view(views: &[Numbers], mask: &Numbers) -> MultiView {
-    let mask = ViewMask::new(mask.array().mapv(|x| x == 1.0)).unwrap();
-    MultiView::new(views.iter().map(Numbers::array).collect(), mask).unwrap()
+    let mask = ViewMask::new(mask.array().mapv(|x| x == 1.0)).expect("a mask");
+    MultiView::new(views.iter().map(Numbers::array).collect(), mask).expect("views")
 }
 
 fn paired_views(fixture: &PairedFixture) -> PairedViews {
     let data = multi_view(&fixture.views, &fixture.mask);
     let in_order: Vec<usize> = (0..data.n_samples()).collect();
-    PairedViews::new("test", &data, &in_order).unwrap()
+    PairedViews::new("test", &data, &in_order).expect("paired views")
 }
 
 /// Largest difference relative to the largest entry.
