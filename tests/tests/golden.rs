@@ -1,11 +1,12 @@
 //! The golden case: every number of a small run of the NumPy and PyTorch reference, `tests/golden`.
 
+use cdimc_cluster::{Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Dense, Device, Engine, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
-    ViewWeights, Weights, trainer,
+    Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, ViewWeights, Weights,
+    trainer,
 };
-use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis};
+use ndarray::{Array2, ArrayD, Axis};
 use serde_json::Value;
 use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
 
@@ -188,51 +189,34 @@ fn fine_tuning_follows_pytorch() {
     for engine in ENGINES {
         let mut trainer = golden.trainer(engine);
         golden.pretrain(trainer.as_mut());
-        let learning_rate = golden.number("/finetune/lr");
-        let adam = Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
-        trainer.start(adam).expect("valid optimiser");
-        let mut labels: Vec<_> = start.iter().map(|&label| label as usize).collect();
-        let mut selected = vec![true; n];
+        let settings = Finetune {
+            rounds,
+            epochs_per_round: golden.count("/finetune/inner"),
+            learning_rate: golden.number("/finetune/lr"),
+            minimum_rounds: rounds,
+            ..Finetune::default()
+        };
+        trainer.start(settings.optimizer()).expect("valid optimiser");
+        let start = start.iter().map(|&label| label as usize).collect();
+        let mut finetuning = Finetuning::new(centers.clone(), start);
         for round in 0..rounds {
-            for _ in 0..golden.count("/finetune/inner") {
-                for batch in golden.batches() {
-                    let targets = Targets {
-                        centers: centers.view(),
-                        labels: &labels,
-                        selected: &selected,
-                        normalization: Normalization::Selected,
-                    };
-                    trainer.finetune_step(batch, targets).expect("step");
-                }
-            }
-            let fused = trainer.fused().expect("finite weights");
-            let nearest = fused.rows().into_iter().map(|z| nearest(&centers, z));
-            let (found, losses): (Vec<_>, Vec<_>) = nearest.unzip();
-            let losses = Array1::from_vec(losses);
-            labels = found;
-            let mean = losses.mean().expect("samples");
-            let age = mean + round as f64 * losses.std(1.0) / rounds as f64;
-            selected = losses.iter().map(|&loss| loss < age).collect();
+            let batch = golden.count("/batch");
+            let found = finetuning.round(trainer.as_mut(), &settings, batch).expect("numbers");
+            let found = found.expect("a round that is left");
             let history = format!("/finetune/history/{round}");
             let what = |what| format!("{engine}: {what} of round {round}");
-            assert_near(&what("loss"), golden.number(&format!("{history}/kloss")), mean, 1e-3);
-            assert_near(&what("age"), golden.number(&format!("{history}/age")), age, 1e-3);
-            let n_selected = selected.iter().filter(|&&selected| selected).count();
-            let difference = n_selected.abs_diff(golden.count(&format!("{history}/selected")));
+            let number = |name| golden.number(&format!("{history}/{name}"));
+            assert_near(&what("loss"), number("kloss"), found.loss, 1e-3);
+            assert_near(&what("age"), number("age"), found.age, 1e-3);
+            let difference = found.selected.abs_diff(number("selected") as usize);
             assert!(difference <= 2, "{}: {difference} apart", what("selected samples"));
         }
+        let nothing = finetuning.round(trainer.as_mut(), &settings, 1).expect("numbers");
+        assert_eq!(nothing, None);
+        let labels = &finetuning.labels;
         let equal = labels.iter().zip(&expected).filter(|&(&a, &b)| a == b as usize).count();
         assert!(equal as f64 >= 0.99 * n as f64, "{engine}: {equal} of {n} labels");
         let error = distance(&latents, &trainer.fused().expect("finite weights"));
         assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
     }
-}
-
-/// The nearest center and its squared distance.
-fn nearest(centers: &Array2<f32>, z: ArrayView1<'_, f32>) -> (usize, f64) {
-    let distance = |center: ArrayView1<'_, f32>| -> f64 {
-        center.iter().zip(z).map(|(&u, &z)| f64::from(u - z).powi(2)).sum()
-    };
-    let distances = centers.rows().into_iter().map(distance).enumerate();
-    distances.min_by(|a, b| a.1.total_cmp(&b.1)).expect("a center")
 }
