@@ -3,6 +3,7 @@
 //! `cargo xtask reproduce` runs an experiment and prints its table; `cargo xtask --help` lists the rest.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod cell;
 mod datasets;
 mod experiment;
@@ -34,11 +35,16 @@ enum Command {
     Reproduce(Box<reproduce::Arguments>),
     /// List, fetch and verify the data sets.
     Datasets(datasets::Args),
+    /// Measure seconds, arithmetic and memory, and those of peers.
+    Bench(bench::Arguments),
     /// Hold the workspace against its house rules.
     Tidy,
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
     #[command(hide = true)]
     Cell,
+    /// Measure one case, given as JSON on standard input (used by `bench` itself).
+    #[command(hide = true)]
+    BenchCase,
 }
 
 fn main() -> ExitCode {
@@ -60,7 +66,9 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Tidy => tidy::run(),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Cell => worker::serve(),
+        Command::BenchCase => bench::serve(),
     };
     outcome.unwrap_or_else(|e| {
         // One line, whatever the causes say.

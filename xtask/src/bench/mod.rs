@@ -1,0 +1,270 @@
+//! `cargo xtask bench`: seconds, arithmetic and memory of the parts of CDIMC-net, ours and its peers' in turn.
+//!
+//! Every measurement is a process of its own. With `--python` the same case goes to a plain PyTorch and
+//! scikit-learn program (`xtask/peers/peer.py`), from the same data and initial weights, and the losses of
+//! both are held against each other.
+
+mod case;
+mod ours;
+
+use crate::record::write_whole;
+use crate::reproduce::workspace_root;
+use crate::source;
+use anyhow::{Context, Result, ensure};
+use case::{Case, Folder, Task};
+use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+pub(crate) use ours::serve;
+
+/// What the benchmark measures and with whom it compares.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A Python with torch and scikit-learn, to measure the peers in turn with ours.
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Sample counts for the growth of time and memory.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2000, 8000])]
+    samples: Vec<usize>,
+    /// Tasks to measure [default: all].
+    #[arg(long, value_name = "TASK", value_enum)]
+    task: Vec<Task>,
+    /// Alternations of ours and the peers'; the fastest of each counts.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+    /// Threads of each.
+    #[arg(long, value_name = "T", default_value_t = 1)]
+    threads: usize,
+    /// Share of the whole run's epochs to do, in (0, 1].
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    share: f64,
+    /// Where the table goes [default: docs/benchmarks.md].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What one process measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    /// One value a repetition of the task.
+    pub seconds: Vec<f64>,
+    /// Losses, or inertia, one a repetition, where the task has them.
+    pub values: Vec<f64>,
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Measurement {
+    /// The fastest repetition; the first one of several warms up and does not count.
+    fn fastest(&self) -> f64 {
+        let skip = usize::from(self.seconds.len() > 1);
+        self.seconds.iter().skip(skip).copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If a data set, the peer or the table cannot be read, run or written.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    ensure!(arguments.rounds > 0, "rounds = 0: must be at least 1");
+    ensure!(arguments.threads > 0, "threads = 0: must be at least 1");
+    ensure!(
+        arguments.share > 0.0 && arguments.share <= 1.0,
+        "share = {}: must lie in (0, 1]",
+        arguments.share
+    );
+    let wanted = |task: Task| arguments.task.is_empty() || arguments.task.contains(&task);
+    let mut lines = Vec::new();
+    let (name, dataset) = handwritten()?;
+    for rate in [0.0, 0.3, 0.7] {
+        let folder = Folder::write(&dataset, rate)?;
+        for task in [
+            Task::Pretrain,
+            Task::Finetune,
+            Task::Run,
+            Task::Neighbors,
+            Task::Kmeans,
+            Task::Predict,
+        ] {
+            // Only the epochs depend on the missing rate in a way of their own.
+            let every_rate = matches!(task, Task::Pretrain | Task::Finetune);
+            if wanted(task) && (every_rate || rate == 0.3) {
+                let case = folder.case(task, arguments.threads, arguments.share);
+                lines.push(compare(&name, rate, &folder, &case, arguments)?);
+            }
+        }
+    }
+    for &n_samples in &arguments.samples {
+        let dataset = wide(n_samples)?;
+        let folder = Folder::write(&dataset, 0.3)?;
+        for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
+            if wanted(task) {
+                let mut case = folder.case(task, arguments.threads, arguments.share);
+                // Growth is that of an epoch: a ring stands in for the neighbor graph, whose search is a task of its own.
+                case.ring = true;
+                case.times = 2;
+                lines.push(compare("synthetic 2 x 784", 0.3, &folder, &case, arguments)?);
+            }
+        }
+    }
+    let text = table(&lines, arguments);
+    println!("{text}");
+    let out = arguments.out.clone().unwrap_or_else(|| workspace_root().join("docs/benchmarks.md"));
+    write_whole(&out, text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line of the table.
+struct Line {
+    dataset: String,
+    task: Task,
+    n_samples: usize,
+    rate: f64,
+    ours: Measurement,
+    peer: Option<Measurement>,
+    /// Floating-point operations of one repetition that observed values need, where they are counted.
+    operations: Option<f64>,
+    /// Operations per second of a large matrix product, measured in the same minute.
+    peak: f64,
+}
+
+/// Measures ours and the peer's in turn.
+fn compare(
+    dataset: &str,
+    rate: f64,
+    folder: &Folder,
+    case: &Case,
+    arguments: &Arguments,
+) -> Result<Line> {
+    eprintln!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
+    // A task that takes minutes is not repeated.
+    let rounds = if case.task == Task::Run { 1 } else { arguments.rounds };
+    let (mut ours, mut peer, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
+    for _ in 0..rounds {
+        let product = measure(&mut own_process(case)?, &Case { task: Task::Peak, ..case.clone() })?;
+        peak = peak.max(ours::PEAK_OPERATIONS / product.fastest());
+        ours.push(measure(&mut own_process(case)?, case)?);
+        if let Some(python) = &arguments.python {
+            let mut command = Command::new(python);
+            command.arg(workspace_root().join("xtask/peers/peer.py"));
+            peer.push(measure(&mut command, case)?);
+        }
+    }
+    let fastest =
+        |of: Vec<Measurement>| of.into_iter().min_by(|a, b| a.fastest().total_cmp(&b.fastest()));
+    Ok(Line {
+        dataset: dataset.to_owned(),
+        task: case.task,
+        n_samples: case.n_samples,
+        rate,
+        ours: fastest(ours).context("nothing measured")?,
+        peer: fastest(peer),
+        operations: folder.operations(case),
+        peak,
+    })
+}
+
+fn own_process(case: &Case) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("bench-case").env("RAYON_NUM_THREADS", case.threads.to_string());
+    Ok(command)
+}
+
+/// Gives the case to a process and takes its measurement.
+fn measure(command: &mut Command, case: &Case) -> Result<Measurement> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut process = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| name.clone())?;
+    let mut input = process.stdin.take().context("process without input")?;
+    writeln!(input, "{}", serde_json::to_string(case)?)?;
+    drop(input);
+    let output = process.wait_with_output()?;
+    ensure!(output.status.success(), "{name} on {}: {}", case.task, output.status);
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(text.trim()).with_context(|| format!("{name} on {}", case.task))
+}
+
+/// Handwritten where it is at hand, or synthetic views of its widths.
+fn handwritten() -> Result<(String, Dataset)> {
+    if source::is_present("handwritten") {
+        return Ok(("handwritten".into(), source::load("handwritten")?));
+    }
+    let widths = [240, 76, 216, 47, 64];
+    let views = widths.map(|width| SyntheticView { width, map: SyntheticMap::Linear }).to_vec();
+    let recipe =
+        SyntheticViews { n_samples: 2000, n_clusters: 10, views, ..SyntheticViews::default() };
+    Ok(("synthetic of handwritten's widths".into(), recipe.generate(Seed::new(0))?))
+}
+
+/// Two views as wide as MNIST's.
+fn wide(n_samples: usize) -> Result<Dataset> {
+    let views = vec![SyntheticView { width: 784, map: SyntheticMap::Linear }; 2];
+    let recipe = SyntheticViews { n_samples, n_clusters: 10, views, ..SyntheticViews::default() };
+    Ok(recipe.generate(Seed::new(0))?)
+}
+
+/// The mask of a rate, the same for every task.
+fn mask(dataset: &Dataset, rate: f64) -> Result<cdimc_data::ViewMask> {
+    let pattern = MissingPattern::PerView(rate);
+    Ok(pattern.mask(dataset.n_samples(), dataset.n_views(), Seed::new(0))?)
+}
+
+/// The table as Markdown.
+fn table(lines: &[Line], arguments: &Arguments) -> String {
+    let mut text = format!(
+        "# Benchmarks\n\n`cargo xtask bench{}`, {} thread(s) each, the fastest of {} alternating processes (one for a whole \
+         run). An epoch of pre-training or fine-tuning; k-means with 20 starts on all views side by side; exact \
+         neighbors of every view. Operations are those that observed values need; peak is a 1024 x 1024 single-precision \
+         matrix product of the same minutes. Peers: PyTorch for the network, scikit-learn for neighbors and k-means \
+         (`xtask/peers/peer.py`); agreement is the largest relative difference of losses, or that of inertia (below 0 \
+         ours is better).\n\n",
+        if arguments.python.is_some() { " --python PATH" } else { "" },
+        arguments.threads,
+        arguments.rounds,
+    );
+    text += "| data | task | samples | missing | seconds | GFLOP/s | of peak | MiB | peer's seconds | peer's MiB | ratio | agreement |\n";
+    text += "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for line in lines {
+        let seconds = line.ours.fastest();
+        let speed = line.operations.map(|operations| operations / seconds);
+        let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
+        let mib = |m: &Measurement| {
+            m.peak_memory_bytes.map(|bytes| format!("{:.0}", bytes as f64 / 1_048_576.0))
+        };
+        let peer = line.peer.as_ref();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {seconds:.4} | {} | {} | {} | {} | {} | {} | {} |",
+            line.dataset,
+            line.task,
+            line.n_samples,
+            line.rate,
+            or_dash(speed.map(|speed| format!("{:.1}", speed / 1e9))),
+            or_dash(speed.map(|speed| format!("{:.0} %", 100.0 * speed / line.peak))),
+            or_dash(mib(&line.ours)),
+            or_dash(peer.map(|peer| format!("{:.4}", peer.fastest()))),
+            or_dash(peer.and_then(mib)),
+            or_dash(peer.map(|peer| format!("{:.2}", peer.fastest() / seconds))),
+            or_dash(peer.and_then(|peer| agreement(line.task, &line.ours.values, &peer.values))),
+        );
+    }
+    text
+}
+
+/// How far our losses, or inertia, are from the peer's.
+fn agreement(task: Task, ours: &[f64], peer: &[f64]) -> Option<String> {
+    let relative = ours.iter().zip(peer).map(|(ours, peer)| (ours - peer) / peer.abs());
+    let furthest = if task == Task::Kmeans {
+        relative.last()
+    } else {
+        relative.max_by(|a, b| a.abs().total_cmp(&b.abs())).map(f64::abs)
+    };
+    furthest.map(|difference| format!("{difference:.1e}"))
+}

@@ -1,0 +1,216 @@
+//! Our side of a case, in a process of its own.
+
+use super::Measurement;
+use super::case::{Case, Task};
+use crate::cell::peak_memory_bytes;
+use anyhow::{Context, Result};
+use cdimc_cluster::{CdimcNet, Finetune, KMeans, Pretrain};
+use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
+use cdimc_graph::{KnnGraph, Search, nearest};
+use cdimc_nn::{
+    Architecture, Device, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
+    Weights, trainer,
+};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
+use ndarray::{Array2, Axis, concatenate};
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Rows and columns of the matrix product that is the peak.
+const PEAK_SIZE: usize = 1024;
+
+/// Operations of that product.
+pub(crate) const PEAK_OPERATIONS: f64 = 2.0 * (PEAK_SIZE * PEAK_SIZE * PEAK_SIZE) as f64;
+
+/// Measures the case on standard input and prints the measurement.
+///
+/// # Errors
+/// If the input is no case or its arrays cannot be read.
+pub(crate) fn serve() -> Result<ExitCode> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    let case: Case = serde_json::from_str(&line).context("the case on standard input")?;
+    let (seconds, values) = match case.task {
+        Task::Peak => peak(),
+        Task::Pretrain | Task::Finetune => epochs(&case)?,
+        Task::Run => whole_run(&case)?,
+        Task::Neighbors => neighbors(&case)?,
+        Task::Kmeans => kmeans(&case)?,
+        Task::Predict => predict(&case)?,
+    };
+    let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
+    println!("{}", serde_json::to_string(&measurement)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Seconds and values, one a repetition.
+type Measured = (Vec<f64>, Vec<f64>);
+
+fn timed(times: usize, mut action: impl FnMut() -> Result<Option<f64>>) -> Result<Measured> {
+    let (mut seconds, mut values) = (Vec::new(), Vec::new());
+    for _ in 0..times {
+        let started = Instant::now();
+        let value = action()?;
+        seconds.push(started.elapsed().as_secs_f64());
+        values.extend(value);
+    }
+    Ok((seconds, values))
+}
+
+fn peak() -> Measured {
+    let a = Mat::<f32>::from_fn(PEAK_SIZE, PEAK_SIZE, |i, j| ((i + 2 * j) % 7) as f32);
+    let mut c = Mat::<f32>::zeros(PEAK_SIZE, PEAK_SIZE);
+    let mut seconds = Vec::new();
+    for _ in 0..10 {
+        let started = Instant::now();
+        matmul(c.as_mut(), Accum::Replace, a.as_ref(), a.as_ref(), 1.0, Par::Seq);
+        black_box(&c);
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    (seconds, Vec::new())
+}
+
+/// The views of the case's folder, with the mask read off the rows that are NaN.
+fn data(case: &Case) -> Result<MultiView> {
+    let read = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
+        let bytes = std::fs::read(case.folder.join(format!("view{v}.f64")))?;
+        let values = bytes.chunks_exact(8).map(|b| Ok(f64::from_le_bytes(b.try_into()?)));
+        Ok(Array2::from_shape_vec((case.n_samples, width), values.collect::<Result<_>>()?)?)
+    };
+    let views = case.widths.iter().enumerate().map(read).collect::<Result<_>>()?;
+    Ok(MultiView::from_nan_rows(views)?)
+}
+
+/// A network on the case's data in the order of its rows, from the case's weights.
+fn network(case: &Case) -> Result<Box<dyn Trainer>> {
+    let data = data(case)?;
+    let rows: Vec<usize> = (0..case.n_samples).collect();
+    let (mut views, mut graphs) = (Vec::new(), Vec::new());
+    for v in 0..data.n_views() {
+        let (present, values) = Standardizer::fit(&data, v)?.transform(&data, v, &rows)?;
+        graphs.push(if case.ring {
+            ring(case, &present)?
+        } else {
+            graph(case, &data, v, &present)?
+        });
+        views.push(ObservedView { rows: present, values });
+    }
+    drop(data);
+    let input = NetworkInput { n_samples: case.n_samples, views };
+    let weights =
+        Weights::glorot(&Architecture::default(), &case.widths, case.n_clusters, Seed::new(0));
+    let engine = Device::Cpu.engine();
+    Ok(trainer(engine, Device::Cpu, Arc::new(input), Arc::new(graphs), weights, case.alpha)?)
+}
+
+fn graph(case: &Case, data: &MultiView, view: usize, present: &[u32]) -> Result<KnnGraph> {
+    let rows: Vec<usize> = present.iter().map(|&i| i as usize).collect();
+    let points = geometry_version(data, view, &rows);
+    Ok(KnnGraph::of_view(points.view(), present, case.n_samples, case.neighbors, Search::Auto)?)
+}
+
+/// Every present row joined with those that follow it.
+fn ring(case: &Case, present: &[u32]) -> Result<KnnGraph> {
+    let ahead = 1..=case.neighbors / 2;
+    let edges = (0..present.len()).flat_map(|i| {
+        ahead
+            .clone()
+            .filter_map(move |d| Some((present[i] as usize, *present.get(i + d)? as usize)))
+    });
+    Ok(KnnGraph::from_edges(case.n_samples, edges)?)
+}
+
+fn epochs(case: &Case) -> Result<Measured> {
+    let mut network = network(case)?;
+    let batches: Vec<_> = (0..case.n_samples)
+        .step_by(case.batch_size)
+        .map(|start| start..(start + case.batch_size).min(case.n_samples))
+        .collect();
+    let mean = |losses: Vec<f64>| Some(losses.iter().sum::<f64>() / losses.len() as f64);
+    if case.task == Task::Pretrain {
+        network.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
+        return timed(case.times, || {
+            let step = |batch: &std::ops::Range<usize>| network.pretrain_step(batch.clone());
+            Ok(mean(batches.iter().map(step).collect::<Result<_, _>>()?))
+        });
+    }
+    network.start(Optimizer::Adam {
+        learning_rate: 1e-4,
+        beta1: 0.9,
+        beta2: 0.999,
+        epsilon: 1e-8,
+    })?;
+    let bytes = std::fs::read(case.folder.join("centers.f32"))?;
+    let values = bytes.chunks_exact(4).map(|b| Ok(f32::from_le_bytes(b.try_into()?)));
+    let k = case.n_clusters;
+    let centers = Array2::from_shape_vec((k, k), values.collect::<Result<_>>()?)?;
+    let labels: Vec<usize> = (0..case.n_samples).map(|i| i % k).collect();
+    let selected = vec![true; case.n_samples];
+    timed(case.times, || {
+        let targets = Targets {
+            centers: centers.view(),
+            labels: &labels,
+            selected: &selected,
+            normalization: Normalization::Selected,
+        };
+        let step = |batch: &std::ops::Range<usize>| network.finetune_step(batch.clone(), targets);
+        Ok(mean(batches.iter().map(step).collect::<Result<_, _>>()?))
+    })
+}
+
+/// CDIMC-net with the case's epochs; the rule that ends it early is not asked.
+fn method(case: &Case) -> CdimcNet {
+    CdimcNet {
+        pretrain: Pretrain { epochs: case.epochs, ..Pretrain::default() },
+        finetune: Finetune {
+            rounds: case.rounds,
+            epochs_per_round: case.epochs_per_round,
+            minimum_rounds: case.rounds.max(1),
+            ..Finetune::default()
+        },
+        ..CdimcNet::default()
+    }
+}
+
+fn whole_run(case: &Case) -> Result<Measured> {
+    let data = data(case)?;
+    timed(1, || {
+        black_box(method(case).fit(&data, case.n_clusters, Seed::new(0))?);
+        Ok(None)
+    })
+}
+
+fn neighbors(case: &Case) -> Result<Measured> {
+    let data = data(case)?;
+    let points: Vec<_> = (0..data.n_views())
+        .map(|v| geometry_version(&data, v, &data.mask().observed_rows(v)))
+        .collect();
+    timed(case.times, || {
+        for points in &points {
+            black_box(nearest(points.view(), case.neighbors, Search::Auto)?);
+        }
+        Ok(None)
+    })
+}
+
+fn kmeans(case: &Case) -> Result<Measured> {
+    let data = data(case)?;
+    let rows: Vec<usize> = (0..case.n_samples).collect();
+    let views: Vec<_> = (0..data.n_views()).map(|v| geometry_version(&data, v, &rows)).collect();
+    let together = concatenate(Axis(1), &views.iter().map(Array2::view).collect::<Vec<_>>())?;
+    let kmeans = KMeans::new(case.n_clusters);
+    timed(case.times, || Ok(Some(kmeans.fit(together.view(), Seed::new(0))?.inertia)))
+}
+
+fn predict(case: &Case) -> Result<Measured> {
+    let data = data(case)?;
+    let short = Case { epochs: 1, rounds: 1, epochs_per_round: 1, ..case.clone() };
+    let (model, _) = method(&short).fit(&data, case.n_clusters, Seed::new(0))?;
+    timed(case.times, || {
+        black_box(model.predict(&data)?);
+        Ok(None)
+    })
+}
