@@ -70,22 +70,3 @@ impl Closest {
         self.heap.into_sorted_vec()
     }
 }
-
-/// The squared Euclidean distance, summed from direct differences in one fixed order that every
-/// search shares; it is the same from `a` to `b` as from `b` to `a`.
-pub(crate) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
-    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..LANES {
-            let difference = a[lane] - b[lane];
-            sums[lane] += difference * difference;
-        }
-    }
-    for ((sum, a), b) in sums.iter_mut().zip(a_rest).zip(b_rest) {
-        *sum += (a - b) * (a - b);
-    }
-    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
-}

@@ -6,7 +6,8 @@
 //! beforehand (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), so that no
 //! neighbor is ever ruled out, and no rounding of a product reaches the result.
 
-use crate::closest::{Candidate, Closest, squared_distance};
+use crate::closest::{Candidate, Closest};
+use crate::cloud::Cloud;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -18,15 +19,10 @@ const BLOCK: usize = 512;
 /// Pairs looked at together.
 const LANES: usize = 32;
 
-/// The neighbors of every row, nearest first; `points` row after row, and
-/// `1 <= n_neighbors < n_points`.
-pub(crate) fn nearest(
-    points: &[f64],
-    n_features: usize,
-    n_neighbors: usize,
-) -> Vec<Vec<Candidate>> {
-    let rows = Rows::new(points, n_features);
-    let n_points = rows.half_norms.len();
+/// The neighbors of every point, nearest first; `1 <= n_neighbors < n_points`.
+pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
+    let rows = Rows::new(cloud);
+    let n_points = cloud.n_points();
     let blocks: Vec<Mutex<Block>> = (0..n_points)
         .step_by(BLOCK)
         .map(|start| start..n_points.min(start + BLOCK))
@@ -53,83 +49,53 @@ pub(crate) fn nearest(
     blocks.flat_map(|block| block.closest).map(Closest::into_sorted).collect()
 }
 
-/// The points and what is known about each of them beforehand.
+/// The points ready for products.
 struct Rows<'a> {
-    points: &'a [f64],
-    n_features: usize,
-    /// The points less their mean, scaled by a power of two so that the greatest coordinate lies
-    /// in 1..2, `(n_points, n_features)`.
+    cloud: &'a Cloud<'a>,
+    /// The points less their mean, scaled, `(n_points, n_features)`.
     centered: Vec<f32>,
     /// Lower bounds h of half the squared norms of `centered`, so low that hᵢ + hⱼ less the `f32`
     /// product xᵢ·xⱼ is at most half the scaled squared distance.
     half_norms: Vec<f32>,
     /// From a squared distance to half the scaled one.
     half_scale: f64,
-    /// The first point equal to each point: in a sparse view most pairs may be equal.
-    representative: Vec<u32>,
 }
 
 impl<'a> Rows<'a> {
-    fn new(points: &'a [f64], n_features: usize) -> Self {
-        let n_points = points.len() / n_features;
-        let mut mean = vec![0.0; n_features];
-        for row in points.chunks_exact(n_features) {
-            for (m, x) in mean.iter_mut().zip(row) {
-                *m += x / n_points as f64;
-            }
-        }
-        let greatest = points
-            .chunks_exact(n_features)
-            .flat_map(|row| row.iter().zip(&mean).map(|(x, m)| (x - m).abs()))
-            .fold(0.0, f64::max);
-        // Beyond these bounds squares leave the range of f64; no pair is then ruled out.
-        let is_ordinary = (1e-100..1e100).contains(&greatest);
-        let scale = if is_ordinary { (-greatest.log2().floor()).exp2() } else { 0.0 };
-        let mut centered = vec![0.0; points.len()];
-        let mut norms = vec![0.0_f64; n_points];
-        centered
-            .par_chunks_exact_mut(n_features)
-            .zip(points.par_chunks_exact(n_features))
-            .zip(&mut norms)
-            .for_each(|((centered, row), norm)| {
-                for ((c, x), m) in centered.iter_mut().zip(row).zip(&mean) {
-                    let scaled = if is_ordinary { (x - m) * scale } else { 0.0 };
-                    *norm += scaled * scaled;
-                    *c = scaled as f32;
-                }
-            });
+    fn new(cloud: &'a Cloud) -> Self {
         // A sum of m products in f32, each of its factors rounded once, is off by at most
         // γ(m+3) Σ|xᵢ xⱼ| <= γ(m+3) (‖xᵢ‖² + ‖xⱼ‖²) / 2 with γ(p) = pu / (1 - pu), u = 2⁻²⁴. The
         // further terms cover the roundings in f64 of the norm, the mean and the direct distance,
         // and `UNDERFLOW` products below the range of f32.
         const UNDERFLOW: f64 = 1e-30;
+        let n_features = cloud.n_features();
         let roundings = (n_features + 8) as f64 * 0.5_f64.powi(24);
         let share = if roundings < 0.5 { roundings / (1.0 - roundings) } else { f64::INFINITY };
-        let half_norm = |&norm: &f64| {
-            let bound = norm / 2.0 - share * norm / 2.0 - UNDERFLOW;
-            if is_ordinary && bound.is_finite() {
-                (bound as f32).next_down()
-            } else {
-                f32::NEG_INFINITY
-            }
-        };
-        Self {
-            points,
-            n_features,
-            half_norms: norms.iter().map(half_norm).collect(),
-            half_scale: scale * scale / 2.0,
-            representative: representatives(points, n_features, &norms),
-            centered,
-        }
-    }
-
-    fn row(&self, i: usize) -> &[f64] {
-        &self.points[i * self.n_features..(i + 1) * self.n_features]
+        // Without a scale no pair is ruled out.
+        let scale = cloud.scale().unwrap_or(0.0);
+        let mut centered = vec![0.0; cloud.n_points() * n_features];
+        let half_norms = centered
+            .par_chunks_exact_mut(n_features)
+            .enumerate()
+            .map(|(i, centered)| {
+                let mut norm = 0.0;
+                if scale > 0.0 {
+                    for (c, x) in centered.iter_mut().zip(cloud.scaled(i, scale)) {
+                        norm += x * x;
+                        *c = x as f32;
+                    }
+                }
+                let bound = norm / 2.0 - share * norm / 2.0 - UNDERFLOW;
+                let is_bound = scale > 0.0 && bound.is_finite();
+                if is_bound { (bound as f32).next_down() } else { f32::NEG_INFINITY }
+            })
+            .collect();
+        Self { cloud, centered, half_norms, half_scale: scale * scale / 2.0 }
     }
 
     /// The products of the rows of `first` with those of `second`, in `f32`.
     fn products(&self, first: Range<usize>, second: Range<usize>, products: &mut Vec<f32>) {
-        let m = self.n_features;
+        let m = self.cloud.n_features();
         let rows_of = |range: Range<usize>| {
             let n_rows = range.len();
             MatRef::from_row_major_slice(&self.centered[range.start * m..range.end * m], n_rows, m)
@@ -145,30 +111,6 @@ impl<'a> Rows<'a> {
             Par::Seq,
         );
     }
-
-    fn squared_distance(&self, i: usize, j: usize) -> f64 {
-        if self.representative[i] == self.representative[j] {
-            0.0
-        } else {
-            squared_distance(self.row(i), self.row(j))
-        }
-    }
-}
-
-/// The first point equal to each point, found among those of equal norm.
-fn representatives(points: &[f64], n_features: usize, norms: &[f64]) -> Vec<u32> {
-    let row = |i: u32| &points[i as usize * n_features..(i as usize + 1) * n_features];
-    let mut order: Vec<u32> = (0..norms.len() as u32).collect();
-    order
-        .sort_unstable_by(|&i, &j| norms[i as usize].total_cmp(&norms[j as usize]).then(i.cmp(&j)));
-    let mut representative: Vec<u32> = (0..norms.len() as u32).collect();
-    for pair in order.windows(2) {
-        let candidate = representative[pair[0] as usize];
-        if row(candidate) == row(pair[1]) {
-            representative[pair[1] as usize] = candidate;
-        }
-    }
-    representative
 }
 
 /// What has been found for a block of rows.
@@ -223,7 +165,7 @@ impl Block {
                     let is_near_i = p + self.bounds[row] >= rows.half_norms[j];
                     let is_near_j = p + other.bounds[column] >= half_norm;
                     if is_near_i || is_near_j {
-                        let squared_distance = rows.squared_distance(i, j);
+                        let squared_distance = rows.cloud.squared_distance(i, j);
                         self.offer(row, rows, squared_distance, j);
                         other.offer(column, rows, squared_distance, i);
                     }
@@ -242,7 +184,7 @@ impl Block {
                 let is_near_i = p + self.bounds[row] >= rows.half_norms[j];
                 let is_near_j = p + self.bounds[column] >= rows.half_norms[i];
                 if is_near_i || is_near_j {
-                    let squared_distance = rows.squared_distance(i, j);
+                    let squared_distance = rows.cloud.squared_distance(i, j);
                     self.offer(row, rows, squared_distance, j);
                     self.offer(column, rows, squared_distance, i);
                 }

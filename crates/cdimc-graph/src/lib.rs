@@ -13,8 +13,10 @@ pub use crate::{
 };
 
 mod closest;
+mod cloud;
 mod error;
 mod exhaustive;
+mod kd_tree;
 mod knn_graph;
 mod laplacian;
 mod nearest;

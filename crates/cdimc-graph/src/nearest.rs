@@ -1,6 +1,7 @@
 //! Exact k-nearest neighbors by Euclidean distance, ties to the smaller index.
 
-use crate::{GraphError, exhaustive};
+use crate::cloud::Cloud;
+use crate::{GraphError, exhaustive, kd_tree};
 use ndarray::{Array2, ArrayView2, CowArray};
 use serde::{Deserialize, Serialize};
 
@@ -57,10 +58,10 @@ pub fn nearest(
     };
     let coordinates = points.as_slice().unwrap_or(&[]);
     let n_neighbors = n_neighbors.min(n_points - 1);
+    let cloud = Cloud::new(coordinates, points.ncols());
     let found = match search {
-        Search::Auto | Search::KdTree | Search::Exhaustive => {
-            exhaustive::nearest(coordinates, points.ncols(), n_neighbors)
-        }
+        Search::KdTree => kd_tree::nearest(&cloud, n_neighbors),
+        Search::Auto | Search::Exhaustive => exhaustive::nearest(&cloud, n_neighbors),
     };
     Ok(Neighbors {
         indices: Array2::from_shape_fn((n_points, n_neighbors), |(i, a)| found[i][a].point),
@@ -82,7 +83,7 @@ mod tests {
         let neighbors_of = |i: usize| {
             let mut others: Vec<(f64, u32)> = (0..points.nrows())
                 .filter(|&j| j != i)
-                .map(|j| (crate::closest::squared_distance(&row(i), &row(j)), j as u32))
+                .map(|j| (crate::cloud::squared_distance(&row(i), &row(j)), j as u32))
                 .collect();
             others.sort_by(|a, b| a.partial_cmp(b).unwrap());
             others.into_iter().map(|(_, j)| j).take(n_neighbors).collect()

@@ -121,8 +121,8 @@ impl<'a, T: Coordinate> Points<'a, T> {
                 let (rows, row_rest) = row.as_chunks::<LANES>();
                 let (centers, center_rest) = center.as_chunks::<LANES>();
                 for (x, c) in rows.iter().zip(centers) {
-                    for lane in 0..LANES {
-                        sums[lane] += difference(x[lane], c[lane]);
+                    for ((sum, &x), &c) in sums.iter_mut().zip(x).zip(c) {
+                        *sum += difference(x, c);
                     }
                 }
                 for ((sum, &x), &c) in sums.iter_mut().zip(row_rest).zip(center_rest) {
