@@ -27,6 +27,7 @@ pub(crate) struct FusedTrainer<T> {
     data: Data,
     views: Vec<View<T>>,
     latent: usize,
+    n_parameters: usize,
     /// Fused latents of the batch (eq. 4), `(n_batch, latent)`, and the gradient with respect to them.
     z: Vec<T>,
     z_gradient: Vec<T>,
@@ -63,6 +64,9 @@ struct View<T> {
 
 const ABSENT: u32 = u32::MAX;
 
+/// Multiplications, some tens of microseconds of them, below which threads cost more than they give.
+pub(crate) const WORTH_THREADS: usize = 1 << 22;
+
 /// What a batch is trained towards.
 #[derive(Clone, Copy)]
 enum Goal<'a> {
@@ -93,6 +97,7 @@ impl<T: Real> FusedTrainer<T> {
         Self {
             views: weights.views.iter().map(view).collect(),
             latent: weights.latent(),
+            n_parameters: weights.n_parameters(),
             data: Data { input, graphs, alpha, shares },
             z: Vec::new(),
             z_gradient: Vec::new(),
@@ -117,9 +122,10 @@ impl<T: Real> FusedTrainer<T> {
             Goal::Reconstruction => self.reconstruct(&batch, update),
             Goal::Clusters(targets) => self.gather(&batch, &targets),
         };
+        let n_products = batch.len() * self.n_parameters;
         let Self { data, views, latent, z_gradient, .. } = self;
         let scale = data.alpha / (views.len() * batch.len()) as f64;
-        each(views, |v, view| {
+        each(views, n_products, |v, view| {
             view.latent_gradient(data, v, &batch, z_gradient, scale, *latent);
             view.encoder_backward(data, v, update);
         });
@@ -128,8 +134,9 @@ impl<T: Real> FusedTrainer<T> {
 
     /// Latents of every view and their mean z.
     fn encode(&mut self, batch: &Range<usize>) {
+        let n_products = batch.len() * self.n_parameters;
         let Self { data, views, z, z_gradient, latent, .. } = self;
-        each(views, |v, view| view.encode(data, v, batch));
+        each(views, n_products, |v, view| view.encode(data, v, batch));
         z.clear();
         z.resize(batch.len() * *latent, T::default());
         z_gradient.clear();
@@ -148,8 +155,9 @@ impl<T: Real> FusedTrainer<T> {
 
     /// The reconstruction term; its gradient goes into the decoders and `z_gradient`.
     fn reconstruct(&mut self, batch: &Range<usize>, update: Update<T>) -> f64 {
+        let n_products = batch.len() * self.n_parameters;
         let Self { data, views, z, z_gradient, latent, .. } = self;
-        each(views, |v, view| view.reconstruct(data, v, batch, z, *latent, update));
+        each(views, n_products, |v, view| view.reconstruct(data, v, batch, z, *latent, update));
         for (view, observed) in views.iter().zip(&data.input.views) {
             let rows = &observed.rows[view.positions.clone()];
             for (&row, gradient) in rows.iter().zip(view.z_gradient.chunks_exact(*latent)) {
@@ -389,9 +397,13 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 }
 
-/// Does something with every view, in parallel where there are threads.
-fn each<T: Send>(views: &mut [View<T>], work: impl Fn(usize, &mut View<T>) + Sync) {
-    if rayon::current_num_threads() > 1 {
+/// Does something with every view, in parallel where there are threads and enough work to wake them for.
+fn each<T: Send>(
+    views: &mut [View<T>],
+    n_products: usize,
+    work: impl Fn(usize, &mut View<T>) + Sync,
+) {
+    if n_products > WORTH_THREADS && rayon::current_num_threads() > 1 {
         views.par_iter_mut().enumerate().with_max_len(1).for_each(|(v, view)| work(v, view));
     } else {
         views.iter_mut().enumerate().for_each(|(v, view)| work(v, view));

@@ -3,6 +3,40 @@ The network of CDIMC-net: view-specific autoencoders, fusion, losses and optimis
 
 The principal type is [`Trainer`]: one interface for a training step, with the weights in
 [`Weights`] and the data in [`NetworkInput`].
+
+```
+use cdimc_data::Seed;
+use cdimc_graph::KnnGraph;
+use cdimc_nn::{
+    Architecture, Device, Engine, NetworkInput, ObservedView, Optimizer, Weights, trainer,
+};
+use ndarray::array;
+use std::sync::Arc;
+
+// Three samples; the second view has not observed the first one.
+let views = vec![
+    ObservedView { rows: vec![0, 1, 2], values: array![[0.5, 1.0], [-1.0, 0.0], [0.5, -1.0]] },
+    ObservedView { rows: vec![1, 2], values: array![[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]] },
+];
+let input = Arc::new(NetworkInput { n_samples: 3, views });
+let graphs = vec![KnnGraph::from_edges(3, [(0, 1), (1, 2)])?, KnnGraph::from_edges(3, [(1, 2)])?];
+let weights = Weights::glorot(&Architecture::default(), &[2, 3], 2, Seed::new(0));
+
+let engine = Engine::default();
+let mut trainer = trainer(engine, Device::Cpu, Arc::clone(&input), Arc::new(graphs), weights, 1e-3)?;
+trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
+let first = trainer.pretrain_step(0..3)?;
+for _ in 0..20 {
+    trainer.pretrain_step(0..3)?;
+}
+assert!(trainer.pretrain_step(0..3)? < first);
+
+// Two latents for each sample, and the view that the first sample lacks.
+let latents = trainer.weights()?.embed(&input)?;
+assert_eq!(latents.dim(), (3, 2));
+assert_eq!(trainer.weights()?.decode(latents.view(), 1)?.dim(), (3, 3));
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
 */
 
 pub use crate::{
@@ -14,6 +48,8 @@ pub use crate::{
 };
 
 mod candle;
+#[cfg(test)]
+mod contract;
 mod embed;
 mod engine;
 mod error;

@@ -86,7 +86,7 @@ const LANES: usize = 16;
 pub(crate) fn descend<T: Real>(theta: &mut [T], u: &[T], rate: T) {
     Arch::new().dispatch(|| {
         for (theta, &u) in theta.iter_mut().zip(u) {
-            *theta = *theta - rate * u;
+            *theta -= rate * u;
         }
     });
 }
@@ -118,7 +118,7 @@ pub(crate) fn adam<T: Real>(
         for (((theta, mean), square), &gradient) in parameters {
             *mean = beta1 * *mean + rest1 * gradient;
             *square = beta2 * *square + rest2 * gradient * gradient;
-            *theta = *theta - rate * *mean / (square.square_root() * root + epsilon);
+            *theta -= rate * *mean / (square.square_root() * root + epsilon);
         }
     });
 }
@@ -127,7 +127,7 @@ pub(crate) fn adam<T: Real>(
 pub(crate) fn scale<T: Real>(values: &mut [T], factor: T) {
     Arch::new().dispatch(|| {
         for value in values {
-            *value = *value * factor;
+            *value *= factor;
         }
     });
 }

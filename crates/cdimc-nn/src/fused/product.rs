@@ -19,6 +19,8 @@ pub(crate) trait Real:
     + ops::Mul<Output = Self>
     + ops::Div<Output = Self>
     + ops::AddAssign
+    + ops::SubAssign
+    + ops::MulAssign
     + 'static
 {
     fn of(value: f64) -> Self;

@@ -1,0 +1,398 @@
+//! What both engines promise, on a small case with random biases: no unit sits on the kink of `ReLU`.
+
+use crate::{
+    Architecture, Dense, Device, Engine, NetworkInput, NnError, Normalization, ObservedView,
+    Optimizer, Targets, Trainer, Weights, fused::FusedTrainer, trainer,
+};
+use cdimc_data::Seed;
+use cdimc_graph::KnnGraph;
+use ndarray::{Array2, s};
+use rand::Rng;
+use std::{ops::Range, sync::Arc};
+
+const N: usize = 48;
+const WIDTHS: [usize; 3] = [6, 3, 5];
+const LATENT: usize = 3;
+const ALPHA: f64 = 0.3;
+const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
+const SGD: Optimizer = Optimizer::Sgd { learning_rate: 0.02, momentum: 0.9 };
+const ADAM: Optimizer =
+    Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
+/// The last view observes nothing of this batch.
+const BLIND: Range<usize> = 16..32;
+
+struct Case {
+    input: Arc<NetworkInput>,
+    graphs: Arc<Vec<KnnGraph>>,
+    weights: Weights,
+    centers: Array2<f32>,
+    labels: Vec<usize>,
+    selected: Vec<bool>,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        Self::with(&Architecture { wide: 9, ..Architecture::default() }, seed)
+    }
+
+    fn with(architecture: &Architecture, seed: u64) -> Self {
+        let mut rng = Seed::new(seed).rng();
+        let observes = |v: usize, i: usize, lost: bool| match v {
+            0 => !lost || i.is_multiple_of(3),
+            1 => !lost || i % 3 == 1 || BLIND.contains(&i),
+            _ => (!lost || i % 3 == 2) && !BLIND.contains(&i),
+        };
+        let mut view = |(v, &width): (usize, &usize)| {
+            let rows: Vec<_> = (0..N).filter(|&i| observes(v, i, rng.gen_bool(0.4))).collect();
+            let values =
+                Array2::from_shape_simple_fn((rows.len(), width), || rng.gen_range(-2.0..2.0));
+            ObservedView { rows: rows.into_iter().map(|i| i as u32).collect(), values }
+        };
+        let views: Vec<_> = WIDTHS.iter().enumerate().map(&mut view).collect();
+        let graph = |view: &ObservedView| {
+            let rows = &view.rows;
+            let next = |i: usize| [i + 1, i + 4, i * 5 % rows.len()];
+            let edges = (0..rows.len()).flat_map(|i| next(i).map(|j| (i, j % rows.len())));
+            let edges = edges.map(|(i, j)| (rows[i] as usize, rows[j] as usize));
+            KnnGraph::from_edges(N, edges.collect::<Vec<_>>()).expect("edges between samples")
+        };
+        let graphs = views.iter().map(graph).collect();
+        let mut weights = Weights::glorot(architecture, &WIDTHS, LATENT, Seed::new(seed));
+        for view in &mut weights.views {
+            for layer in view.encoder.iter_mut().chain(&mut view.decoder) {
+                layer.bias.mapv_inplace(|_| rng.gen_range(-0.3..0.3));
+            }
+        }
+        Self {
+            input: Arc::new(NetworkInput { n_samples: N, views }),
+            graphs: Arc::new(graphs),
+            weights,
+            centers: Array2::from_shape_simple_fn((4, LATENT), || rng.gen_range(-1.0..1.0)),
+            labels: (0..N).map(|_| rng.gen_range(0..4)).collect(),
+            selected: (0..N).map(|_| rng.gen_bool(0.6)).collect(),
+        }
+    }
+
+    fn trainer(&self, engine: Engine) -> Box<dyn Trainer> {
+        self.try_trainer(engine, ALPHA).expect("parts that fit together")
+    }
+
+    fn try_trainer(&self, engine: Engine, alpha: f64) -> Result<Box<dyn Trainer>, NnError> {
+        let (input, graphs) = (Arc::clone(&self.input), Arc::clone(&self.graphs));
+        trainer(engine, Device::Cpu, input, graphs, self.weights.clone(), alpha)
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets {
+            centers: self.centers.view(),
+            labels: &self.labels,
+            selected: &self.selected,
+            normalization: Normalization::Selected,
+        }
+    }
+
+    /// Losses of `n_steps` pre-training and as many fine-tuning steps.
+    fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
+        let mut losses = Vec::new();
+        trainer.start(SGD).expect("valid optimiser");
+        for batch in batches().cycle().take(n_steps) {
+            losses.push(trainer.pretrain_step(batch).expect("step"));
+        }
+        trainer.start(ADAM).expect("valid optimiser");
+        for batch in batches().cycle().take(n_steps) {
+            losses.push(trainer.finetune_step(batch, self.targets()).expect("step"));
+        }
+        losses
+    }
+}
+
+/// The last one is smaller.
+fn batches() -> impl Iterator<Item = Range<usize>> + Clone {
+    [0..16, BLIND, 32..42, 42..N].into_iter()
+}
+
+fn tensors(weights: &Weights) -> impl Iterator<Item = Vec<f32>> {
+    weights.layers().flat_map(|layer| [layer.weight.iter().copied().collect(), layer.bias.to_vec()])
+}
+
+/// The largest Frobenius distance of two tensors, relative to the tensor and a hundredth of the whole: the
+/// graph term's gradient of the last biases is a sum that cancels to rounding.
+fn distance(expected: &Weights, found: &Weights) -> f64 {
+    let norm = |values: &mut dyn Iterator<Item = f32>| {
+        values.map(|value| f64::from(value).powi(2)).sum::<f64>().sqrt()
+    };
+    let whole = norm(&mut parameters(expected).into_iter());
+    let distance = |(expected, found): (Vec<f32>, Vec<f32>)| {
+        let error = norm(&mut expected.iter().zip(&found).map(|(a, b)| a - b));
+        if error == 0.0 { 0.0 } else { error / (norm(&mut expected.into_iter()) + 0.01 * whole) }
+    };
+    tensors(expected).zip(tensors(found)).map(distance).fold(0.0, f64::max)
+}
+
+/// Both in f32, where a gradient that nearly cancels keeps four digits.
+#[test]
+fn fused_gradients_are_those_of_automatic_differentiation() {
+    for seed in 0..5 {
+        let case = Case::new(seed);
+        let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
+        for batch in batches().chain(std::iter::once(0..N)) {
+            let (expected_loss, expected) =
+                candle.pretrain_gradients(batch.clone()).expect("gradients");
+            let (loss, found) = fused.pretrain_gradients(batch.clone()).expect("gradients");
+            approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
+            assert!(
+                distance(&expected, &found) < 1e-4,
+                "{batch:?}: {}",
+                distance(&expected, &found)
+            );
+            for normalization in [Normalization::Selected, Normalization::Batch] {
+                let targets = Targets { normalization, ..case.targets() };
+                let (expected_loss, expected) =
+                    candle.finetune_gradients(batch.clone(), targets).expect("gradients");
+                let (loss, found) =
+                    fused.finetune_gradients(batch.clone(), targets).expect("gradients");
+                approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
+                assert!(
+                    distance(&expected, &found) < 1e-4,
+                    "{batch:?}: {}",
+                    distance(&expected, &found)
+                );
+            }
+        }
+    }
+}
+
+/// Central differences in f64, with a step so small that no unit crosses the kink of `ReLU`. The error is
+/// that of the loss, 1e-15 / step = 1e-9, and that of the gradient's export as f32, 6e-8 of it.
+#[test]
+fn fused_gradients_are_the_slopes_of_the_loss() {
+    const STEP: f32 = 1e-6;
+    let case = Case::new(1);
+    let loss = |weights: &Weights, batch: &Range<usize>, finetune: bool| {
+        let (input, graphs) = (Arc::clone(&case.input), Arc::clone(&case.graphs));
+        let mut trainer = FusedTrainer::<f64>::new(input, graphs, weights, ALPHA);
+        let gradients = if finetune {
+            trainer.finetune_gradients(batch.clone(), case.targets())
+        } else {
+            trainer.pretrain_gradients(batch.clone())
+        };
+        gradients.expect("gradients")
+    };
+    for (batch, finetune) in [(0..16, true), (BLIND, false)] {
+        let (_, gradients) = loss(&case.weights, &batch, finetune);
+        let mut weights = case.weights.clone();
+        for (place, gradient) in parameters(&gradients.clone()).into_iter().enumerate() {
+            let value = parameters(&weights)[place];
+            let mut at = |value: f32| {
+                set_parameter(&mut weights, place, value);
+                loss(&weights, &batch, finetune).0
+            };
+            let slope = (at(value + STEP) - at(value - STEP))
+                / (f64::from(value + STEP) - f64::from(value - STEP));
+            set_parameter(&mut weights, place, value);
+            let error = (slope - f64::from(gradient)).abs();
+            let bound = 1e-8 + 1e-6 * slope.abs();
+            assert!(
+                error < bound,
+                "{batch:?}, parameter {place}: slope {slope}, gradient {gradient}"
+            );
+        }
+    }
+}
+
+fn parameters(weights: &Weights) -> Vec<f32> {
+    tensors(weights).flatten().collect()
+}
+
+fn set_parameter(weights: &mut Weights, place: usize, value: f32) {
+    let layers =
+        weights.views.iter_mut().flat_map(|view| view.encoder.iter_mut().chain(&mut view.decoder));
+    let parameters = layers.flat_map(|Dense { weight, bias }| weight.iter_mut().chain(bias));
+    *parameters.into_iter().nth(place).expect("parameter") = value;
+}
+
+#[test]
+fn engines_agree_over_fifty_steps_of_each_stage() {
+    let case = Case::new(2);
+    let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
+    let expected = case.train(candle.as_mut(), 50);
+    let found = case.train(fused.as_mut(), 50);
+    for (expected, found) in expected.into_iter().zip(found) {
+        approx::assert_relative_eq!(expected, found, max_relative = 1e-5);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    // So wide that the fused engine thinks every batch worth its threads.
+    let architecture = Architecture { hidden_ratio: 20.0, wide: 1500, ..Architecture::default() };
+    let wide = Case::with(&architecture, 3);
+    assert!(6 * wide.weights.n_parameters() > crate::fused::WORTH_THREADS);
+    for (engine, case) in [(Engine::Fused, wide), (Engine::Candle, Case::new(3))] {
+        let run = |n_threads| {
+            let pool =
+                rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads");
+            pool.install(|| {
+                let mut trainer = case.trainer(engine);
+                let losses = case.train(trainer.as_mut(), 4);
+                let weights = trainer.weights().expect("weights");
+                let embedding = weights.embed(&case.input).expect("embedding");
+                (losses, weights, trainer.fused().expect("latents"), embedding)
+            })
+        };
+        let alone = run(1);
+        for n_threads in [2, 4] {
+            assert!(run(n_threads) == alone, "{engine} with {n_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_batch_without_selected_samples_has_the_graph_term_only() {
+    let case = Case::new(4);
+    let batch = 0..16;
+    let none = vec![false; N];
+    let targets = Targets { selected: &none, ..case.targets() };
+    let mut energy = 0.0;
+    for (v, view) in case.input.views.iter().enumerate() {
+        let alone = NetworkInput {
+            n_samples: view.rows.len(),
+            views: vec![ObservedView {
+                rows: (0..view.rows.len() as u32).collect(),
+                values: view.values.clone(),
+            }],
+        };
+        let weights = Weights { views: vec![case.weights.views[v].clone()] };
+        let z = weights.embed(&alone).expect("embedding");
+        for i in view.positions(&batch) {
+            for j in case.graphs[v].neighbors_within(view.rows[i] as usize, &batch) {
+                let j = view.rows.binary_search(j).expect("an observed neighbour");
+                energy += 0.5 * (&z.row(i) - &z.row(j)).mapv(|d| f64::from(d).powi(2)).sum();
+            }
+        }
+    }
+    let expected = ALPHA / (WIDTHS.len() * batch.len()) as f64 * energy;
+    for engine in ENGINES {
+        let mut trainer = case.trainer(engine);
+        let (loss, _) = trainer.finetune_gradients(batch.clone(), targets).expect("gradients");
+        approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
+        trainer.start(ADAM).expect("valid optimiser");
+        trainer.finetune_step(batch.clone(), targets).expect("step");
+        assert!(
+            parameters(&trainer.weights().expect("weights")).iter().all(|value| value.is_finite())
+        );
+    }
+}
+
+#[test]
+fn a_view_without_rows_in_the_batch_has_no_gradient() {
+    let case = Case::new(5);
+    assert!(case.input.views[2].positions(&BLIND).is_empty());
+    for engine in ENGINES {
+        let (loss, gradients) = case.trainer(engine).pretrain_gradients(BLIND).expect("gradients");
+        assert!(loss.is_finite());
+        let is_zero = |v: usize| {
+            let layers = gradients.views[v].encoder.iter().chain(&gradients.views[v].decoder);
+            layers
+                .flat_map(|layer| layer.weight.iter().chain(&layer.bias))
+                .all(|&value| value == 0.0)
+        };
+        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{engine}");
+    }
+}
+
+#[test]
+fn fine_tuning_moves_no_decoder() {
+    let case = Case::new(6);
+    for engine in ENGINES {
+        let mut trainer = case.trainer(engine);
+        trainer.start(ADAM).expect("valid optimiser");
+        trainer.finetune_step(0..16, case.targets()).expect("step");
+        for (before, after) in
+            case.weights.views.iter().zip(trainer.weights().expect("weights").views)
+        {
+            assert!(before.decoder == after.decoder, "{engine}");
+            assert!(before.encoder != after.encoder, "{engine}");
+        }
+    }
+}
+
+#[test]
+fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
+    let mut case = Case::new(7);
+    for engine in ENGINES {
+        for optimizer in [SGD, ADAM] {
+            let mut first = case.trainer(engine);
+            first.start(optimizer).expect("valid optimiser");
+            for batch in batches() {
+                first.pretrain_step(batch).expect("step");
+            }
+            let state = first.optimizer_state().expect("state");
+            assert_eq!(state.steps, 4);
+            let initial = std::mem::replace(&mut case.weights, first.weights().expect("weights"));
+            let mut second = case.trainer(engine);
+            second.start(optimizer).expect("valid optimiser");
+            second.restore_optimizer(&state).expect("state of the same shape");
+            for batch in batches() {
+                let expected = first.pretrain_step(batch.clone()).expect("step");
+                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{engine}");
+            }
+            assert!(
+                first.weights().expect("weights") == second.weights().expect("weights"),
+                "{engine}"
+            );
+            case.weights = initial;
+        }
+    }
+}
+
+#[test]
+fn the_embedding_is_what_the_trainer_sees() {
+    let case = Case::new(8);
+    let embedding = case.weights.embed(&case.input).expect("embedding");
+    for engine in ENGINES {
+        let fused = case.trainer(engine).fused().expect("latents");
+        for (&expected, &found) in embedding.iter().zip(&fused) {
+            approx::assert_abs_diff_eq!(expected, found, epsilon = 1e-5);
+        }
+    }
+    let decoded = case.weights.decode(embedding.view(), 1).expect("reconstruction");
+    assert_eq!(decoded.dim(), (N, WIDTHS[1]));
+    assert!(case.weights.decode(embedding.view(), 3).is_err());
+    assert!(case.weights.decode(embedding.slice(s![.., 1..]), 1).is_err());
+}
+
+#[test]
+fn parts_that_do_not_fit_are_errors() {
+    let case = Case::new(9);
+    for engine in ENGINES {
+        assert!(case.try_trainer(engine, -1.0).is_err());
+        assert!(case.try_trainer(engine, f64::NAN).is_err());
+        let mut trainer = case.trainer(engine);
+        assert!(trainer.pretrain_step(0..16).is_err(), "a step before the stage");
+        assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
+        trainer.start(SGD).expect("valid optimiser");
+        assert!(trainer.pretrain_step(5..5).is_err());
+        assert!(trainer.pretrain_step(40..N + 1).is_err());
+        let labels = vec![4; N];
+        assert!(
+            trainer.finetune_step(0..16, Targets { labels: &labels, ..case.targets() }).is_err()
+        );
+        assert!(
+            trainer
+                .finetune_step(0..16, Targets { labels: &labels[1..], ..case.targets() })
+                .is_err()
+        );
+    }
+    let mut blind = Case::new(9);
+    let mut input = NetworkInput::clone(&blind.input);
+    input.n_samples += 1;
+    blind.input = Arc::new(input);
+    let error = blind.try_trainer(Engine::Fused, ALPHA).err().expect("a sample without a view");
+    assert_eq!(
+        error.to_string(),
+        format!("sample {N} has no view: every sample needs at least one")
+    );
+    let (input, graphs) = (Arc::clone(&case.input), Arc::clone(&case.graphs));
+    assert!(trainer(Engine::Fused, Device::Cuda, input, graphs, case.weights, ALPHA).is_err());
+}
