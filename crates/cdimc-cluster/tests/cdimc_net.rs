@@ -19,7 +19,8 @@ fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
         })
     });
     let mask = Array2::from_shape_fn((n_samples, 3), |(i, v)| (i / 3) % 3 == v || (i + v) % 4 != 0);
-    (MultiView::new(views.to_vec(), ViewMask::new(mask).unwrap()).unwrap(), truth)
+    let mask = ViewMask::new(mask).expect("every sample has a view");
+    (MultiView::new(views.to_vec(), mask).expect("finite values"), truth)
 }
 
 fn small() -> CdimcNet {
@@ -185,11 +186,11 @@ fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
     let (mut errors, mut spread) = (0.0, 0.0);
     for (v, view) in filled.iter().enumerate() {
         let overall = data.observed(v).mean_axis(ndarray::Axis(0)).unwrap();
-        for i in 0..90 {
+        for (i, &class) in truth.iter().enumerate() {
             if data.mask().is_observed(i, v) {
                 assert_eq!(view.row(i), data.view(v).row(i));
             } else {
-                let mean = means(v, truth[i]);
+                let mean = means(v, class);
                 errors += (&view.row(i) - &mean).mapv(|x| x * x).sum();
                 spread += (&overall - &mean).mapv(|x| x * x).sum();
             }
