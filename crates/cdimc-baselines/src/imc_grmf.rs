@@ -1,7 +1,7 @@
 //! `IMC_GRMF`: factorization in which a sample's representation reconstructs its neighbors.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, Z. Zhong, "Incomplete Multi-view Clustering via Graph Regularized Matrix
-//! Factorization", ECCV 2018 Workshops, DOI 10.1007/978-3-030-11018-5_47; formulas of the authors' code.
+//! Factorization", ECCV 2018 Workshops, arXiv 1809.05998; formulas of the authors' code.
 
 use crate::PairedViews;
 use crate::dense::{nearest_orthonormal, product};

@@ -1,7 +1,7 @@
 //! IMG: grouping of incomplete data with a latent representation and a graph learned on it.
 //!
-//! H. Zhao, H. Liu, Y. Fu, "Incomplete Multi-modal Visual Data Grouping", IJCAI 2016, pp. 2392-2398
-//! (no DOI; <https://www.ijcai.org/Abstract/16/340>); formulas of the authors' code.
+//! H. Zhao, H. Liu, Y. Fu, "Incomplete Multi-modal Visual Data Grouping", IJCAI 2016
+//! (no DOI); formulas of the authors' code.
 
 use crate::PairedViews;
 use crate::dense::{

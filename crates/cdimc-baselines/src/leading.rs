@@ -1,7 +1,7 @@
 //! The leading eigenvectors of a symmetric matrix, by a restarted block Krylov iteration.
 //!
-//! Y. Zhou and Y. Saad, "Block Krylov-Schur method for large symmetric eigenvalue problems", Numerical
-//! Algorithms 47, 2008, DOI 10.1007/s11075-008-9192-9, with whole restarts.
+//! Rayleigh-Ritz in the span of X, AX, A²X, ..., begun again from the best vectors found; see Y. Saad,
+//! "Numerical Methods for Large Eigenvalue Problems", SIAM 2011, chapter 6 (block Lanczos).
 
 use crate::dense::{add_product, faer_view, nearest_orthonormal, product, symmetric_eigen};
 use cdimc_cluster::ClusterError;

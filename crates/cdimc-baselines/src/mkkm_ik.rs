@@ -1,7 +1,7 @@
 //! MKKM-IK: multiple kernel k-means that completes each incomplete kernel from the partition.
 //!
-//! X. Liu, M. Li, L. Wang, Y. Dou, J. Yin, E. Zhu, "Multiple Kernel k-Means with Incomplete Kernels",
-//! AAAI 2017, DOI 10.1609/aaai.v31i1.10893; formulas of the authors' code.
+//! X. Liu et al., "Multiple Kernel k-Means with Incomplete Kernels", AAAI 2017; the first algorithm of
+//! IEEE TPAMI 42(5), 2020, DOI 10.1109/TPAMI.2019.2892416. Formulas of the authors' code.
 
 use crate::dense::{product, solve_general};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
