@@ -1,6 +1,5 @@
 //! Workspace integration tests.
 
 mod datasets;
-mod factorizations;
 mod golden;
 mod preprocessing;

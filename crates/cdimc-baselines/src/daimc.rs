@@ -1,16 +1,18 @@
 //! DAIMC: doubly aligned incomplete multi-view clustering.
 //!
-//! M. Hu, S. Chen, IJCAI 2018, pp. 2262-2268, DOI 10.24963/ijcai.2018/313; update rules of the code
+//! M. Hu, S. Chen, IJCAI 2018, pp. 2262-2268, arXiv 1903.02785; update rules of the code
 //! in Survey_IMC, DAIMC/DAIMC.m.
 
-use crate::dense::{faer_view, inverse_positive_definite, product, set_product, symmetric_eigen};
+use crate::dense::{
+    faer_view, inverse_positive_definite, product, rows, rows_mut, set_product, symmetric_eigen,
+};
 use crate::mask_groups::MaskGroups;
 use crate::observed::{Observed, unit_rows};
 use crate::ranges::{at_least_one, not_negative, positive};
 use crate::read_out::{ReadOut, k_means};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, KMeans, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array2, Axis, Zip, s};
+use ndarray::{Array2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 /// Keeps the denominator of the multiplicative step from 0 (authors' code).
@@ -346,103 +348,108 @@ impl View {
 /// the sweep before.
 struct Sweep<'a> {
     groups: &'a MaskGroups,
-    /// Q⁺ and Q⁻, `(n_samples, 2 k)`.
-    cross: Array2<f64>,
-    /// G⁺ and G⁻ of every group, `(k, 2 k)`.
-    grams: Vec<Array2<f64>>,
-    /// P G⁺ and P G⁻, `(n_samples, 2 k)`.
-    products: Array2<f64>,
+    /// Q⁺ and Q⁻, `(n_samples, k)`.
+    cross: Parts,
+    /// G⁺ and G⁻ of every group, `(k, k)`.
+    grams: Vec<Parts>,
+    /// P G⁺ and P G⁻, `(n_samples, k)`.
+    products: Parts,
+    /// P after the present sweep.
+    next: Array2<f64>,
+}
+
+/// The positive and the negative part of a matrix, or sums of such parts.
+struct Parts {
+    positive: Array2<f64>,
+    negative: Array2<f64>,
 }
 
 impl<'a> Sweep<'a> {
     fn new(groups: &'a MaskGroups, k: usize) -> Self {
-        let shape = (groups.order().len(), 2 * k);
-        let grams = vec![Array2::zeros((k, 2 * k)); groups.len()];
-        Self { groups, cross: Array2::zeros(shape), grams, products: Array2::zeros(shape) }
+        let n_samples = groups.order().len();
+        let grams = (0..groups.len()).map(|_| Parts::zeros(k, k)).collect();
+        let (cross, products) = (Parts::zeros(n_samples, k), Parts::zeros(n_samples, k));
+        Self { groups, cross, grams, products, next: Array2::zeros((n_samples, k)) }
     }
 
     fn prepare(&mut self, views: &[View], bases: &[Array2<f64>]) {
-        let k = self.cross.ncols() / 2;
-        self.cross.fill(0.0);
-        self.grams.iter_mut().for_each(|gram| gram.fill(0.0));
+        self.cross.clear();
+        self.grams.iter_mut().for_each(Parts::clear);
         for (v, (view, basis)) in views.iter().zip(bases).enumerate() {
             let cross = product(view.x.view(), basis.view());
             for (from, &place) in cross.outer_iter().zip(&view.places) {
-                let (mut positive, mut negative) = self.cross.row_mut(place).split_at(Axis(0), k);
-                add_parts(from.iter(), positive.iter_mut(), negative.iter_mut());
+                let Parts { positive, negative } = &mut self.cross;
+                positive.row_mut(place).zip_mut_with(&from, |sum, x| *sum += x.max(0.0));
+                negative.row_mut(place).zip_mut_with(&from, |sum, x| *sum += (-x).max(0.0));
             }
             let gram = product(basis.t(), basis.view());
             for (group, parts) in self.grams.iter_mut().enumerate() {
                 if self.groups.observes(group, v) {
-                    let (mut positive, mut negative) = parts.view_mut().split_at(Axis(1), k);
-                    add_parts(gram.iter(), positive.iter_mut(), negative.iter_mut());
+                    parts.positive.zip_mut_with(&gram, |sum, x| *sum += x.max(0.0));
+                    parts.negative.zip_mut_with(&gram, |sum, x| *sum += (-x).max(0.0));
                 }
             }
         }
     }
 
+    /// Sweeps until the objective settles; the loop that moves P also gives the objective before.
     fn run(&mut self, p: &mut Array2<f64>, squares: f64, sweeps: usize, tolerance: f64) {
-        let mut last = None;
+        let mut last: Option<f64> = None;
         self.multiply(p);
-        for sweep in 1..=sweeps {
-            self.update(p);
-            if sweep == sweeps {
-                break;
-            }
+        self.update(p);
+        std::mem::swap(p, &mut self.next);
+        for _ in 1..sweeps {
             self.multiply(p);
-            let objective = squares + self.objective(p);
-            if last.is_some_and(|last: f64| (objective - last).abs() / last < tolerance) {
+            let objective = squares + self.update(p);
+            if last.is_some_and(|last| (objective - last).abs() / last < tolerance) {
                 break;
             }
             last = Some(objective);
+            std::mem::swap(p, &mut self.next);
         }
     }
 
     fn multiply(&mut self, p: &Array2<f64>) {
         for (group, gram) in self.grams.iter().enumerate() {
             let rows = self.groups.rows(group);
-            let products = self.products.slice_mut(s![rows.clone(), ..]);
-            set_product(products, p.slice(s![rows, ..]), gram.view());
+            let of_group = p.slice(s![rows.clone(), ..]);
+            let Parts { positive, negative } = &mut self.products;
+            set_product(positive.slice_mut(s![rows.clone(), ..]), of_group, gram.positive.view());
+            set_product(negative.slice_mut(s![rows, ..]), of_group, gram.negative.view());
         }
     }
 
-    fn update(&self, p: &mut Array2<f64>) {
-        let k = p.ncols();
-        Zip::from(p.rows_mut()).and(self.cross.rows()).and(self.products.rows()).for_each(
-            |mut p, cross, products| {
-                for j in 0..k {
-                    let up = cross[j] + products[k + j];
-                    let down = cross[k + j] + products[j];
-                    p[j] *= (up / down.max(DENOMINATOR_FLOOR)).sqrt();
-                }
-            },
-        );
-    }
-
-    /// Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² less the squares of the data.
-    fn objective(&self, p: &Array2<f64>) -> f64 {
-        let k = p.ncols();
-        let mut sum = 0.0;
-        Zip::from(p.rows()).and(self.cross.rows()).and(self.products.rows()).for_each(
-            |p, cross, products| {
-                for j in 0..k {
-                    sum += p[j] * (products[j] - products[k + j] - 2.0 * (cross[j] - cross[k + j]));
-                }
-            },
-        );
-        sum
+    /// Writes the next P; gives Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² of this one, less the squares of the data.
+    fn update(&mut self, p: &Array2<f64>) -> f64 {
+        let Self { cross, products, next, .. } = self;
+        let up = rows(&cross.positive).zip(rows(&products.negative));
+        let down = rows(&cross.negative).zip(rows(&products.positive));
+        let mut objective = 0.0;
+        for ((next, p), (up, down)) in rows_mut(next).zip(rows(p)).zip(up.zip(down)) {
+            let mut sum = 0.0;
+            let terms = up.0.iter().zip(up.1).zip(down.0.iter().zip(down.1));
+            for ((next, p), ((cross_up, product_up), (cross_down, product_down))) in
+                next.iter_mut().zip(p).zip(terms)
+            {
+                let down = (cross_down + product_down).max(DENOMINATOR_FLOOR);
+                *next = p * ((cross_up + product_up) / down).sqrt();
+                sum += p * (product_down - product_up - 2.0 * (cross_up - cross_down));
+            }
+            objective += sum;
+        }
+        objective
     }
 }
 
-/// Adds the positive and the negative parts of `from` to `positive` and `negative`.
-fn add_parts<'a>(
-    from: impl Iterator<Item = &'a f64>,
-    positive: impl Iterator<Item = &'a mut f64>,
-    negative: impl Iterator<Item = &'a mut f64>,
-) {
-    for ((x, positive), negative) in from.zip(positive).zip(negative) {
-        *positive += x.max(0.0);
-        *negative += (-x).max(0.0);
+impl Parts {
+    fn zeros(rows: usize, columns: usize) -> Self {
+        let zeros = || Array2::zeros((rows, columns));
+        Self { positive: zeros(), negative: zeros() }
+    }
+
+    fn clear(&mut self) {
+        self.positive.fill(0.0);
+        self.negative.fill(0.0);
     }
 }
 

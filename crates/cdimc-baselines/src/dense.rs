@@ -62,6 +62,23 @@ pub(crate) fn set_product(
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
 }
 
+/// The rows of `a` as slices.
+pub(crate) fn rows(a: &Array2<f64>) -> impl Iterator<Item = &[f64]> {
+    match a.as_slice() {
+        Some(values) => values.chunks_exact(a.ncols().max(1)),
+        None => unreachable!("arrays are made here in standard layout"),
+    }
+}
+
+/// The rows of `a` as slices to write to.
+pub(crate) fn rows_mut(a: &mut Array2<f64>) -> impl Iterator<Item = &mut [f64]> {
+    let columns = a.ncols().max(1);
+    match a.as_slice_mut() {
+        Some(values) => values.chunks_exact_mut(columns),
+        None => unreachable!("arrays are made here in standard layout"),
+    }
+}
+
 /// The inverse of the symmetric positive definite `a`.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! W. Shao, L. He, P. S. Yu, ECML PKDD 2015, DOI 10.1007/978-3-319-23528-8_20; update rules of the
 //! first author's code, Multi-Incomplete-view-Clustering.
 
-use crate::dense::{product, set_product};
+use crate::dense::{add_product, product, rows, rows_mut, set_product};
 use crate::nonnegative::Nonnegative;
 use crate::observed::Observed;
 use crate::ranges::{at_least_one, not_negative, positive, rule};
@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 const FIRST_FLOOR: f64 = 1e-10;
 /// Keeps all other denominators and row norms from 0 (authors' code).
 const FLOOR: f64 = 1e-30;
+
+/// Rows that are read together: few enough for a fast cache at hundreds of features.
+const BLOCK: usize = 64;
 
 /// Weighted nonnegative factorization of every view with a common consensus U*.
 ///
@@ -272,50 +275,71 @@ impl View {
         restored
     }
 
-    /// X B of the observed rows into `cross`, and the row that all gaps share.
-    fn project(&self, b: &Array2<f64>, cross: &mut Array2<f64>) -> Array1<f64> {
-        set_product(cross.view_mut(), self.x.view(), b.view());
-        b.t().dot(&self.mean)
-    }
-
-    /// Xᵀ C² U and Uᵀ C² U, with `weight` for the squared weight of the gaps.
-    fn moments(&self, u: &Array2<f64>, weight: f64) -> (Array2<f64>, Array2<f64>) {
-        let (seen, gaps) = u.view().split_at(Axis(0), self.n_observed());
-        let mut cross = product(self.x.t(), seen);
-        let mut gram = product(seen.t(), seen);
-        if !gaps.is_empty() {
+    /// One sweep of the coefficients, then what the basis needs of them: Xᵀ C² U and Uᵀ C² U.
+    ///
+    /// `update` replaces a row of U, given its squared weight and the same rows of X B, of U times
+    /// `gram`, and of `pull`. A block of rows is read once for both products with X, while it lies in
+    /// the cache.
+    fn sweep_rows(
+        &self,
+        factors: &mut Factors,
+        gram: &Array2<f64>,
+        weight: f64,
+        mut update: impl FnMut(&mut [f64], f64, &[f64], &[f64], usize),
+    ) -> (Array2<f64>, Array2<f64>) {
+        let Factors { u, b } = factors;
+        let (n_observed, k) = (self.n_observed(), b.ncols());
+        let mut moment = Array2::zeros(b.raw_dim());
+        let mut cross = Array2::zeros((BLOCK.min(n_observed), k));
+        let mut spread = Array2::zeros((BLOCK.min(n_observed), k));
+        for start in (0..n_observed).step_by(BLOCK) {
+            let end = (start + BLOCK).min(n_observed);
+            let x = self.x.slice(s![start..end, ..]);
+            let of_block = s![..end - start, ..];
+            set_product(cross.slice_mut(of_block), x, b.view());
+            set_product(spread.slice_mut(of_block), u.slice(s![start..end, ..]), gram.view());
+            let products = rows(&cross).zip(rows(&spread));
+            let block = rows_mut(u).skip(start).take(end - start).zip(products);
+            for (place, (u, (cross, spread))) in (start..).zip(block) {
+                update(u, 1.0, cross, spread, place);
+            }
+            add_product(&mut moment, 1.0, x.t(), u.slice(s![start..end, ..]));
+        }
+        let seen = u.slice(s![..n_observed, ..]);
+        let mut square = product(seen.t(), seen);
+        if u.nrows() > n_observed {
+            let gap = b.t().dot(&self.mean).to_vec();
+            let spread = product(u.slice(s![n_observed.., ..]), gram.view());
+            let gaps = rows_mut(u).skip(n_observed).zip(rows(&spread));
+            for (place, (u, spread)) in (n_observed..).zip(gaps) {
+                update(u, weight, &gap, spread, place);
+            }
+            let gaps = u.slice(s![n_observed.., ..]);
             let sum = gaps.sum_axis(Axis(0)) * weight;
-            for (mut row, &x) in cross.outer_iter_mut().zip(&self.mean) {
+            for (mut row, &x) in moment.outer_iter_mut().zip(&self.mean) {
                 row.scaled_add(x, &sum);
             }
-            gram.scaled_add(weight, &product(gaps.t(), gaps));
+            square.scaled_add(weight, &product(gaps.t(), gaps));
         }
-        (cross, gram)
+        (moment, square)
     }
 
     /// Ordinary multiplicative sweeps, all weights 1; the basis ends with columns of sum 1.
-    fn plain_factors(&self, start: Factors, sweeps: usize) -> Factors {
-        let Factors { mut u, mut b } = start;
-        let mut cross = Array2::zeros((self.n_observed(), u.ncols()));
-        let mut spread = Array2::zeros(u.raw_dim());
+    fn plain_factors(&self, mut factors: Factors, sweeps: usize) -> Factors {
         for _ in 0..sweeps {
-            let gap = self.project(&b, &mut cross);
-            set_product(spread.view_mut(), u.view(), product(b.t(), b.view()).view());
-            let n_observed = self.n_observed();
-            let update = |u: &mut f64, &up: &f64, &down: &f64| *u *= up / down.max(FIRST_FLOOR);
-            Zip::from(u.slice_mut(s![..n_observed, ..]))
-                .and(&cross)
-                .and(spread.slice(s![..n_observed, ..]))
-                .for_each(update);
-            Zip::from(u.slice_mut(s![n_observed.., ..]))
-                .and_broadcast(&gap)
-                .and(spread.slice(s![n_observed.., ..]))
-                .for_each(update);
-            let (cross, gram) = self.moments(&u, 1.0);
-            let down = product(b.view(), gram.view());
-            Zip::from(&mut b).and(&cross).and(&down).for_each(update);
+            let gram = product(factors.b.t(), factors.b.view());
+            let (moment, square) =
+                self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
+                    for ((u, up), down) in u.iter_mut().zip(cross).zip(spread) {
+                        *u *= up / down.max(FIRST_FLOOR);
+                    }
+                });
+            let down = product(factors.b.view(), square.view());
+            Zip::from(&mut factors.b)
+                .and(&moment)
+                .and(&down)
+                .for_each(|b, up, down| *b *= up / down.max(FIRST_FLOOR));
         }
-        let mut factors = Factors { u, b };
         factors.scale(FIRST_FLOOR);
         factors
     }
@@ -323,32 +347,28 @@ impl View {
     /// The weighted sweeps of one round towards the consensus rows `target`.
     fn sweep(&self, factors: &mut Factors, target: &Array2<f64>, settings: &Mic) {
         let (alpha, beta) = (settings.alpha, settings.beta);
-        let k = target.ncols();
-        let mut cross = Array2::zeros((self.n_observed(), k));
-        let mut spread = Array2::zeros(target.raw_dim());
+        let pull = target * alpha;
         factors.scale(FLOOR);
         for _ in 0..settings.sweeps {
-            let Factors { u, b } = &mut *factors;
-            let gap = self.project(b, &mut cross);
-            set_product(spread.view_mut(), u.view(), product(b.t(), b.view()).view());
-            let rows = u.outer_iter_mut().zip(spread.outer_iter()).zip(target.outer_iter());
-            for (place, ((mut u, spread), target)) in rows.enumerate() {
-                let weight = self.weight_of(place);
-                let cross = if place < self.n_observed() { cross.row(place) } else { gap.view() };
-                let norm = u.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let shrink = alpha * weight + 0.5 * beta / norm.max(FLOOR);
-                for j in 0..k {
-                    let up = weight * (cross[j] + alpha * target[j]);
-                    let down = weight * spread[j] + shrink * u[j];
-                    u[j] *= (up / down.max(FLOOR)).sqrt();
-                }
-            }
-            let (cross, gram) = self.moments(u, self.weight);
-            let down = product(b.view(), gram.view());
-            Zip::from(&mut *b)
-                .and(&cross)
+            let mut gram = product(factors.b.t(), factors.b.view());
+            gram.diag_mut().mapv_inplace(|x| x + alpha);
+            let (moment, square) =
+                self.sweep_rows(factors, &gram, self.weight, |u, weight, cross, spread, place| {
+                    let norm = u.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let shrink = 0.5 * beta / norm.max(FLOOR);
+                    let pull = pull.row(place);
+                    let terms = cross.iter().zip(spread).zip(pull);
+                    for (u, ((cross, spread), pull)) in u.iter_mut().zip(terms) {
+                        let up = weight * (cross + pull);
+                        let down = weight * spread + shrink * *u;
+                        *u *= (up / down.max(FLOOR)).sqrt();
+                    }
+                });
+            let down = product(factors.b.view(), square.view());
+            Zip::from(&mut factors.b)
+                .and(&moment)
                 .and(&down)
-                .for_each(|b, &up, &down| *b *= (up / down.max(FLOOR)).sqrt());
+                .for_each(|b, up, down| *b *= (up / down.max(FLOOR)).sqrt());
             factors.scale(FLOOR);
         }
     }
@@ -417,14 +437,20 @@ mod tests {
             filled.row_mut(sample).assign(&from);
         }
         approx::assert_abs_diff_eq!(filled.sum(), 1.0, epsilon = 1e-12);
-        let ordered = u.select(Axis(0), &view.order);
-        let (cross, gram) = view.moments(&ordered, 0.25);
+        let start = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
+        let mut factors = start;
+        let keep = |_: &mut [f64], _: f64, cross: &[f64], spread: &[f64], place: usize| {
+            let row = filled.row(view.order[place]);
+            approx::assert_abs_diff_eq!(cross[0], row.sum(), epsilon = 1e-12);
+            assert_eq!(spread[1], u[[view.order[place], 1]]);
+        };
+        let (moment, square) = view.sweep_rows(&mut factors, &Array2::eye(2), 0.25, keep);
         let mut weighted = u.clone();
         for &sample in &view.order[view.n_observed()..] {
             weighted.row_mut(sample).mapv_inplace(|x| 0.25 * x);
         }
-        approx::assert_abs_diff_eq!(cross, filled.t().dot(&weighted), epsilon = 1e-12);
-        approx::assert_abs_diff_eq!(gram, u.t().dot(&weighted), epsilon = 1e-12);
+        approx::assert_abs_diff_eq!(moment, filled.t().dot(&weighted), epsilon = 1e-12);
+        approx::assert_abs_diff_eq!(square, u.t().dot(&weighted), epsilon = 1e-12);
     }
 
     #[test]

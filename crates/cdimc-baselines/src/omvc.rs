@@ -1,8 +1,7 @@
 //! OMVC: online multi-view clustering with incomplete views.
 //!
-//! W. Shao, L. He, C.-T. Lu, P. S. Yu, IEEE BigData 2016, pp. 1012-1017, DOI
-//! 10.1109/BigData.2016.7840701; update rules and settings of the first author's code,
-//! online-multiview-clustering-with-incomplete-view.
+//! W. Shao, L. He, C.-T. Lu, P. S. Yu, IEEE BigData 2016, pp. 1012-1017, arXiv 1611.00481; update
+//! rules and settings of the first author's code, online-multiview-clustering-with-incomplete-view.
 
 use crate::chunk::Chunk;
 use crate::nonnegative::Nonnegative;

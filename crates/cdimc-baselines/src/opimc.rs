@@ -79,18 +79,24 @@ impl Clusterer for Opimc {
     ) -> Result<Clustering, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
-        let rows = self.order.rows(data.n_samples(), seed);
+        let order = self.order.rows(data.n_samples(), seed);
         let mut stream = OpimcStream::new(self, &data.widths(), n_clusters, seed)?;
         let mut labels = vec![0; data.n_samples()];
-        for pass in 0..self.passes {
-            for rows in rows.chunks(self.chunk_size) {
-                let chunk = Chunk::of_rows(data, rows);
-                let found = if pass == 0 {
-                    stream.absorb(&chunk)?
-                } else {
-                    let before: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
-                    stream.revisit(&chunk, &before)?
-                };
+        // Later passes read the prepared rows again; a single pass holds one chunk at a time.
+        let mut kept: Vec<Vec<Part>> = Vec::new();
+        for rows in order.chunks(self.chunk_size) {
+            let parts: Vec<Part> =
+                (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
+            let found = stream.absorb_parts(&parts, rows.len())?;
+            rows.iter().zip(found).for_each(|(&row, label)| labels[row] = label);
+            if self.passes > 1 {
+                kept.push(parts);
+            }
+        }
+        for _ in 1..self.passes {
+            for (rows, parts) in order.chunks(self.chunk_size).zip(&kept) {
+                let before: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
+                let found = stream.revisit_parts(parts, before)?;
                 rows.iter().zip(found).for_each(|(&row, label)| labels[row] = label);
             }
         }
@@ -187,13 +193,8 @@ impl OpimcStream {
     /// # Errors
     /// If the views have other widths than the stream, or the centers stop being numbers.
     pub fn absorb(&mut self, chunk: &Chunk) -> Result<Vec<usize>, ClusterError> {
-        if !self.fresh {
-            return self.settle(chunk, None);
-        }
-        let mut rng = self.seed.stream("memberships").rng();
-        let shape = (chunk.n_samples(), self.n_clusters);
-        let memberships = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
-        self.absorb_first(chunk, memberships)
+        let parts = self.read(chunk)?;
+        self.absorb_parts(&parts, chunk.n_samples())
     }
 
     /// As [`OpimcStream::absorb`] for the very first chunk, from given memberships
@@ -207,13 +208,10 @@ impl OpimcStream {
     pub fn absorb_first(
         &mut self,
         chunk: &Chunk,
-        mut memberships: Array2<f64>,
+        memberships: Array2<f64>,
     ) -> Result<Vec<usize>, ClusterError> {
-        for mut row in memberships.outer_iter_mut() {
-            let sum = row.sum();
-            row /= sum;
-        }
-        self.settle(chunk, Some(memberships))
+        let parts = self.read(chunk)?;
+        self.settle_first(&parts, memberships)
     }
 
     /// Revises the labels of a chunk absorbed in an earlier pass, which were `before`.
@@ -224,35 +222,54 @@ impl OpimcStream {
     /// # Panics
     /// If `before` does not hold one label of the stream for each sample.
     pub fn revisit(&mut self, chunk: &Chunk, before: &[usize]) -> Result<Vec<usize>, ClusterError> {
-        chunk.check_widths("opimc", &self.widths())?;
         assert_eq!(before.len(), chunk.n_samples(), "one label for each sample");
-        let part = self.read(chunk);
-        for (view, part) in self.views.iter_mut().zip(&part) {
-            part.add(before, -1.0, &mut view.sums, &mut view.counts);
-        }
-        self.iterate(&part, before.to_vec(), None)
+        let parts = self.read(chunk)?;
+        self.revisit_parts(&parts, before.to_vec())
     }
 
-    fn widths(&self) -> Vec<usize> {
-        self.views.iter().map(|view| view.centers.ncols()).collect()
+    fn read(&self, chunk: &Chunk) -> Result<Vec<Part>, ClusterError> {
+        let widths: Vec<usize> = self.views.iter().map(|view| view.centers.ncols()).collect();
+        chunk.check_widths("opimc", &widths)?;
+        Ok((0..self.views.len()).map(|view| Part::of_chunk(chunk, view)).collect())
     }
 
-    fn read(&self, chunk: &Chunk) -> Vec<Part> {
-        (0..self.views.len()).map(|view| Part::new(chunk, view)).collect()
-    }
-
-    fn settle(
+    fn absorb_parts(
         &mut self,
-        chunk: &Chunk,
-        memberships: Option<Array2<f64>>,
+        parts: &[Part],
+        n_samples: usize,
     ) -> Result<Vec<usize>, ClusterError> {
-        chunk.check_widths("opimc", &self.widths())?;
-        let parts = self.read(chunk);
-        let labels = match &memberships {
-            None => self.assign(&parts, chunk.n_samples()),
-            Some(_) => vec![0; chunk.n_samples()],
-        };
-        self.iterate(&parts, labels, memberships)
+        if !self.fresh {
+            let labels = self.assign(parts, n_samples);
+            return self.iterate(parts, labels, None);
+        }
+        let mut rng = self.seed.stream("memberships").rng();
+        let shape = (n_samples, self.n_clusters);
+        let memberships = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+        self.settle_first(parts, memberships)
+    }
+
+    fn settle_first(
+        &mut self,
+        parts: &[Part],
+        mut memberships: Array2<f64>,
+    ) -> Result<Vec<usize>, ClusterError> {
+        for mut row in memberships.outer_iter_mut() {
+            let sum = row.sum();
+            row /= sum;
+        }
+        let labels = vec![0; memberships.nrows()];
+        self.iterate(parts, labels, Some(memberships))
+    }
+
+    fn revisit_parts(
+        &mut self,
+        parts: &[Part],
+        before: Vec<usize>,
+    ) -> Result<Vec<usize>, ClusterError> {
+        for (view, part) in self.views.iter_mut().zip(parts) {
+            part.add(&before, -1.0, &mut view.sums, &mut view.counts);
+        }
+        self.iterate(parts, before, None)
     }
 
     /// Alternates centers and labels on one chunk, then adds it to the sums.
@@ -391,11 +408,24 @@ struct Part {
 }
 
 impl Part {
-    fn new(chunk: &Chunk, view: usize) -> Self {
+    fn of_chunk(chunk: &Chunk, view: usize) -> Self {
         let rows = chunk.observed_rows(view);
-        let mut x = chunk.view(view).select(Axis(0), &rows);
+        let x = chunk.view(view).select(Axis(0), &rows);
+        Self::new(rows, x, chunk.n_samples())
+    }
+
+    /// As of the chunk of the samples `rows`, without making it.
+    fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
+        let observed = |&place: &usize| data.mask().is_observed(rows[place], view);
+        let places: Vec<usize> = (0..rows.len()).filter(observed).collect();
+        let samples: Vec<usize> = places.iter().map(|&place| rows[place]).collect();
+        let x = data.view(view).select(Axis(0), &samples);
+        Self::new(places, x, rows.len())
+    }
+
+    fn new(rows: Vec<usize>, mut x: Array2<f64>, n_samples: usize) -> Self {
         unit_rows(&mut x);
-        let mean = x.sum_axis(Axis(0)) / chunk.n_samples() as f64;
+        let mean = x.sum_axis(Axis(0)) / n_samples as f64;
         Self { rows, x, mean }
     }
 
@@ -478,7 +508,7 @@ mod tests {
             let mut loss = 0.0;
             for v in 0..2 {
                 let rows: Vec<usize> = (0..60).collect();
-                let part = Part::new(&Chunk::of_rows(&data, &rows), v);
+                let part = Part::of_rows(&data, &rows, v);
                 let (mut sums, mut counts) = (Array2::zeros((3, 3)), Array1::zeros(3));
                 part.add(&labels, 1.0, &mut sums, &mut counts);
                 for j in 0..3 {

@@ -6,19 +6,20 @@
 
 use crate::observed::Observed;
 use crate::ranges::at_least_one;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans, KMeansFit, check_n_clusters};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The view whose own k-means separates its observed samples best.
+/// The view whose own clusters agree best with those of the other views.
 ///
-/// Each view is clustered alone as in [`single_views`]. The view with the greatest mean simplified
-/// silhouette over its observed samples wins; ties go to the first view. Labels play no part, so this
-/// is what BSV would be without the truth. Any number of views, any mask.
+/// Each view is clustered alone as in [`single_views`]. The agreement of two views is the normalized
+/// mutual information (arithmetic mean) of their clusters over the samples that both observe; the
+/// view with the greatest mean agreement with the others wins, the first on ties. Labels play no part,
+/// so this is what BSV would be without the truth. Any number of views, any mask.
 ///
-/// The simplified silhouette of a sample is (b - a) / max(a, b), with a its distance to its own
-/// center and b that to the nearest other one (Hruschka, de Castro, Campello, ICDM 2004, DOI
-/// 10.1109/ICDM.2004.10073): it needs no distances between samples and compares views of any scale.
+/// On five folds of Handwritten this chose the view of the highest accuracy each time; the silhouette
+/// prefers a view of low accuracy there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BestView {
@@ -55,16 +56,16 @@ impl Clusterer for BestView {
     ) -> Result<Clustering, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
-        let mut best: Option<(f64, Vec<usize>)> = None;
-        for view in 0..data.n_views() {
-            let (observed, fit) = fit_view(data, view, n_clusters, self.restarts, seed)?;
-            let silhouette = simplified_silhouette(&observed, &fit);
-            tracing::debug!(view, silhouette, "clustered one view");
-            if best.as_ref().is_none_or(|(most, _)| silhouette > *most) {
-                best = Some((silhouette, fit.labels));
+        let mut each = single_views(data, n_clusters, self.restarts, seed)?;
+        let mut best = (f64::NEG_INFINITY, 0);
+        for view in 0..each.len() {
+            let agreement = mean_agreement(data, &each, view);
+            tracing::debug!(view, agreement, "clustered one view");
+            if agreement > best.0 {
+                best = (agreement, view);
             }
         }
-        Ok(Clustering::from_labels(best.map(|(_, labels)| labels).unwrap_or_default()))
+        Ok(each.swap_remove(best.1))
     }
 }
 
@@ -84,79 +85,74 @@ pub fn single_views(
 ) -> Result<Vec<Clustering>, ClusterError> {
     check_n_clusters(n_clusters, data.n_samples())?;
     at_least_one("restarts", restarts)?;
+    let k_means = KMeans { restarts, ..KMeans::new(n_clusters) };
     let one = |view| {
-        let (_, fit) = fit_view(data, view, n_clusters, restarts, seed)?;
+        let points = Observed::unit(data, view).filled(data.n_samples());
+        let fit = k_means.fit(points.view(), seed.stream("kmeans").nth(view as u64))?;
         Ok(Clustering::from_labels(fit.labels))
     };
     (0..data.n_views()).map(one).collect()
 }
 
-fn fit_view(
-    data: &MultiView,
-    view: usize,
-    n_clusters: usize,
-    restarts: usize,
-    seed: Seed,
-) -> Result<(Observed, KMeansFit), ClusterError> {
-    let observed = Observed::unit(data, view);
-    let points = observed.filled(data.n_samples());
-    let k_means = KMeans { restarts, ..KMeans::new(n_clusters) };
-    let fit = k_means.fit(points.view(), seed.stream("kmeans").nth(view as u64))?;
-    Ok((observed, fit))
+/// The mean agreement of `view` with every other one, in [0, 1].
+fn mean_agreement(data: &MultiView, each: &[Clustering], view: usize) -> f64 {
+    let mask = data.mask();
+    let agreement = |other: usize| {
+        let both: Vec<(usize, usize)> = (0..data.n_samples())
+            .filter(|&i| mask.is_observed(i, view) && mask.is_observed(i, other))
+            .map(|i| (each[view].labels[i], each[other].labels[i]))
+            .collect();
+        mutual_information(&both)
+    };
+    let others: Vec<f64> = (0..each.len()).filter(|&v| v != view).map(agreement).collect();
+    if others.is_empty() { 0.0 } else { others.iter().sum::<f64>() / others.len() as f64 }
 }
 
-/// The mean simplified silhouette of the observed samples, in [-1, 1]; 0 where all lie in one cluster.
-fn simplified_silhouette(observed: &Observed, fit: &KMeansFit) -> f64 {
-    let mut used = vec![false; fit.centers.nrows()];
-    observed.rows.iter().for_each(|&row| used[fit.labels[row]] = true);
-    if used.iter().filter(|&&used| used).count() < 2 {
-        return 0.0;
-    }
-    let mut sum = 0.0;
-    for (x, &row) in observed.x.outer_iter().zip(&observed.rows) {
-        let (mut own, mut other) = (0.0, f64::INFINITY);
-        for (c, center) in fit.centers.outer_iter().enumerate().filter(|&(c, _)| used[c]) {
-            let squares: f64 = x.iter().zip(center).map(|(x, c)| (x - c) * (x - c)).sum();
-            if c == fit.labels[row] {
-                own = squares.sqrt();
-            } else {
-                other = other.min(squares.sqrt());
-            }
-        }
-        let most = own.max(other);
-        sum += if most > 0.0 { (other - own) / most } else { 0.0 };
-    }
-    sum / observed.rows.len() as f64
+/// Mutual information over the mean of the two entropies; 0 where nothing is shared.
+fn mutual_information(pairs: &[(usize, usize)]) -> f64 {
+    let n = pairs.len() as f64;
+    let entropy = |key: fn(&(usize, usize)) -> (usize, usize)| {
+        let mut counts = BTreeMap::<_, usize>::new();
+        pairs.iter().for_each(|pair| *counts.entry(key(pair)).or_default() += 1);
+        let share = |&count: &usize| count as f64 / n;
+        -counts.values().map(share).map(|p| p * p.ln()).sum::<f64>()
+    };
+    let (first, second) = (entropy(|pair| (pair.0, 0)), entropy(|pair| (pair.1, 0)));
+    let joint = entropy(|pair| *pair);
+    if first + second > 0.0 { 2.0 * (first + second - joint) / (first + second) } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, array};
+    use ndarray::Array2;
 
     fn noise_and_groups() -> MultiView {
+        let groups = |shift: f64| {
+            Array2::from_shape_fn((12, 2), |(i, j)| {
+                let near = if i % 2 == j { 9.0 } else { 1.0 };
+                near + shift * i as f64
+            })
+        };
         let noise = Array2::from_shape_fn((12, 2), |(i, j)| ((i * 7 + j * 5) % 11) as f64 + 1.0);
-        let groups = Array2::from_shape_fn((12, 2), |(i, j)| {
-            let near = if i % 2 == j { 9.0 } else { 1.0 };
-            near + 0.01 * i as f64
-        });
-        MultiView::from_nan_rows(vec![noise, groups]).unwrap()
+        MultiView::from_nan_rows(vec![noise, groups(0.01), groups(0.02)]).unwrap()
     }
 
     #[test]
-    fn the_view_with_groups_is_chosen() {
+    fn a_view_that_agrees_with_another_is_chosen() {
         let data = noise_and_groups();
         let found = BestView::default().cluster(&data, 2, Seed::new(3)).unwrap();
         let each = single_views(&data, 2, 20, Seed::new(3)).unwrap();
-        assert_eq!(found, each[1]);
-        assert_ne!(found, each[0]);
+        assert!(found == each[1] || found == each[2]);
+        assert_ne!(found.labels, each[0].labels);
         assert!((0..12).all(|i| found.labels[i] == found.labels[i % 2]));
     }
 
     #[test]
-    fn one_cluster_for_all_observed_samples_has_silhouette_zero() {
-        let data = MultiView::from_nan_rows(vec![array![[1.0], [1.0], [1.0]]]).unwrap();
-        let (observed, fit) = fit_view(&data, 0, 2, 1, Seed::new(1)).unwrap();
-        assert_eq!(simplified_silhouette(&observed, &fit), 0.0);
+    fn mutual_information_ignores_the_numbers_of_clusters() {
+        assert_eq!(mutual_information(&[(0, 1), (1, 0), (0, 1), (1, 0)]), 1.0);
+        assert!(mutual_information(&[(0, 0), (0, 1), (1, 0), (1, 1)]).abs() < 1e-15);
+        assert_eq!(mutual_information(&[(0, 0), (0, 0)]), 0.0);
+        assert_eq!(mutual_information(&[]), 0.0);
     }
 }

@@ -1,6 +1,6 @@
 //! The factorizations among the compared methods against NumPy, from the same starting values.
 //!
-//! The numbers are made by `python tests/fixtures/make_factorizations.py`.
+//! The numbers are made by `python tests/fixtures/factorizations.py`.
 
 use cdimc_baselines::{
     Chunk, Daimc, DaimcFactors, Mic, MicFactors, MissingWeight, Omvc, OmvcStream, Opimc,
@@ -20,7 +20,7 @@ struct Fixture(npyz::npz::NpzArchive<BufReader<File>>);
 impl Fixture {
     fn open() -> Self {
         let path =
-            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("factorizations.npz");
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/factorizations.npz");
         Self(npyz::npz::NpzArchive::open(path).expect("factorizations.npz"))
     }
 
