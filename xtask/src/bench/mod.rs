@@ -260,9 +260,9 @@ fn table(lines: &[Line], arguments: &Arguments) -> String {
 
 /// How far our losses, or inertia, are from the peer's.
 fn agreement(task: Task, ours: &[f64], peer: &[f64]) -> Option<String> {
-    let relative = ours.iter().zip(peer).map(|(ours, peer)| (ours - peer) / peer.abs());
+    let mut relative = ours.iter().zip(peer).map(|(ours, peer)| (ours - peer) / peer.abs());
     let furthest = if task == Task::Kmeans {
-        relative.last()
+        relative.next_back()
     } else {
         relative.max_by(|a, b| a.abs().total_cmp(&b.abs())).map(f64::abs)
     };
