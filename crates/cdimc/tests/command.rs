@@ -174,13 +174,17 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
 #[test]
 fn masked_views_can_be_filled_in_and_scored() {
     let desk = Desk::new();
-    desk.succeeds(&format!("mask {VIEWS} --pattern cells:0.4 -o masked"));
     desk.succeeds(&cluster_line("-o out"));
     let report = desk.succeeds(&format!("impute --model out/model.safetensors {VIEWS} -o filled"));
     assert_eq!(report.lines().count(), 3, "{report}");
     let rna = desk.text("filled/rna.csv");
     assert!(rna.starts_with("id,filled,rna0,"));
     assert_eq!(rna.lines().skip(1).filter(|line| line.split(',').nth(1) == Some("1")).count(), 24);
+    // What impute wrote is complete, so that any pattern can be drawn on it.
+    let complete = "--view filled/rna.csv --view filled/protein.csv --view filled/image.csv --id id";
+    let text = desk.succeeds(&format!("mask {complete} --pattern per-view:0.5 -o masked"));
+    assert!(text.contains("120"), "{text}");
+    assert_eq!(desk.text("masked/rna.csv").lines().count(), 61);
     let scores = desk
         .succeeds("evaluate --labels out/labels.csv --truth out/labels.csv --truth-column cluster");
     assert!(scores.contains("ACC     1.0000"), "{scores}");
