@@ -43,7 +43,7 @@ impl Clusterer for MeanOfViews {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let view = SyntheticView { width: 12, map: SyntheticMap::Linear };
-    let views = vec![view.clone(), view.clone(), view];
+    let views = vec![view; 3];
     let dataset = SyntheticViews { views, ..SyntheticViews::default() }.generate(Seed::new(1))?;
     let mask =
         MissingPattern::PerView(0.3).mask(dataset.n_samples(), dataset.n_views(), Seed::new(2))?;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for method in methods {
         match method.cluster(&data, dataset.n_classes(), Seed::new(0)) {
             Ok(found) => {
-                println!("{}: accuracy {:.3}", method.name(), accuracy(truth, &found.labels)?)
+                println!("{}: accuracy {:.3}", method.name(), accuracy(truth, &found.labels)?);
             }
             Err(reason) => println!("{reason}"),
         }

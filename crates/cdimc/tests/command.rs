@@ -1,4 +1,5 @@
 //! The command `cdimc` as its users run it: round trips, interruption, and the catalogue of bad input.
+#![allow(clippy::unwrap_used)]
 
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
@@ -181,7 +182,8 @@ fn masked_views_can_be_filled_in_and_scored() {
     assert!(rna.starts_with("id,filled,rna0,"));
     assert_eq!(rna.lines().skip(1).filter(|line| line.split(',').nth(1) == Some("1")).count(), 24);
     // What impute wrote is complete, so that any pattern can be drawn on it.
-    let complete = "--view filled/rna.csv --view filled/protein.csv --view filled/image.csv --id id";
+    let complete =
+        "--view filled/rna.csv --view filled/protein.csv --view filled/image.csv --id id";
     let text = desk.succeeds(&format!("mask {complete} --pattern per-view:0.5 -o masked"));
     assert!(text.contains("120"), "{text}");
     assert_eq!(desk.text("masked/rna.csv").lines().count(), 61);
@@ -274,7 +276,7 @@ fn outputs_and_models_that_do_not_fit_are_refused() {
     says(&format!("{predict} --model half.safetensors --view rna.csv"), &["half.safetensors"]);
     says(&format!("{predict} --model rna.csv --view rna.csv"), &["rna.csv"]);
     says(
-        &format!("cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out"),
+        "cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out",
         &["two views are named `a`"],
     );
     says(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);

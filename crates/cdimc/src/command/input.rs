@@ -39,10 +39,10 @@ impl Input {
         for source in &self.views {
             tables.extend(read_views(source, &options)?);
         }
-        if let Some(label) = &self.label {
-            if tables.iter().all(|table| table.labels.is_none()) {
-                bail!("no view has a column `{label}` (--label)");
-            }
+        if let Some(label) = &self.label
+            && tables.iter().all(|table| table.labels.is_none())
+        {
+            bail!("no view has a column `{label}` (--label)");
         }
         Ok(tables)
     }

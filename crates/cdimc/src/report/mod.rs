@@ -171,7 +171,7 @@ impl Report<'_> {
         let rows = profiles.iter().enumerate().map(|(cluster, features)| {
             let named = features.iter().map(|f| {
                 let view = &self.joined.names[f.view];
-                format!("{view}: {} {:+.2}", self.joined.features[f.view][f.feature], f.difference)
+                format!("{view}: {} {:+.2}", self.joined.features[f.view][f.column], f.difference)
             });
             vec![cluster.to_string(), named.collect::<Vec<_>>().join("; ")]
         });

@@ -8,7 +8,7 @@ use ndarray::{ArrayView2, Axis};
 /// A feature of which a cluster's mean differs from that of all samples.
 pub(super) struct Feature {
     pub(super) view: usize,
-    pub(super) feature: usize,
+    pub(super) column: usize,
     /// Mean of the cluster less mean of all, in standard deviations of all, over observed rows.
     pub(super) difference: f64,
 }
@@ -36,7 +36,7 @@ pub(super) fn profiles(data: &MultiView, labels: &[usize], n_features: usize) ->
             for feature in (0..data.width(view)).filter(|&j| variance[j] > 0.0) {
                 let inside = sums[[cluster, feature]] / sizes[cluster];
                 let difference = (inside - mean[feature]) / variance[feature].sqrt();
-                found[cluster].push(Feature { view, feature, difference });
+                found[cluster].push(Feature { view, column: feature, difference });
             }
         }
     }
@@ -95,7 +95,7 @@ mod tests {
         let view = array![[0.0, 5.0], [0.1, 4.0], [9.0, 5.0], [9.1, 4.0]];
         let data = MultiView::from_nan_rows(vec![view]).unwrap();
         let profiles = profiles(&data, &[0, 0, 1, 1], 1);
-        assert_eq!((profiles[0][0].feature, profiles[1][0].feature), (0, 0));
+        assert_eq!((profiles[0][0].column, profiles[1][0].column), (0, 0));
         assert!(profiles[0][0].difference < 0.0 && profiles[1][0].difference > 0.0);
     }
 }

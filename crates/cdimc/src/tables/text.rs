@@ -127,7 +127,7 @@ fn open(source: &ViewSource) -> Result<Box<dyn BufRead>, Problem> {
 /// The separator that stands most often in the first line.
 fn delimiter_of(head: &[u8]) -> u8 {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| line.iter().filter(|&&byte| byte == delimiter).count();
+    let count = |delimiter: u8| line.split(|&byte| byte == delimiter).count();
     *b",\t;".iter().max_by_key(|&&d| (count(d), d == b',')).unwrap_or(&b',')
 }
 
