@@ -1,5 +1,6 @@
 //! Workspace integration tests.
 
+mod contract;
 mod datasets;
 mod golden;
 mod preprocessing;

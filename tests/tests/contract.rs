@@ -1,0 +1,184 @@
+//! What every method keeps, whatever it computes: one suite over all clusterers.
+
+use cdimc_cluster::{CdimcNet, ClusterError, Clusterer, Clustering, Finetune, Pretrain};
+use cdimc_data::{
+    Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
+};
+use cdimc_nn::Architecture;
+use ndarray::{Array2, s};
+use serde_json::Value;
+
+/// All methods, with settings that end in seconds on the suite's data.
+fn methods() -> Vec<Box<dyn Clusterer>> {
+    let net = CdimcNet {
+        batch_size: 32,
+        neighbors: 5,
+        architecture: Architecture {
+            wide: 64,
+            // Three rectifiers in a row may all die in so short a training.
+            square_decoder_layer: false,
+            ..Architecture::default()
+        },
+        pretrain: Pretrain { epochs: 60, momentum: 0.9, ..Pretrain::default() },
+        finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
+        ..CdimcNet::default()
+    };
+    let mut methods: Vec<Box<dyn Clusterer>> = vec![Box::new(net)];
+    for name in cdimc_baselines::NAMES {
+        methods.push(cdimc_baselines::method(name, Value::Null).expect("a method by its name"));
+    }
+    methods
+}
+
+/// Three far blobs in two linear views.
+fn blobs(n_samples: usize) -> Dataset {
+    let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
+    let recipe = SyntheticViews {
+        n_samples,
+        n_clusters: 3,
+        separation: 12.0,
+        views: vec![view(9), view(12)],
+        outliers: 0.0,
+        ..SyntheticViews::default()
+    };
+    recipe.generate(Seed::new(11)).expect("a data set")
+}
+
+/// A mask of two views that leaves half of the samples complete.
+fn half_paired(n_samples: usize) -> ViewMask {
+    MissingPattern::PairedRatio(0.5).mask(n_samples, 2, Seed::new(3)).expect("a mask")
+}
+
+/// The clustering, or nothing where the method does not apply to such data; any other error fails.
+#[track_caller]
+fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Option<Clustering> {
+    match method.cluster(data, k, Seed::new(7)) {
+        Ok(found) => {
+            assert_eq!(found.labels.len(), data.n_samples(), "{}", method.name());
+            assert!(found.labels.iter().all(|&label| label < k), "{}", method.name());
+            Some(found)
+        }
+        Err(ClusterError::Inapplicable { method: name, reason }) => {
+            assert_eq!(name, method.name());
+            assert!(!reason.is_empty());
+            None
+        }
+        Err(other) => panic!("{}: {other}", method.name()),
+    }
+}
+
+/// All bits of a clustering.
+fn bits(found: &Clustering) -> (Vec<usize>, Vec<u64>) {
+    let numbers = found.losses.iter().flatten();
+    let numbers = numbers.chain(found.embedding.iter().flatten());
+    let numbers = numbers.chain(found.curves.iter().flat_map(|curve| &curve.values));
+    (found.labels.clone(), numbers.map(|x| x.to_bits()).collect())
+}
+
+#[test]
+fn far_blobs_are_found() {
+    let dataset = blobs(120);
+    let truth = dataset.labels().expect("labels");
+    let complete = dataset.observe(ViewMask::complete(120, 2).expect("a mask")).expect("data");
+    let incomplete = dataset.observe(half_paired(120)).expect("data");
+    for method in methods() {
+        for (data, least) in [(&complete, 0.95), (&incomplete, 0.6)] {
+            let found = cluster(method.as_ref(), data, 3);
+            let found = found.unwrap_or_else(|| panic!("{} refuses two views", method.name()));
+            let accuracy = cdimc_metrics::accuracy(truth, &found.labels).expect("equal lengths");
+            assert!(accuracy >= least, "{}: accuracy {accuracy}", method.name());
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    let data = blobs(60).observe(half_paired(60)).expect("data");
+    for method in methods() {
+        let run = || cluster(method.as_ref(), &data, 3).map(|found| bits(&found));
+        assert_eq!(run(), run(), "{}", method.name());
+    }
+}
+
+#[test]
+fn values_of_missing_views_never_matter() {
+    let dataset = blobs(60);
+    let mask = half_paired(60);
+    let hidden_as = |value: f64| {
+        let views = dataset.views().iter().enumerate().map(|(v, view)| {
+            Array2::from_shape_fn(view.dim(), |(i, f)| {
+                if mask.is_observed(i, v) { view[[i, f]] } else { value }
+            })
+        });
+        let changed = Dataset::new("changed", views.collect(), None).expect("a data set");
+        changed.observe(mask.clone()).expect("data")
+    };
+    let original = dataset.observe(mask.clone()).expect("data");
+    let others = [hidden_as(f64::NAN), hidden_as(1e6), hidden_as(f64::INFINITY)];
+    for method in methods() {
+        let run = |data: &MultiView| cluster(method.as_ref(), data, 3).map(|found| bits(&found));
+        let expected = run(&original);
+        for other in &others {
+            assert_eq!(run(other), expected, "{}", method.name());
+        }
+    }
+}
+
+#[test]
+fn impossible_numbers_of_clusters_are_errors() {
+    let data = blobs(30).observe(half_paired(30)).expect("data");
+    for method in methods() {
+        for k in [0, 1, 31] {
+            let error = method.cluster(&data, k, Seed::new(7)).expect_err("no such partition");
+            assert!(
+                matches!(error, ClusterError::ClusterCount { n_clusters, n_samples: 30 } if n_clusters == k),
+                "{}: {error}",
+                method.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn constant_columns_and_duplicate_rows_are_no_trouble() {
+    let dataset = blobs(60);
+    let views = dataset.views().iter().map(|view| {
+        let mut view = view.clone();
+        view.column_mut(1).fill(3.5);
+        view.column_mut(2).fill(0.0);
+        let half = view.slice(s![..30, ..]).to_owned();
+        view.slice_mut(s![30.., ..]).assign(&half);
+        view
+    });
+    let changed = Dataset::new("changed", views.collect(), None).expect("a data set");
+    let data = changed.observe(half_paired(60)).expect("data");
+    for method in methods() {
+        assert!(cluster(method.as_ref(), &data, 3).is_some(), "{}", method.name());
+    }
+}
+
+#[test]
+fn as_many_clusters_as_samples_are_possible() {
+    let data = blobs(12).observe(ViewMask::complete(12, 2).expect("a mask")).expect("data");
+    for method in methods() {
+        cluster(method.as_ref(), &data, 12);
+    }
+}
+
+#[test]
+fn data_a_method_is_not_made_for_are_refused_and_not_a_panic() {
+    let dataset = blobs(40);
+    let [a, b] = dataset.views() else { panic!("two views") };
+    let one = MultiView::from_nan_rows(vec![a.clone()]).expect("data");
+    let third = Array2::from_shape_fn((40, 1), |(i, _)| (i % 5) as f64);
+    let three = Dataset::new("three", vec![a.clone(), b.clone(), third], None).expect("a data set");
+    let per_view = MissingPattern::PerView(0.5).mask(40, 3, Seed::new(5)).expect("a mask");
+    let three = three.observe(per_view).expect("data");
+    let split = Array2::from_shape_fn((40, 2), |(i, v)| (i % 2 == 0) == (v == 0));
+    let unpaired = dataset.observe(ViewMask::new(split).expect("a mask")).expect("data");
+    for method in methods() {
+        for data in [&one, &three, &unpaired] {
+            cluster(method.as_ref(), data, 3);
+        }
+    }
+}
