@@ -1,7 +1,7 @@
 //! Concat: k-means on the views side by side, gaps filled with the mean.
 //!
 //! As compared with in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping", IJCAI
-//! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (BSV_Concat/Concat.m).
+//! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/Concat.m`).
 
 use crate::observed::Observed;
 use crate::ranges::at_least_one;

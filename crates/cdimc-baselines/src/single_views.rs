@@ -2,7 +2,7 @@
 //! without labels.
 //!
 //! BSV is compared with in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping",
-//! IJCAI 2016; steps of Survey_IMC, the code of the CDIMC-net authors (BSV_Concat/BSV.m).
+//! IJCAI 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/BSV.m`).
 
 use crate::observed::Observed;
 use crate::ranges::at_least_one;

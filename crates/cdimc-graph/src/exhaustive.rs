@@ -155,7 +155,10 @@ impl Block {
                 for ((p, bound), h) in
                     products[lanes.clone()].iter().zip(&other.bounds[lanes.clone()]).zip(half_norms)
                 {
-                    hit |= (p + self.bounds[row] >= *h) | (p + bound >= half_norm);
+                    // Without a branch the compiler makes one vector operation of it.
+                    #[allow(clippy::needless_bitwise_bool)]
+                    let close = (p + self.bounds[row] >= *h) | (p + bound >= half_norm);
+                    hit |= close;
                 }
                 if !hit {
                     continue;

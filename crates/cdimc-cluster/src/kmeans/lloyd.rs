@@ -131,7 +131,7 @@ fn assign<T: Coordinate>(
             let products = &products[row * n_centers..(row + 1) * n_centers];
             let (mut nearest, mut second, mut label) = (f64::INFINITY, f64::INFINITY, 0);
             for (c, &product) in products.iter().enumerate() {
-                let distance = points.from_product(i, &prepared, c, product);
+                let distance = points.distance_by_product(i, &prepared, c, product);
                 if distance < nearest {
                     (second, nearest, label) = (nearest, distance, c as u32);
                 } else if distance < second {

@@ -140,7 +140,13 @@ impl<'a, T: Coordinate> Points<'a, T> {
     }
 
     /// The squared distance of sample `i` to center `c`, given their product.
-    pub(super) fn from_product(&self, i: usize, centers: &Centers<T>, c: usize, product: T) -> f64 {
+    pub(super) fn distance_by_product(
+        &self,
+        i: usize,
+        centers: &Centers<T>,
+        c: usize,
+        product: T,
+    ) -> f64 {
         (self.norms[i] + 2.0 * (centers.offsets[c] - product.into())).max(0.0)
     }
 }

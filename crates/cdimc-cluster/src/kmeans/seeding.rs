@@ -76,7 +76,7 @@ fn approach<T: Coordinate>(points: &Points<T>, newest: &[usize], closest: &mut [
             let rows = closest.chunks_exact_mut(restarts).zip(products.chunks_exact(restarts));
             for (i, (closest, products)) in rows.enumerate() {
                 for (c, (closest, &product)) in closest.iter_mut().zip(products).enumerate() {
-                    let distance = points.from_product(start + i, &centers, c, product);
+                    let distance = points.distance_by_product(start + i, &centers, c, product);
                     *closest = closest.min(distance);
                 }
             }
@@ -103,7 +103,7 @@ fn potentials<T: Coordinate>(
         let rows = closest.chunks_exact(restarts).zip(products.chunks_exact(candidates.len()));
         for (i, (closest, products)) in rows.enumerate() {
             for (c, (sum, &product)) in sums.iter_mut().zip(products).enumerate() {
-                let distance = points.from_product(start + i, &centers, c, product);
+                let distance = points.distance_by_product(start + i, &centers, c, product);
                 *sum += distance.min(closest[c / trials]);
             }
         }
