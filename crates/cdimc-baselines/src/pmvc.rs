@@ -207,7 +207,8 @@ fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2
         }
     }
     for (j, mut row) in w.outer_iter_mut().enumerate() {
-        let values = lanes[j..].iter().step_by(k).flatten();
+        // No sample with this view alone: no group of columns at all.
+        let values = lanes.iter().skip(j).step_by(k).flatten();
         row.iter_mut().zip(values).for_each(|(x, value)| *x = *value);
     }
 }

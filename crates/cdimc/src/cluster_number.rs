@@ -11,7 +11,7 @@ use faer::matrix_free::LinOp;
 use faer::matrix_free::eigen::{
     PartialEigenParams, partial_self_adjoint_eigen, partial_self_adjoint_eigen_scratch,
 };
-use faer::{Col, Mat, MatMut, MatRef, Par};
+use faer::{Col, Mat, MatMut, MatRef, Par, Side};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 
 /// Beyond so many samples the silhouette is that of a random part, drawn by the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
+
+/// Up to so many samples all eigenvalues are computed, from the matrix itself.
+const WHOLE_SAMPLES: usize = 1000;
 
 /// What speaks for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -184,6 +187,9 @@ pub fn graph_eigenvalues(
     let scale = (0..n).map(|i| degree(i).sqrt().recip()).collect();
     let shifted = ShiftedAdjacency { graphs, scale };
     let n_values = n_values.min(n);
+    if n <= WHOLE_SAMPLES {
+        return Ok(shifted.smallest_of_all(n_values));
+    }
     let mut values = vec![0.0; n_values];
     let mut vectors = Mat::<f64>::zeros(n, n_values);
     let mut rng = seed.stream("eigenvectors").rng();
@@ -214,6 +220,26 @@ pub fn graph_eigenvalues(
 struct ShiftedAdjacency {
     graphs: Vec<KnnGraph>,
     scale: Vec<f64>,
+}
+
+impl ShiftedAdjacency {
+    /// The `n_values` smallest eigenvalues of the Laplacian, from a matrix of `n * n` numbers.
+    fn smallest_of_all(&self, n_values: usize) -> Vec<f64> {
+        let n = self.scale.len();
+        let mut laplacian = Mat::<f64>::identity(n, n);
+        for graph in &self.graphs {
+            for i in 0..n {
+                for &j in graph.neighbors(i) {
+                    let j = j as usize;
+                    laplacian[(i, j)] -= self.scale[i] * self.scale[j];
+                }
+            }
+        }
+        // Without convergence there is no eigengap to judge by; the other criteria remain.
+        let mut values = laplacian.self_adjoint_eigenvalues(Side::Lower).unwrap_or_default();
+        values.truncate(n_values);
+        values
+    }
 }
 
 impl LinOp<f64> for ShiftedAdjacency {
