@@ -65,6 +65,7 @@ pub(super) enum Problem {
     #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
     NotAMatrix { name: String, dimensions: usize },
     #[error("column `{column}` is of type {kind}: only numbers can be clustered on")]
+    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}: only numbers can be clustered on")]
     ElementType { name: String, kind: String },
