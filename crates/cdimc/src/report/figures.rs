@@ -3,8 +3,9 @@
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Colours that stay apart on light and dark ground and for most colour-blind readers (Okabe and Ito).
-const PALETTE: [RGBColor; 8] = [
+/// Colours that stay apart on light and dark ground: the first eight after Okabe and Ito, for most
+/// colour-blind readers too; a thirteenth cluster begins again.
+const PALETTE: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
     RGBColor(0, 158, 115),
@@ -13,6 +14,10 @@ const PALETTE: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
     RGBColor(150, 130, 40),
     RGBColor(128, 128, 128),
+    RGBColor(110, 64, 170),
+    RGBColor(176, 30, 60),
+    RGBColor(110, 170, 40),
+    RGBColor(150, 95, 60),
 ];
 
 /// What plotters draws in this colour becomes the page's text colour.
