@@ -55,9 +55,20 @@ pub(crate) fn run(
     let status = worker.wait()?;
     let errors = errors.join().unwrap_or_default();
     Ok(outcome.unwrap_or_else(|| {
-        let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
-        Outcome::without_scores(Status::Failed, format!("{status}: {}", last.trim()))
+        Outcome::without_scores(Status::Failed, format!("{status}: {}", last_words(&errors)))
     }))
+}
+
+/// What a process said of its end: a panic's place and message, or else its last line.
+fn last_words(errors: &str) -> String {
+    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let panicked = lines.iter().position(|line| line.contains("panicked at "));
+    match (panicked, lines.last()) {
+        // The message follows on a line of its own; notes about backtraces come after it.
+        (Some(place), _) => lines[place..].iter().take(2).copied().collect::<Vec<_>>().join(" "),
+        (None, Some(last)) => (*last).to_owned(),
+        (None, None) => "no message".to_owned(),
+    }
 }
 
 /// The worker's side: one cell from standard input.
@@ -83,4 +94,20 @@ pub(crate) fn serve() -> Result<ExitCode> {
     })?;
     send(&Message::Outcome(outcome))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_by_its_message_and_anything_else_by_its_last_line() {
+        let panic = "\nthread 'main' panicked at src/a.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`\n";
+        assert_eq!(
+            last_words(panic),
+            "thread 'main' panicked at src/a.rs:1:2: index out of bounds"
+        );
+        assert_eq!(last_words("warning\nerror: no such file\n\n"), "error: no such file");
+        assert_eq!(last_words(""), "no message");
+    }
 }

@@ -27,7 +27,7 @@ pub struct CdimcNet {
     pub order: RowOrder,
     /// How they are put in training order; in blocks of a k-means (paper, section 3.4, step 1).
     pub arrangement: Arrangement,
-    /// Nearest neighbours of a sample in the graph of a view (eq. 6); 10.
+    /// Nearest neighbours of a sample in the graph of a view (eq. 6), below the number of samples; 10.
     pub neighbors: usize,
     /// Weight of the graph term in both losses (eq. 7 and 10); 0.001. With 0 there is no graph (Figure 3).
     pub alpha: f64,
@@ -124,8 +124,8 @@ impl CdimcNet {
     /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
     ///
     /// # Errors
-    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, a view has fewer than two
-    /// observed samples, or there is no such device.
+    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, `neighbors` is not below
+    /// `n_samples`, a view has fewer than two observed samples, or there is no such device.
     pub fn start(
         &self,
         data: &MultiView,
@@ -178,6 +178,13 @@ impl CdimcNet {
     ) -> Result<(), ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
+        // A view with fewer observed rows joins them all; a whole table that small is a mistake.
+        setting(
+            "neighbors",
+            self.neighbors,
+            "must be less than the number of samples",
+            |&neighbors| neighbors < data.n_samples(),
+        )?;
         match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
             Some(view) => Err(ClusterError::Inapplicable {
                 method: Self::NAME,
