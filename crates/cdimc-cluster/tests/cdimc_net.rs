@@ -222,11 +222,12 @@ fn the_ablations_are_settings() {
 }
 
 #[test]
-fn a_last_batch_of_one_row_and_fewer_rows_than_neighbors_work() {
+fn a_last_batch_of_one_row_and_a_view_with_fewer_rows_than_neighbors_work() {
     let (data, _) = blobs(33, 12);
     assert!(small().cluster(&data, 3, Seed::new(1)).is_ok());
     let (data, _) = blobs(7, 12);
-    let net = CdimcNet { neighbors: 50, batch_size: 1, ..small() };
+    assert!((0..3).any(|view| data.mask().n_observed(view) <= 6));
+    let net = CdimcNet { neighbors: 6, batch_size: 1, ..small() };
     assert!(net.cluster(&data, 7, Seed::new(1)).is_ok());
 }
 
@@ -288,9 +289,12 @@ fn impossible_requests_are_refused_in_words() {
     assert_eq!(text(alpha, 3), "alpha = NaN: must be finite and at least 0");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
+    let many = CdimcNet { neighbors: 30, ..small() };
+    assert_eq!(text(many, 3), "neighbors = 30: must be less than the number of samples");
     let mask = Array2::from_shape_fn((4, 2), |(i, v)| v == 0 || i == 2);
     let data = MultiView::new(vec![Array2::eye(4); 2], ViewMask::new(mask).unwrap()).unwrap();
-    let error = small().cluster(&data, 2, Seed::new(1)).unwrap_err().to_string();
+    let few = CdimcNet { neighbors: 3, ..small() };
+    let error = few.cluster(&data, 2, Seed::new(1)).unwrap_err().to_string();
     assert!(error.starts_with("cdimc-net does not apply: view 1 has 1 observed sample"), "{error}");
 }
 
