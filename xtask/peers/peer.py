@@ -274,7 +274,8 @@ def main():
 
         views, mask = read_views()
         together = np.hstack([geometry(x, mask[:, v]) for v, x in enumerate(views)])
-        fit = lambda: KMeans(case["n_clusters"], n_init=20, random_state=0).fit(together).inertia_  # noqa: E731
+        seeds = iter(range(case["times"]))
+        fit = lambda: KMeans(case["n_clusters"], n_init=20, random_state=next(seeds)).fit(together).inertia_  # noqa: E731
         seconds, losses = timed(fit, case["times"])
     elif task == "predict":
         import torch

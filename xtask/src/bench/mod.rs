@@ -260,11 +260,12 @@ fn table(lines: &[Line], arguments: &Arguments) -> String {
 
 /// How far our losses, or inertia, are from the peer's.
 fn agreement(task: Task, ours: &[f64], peer: &[f64]) -> Option<String> {
-    let mut relative = ours.iter().zip(peer).map(|(ours, peer)| (ours - peer) / peer.abs());
-    let furthest = if task == Task::Kmeans {
-        relative.next_back()
+    let relative = ours.iter().zip(peer).map(|(ours, peer)| (ours - peer) / peer.abs());
+    let difference = if task == Task::Kmeans {
+        // The seeds of both have nothing in common but their number.
+        (!ours.is_empty()).then(|| relative.sum::<f64>() / ours.len() as f64)
     } else {
         relative.max_by(|a, b| a.abs().total_cmp(&b.abs())).map(f64::abs)
     };
-    furthest.map(|difference| format!("{difference:.1e}"))
+    difference.map(|difference| format!("{difference:.1e}"))
 }

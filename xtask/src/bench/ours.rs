@@ -202,7 +202,11 @@ fn kmeans(case: &Case) -> Result<Measured> {
     let views: Vec<_> = (0..data.n_views()).map(|v| geometry_version(&data, v, &rows)).collect();
     let together = concatenate(Axis(1), &views.iter().map(Array2::view).collect::<Vec<_>>())?;
     let kmeans = KMeans::new(case.n_clusters);
-    timed(case.times, || Ok(Some(kmeans.fit(together.view(), Seed::new(0))?.inertia)))
+    let mut seeds = (0..).map(Seed::new);
+    timed(case.times, || {
+        let seed = seeds.next().context("seeds without end")?;
+        Ok(Some(kmeans.fit(together.view(), seed)?.inertia))
+    })
 }
 
 fn predict(case: &Case) -> Result<Measured> {

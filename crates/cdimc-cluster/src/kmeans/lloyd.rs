@@ -1,14 +1,15 @@
 //! Lloyd's iteration from given centers, with Hamerly's bounds (SDM 2010): a sample that is surely
 //! nearer to its center than to any other is left alone.
 
-use super::points::{BLOCK, Centers, Coordinate, Points};
-use ndarray::{Array2, ArrayView1, Zip};
+use super::points::{Centers, Coordinate, Points};
+use ndarray::{Array2, ArrayView1, ArrayViewMut1, Zip};
 
-/// Where an iteration ended.
+/// The clusters of an iteration, and what it knows about the distances to their centers.
 pub(super) struct Partition {
     pub(super) labels: Vec<u32>,
-    /// Sum of the squared distances to the centers that the labels were given by.
-    pub(super) inertia: f64,
+    pub(super) centers: Array2<f64>,
+    pub(super) sums: Sums,
+    pub(super) bounds: Vec<Bounds>,
 }
 
 /// Sums and counts of the samples of each cluster.
@@ -19,52 +20,82 @@ pub(super) struct Sums {
 
 /// What is known about the distances of a sample.
 #[derive(Clone, Copy)]
-struct Bounds {
+pub(super) struct Bounds {
     /// At least the distance to its own center.
-    own: f64,
+    pub(super) own: f64,
     /// At most the distance to any other.
-    other: f64,
+    pub(super) other: f64,
 }
 
-const UNKNOWN: Bounds = Bounds { own: f64::INFINITY, other: 0.0 };
+pub(super) const UNKNOWN: Bounds = Bounds { own: f64::INFINITY, other: 0.0 };
 const UNLABELED: u32 = u32::MAX;
 
 /// Iterates until no label changes, the centers move by no more than `threshold` (squares summed),
 /// or `max_iterations` are done.
 pub(super) fn iterate<T: Coordinate>(
     points: &Points<T>,
-    mut centers: Array2<f64>,
+    centers: Array2<f64>,
     max_iterations: usize,
     threshold: f64,
 ) -> Partition {
-    let mut labels = vec![UNLABELED; points.n_samples()];
-    let mut bounds = vec![UNKNOWN; points.n_samples()];
-    let mut sums = Sums::of(points, &[], centers.nrows());
+    let mut partition = Partition {
+        labels: vec![UNLABELED; points.n_samples()],
+        sums: Sums::of(points, &[], centers.nrows()),
+        centers,
+        bounds: vec![UNKNOWN; points.n_samples()],
+    };
     for _ in 0..max_iterations {
-        let changed = assign(points, &centers, &mut labels, &mut bounds);
+        let changed = assign(points, &mut partition);
         if changed.is_empty() {
             break;
         }
         for &(i, old) in &changed {
-            sums.transfer(points, i, old, labels[i]);
+            partition.sums.transfer(points, i, old, partition.labels[i]);
         }
-        fill_empty_clusters(points, &centers, &mut sums, &mut labels, &mut bounds);
-        let means = sums.means(&centers);
-        let moves: Vec<f64> = means
-            .outer_iter()
-            .zip(centers.outer_iter())
-            .map(|(new, old)| squared_distance(new, old).sqrt())
-            .collect();
-        centers = means;
+        fill_empty_clusters(points, &mut partition);
+        let means = partition.sums.means(&partition.centers);
+        let moves = partition.move_to(means);
         if moves.iter().map(|m| m * m).sum::<f64>() <= threshold {
             break;
         }
-        loosen(&mut bounds, &labels, &moves);
     }
-    let inertia = labels.iter().enumerate();
-    let inertia =
-        inertia.map(|(i, &label)| points.squared_distance(i, centers.row(label as usize)));
-    Partition { inertia: inertia.sum(), labels }
+    partition
+}
+
+impl Partition {
+    /// Sum of the squared distances to the centers.
+    pub(super) fn inertia<T: Coordinate>(&self, points: &Points<T>) -> f64 {
+        let labels = self.labels.iter().enumerate();
+        let distance = |(i, &label): (usize, &u32)| {
+            points.squared_distance(i, self.centers.row(label as usize))
+        };
+        labels.map(distance).sum()
+    }
+
+    /// Moves the centers and loosens the bounds accordingly; returns how far each has moved.
+    fn move_to(&mut self, centers: Array2<f64>) -> Vec<f64> {
+        let old = std::mem::replace(&mut self.centers, centers);
+        self.loosen(&old)
+    }
+
+    /// Lets the bounds follow the centers, which were at `old`; returns how far each has moved.
+    pub(super) fn loosen(&mut self, old: &Array2<f64>) -> Vec<f64> {
+        let pairs = self.centers.outer_iter().zip(old.outer_iter());
+        let moves: Vec<f64> = pairs.map(|(new, old)| squared_distance(new, old).sqrt()).collect();
+        let (mut farthest, mut most, mut second) = (0, 0.0, 0.0);
+        for (c, &moved) in moves.iter().enumerate() {
+            if moved > most {
+                (farthest, second, most) = (c as u32, most, moved);
+            } else if moved > second {
+                second = moved;
+            }
+        }
+        for (bounds, &label) in self.bounds.iter_mut().zip(&self.labels) {
+            bounds.own += moves[label as usize];
+            bounds.other -= if label == farthest { second } else { most };
+        }
+        moves
+    }
 }
 
 impl Sums {
@@ -78,7 +109,14 @@ impl Sums {
         sums
     }
 
-    fn transfer<T: Coordinate>(&mut self, points: &Points<T>, i: usize, from: u32, to: u32) {
+    /// Moves sample `i` from a cluster, or none, to another.
+    pub(super) fn transfer<T: Coordinate>(
+        &mut self,
+        points: &Points<T>,
+        i: usize,
+        from: u32,
+        to: u32,
+    ) {
         let row = ArrayView1::from(points.row(i));
         if from != UNLABELED {
             self.counts[from as usize] -= 1;
@@ -91,72 +129,51 @@ impl Sums {
     /// The means; an empty cluster keeps its center.
     pub(super) fn means(&self, centers: &Array2<f64>) -> Array2<f64> {
         let mut means = centers.clone();
-        for (c, &count) in self.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            means.row_mut(c).assign(&(&self.sums.row(c) / count as f64));
+        for (c, mean) in means.outer_iter_mut().enumerate() {
+            self.mean(c, mean);
         }
         means
+    }
+
+    /// Writes the mean of cluster `c`, if it has samples, to `center`.
+    pub(super) fn mean(&self, c: usize, mut center: ArrayViewMut1<f64>) {
+        if self.counts[c] > 0 {
+            center.assign(&(&self.sums.row(c) / self.counts[c] as f64));
+        }
     }
 }
 
 /// Gives every sample whose bounds leave a doubt to its nearest center, of equally near ones the
 /// first; returns the samples that changed with their old labels.
-fn assign<T: Coordinate>(
-    points: &Points<T>,
-    centers: &Array2<f64>,
-    labels: &mut [u32],
-    bounds: &mut [Bounds],
-) -> Vec<(usize, u32)> {
+fn assign<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> Vec<(usize, u32)> {
+    let Partition { labels, centers, bounds, .. } = partition;
     let prepared = Centers::new(points, centers.view());
-    let n_centers = prepared.n_centers();
-    let (mut doubtful, mut gathered, mut products) = (Vec::new(), Vec::new(), Vec::new());
+    let doubtful: Vec<usize> =
+        (0..labels.len()).filter(|&i| bounds[i].own > bounds[i].other).collect();
     let mut changed = Vec::new();
-    for start in (0..labels.len()).step_by(BLOCK) {
-        let block = start..labels.len().min(start + BLOCK);
-        doubtful.clear();
-        doubtful.extend(block.clone().filter(|&i| bounds[i].own > bounds[i].other));
-        // Copying rows together pays when few of the block are left.
-        let is_sparse = 2 * doubtful.len() < block.len();
-        if is_sparse {
-            gathered.clear();
-            doubtful.iter().for_each(|&i| gathered.extend_from_slice(points.row(i)));
-        }
-        if !doubtful.is_empty() {
-            prepared.products(
-                if is_sparse { &gathered } else { points.rows(block.clone()) },
-                &mut products,
-            );
-        }
-        for (position, &i) in doubtful.iter().enumerate() {
-            let row = if is_sparse { position } else { i - start };
-            let products = &products[row * n_centers..(row + 1) * n_centers];
-            let (mut nearest, mut second, mut label) = (f64::INFINITY, f64::INFINITY, 0);
-            for (c, &product) in products.iter().enumerate() {
-                let distance = points.distance_by_product(i, &prepared, c, product);
-                if distance < nearest {
-                    (second, nearest, label) = (nearest, distance, c as u32);
-                } else if distance < second {
-                    second = distance;
-                }
-            }
-            bounds[i] = Bounds { own: nearest.sqrt(), other: second.sqrt() };
-            if labels[i] != label {
-                changed.push((i, labels[i]));
-                labels[i] = label;
+    prepared.each_products(points, &doubtful, |i, products| {
+        let (mut nearest, mut second, mut label) = (f64::INFINITY, f64::INFINITY, 0);
+        for (c, &product) in products.iter().enumerate() {
+            let distance = points.distance_by_product(i, &prepared, c, product);
+            if distance < nearest {
+                (second, nearest, label) = (nearest, distance, c as u32);
+            } else if distance < second {
+                second = distance;
             }
         }
-    }
+        bounds[i] = Bounds { own: nearest.sqrt(), other: second.sqrt() };
+        if labels[i] != label {
+            changed.push((i, labels[i]));
+            labels[i] = label;
+        }
+    });
     changed
 }
 
 /// Gives each empty cluster the sample farthest from its center, while any is off its center by
 /// more than the rounding of a mean.
-fn fill_empty_clusters<T: Coordinate>(
-    points: &Points<T>,
-    centers: &Array2<f64>,
-    sums: &mut Sums,
-    labels: &mut [u32],
-    bounds: &mut [Bounds],
-) {
+fn fill_empty_clusters<T: Coordinate>(points: &Points<T>, partition: &mut Partition) {
+    let Partition { labels, centers, sums, bounds } = partition;
     if !sums.counts.contains(&0) {
         return;
     }
@@ -182,22 +199,6 @@ fn fill_empty_clusters<T: Coordinate>(
         sums.transfer(points, farthest, labels[farthest], empty as u32);
         labels[farthest] = empty as u32;
         bounds[farthest] = UNKNOWN;
-    }
-}
-
-/// Lets the bounds follow the centers, which moved by `moves`.
-fn loosen(bounds: &mut [Bounds], labels: &[u32], moves: &[f64]) {
-    let (mut farthest, mut most, mut second) = (0, 0.0, 0.0);
-    for (c, &moved) in moves.iter().enumerate() {
-        if moved > most {
-            (farthest, second, most) = (c as u32, most, moved);
-        } else if moved > second {
-            second = moved;
-        }
-    }
-    for (bounds, &label) in bounds.iter_mut().zip(labels) {
-        bounds.own += moves[label as usize];
-        bounds.other -= if label == farthest { second } else { most };
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
             let centers = Sums::of(&points, &ours.labels, 5).means(&Array2::zeros((5, 6)));
             approx::assert_abs_diff_eq!(centers, *linfa.centroids(), epsilon = 1e-10);
             let theirs = linfa.inertia() * 700.0;
-            approx::assert_relative_eq!(ours.inertia, theirs, max_relative = 1e-10);
+            approx::assert_relative_eq!(ours.inertia(&points), theirs, max_relative = 1e-10);
         }
     }
 
@@ -244,6 +245,6 @@ mod tests {
         // No sample is near the second center.
         let ended = iterate(&points, ndarray::array![[1.0], [1000.0]], 300, 0.0);
         assert_eq!(ended.labels, [0, 0, 0, 1]);
-        assert_eq!(ended.inertia, 2.0);
+        assert_eq!(ended.inertia(&points), 2.0);
     }
 }

@@ -3,7 +3,7 @@
 use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
 use faer::{Accum, MatMut, MatRef, Par};
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -139,6 +139,15 @@ impl<'a, T: Coordinate> Points<'a, T> {
         &self.rows[samples.start * self.n_features()..samples.end * self.n_features()]
     }
 
+    /// The samples as centers.
+    pub(super) fn centers_at(&self, samples: &[usize]) -> Array2<f64> {
+        let mut centers = Array2::zeros((samples.len(), self.n_features()));
+        for (mut center, &sample) in centers.outer_iter_mut().zip(samples) {
+            center.iter_mut().zip(self.row(sample)).for_each(|(c, &x)| *c = x.into());
+        }
+        centers
+    }
+
     /// The squared distance of sample `i` to center `c`, given their product.
     pub(super) fn distance_by_product(
         &self,
@@ -186,5 +195,32 @@ impl<T: Coordinate> Centers<T> {
     /// The products of `rows`, row after row, with each center, `(n_rows, n_centers)`.
     pub(super) fn products(&self, rows: &[T], products: &mut Vec<T>) {
         T::multiply(rows, &self.shifted, self.shifted.len() / self.n_centers(), products);
+    }
+
+    /// Calls `visit` with each of `samples`, which are in increasing order, and its products with
+    /// the centers.
+    pub(super) fn each_products(
+        &self,
+        points: &Points<T>,
+        samples: &[usize],
+        mut visit: impl FnMut(usize, &[T]),
+    ) {
+        let (mut gathered, mut products) = (Vec::new(), Vec::new());
+        for of_block in samples.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
+            let start = of_block[0] / BLOCK * BLOCK;
+            let block = start..points.n_samples().min(start + BLOCK);
+            // Copying rows together pays when few of the block are wanted.
+            let is_sparse = 2 * of_block.len() < block.len();
+            if is_sparse {
+                gathered.clear();
+                of_block.iter().for_each(|&i| gathered.extend_from_slice(points.row(i)));
+            }
+            let rows = if is_sparse { &gathered } else { points.rows(block) };
+            self.products(rows, &mut products);
+            for (position, &i) in of_block.iter().enumerate() {
+                let row = if is_sparse { position } else { i - start };
+                visit(i, &products[row * self.n_centers()..(row + 1) * self.n_centers()]);
+            }
+        }
     }
 }

@@ -52,22 +52,13 @@ pub(super) fn centers<T: Coordinate>(
             samples.extend(best.map(|best| candidates[best]));
         }
     }
-    chosen.iter().map(|samples| rows(points, samples)).collect()
-}
-
-/// The samples as centers.
-fn rows<T: Coordinate>(points: &Points<T>, samples: &[usize]) -> Array2<f64> {
-    let mut rows = Array2::zeros((samples.len(), points.n_features()));
-    for (mut row, &sample) in rows.outer_iter_mut().zip(samples) {
-        row.iter_mut().zip(points.row(sample)).for_each(|(c, &x)| *c = x.into());
-    }
-    rows
+    chosen.iter().map(|samples| points.centers_at(samples)).collect()
 }
 
 /// Takes the newest center of each restart into account.
 fn approach<T: Coordinate>(points: &Points<T>, newest: &[usize], closest: &mut [f64]) {
     let restarts = newest.len();
-    let centers = Centers::new(points, rows(points, newest).view());
+    let centers = Centers::new(points, points.centers_at(newest).view());
     closest.par_chunks_mut(BLOCK * restarts).enumerate().for_each_init(
         Vec::new,
         |products, (block, closest)| {
@@ -95,7 +86,7 @@ fn potentials<T: Coordinate>(
     closest: &[f64],
 ) -> Vec<f64> {
     let restarts = candidates.len() / trials;
-    let centers = Centers::new(points, rows(points, candidates).view());
+    let centers = Centers::new(points, points.centers_at(candidates).view());
     let of_block = |products: &mut Vec<T>, (block, closest): (usize, &[f64])| {
         let start = block * BLOCK;
         centers.products(points.rows(start..start + closest.len() / restarts), products);
