@@ -5,6 +5,7 @@
 
 mod bench;
 mod cell;
+mod compare;
 mod datasets;
 mod experiment;
 mod figure;
@@ -37,6 +38,8 @@ enum Command {
     Datasets(datasets::Args),
     /// Measure seconds, arithmetic and memory, and those of peers.
     Bench(bench::Arguments),
+    /// Time the compared methods next to their NumPy programs and imml.
+    Compare(compare::Arguments),
     /// Hold the workspace against its house rules.
     Tidy,
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
@@ -45,6 +48,9 @@ enum Command {
     /// Measure one case, given as JSON on standard input (used by `bench` itself).
     #[command(hide = true)]
     BenchCase,
+    /// Time one method, given as JSON on standard input (used by `compare` itself).
+    #[command(hide = true)]
+    CompareCase,
 }
 
 fn main() -> ExitCode {
@@ -69,6 +75,8 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Cell => worker::serve(),
         Command::BenchCase => bench::serve(),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::CompareCase => compare::serve(),
     };
     outcome.unwrap_or_else(|e| {
         // One line, whatever the causes say.

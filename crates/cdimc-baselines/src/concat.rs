@@ -4,9 +4,9 @@
 //! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/Concat.m`).
 
 use crate::observed::Observed;
-use crate::ranges::at_least_one;
-use crate::read_out::{ReadOut, k_means};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use crate::ranges::{at_least_one, check_run};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
@@ -28,19 +28,13 @@ impl Default for Concat {
     }
 }
 
-impl Concat {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        at_least_one("restarts", self.restarts)
-    }
-}
-
 impl Clusterer for Concat {
     fn name(&self) -> &'static str {
         "concat"
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        at_least_one(&[("restarts", self.restarts)])
     }
 
     fn cluster(
@@ -49,9 +43,8 @@ impl Clusterer for Concat {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
+        check_run(self, data, n_clusters)?;
         let n_samples = data.n_samples();
-        check_n_clusters(n_clusters, n_samples)?;
         let mut points = Array2::zeros((n_samples, data.widths().iter().sum()));
         let mut start = 0;
         for view in 0..data.n_views() {
@@ -60,8 +53,8 @@ impl Clusterer for Concat {
             points.slice_mut(s![.., start..end]).assign(&filled);
             start = end;
         }
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        Ok(Clustering::from_labels(k_means(&points, how, seed.stream("kmeans"))?))
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        Ok(Clustering::from_labels(read_out.labels(&points)?))
     }
 }
 

@@ -4,15 +4,18 @@
 //! in Survey_IMC, DAIMC/DAIMC.m.
 
 use crate::dense::{
-    faer_view, inverse_positive_definite, product, rows, rows_mut, set_product, symmetric_eigen,
+    entries, entries_mut, faer_view, inverse_positive_definite, product, set_product,
+    symmetric_eigen,
 };
 use crate::mask_groups::MaskGroups;
 use crate::observed::{Observed, unit_rows};
-use crate::ranges::{at_least_one, not_negative, positive};
-use crate::read_out::{ReadOut, k_means};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, KMeans, check_n_clusters};
+use crate::passes;
+use crate::ranges::{at_least_one, check_run, not_negative, positive};
+use crate::read_out::{ReadOut, clustering};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis, s};
+use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 /// Keeps the denominator of the multiplicative step from 0 (authors' code).
@@ -83,20 +86,6 @@ pub struct DaimcFactors {
 }
 
 impl Daimc {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        positive("beta", self.beta)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("iterations", self.iterations)?;
-        at_least_one("sweeps", self.sweeps)?;
-        at_least_one("initial-restarts", self.initial_restarts)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// The factors that the authors' code starts from: k-means of each filled view gives centers and
     /// labels; the numbers of clusters in different views are not matched.
     ///
@@ -108,8 +97,7 @@ impl Daimc {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<DaimcFactors, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         self.start_from(&self.prepare(data), data.n_samples(), n_clusters, seed)
     }
 
@@ -281,14 +269,25 @@ impl Clusterer for Daimc {
         "daimc"
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        positive("beta", self.beta)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("iterations", self.iterations),
+            ("sweeps", self.sweeps),
+            ("initial-restarts", self.initial_restarts),
+            ("restarts", self.restarts),
+        ])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let views = self.prepare(data);
         let start = self.start_from(&views, data.n_samples(), n_clusters, seed)?;
         let (factors, objectives) = self.iterate(&views, data, start)?;
@@ -298,10 +297,8 @@ impl Clusterer for Daimc {
             embedding *= data.n_samples() as f64;
             unit_rows(&mut embedding);
         }
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        let labels = k_means(&embedding, how, seed.stream("kmeans"))?;
-        let objective = Curve { name: "objective".into(), values: objectives };
-        Ok(Clustering { labels, losses: None, embedding: Some(embedding), curves: vec![objective] })
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        Ok(clustering(read_out.labels(&embedding)?, embedding, objectives))
     }
 }
 
@@ -356,6 +353,8 @@ struct Sweep<'a> {
     products: Parts,
     /// P after the present sweep.
     next: Array2<f64>,
+    /// What every entry of P adds to the objective.
+    terms: Vec<f64>,
 }
 
 /// The positive and the negative part of a matrix, or sums of such parts.
@@ -369,7 +368,8 @@ impl<'a> Sweep<'a> {
         let n_samples = groups.order().len();
         let grams = (0..groups.len()).map(|_| Parts::zeros(k, k)).collect();
         let (cross, products) = (Parts::zeros(n_samples, k), Parts::zeros(n_samples, k));
-        Self { groups, cross, grams, products, next: Array2::zeros((n_samples, k)) }
+        let next = Array2::zeros((n_samples, k));
+        Self { groups, cross, grams, products, terms: vec![0.0; next.len()], next }
     }
 
     fn prepare(&mut self, views: &[View], bases: &[Array2<f64>]) {
@@ -421,23 +421,19 @@ impl<'a> Sweep<'a> {
 
     /// Writes the next P; gives Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² of this one, less the squares of the data.
     fn update(&mut self, p: &Array2<f64>) -> f64 {
-        let Self { cross, products, next, .. } = self;
-        let up = rows(&cross.positive).zip(rows(&products.negative));
-        let down = rows(&cross.negative).zip(rows(&products.positive));
-        let mut objective = 0.0;
-        for ((next, p), (up, down)) in rows_mut(next).zip(rows(p)).zip(up.zip(down)) {
-            let mut sum = 0.0;
-            let terms = up.0.iter().zip(up.1).zip(down.0.iter().zip(down.1));
-            for ((next, p), ((cross_up, product_up), (cross_down, product_down))) in
-                next.iter_mut().zip(p).zip(terms)
-            {
+        let Self { cross, products, next, terms, .. } = self;
+        let up = entries(&cross.positive).iter().zip(entries(&products.negative));
+        let down = entries(&cross.negative).iter().zip(entries(&products.positive));
+        let places = entries_mut(next).iter_mut().zip(&mut *terms).zip(entries(p));
+        Arch::new().dispatch(|| {
+            for (((next, term), p), (up, down)) in places.zip(up.zip(down)) {
+                let ((cross_up, product_up), (cross_down, product_down)) = (up, down);
                 let down = (cross_down + product_down).max(DENOMINATOR_FLOOR);
                 *next = p * ((cross_up + product_up) / down).sqrt();
-                sum += p * (product_down - product_up - 2.0 * (cross_up - cross_down));
+                *term = p * (product_down - product_up - 2.0 * (cross_up - cross_down));
             }
-            objective += sum;
-        }
-        objective
+        });
+        passes::sum(terms)
     }
 }
 

@@ -35,10 +35,7 @@ pub(crate) fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
 
 fn faer_view_mut(a: &mut Array2<f64>) -> MatMut<'_, f64> {
     let (rows, columns) = a.dim();
-    match a.as_slice_mut() {
-        Some(values) => MatMut::from_row_major_slice_mut(values, rows, columns),
-        None => unreachable!("arrays are made here in standard layout"),
-    }
+    MatMut::from_row_major_slice_mut(entries_mut(a), rows, columns)
 }
 
 /// `a` `b` in standard layout.
@@ -62,19 +59,18 @@ pub(crate) fn set_product(
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
 }
 
-/// The rows of `a` as slices.
-pub(crate) fn rows(a: &Array2<f64>) -> impl Iterator<Item = &[f64]> {
+/// The entries of `a`, row after row.
+pub(crate) fn entries(a: &Array2<f64>) -> &[f64] {
     match a.as_slice() {
-        Some(values) => values.chunks_exact(a.ncols().max(1)),
+        Some(values) => values,
         None => unreachable!("arrays are made here in standard layout"),
     }
 }
 
-/// The rows of `a` as slices to write to.
-pub(crate) fn rows_mut(a: &mut Array2<f64>) -> impl Iterator<Item = &mut [f64]> {
-    let columns = a.ncols().max(1);
+/// The entries of `a` to write to, row after row.
+pub(crate) fn entries_mut(a: &mut Array2<f64>) -> &mut [f64] {
     match a.as_slice_mut() {
-        Some(values) => values.chunks_exact_mut(columns),
+        Some(values) => values,
         None => unreachable!("arrays are made here in standard layout"),
     }
 }

@@ -4,14 +4,15 @@
 //! Factorization", ECCV 2018 Workshops, arXiv 1809.05998; formulas of the authors' code.
 
 use crate::PairedViews;
-use crate::dense::{nearest_orthonormal, product};
+use crate::dense::{entries, entries_mut, nearest_orthonormal, product};
 use crate::paired_views::stack;
-use crate::ranges::{at_least_one, not_negative};
-use crate::read_out::{ReadOut, read_out};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, check_n_clusters};
+use crate::ranges::{at_least_one, check_run, not_negative};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, s};
+use pulp::Arch;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -73,25 +74,12 @@ struct Fixed {
     /// W X, `(n_rows, n_features)`: for each sample the sum of its neighbors.
     neighbor_sums: Array2<f64>,
     /// The number of neighbors of each sample.
-    degrees: Array1<f64>,
+    degrees: Vec<f64>,
     /// `Σ_i m_i` ‖`x_i`‖².
     constant: f64,
 }
 
 impl ImcGrmf {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        not_negative("lambda1", self.lambda1)?;
-        not_negative("lambda2", self.lambda2)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("neighbors", self.neighbors)?;
-        at_least_one("max-iterations", self.max_iterations)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// The graph W of a view over its rows: symmetric, 0/1, without loops.
     ///
     /// # Errors
@@ -127,19 +115,7 @@ impl ImcGrmf {
                 let basis = nearest_orthonormal(NAME, &product(fixed.neighbor_sums.t(), p.view()))?;
                 let reconstruction = product(fixed.neighbor_sums.view(), basis.view());
                 objective += fixed.constant;
-                for (i, mut row) in p.outer_iter_mut().enumerate() {
-                    let degree = fixed.degrees[i];
-                    let tie = if i < n_paired { self.lambda1 } else { 0.0 };
-                    let total = degree + tie;
-                    let threshold = 0.5 * self.lambda2 / total;
-                    for (j, x) in row.iter_mut().enumerate() {
-                        let pull = reconstruction[[i, j]];
-                        let shared = if i < n_paired { tie * consensus[[i, j]] } else { 0.0 };
-                        let c = (pull + shared) / total;
-                        *x = c.signum() * (c.abs() - threshold).max(0.0);
-                        objective += *x * (degree * *x - 2.0 * pull) + self.lambda2 * x.abs();
-                    }
-                }
+                objective += self.threshold(fixed, &reconstruction, &consensus, p);
             }
             consensus = mean_of_paired(&representations, n_paired);
             for p in &representations {
@@ -157,6 +133,42 @@ impl ImcGrmf {
     }
 }
 
+impl ImcGrmf {
+    /// The representation of a view that is best for its `reconstruction` W X Q and the consensus, by
+    /// soft thresholding; gives what depends on it of the objective.
+    fn threshold(
+        &self,
+        fixed: &Fixed,
+        reconstruction: &Array2<f64>,
+        consensus: &Array2<f64>,
+        p: &mut Array2<f64>,
+    ) -> f64 {
+        let k = p.ncols();
+        let (pulls, shared) = (entries(reconstruction), entries(consensus));
+        let zeros = vec![0.0; k];
+        let mut sums = vec![0.0; k];
+        Arch::new().dispatch(|| {
+            let rows = entries_mut(p).chunks_exact_mut(k).zip(pulls.chunks_exact(k));
+            for (i, ((row, pulls), &degree)) in rows.zip(&fixed.degrees).enumerate() {
+                // Samples of one view have no part in the consensus.
+                let (tie, shared) = match shared.get(i * k..(i + 1) * k) {
+                    Some(shared) => (self.lambda1, shared),
+                    None => (0.0, &zeros[..]),
+                };
+                let inverse = 1.0 / (degree + tie);
+                let threshold = 0.5 * self.lambda2 * inverse;
+                let terms = row.iter_mut().zip(pulls).zip(shared).zip(&mut sums);
+                for (((x, pull), shared), sum) in terms {
+                    let c = (pull + tie * shared) * inverse;
+                    *x = c.signum() * (c.abs() - threshold).max(0.0);
+                    *sum += *x * (degree * *x - 2.0 * pull) + self.lambda2 * x.abs();
+                }
+            }
+        });
+        sums.iter().sum()
+    }
+}
+
 impl Fixed {
     fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph) -> Self {
         assert_eq!(graph.n_nodes(), x.nrows(), "a graph over the rows of its view");
@@ -166,8 +178,7 @@ impl Fixed {
                 sum += &x.row(j as usize);
             }
         }
-        let degrees: Array1<f64> =
-            (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();
+        let degrees: Vec<f64> = (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();
         let constant = x.outer_iter().zip(&degrees).map(|(x, m)| m * x.dot(&x)).sum();
         Self { neighbor_sums, degrees, constant }
     }
@@ -186,14 +197,24 @@ impl Clusterer for ImcGrmf {
         NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        not_negative("lambda1", self.lambda1)?;
+        not_negative("lambda2", self.lambda2)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("neighbors", self.neighbors),
+            ("max-iterations", self.max_iterations),
+            ("restarts", self.restarts),
+        ])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::new(NAME, data, &in_order)?.with_unit_rows();
         let inapplicable = |reason| ClusterError::Inapplicable { method: NAME, reason };
@@ -221,12 +242,7 @@ impl Clusterer for ImcGrmf {
         let mut parts = vec![fit.consensus.view()];
         parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
         let embedding = views.restore(&stack(&parts));
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        Ok(Clustering {
-            labels: read_out(&embedding, how, seed.stream("kmeans"))?,
-            losses: None,
-            embedding: Some(embedding),
-            curves: vec![Curve { name: "objective".into(), values: fit.objectives }],
-        })
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        read_out.of_unit_rows(embedding, fit.objectives)
     }
 }

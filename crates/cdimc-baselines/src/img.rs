@@ -9,9 +9,9 @@ use crate::dense::{
 };
 use crate::kernels::check_bytes;
 use crate::leading::leading_eigenvectors;
-use crate::ranges::{at_least_one, not_negative, positive};
-use crate::read_out::{ReadOut, k_means, read_out};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use crate::ranges::{at_least_one, check_run, not_negative, positive};
+use crate::read_out::{ReadOut, clustering};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::Rng;
@@ -115,19 +115,6 @@ pub struct ImgFit {
 }
 
 impl Img {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        positive("lambda", self.lambda)?;
-        not_negative("beta", self.beta)?;
-        positive("gamma", self.gamma)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("max-iterations", self.max_iterations)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// Iterates from `start`.
     ///
     /// # Errors
@@ -307,14 +294,21 @@ impl Clusterer for Img {
         NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("lambda", self.lambda)?;
+        not_negative("beta", self.beta)?;
+        positive("gamma", self.gamma)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
         let n = data.n_samples();
@@ -328,15 +322,14 @@ impl Clusterer for Img {
             FirstLaplacian::Random => Some(uniform(n, n)),
         };
         let fit = self.iterate(&views, ImgStart { representation, laplacian })?;
-        let how = ReadOut { n_clusters, restarts: self.restarts };
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
         let embedding = views.restore(&fit.representation);
-        let seed = seed.stream("kmeans");
         let labels = match self.read_out {
-            ImgReadOut::Representation => read_out(&embedding, how, seed)?,
+            ImgReadOut::Representation => read_out.labels_of_unit_rows(&embedding)?,
             ImgReadOut::NormalizedCut => {
-                k_means(&views.restore(&normalized_cut(fit.affinity, n_clusters)?), how, seed)?
+                read_out.labels(&views.restore(&normalized_cut(fit.affinity, n_clusters)?))?
             }
         };
-        Ok(Clustering { embedding: Some(embedding), ..Clustering::from_labels(labels) })
+        Ok(clustering(labels, embedding, Vec::new()))
     }
 }

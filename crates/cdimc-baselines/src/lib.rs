@@ -18,14 +18,16 @@ pub use crate::{
     daimc::{Daimc, DaimcFactors},
     imc_grmf::{ImcGrmf, ImcGrmfFit},
     img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart},
+    kernel_partition::KernelPartition,
     kernels::{Kernel, KernelScaling},
     mic::{Mic, MicFactors},
     mkkm_ik::MkkmIk,
-    mkkm_ik_mkc::{Coefficients, KernelFilling, KernelPartition, MkkmIkMkc},
+    mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc},
     nonnegative::Nonnegative,
     omvc::{MissingWeight, Omvc},
     omvc_stream::{OmvcRows, OmvcStream},
-    opimc::{Opimc, OpimcStream},
+    opimc::Opimc,
+    opimc_stream::OpimcStream,
     paired_views::PairedViews,
     pmvc::{Pmvc, PmvcFactors},
     pmvc_cgan::PmvcCgan,
@@ -39,6 +41,7 @@ mod daimc;
 mod dense;
 mod imc_grmf;
 mod img;
+mod kernel_partition;
 mod kernels;
 mod leading;
 mod mask_groups;
@@ -50,7 +53,9 @@ mod observed;
 mod omvc;
 mod omvc_stream;
 mod opimc;
+mod opimc_stream;
 mod paired_views;
+mod passes;
 mod pmvc;
 mod pmvc_cgan;
 mod ranges;

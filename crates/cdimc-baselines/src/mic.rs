@@ -3,14 +3,16 @@
 //! W. Shao, L. He, P. S. Yu, ECML PKDD 2015, DOI 10.1007/978-3-319-23528-8_20; update rules of the
 //! first author's code, Multi-Incomplete-view-Clustering.
 
-use crate::dense::{add_product, product, rows, rows_mut, set_product};
+use crate::dense::{add_product, entries, entries_mut, product, set_product};
 use crate::nonnegative::Nonnegative;
 use crate::observed::Observed;
-use crate::ranges::{at_least_one, not_negative, positive, rule};
-use crate::read_out::{ReadOut, k_means};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use crate::passes;
+use crate::ranges::{at_least_one, check_run, not_negative, positive, rule};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array1, Array2, Axis, Zip, s};
+use ndarray::{Array1, Array2, Axis, s};
+use pulp::Arch;
 use rand::Rng;
 use rand::distributions::Standard;
 use serde::{Deserialize, Serialize};
@@ -81,23 +83,6 @@ pub struct MicFactors {
 }
 
 impl Mic {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("beta", self.beta)?;
-        if let Some(weight) = self.missing_weight {
-            let within = (0.0..=1.0).contains(&weight);
-            rule(within, "missing-weight", weight, "must lie in [0, 1]")?;
-        }
-        at_least_one("rounds", self.rounds)?;
-        at_least_one("sweeps", self.sweeps)?;
-        at_least_one("cycles", self.cycles)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// Factors that the first author's code starts from: plain factorizations of the filled views in
     /// turn, each from the coefficients of the one before and a random basis.
     ///
@@ -109,8 +94,7 @@ impl Mic {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<MicFactors, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let views = self.prepare(data);
         let coefficients = self.first_factors(&views, n_clusters, seed);
         Ok(restored(&views, coefficients))
@@ -201,23 +185,33 @@ impl Clusterer for Mic {
         "mic"
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        not_negative("beta", self.beta)?;
+        if let Some(weight) = self.missing_weight {
+            let within = (0.0..=1.0).contains(&weight);
+            rule(within, "missing-weight", weight, "must lie in [0, 1]")?;
+        }
+        at_least_one(&[
+            ("rounds", self.rounds),
+            ("sweeps", self.sweeps),
+            ("cycles", self.cycles),
+            ("restarts", self.restarts),
+        ])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let views = self.prepare(data);
         let mut factors = self.first_factors(&views, n_clusters, seed);
-        let mut embedding = self.iterate(&views, &mut factors)?;
-        // Entries are of order 1 / n, far from what k-means and its readers expect.
-        let greatest = embedding.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        embedding /= greatest;
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        let labels = k_means(&embedding, how, seed.stream("kmeans"))?;
-        Ok(Clustering { labels, losses: None, embedding: Some(embedding), curves: Vec::new() })
+        let embedding = self.iterate(&views, &mut factors)?;
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        read_out.of_small_numbers(embedding)
     }
 }
 
@@ -277,9 +271,9 @@ impl View {
 
     /// One sweep of the coefficients, then what the basis needs of them: Xᵀ C² U and Uᵀ C² U.
     ///
-    /// `update` replaces a row of U, given its squared weight and the same rows of X B, of U times
-    /// `gram`, and of `pull`. A block of rows is read once for both products with X, while it lies in
-    /// the cache.
+    /// `update` replaces rows of U, given their squared weight, the same rows of X B and of U times
+    /// `gram`, and the place of the first. A block of rows is read once for both products with X, while
+    /// it lies in the cache.
     fn sweep_rows(
         &self,
         factors: &mut Factors,
@@ -298,22 +292,21 @@ impl View {
             let of_block = s![..end - start, ..];
             set_product(cross.slice_mut(of_block), x, b.view());
             set_product(spread.slice_mut(of_block), u.slice(s![start..end, ..]), gram.view());
-            let products = rows(&cross).zip(rows(&spread));
-            let block = rows_mut(u).skip(start).take(end - start).zip(products);
-            for (place, (u, (cross, spread))) in (start..).zip(block) {
-                update(u, 1.0, cross, spread, place);
-            }
+            let n_entries = (end - start) * k;
+            let products = (&entries(&cross)[..n_entries], &entries(&spread)[..n_entries]);
+            let block = &mut entries_mut(u)[start * k..end * k];
+            update(block, 1.0, products.0, products.1, start);
             add_product(&mut moment, 1.0, x.t(), u.slice(s![start..end, ..]));
         }
         let seen = u.slice(s![..n_observed, ..]);
         let mut square = product(seen.t(), seen);
         if u.nrows() > n_observed {
-            let gap = b.t().dot(&self.mean).to_vec();
             let spread = product(u.slice(s![n_observed.., ..]), gram.view());
-            let gaps = rows_mut(u).skip(n_observed).zip(rows(&spread));
-            for (place, (u, spread)) in (n_observed..).zip(gaps) {
-                update(u, weight, &gap, spread, place);
-            }
+            // All gaps are the same row.
+            let cross = b.t().dot(&self.mean);
+            let cross: Vec<f64> = cross.iter().copied().cycle().take(spread.len()).collect();
+            let gaps = &mut entries_mut(u)[n_observed * k..];
+            update(gaps, weight, &cross, entries(&spread), n_observed);
             let gaps = u.slice(s![n_observed.., ..]);
             let sum = gaps.sum_axis(Axis(0)) * weight;
             for (mut row, &x) in moment.outer_iter_mut().zip(&self.mean) {
@@ -330,15 +323,11 @@ impl View {
             let gram = product(factors.b.t(), factors.b.view());
             let (moment, square) =
                 self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
-                    for ((u, up), down) in u.iter_mut().zip(cross).zip(spread) {
-                        *u *= up / down.max(FIRST_FLOOR);
-                    }
+                    passes::multiply(u, cross, spread, FIRST_FLOOR);
                 });
             let down = product(factors.b.view(), square.view());
-            Zip::from(&mut factors.b)
-                .and(&moment)
-                .and(&down)
-                .for_each(|b, up, down| *b *= up / down.max(FIRST_FLOOR));
+            let b = entries_mut(&mut factors.b);
+            passes::multiply(b, entries(&moment), entries(&down), FIRST_FLOOR);
         }
         factors.scale(FIRST_FLOOR);
         factors
@@ -347,31 +336,37 @@ impl View {
     /// The weighted sweeps of one round towards the consensus rows `target`.
     fn sweep(&self, factors: &mut Factors, target: &Array2<f64>, settings: &Mic) {
         let (alpha, beta) = (settings.alpha, settings.beta);
-        let pull = target * alpha;
+        let (pull, k) = (target * alpha, target.ncols());
+        let mut sparsity = vec![0.0; target.len()];
         factors.scale(FLOOR);
         for _ in 0..settings.sweeps {
             let mut gram = product(factors.b.t(), factors.b.view());
             gram.diag_mut().mapv_inplace(|x| x + alpha);
             let (moment, square) =
                 self.sweep_rows(factors, &gram, self.weight, |u, weight, cross, spread, place| {
-                    let norm = u.iter().map(|x| x * x).sum::<f64>().sqrt();
-                    let shrink = 0.5 * beta / norm.max(FLOOR);
-                    let pull = pull.row(place);
-                    let terms = cross.iter().zip(spread).zip(pull);
-                    for (u, ((cross, spread), pull)) in u.iter_mut().zip(terms) {
-                        let up = weight * (cross + pull);
-                        let down = weight * spread + shrink * *u;
-                        *u *= (up / down.max(FLOOR)).sqrt();
-                    }
+                    let pull = &entries(&pull)[place * k..];
+                    let sparsity = &mut sparsity[..u.len()];
+                    passes::norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
+                    step(u, weight, [cross, spread, pull, sparsity]);
                 });
             let down = product(factors.b.view(), square.view());
-            Zip::from(&mut factors.b)
-                .and(&moment)
-                .and(&down)
-                .for_each(|b, up, down| *b *= (up / down.max(FLOOR)).sqrt());
+            let b = entries_mut(&mut factors.b);
+            passes::multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
             factors.scale(FLOOR);
         }
     }
+}
+
+/// u ← u √(c² (X B + α U*) / (c² U (Bᵀ B + α I) + β/2 ∂‖u‖)) for rows of one squared weight c².
+fn step(u: &mut [f64], weight: f64, [cross, spread, pull, sparsity]: [&[f64]; 4]) {
+    Arch::new().dispatch(|| {
+        let terms = cross.iter().zip(spread).zip(pull).zip(sparsity);
+        for (u, (((cross, spread), pull), sparsity)) in u.iter_mut().zip(terms) {
+            let up = weight * (cross + pull);
+            let down = weight * spread + sparsity;
+            *u *= (up / down.max(FLOOR)).sqrt();
+        }
+    });
 }
 
 impl Factors {
@@ -379,7 +374,7 @@ impl Factors {
     fn scale(&mut self, floor: f64) {
         let scale = self.b.sum_axis(Axis(0)).mapv(|sum| sum.max(floor));
         self.b /= &scale;
-        self.u *= &scale;
+        passes::scale_columns(entries_mut(&mut self.u), &scale.to_vec());
     }
 }
 
@@ -440,9 +435,12 @@ mod tests {
         let start = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
         let mut factors = start;
         let keep = |_: &mut [f64], _: f64, cross: &[f64], spread: &[f64], place: usize| {
-            let row = filled.row(view.order[place]);
-            approx::assert_abs_diff_eq!(cross[0], row.sum(), epsilon = 1e-12);
-            assert_eq!(spread[1], u[[view.order[place], 1]]);
+            let rows = cross.chunks(2).zip(spread.chunks(2));
+            for (sample, (cross, spread)) in view.order[place..].iter().zip(rows) {
+                let row = filled.row(*sample);
+                approx::assert_abs_diff_eq!(cross[0], row.sum(), epsilon = 1e-12);
+                assert_eq!(spread[1], u[[*sample, 1]]);
+            }
         };
         let (moment, square) = view.sweep_rows(&mut factors, &Array2::eye(2), 0.25, keep);
         let mut weighted = u.clone();

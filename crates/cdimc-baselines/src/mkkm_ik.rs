@@ -4,11 +4,12 @@
 //! IEEE TPAMI 42(5), 2020, DOI 10.1109/TPAMI.2019.2892416. Formulas of the authors' code.
 
 use crate::dense::{product, solve_general};
+use crate::kernel_partition::{KernelPartition, is_over};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::leading::leading_eigenvectors;
-use crate::mkkm_ik_mkc::KernelPartition;
-use crate::ranges::{at_least_one, not_negative};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, check_n_clusters};
+use crate::ranges::{at_least_one, check_run, not_negative};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -57,16 +58,6 @@ impl Default for MkkmIk {
 }
 
 impl MkkmIk {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("max-iterations", self.max_iterations)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// Iterates from equal weights and zero-filled kernels on `blocks`: for each view the kernel
     /// `(n_observed, n_observed)` of its observed samples in ascending order.
     ///
@@ -98,11 +89,8 @@ impl MkkmIk {
             let sum: f64 = inverse.iter().sum();
             weights = inverse.iter().map(|x| x / sum).collect();
             let objective = 1.0 / sum;
-            let before = objectives.last().copied();
             objectives.push(objective);
-            let small = |before: f64| (before - objective).abs() < self.tolerance * objective;
-            let settled = objectives.len() >= 3 && before.is_some_and(small);
-            if settled || objectives.len() >= self.max_iterations {
+            if is_over(&objectives, self.max_iterations, self.tolerance) {
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
             combined.fill(0.0);
@@ -195,17 +183,21 @@ impl Clusterer for MkkmIk {
         NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let blocks = observed_kernels(NAME, data, (self.kernel, self.scaling), 5, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters)?;
         drop(blocks);
-        partition.into_clustering(n_clusters, self.restarts, seed)
+        partition.read(ReadOut { n_clusters, restarts: self.restarts, seed })
     }
 }

@@ -4,12 +4,13 @@
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
 use crate::dense::{add_product, product, replace_by_positive_part};
+use crate::kernel_partition::{KernelPartition, is_over};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::leading::leading_eigenvectors;
-use crate::ranges::{at_least_one, not_negative, positive};
-use crate::read_out::{ReadOut, read_out};
+use crate::ranges::{at_least_one, check_run, not_negative, positive};
+use crate::read_out::ReadOut;
 use crate::simplex::{MAX_VARIABLES, minimize_on_simplex};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, check_n_clusters};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
@@ -84,17 +85,6 @@ impl Default for MkkmIkMkc {
     }
 }
 
-/// Where the iteration of [`MkkmIkMkc`] or [`MkkmIk`](crate::MkkmIk) ended.
-#[derive(Debug, Clone)]
-pub struct KernelPartition {
-    /// H, `(n_samples, n_clusters)`, orthonormal columns.
-    pub embedding: Array2<f64>,
-    /// γ, the weight of every kernel, on the simplex.
-    pub weights: Vec<f64>,
-    /// The objective after every iteration.
-    pub objectives: Vec<f64>,
-}
-
 impl MkkmIkMkc {
     /// The method as the authors' code runs it: its coefficients and its eleven iterations.
     #[must_use]
@@ -105,19 +95,6 @@ impl MkkmIkMkc {
             tolerance: 0.0,
             ..Self::default()
         }
-    }
-
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        if let Some(lambda) = self.lambda {
-            positive("lambda", lambda)?;
-        }
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("max-iterations", self.max_iterations)?;
-        at_least_one("restarts", self.restarts)
     }
 
     /// Iterates from equal weights on `blocks`: for each view the kernel `(n_observed, n_observed)` of its
@@ -158,11 +135,8 @@ impl MkkmIkMkc {
             }
             let objective;
             (weights, objective) = best_weights(&kernels, &embedding, lambda);
-            let before = objectives.last().copied();
             objectives.push(objective);
-            let small = |before: f64| (before - objective).abs() < self.tolerance * objective.abs();
-            let settled = objectives.len() >= 3 && before.is_some_and(small);
-            if settled || objectives.len() >= self.max_iterations {
+            if is_over(&objectives, self.max_iterations, self.tolerance) {
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
         }
@@ -290,14 +264,21 @@ impl Clusterer for MkkmIkMkc {
         NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        if let Some(lambda) = self.lambda {
+            positive("lambda", lambda)?;
+        }
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         if data.n_views() > MAX_VARIABLES {
             let reason = format!("{} views: at most {MAX_VARIABLES}", data.n_views());
             return Err(ClusterError::Inapplicable { method: NAME, reason });
@@ -306,24 +287,6 @@ impl Clusterer for MkkmIkMkc {
         let blocks = observed_kernels(NAME, data, how, n_square, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters)?;
         drop(blocks);
-        partition.into_clustering(n_clusters, self.restarts, seed)
-    }
-}
-
-impl KernelPartition {
-    /// k-means on the rows of H scaled to unit length.
-    pub(crate) fn into_clustering(
-        self,
-        n_clusters: usize,
-        restarts: usize,
-        seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        let labels = read_out(&self.embedding, ReadOut { n_clusters, restarts }, seed)?;
-        Ok(Clustering {
-            labels,
-            losses: None,
-            embedding: Some(self.embedding),
-            curves: vec![Curve { name: "objective".into(), values: self.objectives }],
-        })
+        partition.read(ReadOut { n_clusters, restarts: self.restarts, seed })
     }
 }

@@ -7,10 +7,10 @@ use crate::chunk::Chunk;
 use crate::nonnegative::Nonnegative;
 use crate::observed::Observed;
 use crate::omvc_stream::{OmvcRows, OmvcStream};
-use crate::ranges::{at_least_one, not_negative, positive};
-use crate::read_out::{ReadOut, k_means};
+use crate::ranges::{at_least_one, check_run, not_negative, positive};
+use crate::read_out::ReadOut;
 use crate::running_fill::RunningFill;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder, check_n_clusters};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -76,25 +76,21 @@ impl Default for Omvc {
     }
 }
 
-impl Omvc {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("beta", self.beta)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("chunk-size", self.chunk_size)?;
-        at_least_one("passes", self.passes)?;
-        at_least_one("iterations", self.iterations)?;
-        at_least_one("restarts", self.restarts)
-    }
-}
-
 impl Clusterer for Omvc {
     fn name(&self) -> &'static str {
         "omvc"
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        not_negative("beta", self.beta)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("chunk-size", self.chunk_size),
+            ("passes", self.passes),
+            ("iterations", self.iterations),
+            ("restarts", self.restarts),
+        ])
     }
 
     fn cluster(
@@ -103,8 +99,7 @@ impl Clusterer for Omvc {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let rows = self.order.rows(data.n_samples(), seed);
         let source = Source::new(self, data);
         let totals = source.totals(&rows, self.chunk_size);
@@ -128,12 +123,8 @@ impl Clusterer for Omvc {
         for (&sample, row) in rows.iter().zip(consensus) {
             embedding.row_mut(sample).assign(&row);
         }
-        // Entries are far below 1, unlike what k-means and its readers expect.
-        let greatest = embedding.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        embedding /= greatest;
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        let labels = k_means(&embedding, how, seed.stream("kmeans"))?;
-        Ok(Clustering { labels, losses: None, embedding: Some(embedding), curves: Vec::new() })
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        read_out.of_small_numbers(embedding)
     }
 }
 

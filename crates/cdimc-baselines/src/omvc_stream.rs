@@ -4,7 +4,7 @@ use crate::chunk::Chunk;
 use crate::dense::{inverse_positive_definite, product};
 use crate::omvc::{MissingWeight, Omvc};
 use crate::running_fill::RunningFill;
-use cdimc_cluster::{ClusterError, check_n_clusters};
+use cdimc_cluster::{ClusterError, Clusterer, check_n_clusters};
 use cdimc_data::{DataError, Seed};
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::Rng;

@@ -6,11 +6,12 @@
 use crate::PairedViews;
 use crate::dense::product;
 use crate::paired_views::stack;
-use crate::ranges::{at_least_one, not_negative};
-use crate::read_out::{ReadOut, read_out};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, check_n_clusters};
+use crate::ranges::{at_least_one, check_run, not_negative};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use pulp::Arch;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -77,17 +78,6 @@ impl PmvcFactors {
 }
 
 impl Pmvc {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        not_negative("lambda", self.lambda)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one("iterations", self.iterations)?;
-        at_least_one("restarts", self.restarts)
-    }
-
     /// Iterates from `start`: first on the paired samples, then on all.
     ///
     /// # Panics
@@ -230,37 +220,43 @@ fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
 
 /// One update of every row of W; the longest step, in the metric of G, is returned.
 fn sweep(gram: &[f64], constant: &[[f64; LANES]], w: &mut [[f64; LANES]], k: usize) -> f64 {
-    let mut longest = 0.0_f64;
-    for (w, constant) in w.chunks_exact_mut(k).zip(constant.chunks_exact(k)) {
-        for j in 0..k {
-            let row = &gram[j * k..(j + 1) * k];
-            let curvature = row[j];
-            if curvature <= 0.0 {
-                w[j] = [0.0; LANES];
-                continue;
-            }
-            let mut gradient = constant[j];
-            for (factor, other) in row.iter().zip(w.iter()) {
-                for (g, x) in gradient.iter_mut().zip(other) {
-                    *g += factor * x;
+    let mut longest = [0.0_f64; LANES];
+    Arch::new().dispatch(|| {
+        for (w, constant) in w.chunks_exact_mut(k).zip(constant.chunks_exact(k)) {
+            for j in 0..k {
+                let row = &gram[j * k..(j + 1) * k];
+                let curvature = row[j];
+                if curvature <= 0.0 {
+                    w[j] = [0.0; LANES];
+                    continue;
+                }
+                let mut gradient = constant[j];
+                for (factor, other) in row.iter().zip(w.iter()) {
+                    for (g, x) in gradient.iter_mut().zip(other) {
+                        *g += factor * x;
+                    }
+                }
+                let (inverse, length) = (1.0 / curvature, curvature.sqrt());
+                for ((x, g), longest) in w[j].iter_mut().zip(&gradient).zip(&mut longest) {
+                    let new = (*x - g * inverse).max(0.0);
+                    *longest = longest.max((new - *x).abs() * length);
+                    *x = new;
                 }
             }
-            let (inverse, mut step) = (1.0 / curvature, [0.0_f64; LANES]);
-            for ((x, g), step) in w[j].iter_mut().zip(&gradient).zip(&mut step) {
-                let new = (*x - g * inverse).max(0.0);
-                *step = (new - *x).abs();
-                *x = new;
-            }
-            let step = step.iter().fold(0.0_f64, |longest, x| longest.max(*x));
-            longest = longest.max(step * curvature.sqrt());
         }
-    }
-    longest
+    });
+    longest.iter().fold(0.0, |longest, x| longest.max(*x))
 }
 
 impl Clusterer for Pmvc {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        not_negative("lambda", self.lambda)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[("iterations", self.iterations), ("restarts", self.restarts)])
     }
 
     fn cluster(
@@ -269,8 +265,7 @@ impl Clusterer for Pmvc {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
         let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
@@ -278,13 +273,8 @@ impl Clusterer for Pmvc {
         let [first, second] = &factors.single;
         let stacked = stack(&[factors.paired.view(), first.view(), second.view()]);
         let embedding = views.restore(&stacked);
-        let how = ReadOut { n_clusters, restarts: self.restarts };
-        Ok(Clustering {
-            labels: read_out(&embedding, how, seed.stream("kmeans"))?,
-            losses: None,
-            embedding: Some(embedding),
-            curves: vec![Curve { name: "objective".into(), values: factors.objectives }],
-        })
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        read_out.of_unit_rows(embedding, factors.objectives)
     }
 }
 

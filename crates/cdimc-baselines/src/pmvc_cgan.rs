@@ -6,11 +6,10 @@
 mod network;
 
 use crate::PairedViews;
-use crate::ranges::{at_least_one, positive, rule};
+use crate::ranges::{at_least_one, check_run, positive, rule};
 use candle_core::{Device as Place, Tensor, Var};
 use cdimc_cluster::{
     ClusterError, Clusterer, Clustering, Coordinate, Curve, KMeans, KMeansFit, RowOrder,
-    check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError};
@@ -87,24 +86,6 @@ impl PmvcCgan {
             clustering_epochs: 8,
             ..Self::default()
         }
-    }
-
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        for width in self.widths {
-            at_least_one("widths", width)?;
-        }
-        at_least_one("batch-size", self.batch_size)?;
-        at_least_one("autoencoder-epochs", self.autoencoder_epochs)?;
-        at_least_one("restarts", self.restarts)?;
-        positive("learning-rate", self.learning_rate)?;
-        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
-            rule((0.0..1.0).contains(&beta), name, beta, "must lie in [0, 1)")?;
-        }
-        Ok(())
     }
 
     fn adam(&self, variables: Vec<Var>) -> Result<Adam, NnError> {
@@ -400,14 +381,27 @@ impl Clusterer for PmvcCgan {
         NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        at_least_one(&self.widths.map(|width| ("widths", width)))?;
+        at_least_one(&[
+            ("batch-size", self.batch_size),
+            ("autoencoder-epochs", self.autoencoder_epochs),
+            ("restarts", self.restarts),
+        ])?;
+        positive("learning-rate", self.learning_rate)?;
+        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
+            rule((0.0..1.0).contains(&beta), name, beta, "must lie in [0, 1)")?;
+        }
+        Ok(())
+    }
+
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let order = self.order.rows(data.n_samples(), seed);
         let views = PairedViews::two(NAME, data, &order)?;
         if views.n_paired() < n_clusters {

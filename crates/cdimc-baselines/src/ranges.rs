@@ -1,10 +1,21 @@
 //! The rules that settings of several methods share.
 
-use cdimc_cluster::ClusterError;
+use cdimc_cluster::{ClusterError, Clusterer, check_n_clusters};
+use cdimc_data::MultiView;
 
-/// Holds a count against its least value, 1.
-pub(crate) fn at_least_one(name: &'static str, value: usize) -> Result<(), ClusterError> {
-    rule(value > 0, name, value, "must be at least 1")
+/// Holds the settings of `method` and the number of clusters of `data` against their ranges.
+pub(crate) fn check_run(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    n_clusters: usize,
+) -> Result<(), ClusterError> {
+    method.check()?;
+    check_n_clusters(n_clusters, data.n_samples())
+}
+
+/// Holds every count against its least value, 1.
+pub(crate) fn at_least_one(counts: &[(&'static str, usize)]) -> Result<(), ClusterError> {
+    counts.iter().try_for_each(|&(name, value)| rule(value > 0, name, value, "must be at least 1"))
 }
 
 /// Holds a real setting against being positive and finite.

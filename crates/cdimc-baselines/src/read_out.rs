@@ -1,39 +1,72 @@
 //! The last step of methods that end in a representation: k-means on its rows.
 
-use cdimc_cluster::{ClusterError, KMeans};
+use cdimc_cluster::{ClusterError, Clustering, Curve, KMeans};
 use cdimc_data::Seed;
 use ndarray::Array2;
 
-/// How many clusters, and how many starts of k-means to choose the best from.
+/// How labels are read from rows: by k-means into so many clusters, the best of so many starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadOut {
     pub(crate) n_clusters: usize,
     pub(crate) restarts: usize,
+    pub(crate) seed: Seed,
 }
 
-/// k-means on the rows of `representation` `(n_samples, n_clusters)` scaled to unit length; zero rows stay.
-pub(crate) fn read_out(
-    representation: &Array2<f64>,
-    how: ReadOut,
-    seed: Seed,
-) -> Result<Vec<usize>, ClusterError> {
-    let mut rows = representation.clone();
-    for mut row in rows.outer_iter_mut() {
-        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length > 0.0 {
-            row /= length;
-        }
+impl ReadOut {
+    /// The clusters of the rows of `points` as they are.
+    pub(crate) fn labels(self, points: &Array2<f64>) -> Result<Vec<usize>, ClusterError> {
+        let k_means = KMeans { restarts: self.restarts, ..KMeans::new(self.n_clusters) };
+        Ok(k_means.fit(points.view(), self.seed)?.labels)
     }
-    k_means(&rows, how, seed)
+
+    /// The clusters of the rows of `representation` scaled to unit length; zero rows stay.
+    pub(crate) fn labels_of_unit_rows(
+        self,
+        representation: &Array2<f64>,
+    ) -> Result<Vec<usize>, ClusterError> {
+        let mut rows = representation.clone();
+        for mut row in rows.outer_iter_mut() {
+            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if length > 0.0 {
+                row /= length;
+            }
+        }
+        self.labels(&rows)
+    }
+
+    /// What a factorization ends in: its representation and the clusters of the unit rows.
+    pub(crate) fn of_unit_rows(
+        self,
+        representation: Array2<f64>,
+        objectives: Vec<f64>,
+    ) -> Result<Clustering, ClusterError> {
+        let labels = self.labels_of_unit_rows(&representation)?;
+        Ok(clustering(labels, representation, objectives))
+    }
+
+    /// What a factorization of views of sum 1 ends in: its representation over the greatest entry and
+    /// the clusters of these rows. As found, the entries are far below what k-means and readers expect.
+    pub(crate) fn of_small_numbers(
+        self,
+        mut representation: Array2<f64>,
+    ) -> Result<Clustering, ClusterError> {
+        let greatest = representation.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        representation /= greatest;
+        let labels = self.labels(&representation)?;
+        Ok(clustering(labels, representation, Vec::new()))
+    }
 }
 
-/// k-means on the rows of `points` as they are.
-pub(crate) fn k_means(
-    points: &Array2<f64>,
-    how: ReadOut,
-    seed: Seed,
-) -> Result<Vec<usize>, ClusterError> {
-    let ReadOut { n_clusters, restarts } = how;
-    let k_means = KMeans { restarts, ..KMeans::new(n_clusters) };
-    Ok(k_means.fit(points.view(), seed)?.labels)
+/// Labels with the representation they were read from, and the objective after every iteration.
+pub(crate) fn clustering(
+    labels: Vec<usize>,
+    representation: Array2<f64>,
+    objectives: Vec<f64>,
+) -> Clustering {
+    let curve = Curve { name: "objective".into(), values: objectives };
+    Clustering {
+        embedding: Some(representation),
+        curves: if curve.values.is_empty() { Vec::new() } else { vec![curve] },
+        ..Clustering::from_labels(labels)
+    }
 }

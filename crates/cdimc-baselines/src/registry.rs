@@ -19,7 +19,7 @@ pub enum MethodError {
         /// The names there are, separated by commas.
         known: String,
     },
-    /// Settings that the method does not have, or of another type.
+    /// Settings that the method does not have, of another type or out of range.
     #[error("settings of {method}: {message}")]
     Settings {
         /// The method's name.
@@ -40,17 +40,19 @@ pub struct Configured {
 /// `T` with these settings, a JSON object; what it leaves out keeps its default, null changes nothing.
 ///
 /// # Errors
-/// If a key is unknown to `T` or a value has another type.
+/// If a key is unknown to `T`, or a value has another type or is out of range.
 pub fn configure<T>(method: &'static str, settings: Value) -> Result<Configured, MethodError>
 where
     T: Clusterer + Default + DeserializeOwned + Serialize + 'static,
 {
-    let refuse = |e: serde_json::Error| MethodError::Settings { method, message: e.to_string() };
+    let refused = |message| MethodError::Settings { method, message };
+    let refuse = |e: serde_json::Error| refused(e.to_string());
     let method_with: T = if settings.is_null() {
         T::default()
     } else {
         serde_json::from_value(settings).map_err(refuse)?
     };
+    method_with.check().map_err(|e| refused(e.to_string()))?;
     let settings = serde_json::to_value(&method_with).map_err(refuse)?;
     Ok(Configured { clusterer: Box::new(method_with), settings })
 }
@@ -79,7 +81,7 @@ macro_rules! methods {
 /// The compared method `name` with these settings, a JSON object of its kebab-case fields.
 ///
 /// # Errors
-/// If there is no such method, a key is unknown to it or a value has another type.
+/// If there is no such method, a key is unknown to it, or a value has another type or is out of range.
 pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodError> {
     configured(name, settings).map(|method| method.clusterer)
 }
@@ -119,5 +121,17 @@ mod tests {
         let text = |name, value| method(name, value).err().unwrap().to_string();
         assert!(text("means", Value::Null).starts_with("unknown method `means`: must be one of "));
         assert!(text("concat", json!({"restart": 3})).contains("unknown field `restart`"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_before_any_data_is_seen() {
+        for (name, settings, message) in [
+            ("mic", json!({"alpha": -1.0}), "alpha = -1: must be positive and finite"),
+            ("pmvc-cgan", json!({"widths": [500, 0, 100]}), "widths = 0: must be at least 1"),
+            ("best-view", json!({"restarts": 0}), "restarts = 0: must be at least 1"),
+        ] {
+            let error = method(name, settings).err().unwrap().to_string();
+            assert_eq!(error, format!("settings of {name}: {message}"));
+        }
     }
 }

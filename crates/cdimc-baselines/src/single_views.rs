@@ -5,7 +5,7 @@
 //! IJCAI 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/BSV.m`).
 
 use crate::observed::Observed;
-use crate::ranges::at_least_one;
+use crate::ranges::{at_least_one, check_run};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
@@ -33,19 +33,13 @@ impl Default for BestView {
     }
 }
 
-impl BestView {
-    /// Holds the settings against their ranges.
-    ///
-    /// # Errors
-    /// If a setting is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        at_least_one("restarts", self.restarts)
-    }
-}
-
 impl Clusterer for BestView {
     fn name(&self) -> &'static str {
         "best-view"
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        at_least_one(&[("restarts", self.restarts)])
     }
 
     fn cluster(
@@ -54,8 +48,7 @@ impl Clusterer for BestView {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
+        check_run(self, data, n_clusters)?;
         let mut each = single_views(data, n_clusters, self.restarts, seed)?;
         let mut best = (f64::NEG_INFINITY, 0);
         for view in 0..each.len() {
@@ -84,7 +77,7 @@ pub fn single_views(
     seed: Seed,
 ) -> Result<Vec<Clustering>, ClusterError> {
     check_n_clusters(n_clusters, data.n_samples())?;
-    at_least_one("restarts", restarts)?;
+    at_least_one(&[("restarts", restarts)])?;
     let k_means = KMeans { restarts, ..KMeans::new(n_clusters) };
     let one = |view| {
         let points = Observed::unit(data, view).filled(data.n_samples());

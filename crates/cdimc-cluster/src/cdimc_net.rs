@@ -227,6 +227,10 @@ impl Clusterer for CdimcNet {
         Self::NAME
     }
 
+    fn check(&self) -> Result<(), ClusterError> {
+        Self::check(self)
+    }
+
     fn cluster(
         &self,
         data: &MultiView,

@@ -14,6 +14,15 @@ pub trait Clusterer: Send + Sync {
     /// The method's name as the command line spells it, such as `cdimc-net`.
     fn name(&self) -> &'static str;
 
+    /// Holds the settings against their ranges, which needs no data; a method without ranges has
+    /// nothing to hold.
+    ///
+    /// # Errors
+    /// If a setting is out of range.
+    fn check(&self) -> Result<(), ClusterError> {
+        Ok(())
+    }
+
     /// Groups the samples of `data` into `n_clusters` clusters.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ pub fn method_names() -> Vec<&'static str> {
 /// keeps its default.
 ///
 /// # Errors
-/// If there is no such method, a key is unknown to it or a value has another type.
+/// If there is no such method, a key is unknown to it, or a value has another type or is out of range.
 pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodError> {
     configured(name, settings).map(|method| method.clusterer)
 }

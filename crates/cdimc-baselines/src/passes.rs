@@ -1,0 +1,83 @@
+//! The element-wise passes between the products, compiled for every instruction set and chosen at run time.
+
+use pulp::Arch;
+
+/// x ← x up / max(down, `floor`), the multiplicative step of a least-squares factorization.
+pub(crate) fn multiply(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
+    Arch::new().dispatch(|| {
+        for ((x, up), down) in x.iter_mut().zip(up).zip(down) {
+            *x *= up / down.max(floor);
+        }
+    });
+}
+
+/// x ← x √(up / max(down, `floor`)), the cautious multiplicative step.
+pub(crate) fn multiply_by_root(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
+    Arch::new().dispatch(|| {
+        for ((x, up), down) in x.iter_mut().zip(up).zip(down) {
+            *x *= (up / down.max(floor)).sqrt();
+        }
+    });
+}
+
+/// Multiplies column j of the rows of `x` by `scale[j]`.
+pub(crate) fn scale_columns(x: &mut [f64], scale: &[f64]) {
+    Arch::new().dispatch(|| {
+        for row in x.chunks_exact_mut(scale.len()) {
+            for (x, scale) in row.iter_mut().zip(scale) {
+                *x *= scale;
+            }
+        }
+    });
+}
+
+/// `steps` ← `factor` x / max(‖x‖, `floor`) row by row: the gradient of the sum of row norms.
+pub(crate) fn norm_gradient(x: &[f64], width: usize, factor: f64, floor: f64, steps: &mut [f64]) {
+    Arch::new().dispatch(|| {
+        for (x, steps) in x.chunks_exact(width).zip(steps.chunks_exact_mut(width)) {
+            let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let shrink = factor / norm.max(floor);
+            for (step, x) in steps.iter_mut().zip(x) {
+                *step = shrink * x;
+            }
+        }
+    });
+}
+
+/// The sum of `x`, as eight sums side by side.
+pub(crate) fn sum(x: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (whole, rest) = x.as_chunks::<LANES>();
+    Arch::new().dispatch(|| {
+        for x in whole {
+            for (sum, x) in sums.iter_mut().zip(x) {
+                *sum += x;
+            }
+        }
+    });
+    sums.iter().chain(rest).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_keep_to_their_formulas_and_floors() {
+        let mut x = [2.0, 3.0, 0.0];
+        multiply(&mut x, &[1.0, 2.0, 1.0], &[4.0, 0.0, 1.0], 0.5);
+        assert_eq!(x, [0.5, 12.0, 0.0]);
+        let mut x = [2.0, 3.0, 0.0];
+        multiply_by_root(&mut x, &[1.0, 2.0, 1.0], &[4.0, 0.0, 1.0], 0.5);
+        assert_eq!(x, [1.0, 6.0, 0.0]);
+        let mut x = [1.0, 2.0, 3.0, 4.0];
+        scale_columns(&mut x, &[10.0, 0.5]);
+        assert_eq!(x, [10.0, 1.0, 30.0, 2.0]);
+        let mut steps = [9.0; 4];
+        norm_gradient(&[3.0, 4.0, 0.0, 0.0], 2, 10.0, 1e-30, &mut steps);
+        assert_eq!(steps, [6.0, 8.0, 0.0, 0.0]);
+        let numbers: Vec<f64> = (1..=19).map(f64::from).collect();
+        assert_eq!(sum(&numbers), 190.0);
+    }
+}

@@ -1,0 +1,306 @@
+//! `cargo xtask compare`: seconds of the compared methods next to their NumPy programs and imml.
+//!
+//! Every measurement is a process of its own with one thread, on the same values of Handwritten with the same
+//! rows hidden, from the same settings: equal weights, starts and iterations. `xtask/peers/methods.py` is the
+//! other side.
+
+use crate::record::write_whole;
+use crate::reproduce::workspace_root;
+use crate::source;
+use anyhow::{Context, Result, ensure};
+use cdimc_cluster::Clusterer;
+use cdimc_data::{Dataset, MultiView, Seed};
+use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
+use ndarray::{Array2, Axis, concatenate};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+/// What is compared with what.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A Python with numpy, scipy and scikit-learn; torch for pmvc-cgan, imml where it is a peer.
+    #[arg(long, value_name = "PATH")]
+    python: PathBuf,
+    /// The folder of the NumPy programs (daimc.py, mic.py, ...), two levels below that of `datasets`.
+    #[arg(long, value_name = "DIR")]
+    programs: PathBuf,
+    /// Methods to compare [default: all].
+    #[arg(long, value_name = "NAME")]
+    method: Vec<String>,
+    /// The peers [default: both].
+    #[arg(long, value_name = "PEER", value_enum)]
+    peer: Vec<Peer>,
+    /// Alternations of ours and the peer's; the fastest of each counts.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    rounds: usize,
+    /// Where the table goes [default: standard output alone].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+enum Peer {
+    /// The program written from the method's specification.
+    Numpy,
+    /// The Python package of that name.
+    Imml,
+}
+
+/// One line of the table before it is measured.
+struct Contest {
+    method: &'static str,
+    peer: Peer,
+    /// Settings other than the defaults.
+    settings: Value,
+    /// How many times as fast we want to be.
+    goal: f64,
+    /// Repetitions in one process, of which the fastest counts.
+    times: usize,
+}
+
+fn contests() -> Vec<Contest> {
+    use Peer::{Imml, Numpy};
+    let contest =
+        |method, peer, settings, goal, times| Contest { method, peer, settings, goal, times };
+    // Each iteration of MKKM-IK-MKC takes seconds and costs the same: three tell as much as eleven.
+    let three = json!({ "max-iterations": 3, "tolerance": 0.0 });
+    // imml starts every k-means once.
+    let one_start = json!({ "initial-restarts": 1, "restarts": 1 });
+    vec![
+        contest("bsv", Numpy, json!({ "restarts": 20 }), 3.0, 3),
+        contest("concat", Numpy, json!({}), 3.0, 3),
+        contest("mic", Numpy, json!({}), 3.0, 1),
+        contest("omvc", Numpy, json!({}), 3.0, 2),
+        contest("daimc", Numpy, json!({}), 3.0, 2),
+        contest("opimc", Numpy, json!({}), 3.0, 5),
+        contest("mkkm-ik-mkc", Numpy, three, 1.0, 1),
+        contest("pmvc", Numpy, json!({}), 3.0, 3),
+        contest("img", Numpy, json!({}), 1.0, 1),
+        contest("imc-grmf", Numpy, json!({}), 3.0, 3),
+        contest("pmvc-cgan", Numpy, json!({}), 3.0, 1),
+        contest("daimc", Imml, one_start, 50.0, 1),
+        contest("opimc", Imml, json!({}), 4.0, 5),
+    ]
+}
+
+/// One side's work, as a line of JSON on its standard input.
+#[derive(Serialize, Deserialize)]
+struct Case {
+    method: String,
+    peer: Peer,
+    /// All settings, defaults included.
+    settings: Value,
+    /// Where `view0.f64`, ... lie: values row by row, NaN where hidden.
+    folder: PathBuf,
+    widths: Vec<usize>,
+    n_samples: usize,
+    n_clusters: usize,
+    times: usize,
+    programs: PathBuf,
+}
+
+/// One side's answer.
+#[derive(Serialize, Deserialize)]
+struct Measured {
+    /// One value a repetition.
+    seconds: Vec<f64>,
+    /// Of the last repetition; none where the program only prints scores.
+    labels: Vec<usize>,
+}
+
+impl Measured {
+    fn fastest(&self) -> f64 {
+        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If Handwritten is not there, a side fails, or the table cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    ensure!(arguments.rounds > 0, "rounds = 0: must be at least 1");
+    let all = contests();
+    for name in &arguments.method {
+        let known = all.iter().any(|contest| contest.method == name);
+        ensure!(known, "unknown method `{name}`: no program to compare it with");
+    }
+    let chosen = all.iter().filter(|contest| {
+        let named =
+            arguments.method.is_empty() || arguments.method.iter().any(|m| m == contest.method);
+        named && (arguments.peer.is_empty() || arguments.peer.contains(&contest.peer))
+    });
+    let five = Folder::five_views()?;
+    let two = Folder::two_views()?;
+    let mut text = String::from(
+        "| method | peer | our seconds | peer's seconds | ratio | goal | our ACC / NMI | peer's ACC / NMI |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | --- | --- |\n",
+    );
+    print!("{text}");
+    for contest in chosen {
+        let paired = matches!(contest.method, "pmvc" | "img" | "imc-grmf" | "pmvc-cgan");
+        let line = compare(contest, if paired { &two } else { &five }, arguments)?;
+        print!("{line}");
+        text += &line;
+    }
+    if let Some(out) = &arguments.out {
+        write_whole(out, text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures both sides in turn.
+fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<String> {
+    let settings = match contest.method {
+        "bsv" => contest.settings.clone(),
+        name => cdimc::configured(name, contest.settings.clone())?.settings,
+    };
+    let case = serde_json::to_string(&Case {
+        method: contest.method.to_owned(),
+        peer: contest.peer,
+        settings,
+        folder: folder.directory.path().to_owned(),
+        widths: folder.widths.clone(),
+        n_samples: folder.truth.len(),
+        n_clusters: folder.n_clusters,
+        times: contest.times,
+        programs: arguments.programs.canonicalize().context("the folder of programs")?,
+    })?;
+    let ask = |command: &mut Command| -> Result<Measured> {
+        let mut side = command
+            .env("RAYON_NUM_THREADS", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        writeln!(side.stdin.take().context("a side without input")?, "{case}")?;
+        let output = side.wait_with_output()?;
+        ensure!(output.status.success(), "{}: {}", contest.method, output.status);
+        serde_json::from_slice(&output.stdout).with_context(|| contest.method.to_owned())
+    };
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.rounds {
+        ours.push(ask(Command::new(std::env::current_exe()?).arg("compare-case"))?);
+        let program = workspace_root().join("xtask/peers/methods.py");
+        theirs.push(ask(Command::new(&arguments.python).arg(program))?);
+    }
+    let fastest =
+        |sides: &[Measured]| sides.iter().map(Measured::fastest).fold(f64::INFINITY, f64::min);
+    let (mine, other) = (fastest(&ours), fastest(&theirs));
+    let mut line = String::new();
+    writeln!(
+        line,
+        "| `{}` | {} | {mine:.4} | {other:.4} | {:.2} | {} | {} | {} |",
+        contest.method,
+        if contest.peer == Peer::Imml { "imml" } else { "NumPy" },
+        other / mine,
+        contest.goal,
+        folder.scores(&ours[0].labels)?,
+        folder.scores(&theirs[0].labels)?,
+    )?;
+    Ok(line)
+}
+
+/// The hidden command: our side of the case on standard input.
+///
+/// # Errors
+/// If the input is no case, its data cannot be read or the method fails.
+pub(crate) fn serve() -> Result<ExitCode> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    let case: Case = serde_json::from_str(&line).context("the case on standard input")?;
+    let read = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
+        let bytes = std::fs::read(case.folder.join(format!("view{v}.f64")))?;
+        let values =
+            bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        Ok(Array2::from_shape_vec((case.n_samples, width), values)?)
+    };
+    let views = case.widths.iter().enumerate().map(read).collect::<Result<_>>()?;
+    let data = MultiView::from_nan_rows(views)?;
+    let restarts = case.settings["restarts"].as_u64().unwrap_or(1) as usize;
+    let method: Option<Box<dyn Clusterer>> = match case.method.as_str() {
+        "bsv" => None,
+        name => Some(cdimc::method(name, case.settings.clone())?),
+    };
+    let mut measured = Measured { seconds: Vec::new(), labels: Vec::new() };
+    for _ in 0..case.times {
+        let started = Instant::now();
+        measured.labels = match &method {
+            Some(method) => method.cluster(&data, case.n_clusters, Seed::new(0))?.labels,
+            None => {
+                let each =
+                    cdimc_baselines::single_views(&data, case.n_clusters, restarts, Seed::new(0))?;
+                each.into_iter().next().context("no view")?.labels
+            }
+        };
+        measured.seconds.push(started.elapsed().as_secs_f64());
+    }
+    println!("{}", serde_json::to_string(&measured)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The views of a case on disk, gone with the value.
+struct Folder {
+    directory: tempfile::TempDir,
+    widths: Vec<usize>,
+    n_clusters: usize,
+    truth: Vec<usize>,
+}
+
+impl Folder {
+    /// Handwritten under the first of the authors' masks that hide 30 % of every view.
+    fn five_views() -> Result<Self> {
+        let dataset = source::load("handwritten")?;
+        Self::write(&dataset, dataset.n_views(), "per-view:0.3", Some(0))
+    }
+
+    /// The pixel and Fourier views; both of 30 % of the samples, one of the others.
+    fn two_views() -> Result<Self> {
+        Self::write(&source::load("handwritten")?, 2, "paired:0.3", None)
+    }
+
+    fn write(
+        dataset: &Dataset,
+        n_views: usize,
+        pattern: &str,
+        fold: Option<usize>,
+    ) -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let size = (dataset.n_samples(), n_views);
+        let mask = source::mask("handwritten", size, pattern, fold, Seed::new(0))?;
+        for (v, view) in dataset.views()[..n_views].iter().enumerate() {
+            let hidden = Array2::from_elem((1, view.ncols()), f64::NAN);
+            let rows = (0..size.0).map(|i| {
+                if mask.is_observed(i, v) {
+                    view.slice(ndarray::s![i..=i, ..])
+                } else {
+                    hidden.view()
+                }
+            });
+            let shown = concatenate(Axis(0), &rows.collect::<Vec<_>>())?;
+            let bytes: Vec<u8> = shown.iter().flat_map(|x| x.to_le_bytes()).collect();
+            std::fs::write(directory.path().join(format!("view{v}.f64")), bytes)?;
+        }
+        Ok(Self {
+            directory,
+            widths: dataset.views()[..n_views].iter().map(Array2::ncols).collect(),
+            n_clusters: dataset.n_classes(),
+            truth: dataset.labels().context("Handwritten without labels")?.to_vec(),
+        })
+    }
+
+    /// Accuracy and NMI, by the larger entropy, in percent.
+    fn scores(&self, labels: &[usize]) -> Result<String> {
+        if labels.is_empty() {
+            return Ok("–".to_owned());
+        }
+        let (accuracy, nmi) =
+            (accuracy(&self.truth, labels)?, nmi(&self.truth, labels, NmiNormalizer::Max)?);
+        Ok(format!("{:.1} / {:.1}", 100.0 * accuracy, 100.0 * nmi))
+    }
+}
