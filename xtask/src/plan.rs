@@ -33,8 +33,10 @@ pub(crate) fn cells(experiment: &Experiment, arguments: &Arguments) -> Result<Ve
         let facts = source::facts(name)?;
         let n_clusters = facts.n_classes;
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
-        let configured =
-            rows.iter().map(|row| Ok((row, row.settings_on(name)?))).collect::<Result<Vec<_>>>()?;
+        let configured = rows
+            .iter()
+            .map(|row| Ok((row, row.settings_for(&facts)?)))
+            .collect::<Result<Vec<_>>>()?;
         for &rate in &rates {
             let pattern = experiment.pattern.pattern(rate, facts.n_views);
             for fold in folds_of(&facts, &pattern, &folds, !arguments.fold.is_empty())? {
@@ -101,12 +103,18 @@ struct Row {
 
 impl Row {
     /// Every setting of the method on one data set, defaults included.
-    fn settings_on(&self, dataset: &str) -> Result<Value> {
-        let mut settings = self.variant.settings_on(dataset);
+    fn settings_for(&self, facts: &Facts) -> Result<Value> {
+        let mut settings = self.variant.settings_on(&facts.name);
         for (key, value) in &self.overrides {
             set(&mut settings, key, value.clone());
         }
-        configured(&self.variant.name, settings)
+        let settings = configured(&self.variant.name, settings)?;
+        if self.variant.name == CdimcNet::NAME {
+            // The one setting whose range depends on the data is refused here too, before anything runs.
+            let (neighbors, n) = (settings["neighbors"].as_u64().unwrap_or(0), facts.n_samples);
+            ensure!(neighbors < n as u64, "neighbors = {neighbors}: must be less than {n} samples");
+        }
+        Ok(settings)
     }
 }
 
