@@ -12,6 +12,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("quickstart", include_str!("../experiments/quickstart.toml")),
     ("smoke", include_str!("../experiments/smoke.toml")),
     ("handwritten", include_str!("../experiments/handwritten.toml")),
+    ("handwritten-pair", include_str!("../experiments/handwritten-pair.toml")),
     ("bdgp", include_str!("../experiments/bdgp.toml")),
     ("mnist", include_str!("../experiments/mnist.toml")),
     ("ablation", include_str!("../experiments/ablation.toml")),
