@@ -23,6 +23,10 @@ pub(crate) enum Task {
     Finetune,
     /// Preparation to labels.
     Run,
+    /// Two of these at once.
+    Pair,
+    /// Reading to labels on all 70,000 images of MNIST and their edges, with few epochs.
+    Large,
     /// The exact nearest neighbors of every view.
     Neighbors,
     /// k-means with 20 starts on all views side by side, one seed a repetition.
@@ -38,6 +42,8 @@ impl std::fmt::Display for Task {
             Self::Pretrain => "pre-training epoch",
             Self::Finetune => "fine-tuning epoch",
             Self::Run => "whole run",
+            Self::Pair => "two whole runs at once",
+            Self::Large => "whole run of 5 + 5 epochs",
             Self::Neighbors => "neighbors",
             Self::Kmeans => "k-means",
             Self::Predict => "prediction",
@@ -127,7 +133,7 @@ impl Folder {
             n_clusters: self.n_clusters,
             threads,
             times: match task {
-                Task::Run => 1,
+                Task::Run | Task::Pair | Task::Large => 1,
                 Task::Neighbors => 2,
                 // As many seeds, whose inertia differs.
                 Task::Kmeans => 10,
@@ -149,12 +155,19 @@ impl Folder {
         }
     }
 
-    /// The operations that the observed rows need in one epoch: two a weight and row forward and for each of
-    /// the two gradients, but none for the gradient of the data.
+    /// The operations that the observed rows need: in one epoch, two a weight and row forward and for each of
+    /// the two gradients, but none for the gradient of the data; among neighbors, two a feature and pair of rows.
     pub(crate) fn operations(&self, case: &Case) -> Option<f64> {
         let with_decoders = match case.task {
             Task::Pretrain => true,
             Task::Finetune => false,
+            Task::Neighbors => {
+                let of_view = |(v, &width): (usize, &usize)| {
+                    let rows = self.mask.n_observed(v) as f64;
+                    rows * (rows - 1.0) * width as f64
+                };
+                return Some(case.widths.iter().enumerate().map(of_view).sum());
+            }
             _ => return None,
         };
         let weights = |chain: &[(usize, usize)]| chain.iter().map(|(a, b)| a * b).sum::<usize>();

@@ -10,7 +10,7 @@ mod ours;
 use crate::record::write_whole;
 use crate::reproduce::workspace_root;
 use crate::source;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use case::{Case, Folder, Task};
 use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
 use serde::{Deserialize, Serialize};
@@ -22,13 +22,13 @@ use std::process::{Command, ExitCode, Stdio};
 pub(crate) use ours::serve;
 
 /// What the benchmark measures and with whom it compares.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Arguments {
     /// A Python with torch and scikit-learn, to measure the peers in turn with ours.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
     /// Sample counts for the growth of time and memory.
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2000, 8000])]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2000, 8000, 70_000])]
     samples: Vec<usize>,
     /// Tasks to measure [default: all].
     #[arg(long, value_name = "TASK", value_enum)]
@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     );
     let wanted = |task: Task| arguments.task.is_empty() || arguments.task.contains(&task);
     let mut lines = Vec::new();
+    let mut together = None;
     let (name, dataset) = handwritten()?;
     for rate in [0.0, 0.3, 0.7] {
         let folder = Folder::write(&dataset, rate)?;
@@ -97,25 +98,62 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 lines.push(compare(&name, rate, &folder, &case, arguments)?);
             }
         }
-    }
-    for &n_samples in &arguments.samples {
-        let dataset = wide(n_samples)?;
-        let folder = Folder::write(&dataset, 0.3)?;
-        for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
-            if wanted(task) {
-                let mut case = folder.case(task, arguments.threads, arguments.share);
-                // Growth is that of an epoch: a ring stands in for the neighbor graph, whose search is a task of its own.
-                case.ring = true;
-                case.times = 2;
-                lines.push(compare("synthetic 2 x 784", 0.3, &folder, &case, arguments)?);
-            }
+        if wanted(Task::Pair) && rate == 0.3 {
+            let case = folder.case(Task::Pair, arguments.threads, arguments.share);
+            together = Some(two_at_once(&case)?);
         }
     }
-    let text = table(&lines, arguments);
+    for &n_samples in &arguments.samples {
+        lines.extend(growth(n_samples, arguments)?);
+    }
+    if wanted(Task::Large) {
+        let folder = Folder::write(&wide(100, 2)?, 0.3)?;
+        let mut case = folder.case(Task::Large, arguments.threads, 1.0);
+        (case.n_samples, case.epochs, case.rounds, case.epochs_per_round) = (70_000, 5, 1, 5);
+        let arguments = Arguments { python: None, ..arguments.clone() };
+        lines.push(compare(large()?.name(), 0.3, &folder, &case, &arguments)?);
+    }
+    let text = table(&lines, together, arguments);
     println!("{text}");
     let out = arguments.out.clone().unwrap_or_else(|| workspace_root().join("docs/benchmarks.md"));
     write_whole(&out, text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The tasks that grow with the samples, on views as wide as MNIST's.
+fn growth(n_samples: usize, arguments: &Arguments) -> Result<Vec<Line>> {
+    let wanted = |task: &Task| arguments.task.is_empty() || arguments.task.contains(task);
+    let mut lines = Vec::new();
+    if [Task::Pretrain, Task::Finetune].iter().any(wanted) {
+        let folder = Folder::write(&wide(n_samples, 2)?, 0.3)?;
+        for task in [Task::Pretrain, Task::Finetune].into_iter().filter(wanted) {
+            let mut case = folder.case(task, arguments.threads, arguments.share);
+            // Growth is that of an epoch: a ring stands in for the neighbor graph, whose search is a task of its own.
+            case.ring = true;
+            case.times = 2;
+            lines.push(compare("synthetic 2 x 784", 0.3, &folder, &case, arguments)?);
+        }
+    }
+    if wanted(&Task::Neighbors) {
+        let folder = Folder::write(&wide(n_samples, 1)?, 0.0)?;
+        let case = folder.case(Task::Neighbors, arguments.threads, arguments.share);
+        lines.push(compare("synthetic 784", 0.0, &folder, &case, arguments)?);
+    }
+    Ok(lines)
+}
+
+/// Seconds of one run alone, and of two at once until both are done.
+fn two_at_once(case: &Case) -> Result<(f64, f64)> {
+    eprintln!("{}", case.task);
+    let alone = measure(&mut own_process(case)?, case)?.fastest();
+    let one = || -> Result<f64> { Ok(measure(&mut own_process(case)?, case)?.fastest()) };
+    let both =
+        std::thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|run| run.join()));
+    let mut slower = 0.0_f64;
+    for run in both {
+        slower = slower.max(run.map_err(|_| anyhow!("a measurement panicked"))??);
+    }
+    Ok((alone, slower))
 }
 
 /// One line of the table.
@@ -203,9 +241,14 @@ fn handwritten() -> Result<(String, Dataset)> {
     Ok(("synthetic of handwritten's widths".into(), recipe.generate(Seed::new(0))?))
 }
 
-/// Two views as wide as MNIST's.
-fn wide(n_samples: usize) -> Result<Dataset> {
-    let views = vec![SyntheticView { width: 784, map: SyntheticMap::Linear }; 2];
+/// MNIST's 70,000 images and their edges where at hand, or synthetic views of that size.
+fn large() -> Result<Dataset> {
+    if source::is_present("mnist70k") { source::load("mnist70k") } else { wide(70_000, 2) }
+}
+
+/// Views as wide as MNIST's.
+fn wide(n_samples: usize, n_views: usize) -> Result<Dataset> {
+    let views = vec![SyntheticView { width: 784, map: SyntheticMap::Linear }; n_views];
     let recipe = SyntheticViews { n_samples, n_clusters: 10, views, ..SyntheticViews::default() };
     Ok(recipe.generate(Seed::new(0))?)
 }
@@ -217,7 +260,7 @@ fn mask(dataset: &Dataset, rate: f64) -> Result<cdimc_data::ViewMask> {
 }
 
 /// The table as Markdown.
-fn table(lines: &[Line], arguments: &Arguments) -> String {
+fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) -> String {
     let mut text = format!(
         "# Benchmarks\n\n`cargo xtask bench{}`, {} thread(s) each, the fastest of {} alternating processes (one for a whole \
          run). An epoch of pre-training or fine-tuning; k-means with 20 starts on all views side by side; exact \
@@ -253,6 +296,42 @@ fn table(lines: &[Line], arguments: &Arguments) -> String {
             or_dash(peer.and_then(mib)),
             or_dash(peer.map(|peer| format!("{:.2}", peer.fastest() / seconds))),
             or_dash(peer.and_then(|peer| agreement(line.task, &line.ours.values, &peer.values))),
+        );
+    }
+    text += "\n";
+    for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
+        let of_task: Vec<&Line> =
+            lines.iter().filter(|l| l.task == task && l.dataset.starts_with("synthetic")).collect();
+        let (Some(few), Some(many)) = (
+            of_task.iter().min_by_key(|line| line.n_samples),
+            of_task.iter().max_by_key(|line| line.n_samples),
+        ) else {
+            continue;
+        };
+        let exponent = |few_cost: f64, many_cost: f64| {
+            (many_cost / few_cost).ln() / (many.n_samples as f64 / few.n_samples as f64).ln()
+        };
+        if let (true, Some(few_bytes), Some(many_bytes)) = (
+            few.n_samples < many.n_samples,
+            few.ours.peak_memory_bytes,
+            many.ours.peak_memory_bytes,
+        ) {
+            let _ = writeln!(
+                text,
+                "- {task} from {} to {} samples: time grows with exponent {:.2}, memory with {:.2}.",
+                few.n_samples,
+                many.n_samples,
+                exponent(few.ours.fastest(), many.ours.fastest()),
+                exponent(few_bytes as f64, many_bytes as f64),
+            );
+        }
+    }
+    if let Some((alone, both)) = together {
+        let _ = writeln!(
+            text,
+            "- Two whole runs at once, one thread each: {both:.2} s, one alone {alone:.2} s; {:.2} times as many \
+             are finished.",
+            2.0 * alone / both,
         );
     }
     text

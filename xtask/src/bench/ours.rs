@@ -14,7 +14,9 @@ use cdimc_nn::{
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use ndarray::{Array2, Axis, concatenate};
+use std::fs::File;
 use std::hint::black_box;
+use std::io::{BufReader, Read};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +38,8 @@ pub(crate) fn serve() -> Result<ExitCode> {
     let (seconds, values) = match case.task {
         Task::Peak => peak(),
         Task::Pretrain | Task::Finetune => epochs(&case)?,
-        Task::Run => whole_run(&case)?,
+        Task::Run | Task::Pair => whole_run(&case)?,
+        Task::Large => large_run(&case)?,
         Task::Neighbors => neighbors(&case)?,
         Task::Kmeans => kmeans(&case)?,
         Task::Predict => predict(&case)?,
@@ -76,9 +79,15 @@ fn peak() -> Measured {
 /// The views of the case's folder, with the mask read off the rows that are NaN.
 fn data(case: &Case) -> Result<MultiView> {
     let read = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
-        let bytes = std::fs::read(case.folder.join(format!("view{v}.f64")))?;
-        let values = bytes.chunks_exact(8).map(|b| Ok(f64::from_le_bytes(b.try_into()?)));
-        Ok(Array2::from_shape_vec((case.n_samples, width), values.collect::<Result<_>>()?)?)
+        let file = File::open(case.folder.join(format!("view{v}.f64")))?;
+        let mut file = BufReader::with_capacity(1 << 20, file);
+        let mut values = Array2::zeros((case.n_samples, width));
+        let mut bytes = [0; 8];
+        for x in &mut values {
+            file.read_exact(&mut bytes)?;
+            *x = f64::from_le_bytes(bytes);
+        }
+        Ok(values)
     };
     let views = case.widths.iter().enumerate().map(read).collect::<Result<_>>()?;
     Ok(MultiView::from_nan_rows(views)?)
@@ -178,6 +187,16 @@ fn method(case: &Case) -> CdimcNet {
 fn whole_run(case: &Case) -> Result<Measured> {
     let data = data(case)?;
     timed(1, || {
+        black_box(method(case).fit(&data, case.n_clusters, Seed::new(0))?);
+        Ok(None)
+    })
+}
+
+fn large_run(case: &Case) -> Result<Measured> {
+    timed(1, || {
+        let dataset = super::large()?;
+        let mask = super::mask(&dataset, 0.3)?;
+        let (data, _) = dataset.into_observed(mask)?;
         black_box(method(case).fit(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
