@@ -17,11 +17,31 @@ const DIMENSIONS: [usize; 4] = [4, 8, 12, 16];
 /// Points that the principal axes are taken from; any orthonormal axes give the right neighbors.
 const SAMPLE: usize = 1024;
 
+/// The rule of [`Search::Auto`](crate::Search::Auto), with the measurements behind it: so many points
+/// at least, so many a feature, and this share of the variance on the first few axes.
+const FEWEST_POINTS: usize = 5000;
+const POINTS_A_FEATURE: usize = 32;
+const LEADING: usize = 4;
+const SHARE: f64 = 0.99;
+
 /// The neighbors of every point, nearest first; `1 <= n_neighbors < n_points`.
 ///
 /// Points that a tree cannot be built over are left to the exhaustive search.
 pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     let axes = cloud.scale().and_then(|scale| Axes::principal(cloud, scale));
+    nearest_along(cloud, axes, n_neighbors)
+}
+
+/// The same by the search that the rule of [`Search::Auto`](crate::Search::Auto) takes.
+pub(crate) fn nearest_where_it_pays(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
+    let enough = FEWEST_POINTS.max(POINTS_A_FEATURE * cloud.n_features());
+    let scale = cloud.scale().filter(|_| cloud.n_points() >= enough);
+    let axes = scale.and_then(|scale| Axes::principal(cloud, scale));
+    nearest_along(cloud, axes.filter(|axes| axes.share(LEADING) >= SHARE), n_neighbors)
+}
+
+/// By a tree over these axes, or by all pairs where there are none.
+fn nearest_along(cloud: &Cloud, axes: Option<Axes>, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     let found = axes.and_then(|axes| match axes.tree_dimension() {
         4 => Tree::<4>::new(cloud, &axes).map(|tree| tree.nearest(n_neighbors)),
         8 => Tree::<8>::new(cloud, &axes).map(|tree| tree.nearest(n_neighbors)),
@@ -73,6 +93,11 @@ impl Axes {
         matmul(&mut defect, Accum::Add, axes.transpose(), &axes, -1.0, Par::Seq);
         let stretch = (1.0 + defect.norm_l2()).sqrt();
         stretch.is_finite().then_some(Self { scale, axes, shares, stretch })
+    }
+
+    /// The share of the variance that the first axes hold.
+    fn share(&self, n_axes: usize) -> f64 {
+        self.shares[n_axes.min(self.shares.len()) - 1]
     }
 
     /// The fewest dimensions of a tree that hold nine tenths of the variance, or else the most.
