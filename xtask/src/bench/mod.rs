@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::thread::ScopedJoinHandle;
 
 pub(crate) use ours::serve;
 
@@ -147,8 +148,9 @@ fn two_at_once(case: &Case) -> Result<(f64, f64)> {
     eprintln!("{}", case.task);
     let alone = measure(&mut own_process(case)?, case)?.fastest();
     let one = || -> Result<f64> { Ok(measure(&mut own_process(case)?, case)?.fastest()) };
-    let both =
-        std::thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|run| run.join()));
+    let both = std::thread::scope(|scope| {
+        [scope.spawn(one), scope.spawn(one)].map(ScopedJoinHandle::join)
+    });
     let mut slower = 0.0_f64;
     for run in both {
         slower = slower.max(run.map_err(|_| anyhow!("a measurement panicked"))??);
