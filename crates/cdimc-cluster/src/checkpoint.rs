@@ -65,6 +65,9 @@ impl Training {
         for (name, values) in self.curves.named() {
             archive.put(name, values.iter().copied());
         }
+        if let Some(pretrained) = &self.pretrained {
+            archive.put_weights("pretrained.", pretrained);
+        }
         if let State::Finetuning(f) = &self.state {
             archive.put_matrix("centers", f.centers.view());
             archive.put("labels", f.labels.iter().map(|&label| label as u32));
@@ -115,6 +118,9 @@ impl Training {
                 settled: found.settled,
             }),
         })?;
+        if matches!(training.state, State::Finetuning(_)) {
+            training.pretrained = Some(archive.weights("pretrained.", found.n_views)?);
+        }
         if found.stage != Stage::Kmeans {
             training.trainer.restore_optimizer(&optimizer)?;
         }

@@ -5,7 +5,7 @@ use crate::{
     archive::{Archive, read, write_atomically},
 };
 use cdimc_data::{DataError, MultiView, Standardizer};
-use cdimc_nn::{NetworkInput, NnError, ObservedView, Weights};
+use cdimc_nn::{NetworkInput, NnError, ObservedView, ViewWeights, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -18,6 +18,8 @@ pub struct CdimcModel {
     settings: CdimcNet,
     standardizers: Vec<Standardizer>,
     weights: Weights,
+    /// The encoders as pre-training left them, without decoders: those that the decoders belong to.
+    pretrained: Weights,
     /// The frozen centers U, `(n_clusters, latent)`.
     centers: Array2<f32>,
 }
@@ -47,9 +49,10 @@ impl CdimcModel {
         settings: CdimcNet,
         standardizers: Vec<Standardizer>,
         weights: Weights,
+        pretrained: Weights,
         centers: Array2<f32>,
     ) -> Self {
-        Self { settings, standardizers, weights, centers }
+        Self { settings, standardizers, weights, pretrained, centers }
     }
 
     /// The settings it was trained with.
@@ -110,6 +113,10 @@ impl CdimcModel {
     /// Every view of the samples in its own units, `(n_samples, n_features)` each: observed values as
     /// they are, missing ones as the view's decoder makes them out of the common representation.
     ///
+    /// That representation is the pre-trained encoders', which learned together with the decoders:
+    /// fine-tuning contracts the samples to their centers (section 3.4, step 3), and what tells the samples
+    /// of a cluster apart is lost on the way.
+    ///
     /// # Errors
     /// As [`CdimcModel::predict`].
     pub fn impute(&self, data: &MultiView) -> Result<Vec<Array2<f64>>, ClusterError> {
@@ -126,7 +133,7 @@ impl CdimcModel {
         data: &MultiView,
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
-        let z = self.embed(&self.network_input(data, views)?)?;
+        let z = self.pretrained.embed(&self.network_input(data, views)?)?;
         (0..self.standardizers.len())
             .map(|view| {
                 let given = views.iter().position(|&v| v == view);
@@ -247,6 +254,7 @@ impl CdimcModel {
             Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
         let mut archive = Archive::new(KIND, &description)?;
         archive.put_weights("", &self.weights);
+        archive.put_weights("pretrained.", &self.pretrained);
         archive.put_matrix("centers", self.centers.view());
         for (v, standardizer) in self.standardizers.iter().enumerate() {
             archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
@@ -264,6 +272,7 @@ impl CdimcModel {
         let Description { settings, n_views } = archive.description()?;
         settings.check()?;
         let weights = archive.weights("", n_views)?;
+        let pretrained = archive.weights("pretrained.", n_views)?;
         let centers: Array2<f32> = archive.matrix("centers")?;
         let standardizer = |v| {
             let mean = archive.list(&format!("view{v}.mean"))?;
@@ -273,13 +282,17 @@ impl CdimcModel {
         let standardizers =
             (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
         let fits = centers.ncols() == weights.latent()
-            && weights.views.iter().zip(&standardizers).all(|(view, s)| {
-                let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
-                s.mean.len() == width && s.scale.len() == width
-            });
+            && pretrained.latent() == weights.latent()
+            && weights.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s))
+            && pretrained.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s));
         if !fits {
             return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
         }
-        Ok(Self { settings, standardizers, weights, centers })
+        Ok(Self { settings, standardizers, weights, pretrained, centers })
     }
+}
+
+fn fits_view(view: &ViewWeights, standardizer: &Standardizer) -> bool {
+    let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
+    standardizer.mean.len() == width && standardizer.scale.len() == width
 }

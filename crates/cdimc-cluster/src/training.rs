@@ -21,6 +21,8 @@ pub struct Training {
     pub(crate) input: Arc<NetworkInput>,
     pub(crate) trainer: Box<dyn Trainer>,
     pub(crate) state: State,
+    /// The encoders as pre-training left them, without decoders, from the k-means on.
+    pub(crate) pretrained: Option<Weights>,
     pub(crate) curves: Curves,
 }
 
@@ -139,8 +141,19 @@ impl Training {
         let (engine, device, alpha) = (settings.engine(), settings.device, settings.alpha);
         let trainer = trainer(engine, device, Arc::clone(&input), graphs, weights, alpha)?;
         let state = State::Pretraining { epochs_done: 0 };
-        let curves = Curves::default();
-        Ok(Self { settings, n_clusters, seed, order, standardizers, input, trainer, state, curves })
+        let (pretrained, curves) = (None, Curves::default());
+        Ok(Self {
+            settings,
+            n_clusters,
+            seed,
+            order,
+            standardizers,
+            input,
+            trainer,
+            state,
+            pretrained,
+            curves,
+        })
     }
 
     /// The part of the training that the next step belongs to.
@@ -174,12 +187,15 @@ impl Training {
     /// As [`Training::step`].
     pub fn finish(mut self) -> Result<(CdimcModel, Clustering), ClusterError> {
         while self.step()?.is_some() {}
-        let State::Finetuning(Finetuning { centers, .. }) = self.state else {
+        let (State::Finetuning(Finetuning { centers, .. }), Some(pretrained)) =
+            (self.state, self.pretrained)
+        else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
         let weights = self.trainer.weights()?;
         drop(self.trainer);
-        let model = CdimcModel::new(self.settings, self.standardizers, weights, centers);
+        let (settings, standardizers) = (self.settings, self.standardizers);
+        let model = CdimcModel::new(settings, standardizers, weights, pretrained, centers);
         let z = model.embed(&in_callers_order(&self.input, &self.order))?;
         let Assignment { labels, losses, .. } = Assignment::new(z.view(), model.centers());
         let curve =
@@ -236,6 +252,9 @@ impl Training {
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
         }
+        let mut pretrained = self.trainer.weights()?;
+        pretrained.views.iter_mut().for_each(|view| view.decoder.clear());
+        self.pretrained = Some(pretrained);
         let kmeans = self.settings.kmeans.with_clusters(self.n_clusters);
         let found = kmeans.fit(z.view(), self.seed.stream("kmeans"))?;
         let centers = found.centers.mapv(|u| u as f32);

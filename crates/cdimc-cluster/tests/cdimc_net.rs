@@ -200,6 +200,19 @@ fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
 }
 
 #[test]
+fn finetuning_leaves_imputation_as_pretraining_made_it() {
+    let (data, _) = blobs(60, 10);
+    let no_rounds = Finetune { rounds: 0, ..small().finetune };
+    let (pretrained, _) =
+        CdimcNet { finetune: no_rounds, ..small() }.fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, _) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    assert_ne!(model.weights(), pretrained.weights());
+    assert_eq!(model.impute(&data).unwrap(), pretrained.impute(&data).unwrap());
+    let reloaded = CdimcModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    assert_eq!(reloaded, model);
+}
+
+#[test]
 fn the_ablations_are_settings() {
     let (data, _) = blobs(40, 11);
     let base = small();

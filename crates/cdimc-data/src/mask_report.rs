@@ -3,7 +3,7 @@
 use crate::ViewMask;
 use ndarray::ArrayView2;
 use serde::Serialize;
-use std::fmt;
+use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
 /// The counts of a mask; its `Display` is a short text for people.
 ///
@@ -29,6 +29,9 @@ pub struct MaskReport {
     pub samples_without_view: Vec<usize>,
     /// Samples observed in both views `u` and `v`, at `[u][v]`.
     pub common: Vec<Vec<usize>>,
+    /// Every set of views that some sample has, as one flag a view, and how many samples have exactly
+    /// that set; the most common first.
+    pub patterns: Vec<(Vec<bool>, usize)>,
 }
 
 impl MaskReport {
@@ -46,10 +49,13 @@ impl MaskReport {
             samples_by_views: vec![0; n_views + 1],
             samples_without_view: Vec::new(),
             common: vec![vec![0; n_views]; n_views],
+            patterns: Vec::new(),
         };
+        let mut patterns: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
         for (sample, row) in entries.outer_iter().enumerate() {
             let views: Vec<usize> = (0..n_views).filter(|&view| row[view]).collect();
             report.samples_by_views[views.len()] += 1;
+            *patterns.entry(row.to_vec()).or_default() += 1;
             if views.is_empty() {
                 report.samples_without_view.push(sample);
             }
@@ -60,6 +66,8 @@ impl MaskReport {
                 }
             }
         }
+        report.patterns = patterns.into_iter().collect();
+        report.patterns.sort_by_key(|&(_, n_samples)| Reverse(n_samples));
         report
     }
 
@@ -158,6 +166,14 @@ mod tests {
              warning: view 2 is observed for one sample only\n\
              warning: views 1 and 2 are observed for no common sample\n"
         );
+    }
+
+    #[test]
+    fn the_most_common_pattern_comes_first() {
+        let entries = array![[true, false], [true, true], [false, true], [true, true]];
+        let report = MaskReport::of_entries(entries.view());
+        let expected = [(vec![true, true], 2), (vec![false, true], 1), (vec![true, false], 1)];
+        assert_eq!(report.patterns, expected);
     }
 
     #[test]

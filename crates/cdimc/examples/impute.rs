@@ -13,8 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 200;
-    // Fine-tuning moves the encoders away from what the decoders were trained on.
-    net.finetune.rounds = 0;
+    net.finetune.rounds = 20;
     let (model, _) = net.fit(&data, dataset.n_classes(), Seed::new(0))?;
     for (view, filled) in model.impute(&data)?.iter().enumerate() {
         let truth = &dataset.views()[view];

@@ -1,5 +1,5 @@
 //! The command `cdimc`: clusters of a user's own incomplete multi-view files.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stderr)]
 
 mod command;
 
@@ -27,6 +27,14 @@ fn main() -> ExitCode {
         Err(error) if error.is::<command::Interrupted>() => {
             eprintln!("{error}");
             ExitCode::from(130)
+        }
+        // A reader that stops early, as `head` does, is no failure.
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) =>
+        {
+            ExitCode::SUCCESS
         }
         Err(error) => {
             eprintln!("error: {}", one_line(&format!("{error:#}")));

@@ -51,6 +51,7 @@ impl NamedModel {
         };
         let bytes = std::fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => named(&"no such file"),
+            std::io::ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
             _ => named(&error),
         })?;
         let model = CdimcModel::from_bytes(&bytes).map_err(|e| named(&e))?;

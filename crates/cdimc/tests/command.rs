@@ -3,7 +3,6 @@
 
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
-use cdimc::tables::{ReadOptions, join, read_views};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -45,6 +44,15 @@ impl Desk {
 
     fn put(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
+    }
+
+    #[cfg(feature = "columnar")]
+    fn put_parquet<N: AsRef<str>>(&self, name: &str, columns: Vec<(N, arrow_array::ArrayRef)>) {
+        let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+        let file = std::fs::File::create(self.path(name)).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
     }
 
     fn text(&self, name: &str) -> String {
@@ -100,26 +108,77 @@ fn cluster_line(rest: &str) -> String {
     format!("cluster {VIEWS} -k 4 --config short.toml -q {rest}")
 }
 
+/// Three CSV files, a Parquet and an NPY file, rows in another order in each and 30 % of the samples
+/// absent; beside them the same numbers as they stand in memory, samples by first appearance.
+#[cfg(feature = "columnar")]
+fn five_files(desk: &Desk) -> (MultiView, Vec<String>) {
+    use arrow_array::{ArrayRef, Float64Array, StringArray};
+    use cdimc::data::{SyntheticMap, SyntheticView};
+    use rand::seq::SliceRandom;
+    use std::sync::Arc;
+    let n_samples = 150;
+    let view = |width| SyntheticView { width, map: SyntheticMap::Nonlinear };
+    let views = vec![view(9), view(7), view(12), view(8), view(10)];
+    let dataset = SyntheticViews { n_samples, views, ..SyntheticViews::default() };
+    let dataset = dataset.generate(Seed::new(3)).unwrap();
+    let mask = MissingPattern::PerView(0.3).mask(n_samples, 5, Seed::new(4)).unwrap();
+    let mut first_seen: Vec<usize> = Vec::new();
+    for (v, values) in dataset.views().iter().enumerate() {
+        let mut rows = mask.observed_rows(v);
+        rows.shuffle(&mut Seed::new(6).nth(v as u64).rng());
+        let new: Vec<usize> = rows.iter().copied().filter(|i| !first_seen.contains(i)).collect();
+        first_seen.extend(new);
+        let (values, width) = (values.select(ndarray::Axis(0), &rows), values.ncols());
+        let ids: Vec<String> = rows.iter().map(|i| format!("s{i}")).collect();
+        match v {
+            3 => {
+                let mut columns: Vec<(String, ArrayRef)> =
+                    vec![("id".into(), Arc::new(StringArray::from(ids)))];
+                columns.extend((0..width).map(|j| {
+                    let column = Float64Array::from(values.column(j).to_vec());
+                    (format!("f{j}"), Arc::new(column) as ArrayRef)
+                }));
+                desk.put_parquet("view3.parquet", columns);
+            }
+            4 => {
+                use npyz::WriterBuilder;
+                let file = std::fs::File::create(desk.path("view4.npy")).unwrap();
+                let shape = [rows.len() as u64, width as u64];
+                let options = npyz::WriteOptions::new().default_dtype().shape(&shape);
+                let mut writer = options.writer(file).begin_nd().unwrap();
+                writer.extend(values.iter().copied()).unwrap();
+                writer.finish().unwrap();
+                desk.put("view4.ids.txt", &ids.join("\n"));
+            }
+            _ => {
+                let header: String = (0..width).map(|j| format!(",f{j}")).collect();
+                let mut text = format!("id{header}\n");
+                for (id, row) in ids.iter().zip(values.rows()) {
+                    let cells: String = row.iter().map(|x| format!(",{x}")).collect();
+                    writeln!(text, "{id}{cells}").unwrap();
+                }
+                desk.put(&format!("view{v}.csv"), &text);
+            }
+        }
+    }
+    let data = dataset.observe(mask).unwrap().select_rows(&first_seen).unwrap();
+    (data, first_seen.iter().map(|i| format!("s{i}")).collect())
+}
+
+#[cfg(feature = "columnar")]
 #[test]
 fn the_command_gives_the_labels_of_the_library() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o out"));
-    let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
-    let tables = ["rna.csv", "protein.csv", "image.csv"]
-        .iter()
-        .flat_map(|name| {
-            let source = desk.path(name).display().to_string().parse().unwrap();
-            read_views(&source, &options).unwrap()
-        })
-        .collect();
-    let joined = join(tables, false).unwrap();
+    let (data, ids) = five_files(&desk);
+    let views = "--view view0.csv --view view1.csv --view view2.csv --view view3.parquet --view view4.npy --id id";
+    desk.succeeds(&format!("cluster {views} -k 4 --config short.toml -q --seed 7 -o out"));
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 30;
     net.finetune.rounds = 6;
     net.architecture.wide = 48;
-    let (_, clustering) = net.fit(&joined.data, 4, Seed::new(0)).unwrap();
+    let (_, clustering) = net.fit(&data, 4, Seed::new(7)).unwrap();
     let expected: Vec<(String, String)> =
-        joined.ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
+        ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
     assert_eq!(desk.labels("out/labels.csv"), expected);
     for file in ["embedding.csv", "model.safetensors", "report.html", "run.json"] {
         assert!(desk.path("out").join(file).is_file(), "{file}");
@@ -306,26 +365,22 @@ fn a_full_disk_leaves_nothing_half_written() {
 #[cfg(feature = "columnar")]
 #[test]
 fn parquet_columns_are_read_and_nested_ones_refused() {
-    use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, StringArray, StructArray};
+    use arrow_array::{ArrayRef, Float32Array, Int64Array, StringArray, StructArray};
     use std::sync::Arc;
     let desk = Desk::new();
-    let write = |name: &str, columns: Vec<(&str, ArrayRef)>| {
-        let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let file = std::fs::File::create(desk.path(name)).unwrap();
-        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-    };
     let ids: ArrayRef = Arc::new(StringArray::from(vec!["s1", "s2", "s3"]));
     let a: ArrayRef = Arc::new(Float32Array::from(vec![Some(0.5), None, Some(2.0)]));
     let b: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
-    write("flat.parquet", vec![("id", Arc::clone(&ids)), ("a", Arc::clone(&a)), ("b", b)]);
+    desk.put_parquet(
+        "flat.parquet",
+        vec![("id", Arc::clone(&ids)), ("a", Arc::clone(&a)), ("b", b)],
+    );
     let text = desk.succeeds("inspect --view flat.parquet --id id");
     assert!(text.contains("3 rows, 2 features") && text.contains("1 single missing"), "{text}");
 
     let field = Arc::new(arrow_schema::Field::new("x", arrow_schema::DataType::Float32, true));
     let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, a)]));
-    write("nested.parquet", vec![("id", ids), ("deep", nested)]);
+    desk.put_parquet("nested.parquet", vec![("id", ids), ("deep", nested)]);
     let error = desk.fails("inspect --view nested.parquet --id id");
     assert!(error.contains("nested.parquet") && error.contains("column `deep`"), "{error}");
     let bytes = std::fs::read(desk.path("flat.parquet")).unwrap();

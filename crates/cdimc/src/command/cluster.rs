@@ -2,7 +2,7 @@
 
 use super::Interrupted;
 use super::input::Input;
-use super::output::{OutputFolder, check_target, csv_bytes};
+use super::output::{OutputFolder, check_target, csv_bytes, say};
 use super::progress::Progress;
 use super::run_record::{FileRecord, RunRecord, Status, file_records};
 use anyhow::{Context, bail};
@@ -12,7 +12,7 @@ use cdimc::confidence::{margins_of_means, relative_margins};
 use cdimc::data::Seed;
 use cdimc::report::Report;
 use cdimc::tables::Joined;
-use cdimc::{NamedModel, NamedView};
+use cdimc::{MethodError, NamedModel, NamedView};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -99,7 +99,12 @@ impl Cluster {
         check_target(&target, self.force)?;
         let settings = self.settings()?;
         // A wrong name or setting is found before any file is read.
-        let configured = cdimc::configured(&self.method, settings)?;
+        let configured = match (cdimc::configured(&self.method, settings), &self.config) {
+            (Err(error), Some(path)) if !matches!(error, MethodError::Unknown { .. }) => {
+                return Err(error).with_context(|| path.display().to_string());
+            }
+            (configured, _) => configured?,
+        };
         let started = Instant::now();
         let joined = input.read()?;
         let files = file_records(&input)?;
@@ -139,8 +144,11 @@ impl Cluster {
                     std::io::ErrorKind::NotFound => anyhow::anyhow!("{shown}: no such file"),
                     _ => anyhow::anyhow!("{shown}: {error}"),
                 })?;
-                let table: toml::Table = toml::from_str(&text)
-                    .map_err(|error| anyhow::anyhow!("{shown}: {}", error.message()))?;
+                let table: toml::Table = toml::from_str(&text).map_err(|error| {
+                    let at = error.span().map_or(0, |span| span.start);
+                    let line = 1 + text[..at].matches('\n').count();
+                    anyhow::anyhow!("{shown}, line {line}: {}", error.message())
+                })?;
                 serde_json::to_value(table)?
             }
         };
@@ -334,7 +342,7 @@ impl Run {
         let record = self.record(Status::Finished, n_clusters, number);
         output.write(super::output::RUN_FILE, &record.to_json()?)?;
         output.finish()?;
-        println!("{}", self.target.join("report.html").display());
+        say!("{}", self.target.join("report.html").display());
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use super::cluster::{command_line, set_threads};
 use super::evaluate::numbered;
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
+use anyhow::bail;
 use cdimc::cluster::{ClusterError, Clustering};
 use cdimc::data::Seed;
 use cdimc::metrics::{NmiNormalizer, Scores, ari, scores};
@@ -53,6 +54,9 @@ struct Outcome {
 impl Compare {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         set_threads(self.threads)?;
+        if self.repetitions == 0 {
+            bail!("--repetitions = 0: at least one is needed");
+        }
         let all = self.methods.iter().any(|method| method == "all");
         let names: Vec<String> = if all {
             cdimc::method_names().into_iter().map(str::to_owned).collect()
@@ -116,8 +120,10 @@ impl Compare {
             "n-clusters": self.clusters, "seed": self.seed, "repetitions": self.repetitions });
         output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
         output.finish()?;
-        println!("{}", header.join("\t"));
-        rows.iter().for_each(|row| println!("{}", row.join("\t")));
+        say!("{}", header.join("\t"));
+        for row in rows {
+            say!("{}", row.join("\t"));
+        }
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
+use super::output::say;
 use anyhow::{Context, bail};
 use cdimc::metrics::{NmiNormalizer, scores};
 use clap::Args;
@@ -53,12 +54,12 @@ impl Evaluate {
         let classes = numbered(shared.iter().map(|pair| pair.0));
         let clusters = numbered(shared.iter().map(|pair| pair.1));
         let scores = scores(&classes, &clusters, NmiNormalizer::Arithmetic)?;
-        println!("samples with a cluster and a class: {} of {}", shared.len(), found.len());
-        println!("ACC     {:.4}   best one-to-one matching of clusters and classes", scores.acc);
-        println!("NMI     {:.4}   arithmetic normalizer", scores.nmi);
-        println!("ARI     {:.4}", scores.ari);
-        println!("purity  {:.4}", scores.purity);
-        println!("F       {:.4}   over pairs of samples", scores.pairwise.f);
+        say!("samples with a cluster and a class: {} of {}", shared.len(), found.len());
+        say!("ACC     {:.4}   best one-to-one matching of clusters and classes", scores.acc);
+        say!("NMI     {:.4}   arithmetic normalizer", scores.nmi);
+        say!("ARI     {:.4}", scores.ari);
+        say!("purity  {:.4}", scores.purity);
+        say!("F       {:.4}   over pairs of samples", scores.pairwise.f);
         Ok(())
     }
 }

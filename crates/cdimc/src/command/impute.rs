@@ -2,7 +2,7 @@
 
 use super::cluster::command_line;
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
 use cdimc::NamedModel;
 use cdimc::data::{MultiView, Seed, ViewMask};
 use cdimc::report::imputation_html;
@@ -67,7 +67,7 @@ impl Impute {
         output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
         output.finish()?;
         for (view, n, r2, error) in recovered {
-            println!("{view}: {n} hidden rows recovered with R2 = {r2:.3}, error {error:.3} sd");
+            say!("{view}: {n} hidden rows recovered with R2 = {r2:.3}, error {error:.3} sd");
         }
         Ok(())
     }

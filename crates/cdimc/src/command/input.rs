@@ -49,7 +49,17 @@ impl Input {
 
     /// The tables joined into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
-        let joined = join(self.tables()?, self.strict)?;
+        let tables = self.tables()?;
+        let files: Vec<String> = tables.iter().map(|t| t.path.display().to_string()).collect();
+        let joined = join(tables, self.strict)?;
+        if joined.data.n_samples() < 2 {
+            bail!("{}: one sample only: at least two are needed", files.join(", "));
+        }
+        for (view, file) in files.iter().enumerate() {
+            if joined.data.mask().n_observed(view) < 2 {
+                bail!("{file}: one row only has values: a view needs at least two, or is left out");
+            }
+        }
         report_gaps(&joined);
         Ok(joined)
     }

@@ -1,12 +1,12 @@
 //! `cdimc inspect`: what is in the files and what would be done about it.
 
 use super::input::Input;
-use super::output::write_file;
+use super::output::{say, write_file};
 use cdimc::data::MaskReport;
 use cdimc::report::figures::missing_pattern;
 use cdimc::tables::{Joined, Table};
 use clap::Args;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Columns whose spreads differ by more than this factor are worth a word.
@@ -29,15 +29,15 @@ impl Inspect {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let tables = self.input.tables()?;
         for table in &tables {
-            describe(table);
+            describe(table)?;
         }
         let joined = cdimc::tables::join(tables, self.input.strict)?;
-        let patterns = patterns(&joined);
-        println!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
-        print_patterns(&joined, &patterns);
-        print_findings(&joined);
+        let report = MaskReport::new(joined.data.mask());
+        say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
+        print_patterns(&joined, &report)?;
+        print_findings(&joined, &report)?;
         if let Some(path) = &self.svg {
-            let svg = missing_pattern(&joined.names, &patterns);
+            let svg = missing_pattern(&joined.names, &report.patterns);
             // Inside a page the name space goes without saying, in a file of its own it does not.
             let svg = svg.replacen("<svg class=\"figure\"", "<svg color=\"#444\"", 1);
             write_file(path, svg.as_bytes())?;
@@ -46,16 +46,16 @@ impl Inspect {
     }
 }
 
-fn describe(table: &Table) {
+fn describe(table: &Table) -> anyhow::Result<()> {
     let (n_rows, n_features) = table.values.dim();
-    println!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
+    say!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
     let empty_rows = table.values.outer_iter().filter(|row| row.iter().all(|x| x.is_nan())).count();
     let cells = table.values.iter().filter(|x| x.is_nan()).count() - empty_rows * n_features;
     if empty_rows > 0 {
-        println!("  {empty_rows} rows without any value: taken as not measured");
+        say!("  {empty_rows} rows without any value: taken as not measured");
     }
     if cells > 0 {
-        println!(
+        say!(
             "  {cells} single missing cells: filled with the column's mean (refused with --strict)"
         );
     }
@@ -72,7 +72,7 @@ fn describe(table: &Table) {
         }
     }
     if let [first, ..] = constant.as_slice() {
-        println!(
+        say!(
             "  {} constant columns (first: `{first}`): they tell nothing and do no harm",
             constant.len()
         );
@@ -80,7 +80,7 @@ fn describe(table: &Table) {
     let (low, high) =
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));
     if high > SCALE_DIFFERENCE * low {
-        println!(
+        say!(
             "  standard deviations from {low:.3e} to {high:.3e}: the network standardizes every column, the graphs \
              and first k-means use rows of unit length, where the widest columns weigh most; consider a log or a scaling"
         );
@@ -93,58 +93,50 @@ fn describe(table: &Table) {
         *count += 1;
     }
     if duplicates > 0 {
-        println!("  {duplicates} rows equal an earlier one in all columns: kept");
+        say!("  {duplicates} rows equal an earlier one in all columns: kept");
     }
+    Ok(())
 }
 
-/// The views that groups of samples have, largest group first.
-fn patterns(joined: &Joined) -> Vec<(Vec<bool>, usize)> {
-    let mut counts: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
-    for row in joined.data.mask().entries().rows() {
-        *counts.entry(row.to_vec()).or_default() += 1;
-    }
-    let mut patterns: Vec<_> = counts.into_iter().collect();
-    patterns.sort_by_key(|(views, count)| (std::cmp::Reverse(*count), views.clone()));
-    patterns
-}
-
-fn print_patterns(joined: &Joined, patterns: &[(Vec<bool>, usize)]) {
+fn print_patterns(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
     let n = joined.data.n_samples() as f64;
-    let width = joined.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(14) + 2;
+    let width =
+        joined.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, 14) + 2;
     let cut = |name: &String| name.chars().take(14).collect::<String>();
     let header: String = joined.names.iter().map(|name| format!("{:<width$}", cut(name))).collect();
-    println!("{:>16}  {header}", "samples");
-    for (views, count) in patterns {
+    say!("{:>16}  {header}", "samples");
+    for (views, count) in &report.patterns {
         let marks: String =
             views.iter().map(|&v| format!("{:<width$}", if v { "■" } else { "·" })).collect();
-        println!("{count:>8} {:>6.1}%  {marks}", 100.0 * *count as f64 / n);
+        say!("{count:>8} {:>6.1}%  {marks}", 100.0 * *count as f64 / n);
     }
-    let report = MaskReport::new(joined.data.mask());
     let rates: String = report
         .missing_rates()
         .iter()
         .map(|rate| format!("{:<width$}", format!("{:.1}%", 100.0 * rate)))
         .collect();
-    println!("{:>16}  {rates}", "missing");
+    say!("{:>16}  {rates}", "missing");
+    Ok(())
 }
 
-fn print_findings(joined: &Joined) {
-    let report = MaskReport::new(joined.data.mask());
+fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
     for (u, v) in report.disjoint_views() {
-        println!(
+        say!(
             "views {} and {} share no sample: only other views relate them",
-            joined.names[u], joined.names[v]
+            joined.names[u],
+            joined.names[v]
         );
     }
     if report.n_complete() == 0 {
-        println!(
+        say!(
             "no sample has every view: methods that need complete samples do not apply, CDIMC-net does"
         );
     }
     if let [first, ..] = joined.unobserved.as_slice() {
-        println!(
+        say!(
             "{} samples have no value in any view (first: {first}): left out, listed without a cluster",
             joined.unobserved.len()
         );
     }
+    Ok(())
 }

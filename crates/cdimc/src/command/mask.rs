@@ -1,7 +1,7 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
 use anyhow::Context;
 use cdimc::data::{MissingPattern, Seed};
 use clap::Args;
@@ -57,7 +57,7 @@ impl Mask {
         });
         output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
         output.finish()?;
-        println!("{}", cdimc::data::MaskReport::new(&mask));
+        say!("{}", cdimc::data::MaskReport::new(&mask));
         Ok(())
     }
 }

@@ -88,14 +88,8 @@ impl Report<'_> {
             vec![name.clone(), width, there.to_string(), format!("{:.1} %", 100.0 * rate)]
         });
         page.table(&["view", "features", "samples", "missing"], rows);
-        let mut patterns: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
-        for row in mask.entries().rows() {
-            *patterns.entry(row.to_vec()).or_default() += 1;
-        }
-        let mut patterns: Vec<(Vec<bool>, usize)> = patterns.into_iter().collect();
-        patterns.sort_by_key(|(views, count)| (std::cmp::Reverse(*count), views.clone()));
         page.figure(
-            &figures::missing_pattern(&self.joined.names, &patterns),
+            &figures::missing_pattern(&self.joined.names, &report.patterns),
             "Blue: measured. Each row is a group of samples that have the same views.",
         );
         let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
@@ -246,7 +240,8 @@ pub fn imputation_html(command: &str, rows: &[(String, usize, f64, f64)]) -> Str
     page.paragraph(
         "To see how well missing values are recovered, measured rows of samples that have another view \
          were hidden, one view at a time, and filled in from the other views. R² is the share of the \
-         variance that is recovered: 1 is exact, 0 no better than each column's mean.",
+         variance that is recovered: 1 is exact, 0 no better than each column's mean. Rows that were part of \
+         the training are recovered a little better than rows the network never saw.",
     );
     let cells = rows.iter().map(|(view, n, r2, error)| {
         vec![view.clone(), n.to_string(), format!("{r2:.3}"), format!("{error:.3}")]

@@ -4,10 +4,10 @@ use super::error::Problem;
 use super::{ReadOptions, Table, ViewSource};
 
 #[cfg(feature = "columnar")]
-pub(super) use with_arrow::{read_arrow, read_parquet};
+pub(super) use with_arrow::{read_arrow, read_arrow_stream, read_parquet};
 
 #[cfg(not(feature = "columnar"))]
-pub(super) use without::{read_arrow, read_parquet};
+pub(super) use without::{read_arrow, read_arrow as read_arrow_stream, read_parquet};
 
 #[cfg(feature = "columnar")]
 mod with_arrow {
@@ -50,6 +50,18 @@ mod with_arrow {
         table(source, options, &schema, reader, "Arrow IPC file")
     }
 
+    /// Reads an Arrow IPC stream, which has no index of its batches.
+    pub(in super::super) fn read_arrow_stream(
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let file = File::open(&source.path)?;
+        let reader = arrow_ipc::reader::StreamReader::try_new_buffered(file, None)
+            .map_err(|e| Problem::Damaged { format: "Arrow IPC stream", reason: one_line(&e) })?;
+        let schema = reader.schema();
+        table(source, options, &schema, reader, "Arrow IPC stream")
+    }
+
     fn table(
         source: &ViewSource,
         options: &ReadOptions,
@@ -73,7 +85,11 @@ mod with_arrow {
             (0..names.len()).filter(|&j| Some(j) != id && Some(j) != label).collect();
         for &j in &kept {
             let kind = schema.field(j).data_type();
-            if !(kind.is_numeric() || matches!(kind, DataType::Boolean | DataType::Null)) {
+            let stored = match kind {
+                DataType::Dictionary(_, value) => value.as_ref(),
+                kind => kind,
+            };
+            if !(stored.is_numeric() || matches!(stored, DataType::Boolean | DataType::Null)) {
                 let column = names[j].to_owned();
                 return Err(Problem::ColumnType { column, kind: kind.to_string() });
             }

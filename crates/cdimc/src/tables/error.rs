@@ -60,14 +60,18 @@ pub(super) enum Problem {
     IdCount { ids: usize, rows: usize },
     #[error("no member `{name}`; there are: {there}")]
     NoMember { name: String, there: String },
+    #[error("no member `{name}`: a file of this format holds one table")]
+    OneTable { name: String },
     #[error("holds no matrix of numbers; there are: {there}")]
     NoMatrix { there: String },
     #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
     NotAMatrix { name: String, dimensions: usize },
-    #[error("column `{column}` is of type {kind}: only numbers can be clustered on")]
+    #[error(
+        "column `{column}` is of type {kind}: only numbers can be clustered on; a column of names is given with --id or --label"
+    )]
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     ColumnType { column: String, kind: String },
-    #[error("`{name}` holds values of type {kind}: only numbers can be clustered on")]
+    #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
 }
 

@@ -1,4 +1,7 @@
 //! HDF5: AnnData (`.h5ad`), MuData (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
+//!
+//! Of an AnnData the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
+//! of a MuData is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
 use super::error::Problem;
 use super::{ReadOptions, Table, ViewSource};
@@ -36,12 +39,19 @@ mod with_hdf5 {
             let modalities = root.group("mod").map_err(damaged)?;
             let mut names = modalities.groups().map_err(damaged)?;
             names.sort();
-            for name in chosen(names, source)? {
+            let (modality, layer) = match source.member.as_deref() {
+                Some(member) => match member.split_once('/') {
+                    Some((modality, layer)) => (Some(modality), Some(layer)),
+                    None => (Some(member), None),
+                },
+                None => (None, None),
+            };
+            for name in chosen(names, modality)? {
                 let group = modalities.group(&name).map_err(damaged)?;
-                tables.push(ann_data(&group, name, source, options)?);
+                tables.push(ann_data(&group, name, layer, source, options)?);
             }
-        } else if has("X") && has("obs") {
-            tables.push(ann_data(&root, file_name, source, options)?);
+        } else if has("obs") && has("var") {
+            tables.push(ann_data(&root, file_name, source.member.as_deref(), source, options)?);
         } else {
             tables = matrices(&root, datasets, source, options)?;
         }
@@ -52,27 +62,40 @@ mod with_hdf5 {
     }
 
     /// The member asked for, or all.
-    fn chosen(names: Vec<String>, source: &ViewSource) -> Result<Vec<String>, Problem> {
-        match &source.member {
+    fn chosen(names: Vec<String>, member: Option<&str>) -> Result<Vec<String>, Problem> {
+        match member {
             None => Ok(names),
-            Some(member) if names.contains(member) => Ok(vec![member.clone()]),
+            Some(member) if names.iter().any(|name| name == member) => Ok(vec![member.to_owned()]),
             Some(member) => Err(Problem::NoMember {
-                name: member.clone(),
+                name: member.to_owned(),
                 there: listed(names.iter().map(String::as_str)),
             }),
         }
     }
 
-    /// One AnnData: `X` dense or sparse, the names of its rows in `obs`, of its columns in `var`.
+    /// One AnnData: `X` or another matrix, the names of its rows in `obs`, of its columns in `var`.
     fn ann_data(
         group: &Group,
         name: String,
+        layer: Option<&str>,
         source: &ViewSource,
         options: &ReadOptions,
     ) -> Result<Table, Problem> {
-        let values = match group.dataset("X") {
-            Ok(x) => dense(&x, &name)?,
-            Err(_) => sparse(&group.group("X").map_err(damaged)?, &name)?,
+        let part = |part: &str, name: &str| match group.group(part) {
+            Ok(part) => matrix(&part, name),
+            Err(_) => Ok(None),
+        };
+        let no_such = |name: &str| {
+            let layers = group.group("layers").map(|layers| names_in(&layers)).unwrap_or_default();
+            let there = listed(layers.iter().map(String::as_str));
+            Problem::NoMember { name: name.to_owned(), there: format!("layers {there}") }
+        };
+        let (values, has_features) = match layer {
+            None => (matrix(group, "X")?.ok_or_else(|| no_such("X"))?, true),
+            Some(layer) => match part("layers", layer)? {
+                Some(values) => (values, true),
+                None => (part("obsm", layer)?.ok_or_else(|| no_such(layer))?, false),
+            },
         };
         let obs = group.group("obs").map_err(damaged)?;
         let ids = match &options.id {
@@ -85,8 +108,8 @@ mod with_hdf5 {
             None => None,
         };
         let features = match group.group("var") {
-            Ok(var) => column(&var, &index_name(&var)?)?,
-            Err(_) => None,
+            Ok(var) if has_features => column(&var, &index_name(&var)?)?,
+            _ => None,
         };
         let features = features.unwrap_or_else(|| numbered(values.ncols()));
         if features.len() != values.ncols() {
@@ -95,6 +118,15 @@ mod with_hdf5 {
             return Err(Problem::Damaged { format: "AnnData", reason });
         }
         Ok(Table { name, path: source.path.clone(), ids: Some(ids), labels, features, values })
+    }
+
+    /// The matrix `name` of a group, dense or sparse, if there is one.
+    fn matrix(group: &Group, name: &str) -> Result<Option<Array2<f64>>, Problem> {
+        match (group.dataset(name), group.group(name)) {
+            (Ok(matrix), _) => dense(&matrix, name).map(Some),
+            (Err(_), Ok(matrix)) => sparse(&matrix, name).map(Some),
+            (Err(_), Err(_)) => Ok(None),
+        }
     }
 
     /// The column of a data frame that AnnData calls its index.
@@ -130,10 +162,14 @@ mod with_hdf5 {
     }
 
     fn members(group: &Group) -> String {
+        listed(names_in(group).iter().map(String::as_str))
+    }
+
+    fn names_in(group: &Group) -> Vec<String> {
         let mut names = group.datasets().unwrap_or_default();
         names.extend(group.groups().unwrap_or_default());
         names.sort();
-        listed(names.iter().map(String::as_str))
+        names
     }
 
     /// A matrix stored as such.
@@ -192,7 +228,7 @@ mod with_hdf5 {
         let ids_name = options.id.as_deref().unwrap_or("ids");
         for name in &names {
             let dataset = root.dataset(name).map_err(damaged)?;
-            let class = dataset.attrs().map_err(damaged)?.get("MATLAB_class").and_then(text);
+            let class = class_of(&dataset)?;
             let is_vector = *name == ids_name || options.label.as_ref() == Some(name);
             if is_vector {
                 vectors.insert(name.clone(), vector(&dataset, class.as_deref())?);
@@ -202,9 +238,12 @@ mod with_hdf5 {
                 for (index, cell) in cells.iter().enumerate() {
                     let name = format!("{name}{index}");
                     let Object::Dataset(cell) = cell else { continue };
-                    tables.push((name.clone(), dense(cell, &name)?.reversed_axes()));
+                    // Cells of text and of single numbers are no views.
+                    if is_matrix(cell)? && class_of(cell)?.as_deref() != Some("char") {
+                        tables.push((name.clone(), dense(cell, &name)?.reversed_axes()));
+                    }
                 }
-            } else if dataset.shape().map_err(damaged)?.iter().filter(|&&n| n > 1).count() == 2 {
+            } else if is_matrix(&dataset)? && class.as_deref() != Some("char") {
                 let matrix = dense(&dataset, name)?;
                 tables.push((
                     name.clone(),
@@ -234,6 +273,15 @@ mod with_hdf5 {
         Ok(tables.into_iter().map(table).collect())
     }
 
+    fn is_matrix(dataset: &Dataset) -> Result<bool, Problem> {
+        Ok(dataset.shape().map_err(damaged)?.iter().filter(|&&n| n > 1).count() == 2)
+    }
+
+    /// What MATLAB calls the type of an array.
+    fn class_of(dataset: &Dataset) -> Result<Option<String>, Problem> {
+        Ok(dataset.attrs().map_err(damaged)?.get("MATLAB_class").and_then(text))
+    }
+
     /// A vector of names: numbers, strings, or MATLAB's cells of characters.
     fn vector(dataset: &Dataset, class: Option<&str>) -> Result<Vec<String>, Problem> {
         if class != Some("cell") {
@@ -260,10 +308,7 @@ mod with_hdf5 {
     }
 
     fn text(value: &AttrValue) -> Option<String> {
-        match value {
-            AttrValue::String(text) | AttrValue::AsciiString(text) => Some(text.clone()),
-            _ => None,
-        }
+        value.as_str().map(str::to_owned)
     }
 
     fn integers(value: &AttrValue) -> Option<Vec<usize>> {

@@ -102,7 +102,15 @@ impl fmt::Display for ViewSource {
 /// the file and the row or column.
 pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, TableError> {
     let read = || -> Result<Vec<Table>, Problem> {
-        let mut tables = match format_of(&source.path)? {
+        let format = format_of(&source.path)?;
+        if let (
+            Some(name),
+            Format::Text | Format::Npy | Format::Parquet | Format::Arrow | Format::ArrowStream,
+        ) = (&source.member, &format)
+        {
+            return Err(Problem::OneTable { name: name.clone() });
+        }
+        let mut tables = match format {
             Format::Text => vec![text::read(source, options)?],
             Format::Npy => vec![numpy::read_npy(source, options)?],
             Format::Npz => numpy::read_npz(source, options)?,
@@ -110,6 +118,7 @@ pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Tabl
             Format::Hdf5 => hdf5::read(source, options)?,
             Format::Parquet => vec![columnar::read_parquet(source, options)?],
             Format::Arrow => vec![columnar::read_arrow(source, options)?],
+            Format::ArrowStream => vec![columnar::read_arrow_stream(source, options)?],
         };
         for table in &mut tables {
             check(table)?;
@@ -130,6 +139,14 @@ enum Format {
     Hdf5,
     Parquet,
     Arrow,
+    ArrowStream,
+}
+
+/// HDF5 may stand behind a block of another program's text, of 512 bytes or a power of two more: MATLAB
+/// 7.3 and MuData write one.
+fn is_hdf5(head: &[u8]) -> bool {
+    let starts_at = |at: usize| head.get(at..).is_some_and(|h| h.starts_with(b"\x89HDF\r\n\x1a\n"));
+    [0, 512, 1024, 2048].into_iter().any(starts_at)
 }
 
 /// The format by the file's first bytes, which no renaming changes.
@@ -138,13 +155,12 @@ fn format_of(path: &Path) -> Result<Format, Problem> {
         return Err(Problem::Directory);
     }
     let mut head = Vec::new();
-    std::fs::File::open(path)?.take(128).read_to_end(&mut head)?;
+    std::fs::File::open(path)?.take(4096).read_to_end(&mut head)?;
     if head.is_empty() {
         return Err(Problem::EmptyFile);
     }
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
     let extension = extension.as_deref();
-    // A MATLAB 7.3 file is HDF5 behind a block of text that begins as version 5 does.
     let mat_text = head.starts_with(b"MATLAB 5.0 MAT-file") || extension == Some("mat");
     Ok(if head.starts_with(b"\x93NUMPY") {
         Format::Npy
@@ -152,7 +168,9 @@ fn format_of(path: &Path) -> Result<Format, Problem> {
         Format::Parquet
     } else if head.starts_with(b"ARROW1") {
         Format::Arrow
-    } else if head.starts_with(b"\x89HDF\r\n\x1a\n") || head.starts_with(b"MATLAB 7.3") {
+    } else if head.starts_with(b"\xff\xff\xff\xff") {
+        Format::ArrowStream
+    } else if is_hdf5(&head) {
         Format::Hdf5
     } else if mat_text {
         Format::Mat5
@@ -164,7 +182,9 @@ fn format_of(path: &Path) -> Result<Format, Problem> {
             Some("npy") => return Err(Problem::NotA("NumPy array")),
             Some("npz") => return Err(Problem::NotA("NumPy archive")),
             Some("parquet" | "pq") => return Err(Problem::NotA("Parquet file")),
-            Some("arrow" | "feather" | "ipc") => return Err(Problem::NotA("Arrow IPC file")),
+            Some("arrow" | "arrows" | "feather" | "ipc") => {
+                return Err(Problem::NotA("Arrow IPC file"));
+            }
             Some("h5" | "h5ad" | "h5mu" | "hdf5") => return Err(Problem::NotA("HDF5 file")),
             _ => Format::Text,
         }
