@@ -179,7 +179,7 @@ impl Run {
     ) -> anyhow::Result<()> {
         let mut progress = Progress::new(quiet);
         let mut clock = Instant::now();
-        let mut spent: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut spent: Vec<(&str, f64)> = Vec::new();
         loop {
             if interrupted.load(Ordering::Relaxed) {
                 progress.finish();
@@ -194,7 +194,11 @@ impl Run {
             }
             let Some(step) = training.step()? else { break };
             progress.step(&step);
-            *spent.entry(step.stage.name()).or_default() += clock.elapsed().as_secs_f64();
+            let (stage, seconds) = (step.stage.name(), clock.elapsed().as_secs_f64());
+            match spent.last_mut() {
+                Some((last, sum)) if *last == stage => *sum += seconds,
+                _ => spent.push((stage, seconds)),
+            }
             clock = Instant::now();
         }
         progress.finish();
@@ -203,7 +207,7 @@ impl Run {
         self.write(&clustering, Some(model), n_clusters, number, force)
     }
 
-    fn add_seconds(&mut self, spent: &BTreeMap<&str, f64>) {
+    fn add_seconds(&mut self, spent: &[(&str, f64)]) {
         self.seconds.extend(spent.iter().map(|(stage, seconds)| ((*stage).to_owned(), *seconds)));
     }
 

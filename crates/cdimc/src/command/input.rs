@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Input {
-    /// A table: one row a sample, one column a feature; give one for each view
+    /// A table: one row a sample, one column a feature; give one for each view. MEMBER picks one array
+    /// of an NPZ, MATLAB or HDF5 file, a layer of an AnnData or a modality of a MuData
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,

@@ -11,6 +11,7 @@ pub(crate) struct Progress {
     plain: bool,
     stage: &'static str,
     started: Instant,
+    last_step: Instant,
     last_line: Instant,
 }
 
@@ -28,25 +29,28 @@ impl Progress {
             );
         }
         let now = Instant::now();
-        Self { bar, plain: !terminal && !quiet, stage: "", started: now, last_line: now }
+        let plain = !terminal && !quiet;
+        Self { bar, plain, stage: "", started: now, last_step: now, last_line: now }
     }
 
     /// Takes note of one step of the training.
     pub(crate) fn step(&mut self, step: &Step) {
         let stage = step.stage.name();
-        if stage != self.stage {
+        let begins = stage != self.stage;
+        if begins {
             self.stage = stage;
-            self.started = Instant::now();
+            // The step that is told of began when the one before it ended.
+            self.started = self.last_step;
             self.bar.reset();
             self.bar.set_prefix(stage);
             self.bar.set_length(step.of as u64);
-            self.line(step);
         }
         self.bar.set_position(step.epoch as u64);
         self.bar.set_message(format!("loss {:.4}", step.loss));
-        if step.epoch == step.of || self.last_line.elapsed() > Duration::from_secs(10) {
+        if begins || step.epoch == step.of || self.last_line.elapsed() > Duration::from_secs(10) {
             self.line(step);
         }
+        self.last_step = Instant::now();
     }
 
     /// Clears the bar.

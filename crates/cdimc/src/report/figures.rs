@@ -148,7 +148,9 @@ fn draw(size: (u32, u32), paint: impl FnOnce(Area<'_>) -> DrawResult) -> String 
         return String::new();
     }
     let sized = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
-    svg.replacen(&sized, "<svg class=\"figure\"", 1).replace("#010203", "currentColor")
+    // Without its width a figure is only as wide as the words below it; the page scales the height.
+    let scaled = format!("<svg class=\"figure\" width=\"{}\"", size.0);
+    svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor")
 }
 
 fn frame<'a>(
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn figures_take_the_pages_colours_and_stand_alone() {
         let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
-        assert!(svg.starts_with("<svg class=\"figure\""), "{}", &svg[..60]);
+        assert!(svg.starts_with("<svg class=\"figure\" width=\"560\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
         assert!(scatter("x", ["a", "b"], &[], Coloring::Clusters(&[])).contains("<svg"));

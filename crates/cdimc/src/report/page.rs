@@ -10,7 +10,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: .8rem 0; display: block; overflow-x: auto; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child, .words td { text-align: left; }
+th:first-child, td:first-child, .words th, .words td { text-align: left; }
 figure { display: inline-block; margin: .5rem .8rem .5rem 0; max-width: 100%; vertical-align: top; }
 figcaption { font-size: .85rem; max-width: 28rem; opacity: .8; }
 svg.figure { max-width: 100%; height: auto; }
@@ -46,7 +46,12 @@ impl Page {
 
     /// `svg` is a figure of this crate and goes in as it is.
     pub(super) fn figure(&mut self, svg: &str, caption: &str) {
-        self.line(&format!("<figure>{svg}<figcaption>{}</figcaption></figure>", escape(caption)));
+        let caption = if caption.is_empty() {
+            String::new()
+        } else {
+            format!("<figcaption>{}</figcaption>", escape(caption))
+        };
+        self.line(&format!("<figure>{svg}{caption}</figure>"));
     }
 
     pub(super) fn table(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {

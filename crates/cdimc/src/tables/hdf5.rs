@@ -51,7 +51,9 @@ mod with_hdf5 {
                 tables.push(ann_data(&group, name, layer, source, options)?);
             }
         } else if has("obs") && has("var") {
-            tables.push(ann_data(&root, file_name, source.member.as_deref(), source, options)?);
+            let layer = source.member.as_deref();
+            let name = layer.map_or(file_name, str::to_owned);
+            tables.push(ann_data(&root, name, layer, source, options)?);
         } else {
             tables = matrices(&root, datasets, source, options)?;
         }
@@ -324,5 +326,80 @@ mod with_hdf5 {
     fn damaged(error: impl std::fmt::Display) -> Problem {
         let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
         Problem::Damaged { format: "HDF5 file", reason }
+    }
+}
+
+#[cfg(all(test, feature = "hdf5"))]
+mod tests {
+    use super::super::{TableError, read_views};
+    use super::*;
+    use hdf5_pure::{AttrValue, FileBuilder};
+    use ndarray::array;
+
+    fn text(value: &str) -> AttrValue {
+        AttrValue::VarLenString(value.into())
+    }
+
+    /// A MuData file as Python writes it: a block of text before the HDF5, text attributes of variable
+    /// length, an index with a name of its own, a matrix in compressed columns.
+    fn mu_data() -> Vec<u8> {
+        let mut file = FileBuilder::new();
+        file.with_userblock(512).with_userblock_content(b"MuData (format-version=0.1.0)");
+        let mut modalities = file.create_group("mod");
+        for (name, ids) in [("rna", ["a", "b"]), ("atac", ["c", "b"])] {
+            let mut modality = modalities.create_group(name);
+            for (frame, names) in [("obs", &ids[..]), ("var", &["x", "y", "z"])] {
+                let mut group = modality.create_group(frame);
+                group.set_attr("_index", text("id"));
+                group.create_dataset("id").with_vlen_strings(names);
+                modality.add_group(group.finish());
+            }
+            if name == "rna" {
+                let x = modality.create_dataset("X");
+                x.with_f64_data(&[1., 2., 3., 4., 5., 6.]).with_shape(&[2, 3]);
+            } else {
+                let mut x = modality.create_group("X");
+                x.set_attr("encoding-type", text("csc_matrix"));
+                x.set_attr("shape", AttrValue::I64Array(vec![2, 3]));
+                x.create_dataset("data").with_f64_data(&[7., 8., 9.]);
+                x.create_dataset("indices").with_i32_data(&[1, 0, 1]);
+                x.create_dataset("indptr").with_i32_data(&[0, 1, 1, 3]);
+                modality.add_group(x.finish());
+            }
+            let mut layers = modality.create_group("layers");
+            let counts = layers.create_dataset("counts");
+            counts.with_f64_data(&[0., 0., 1., 1., 0., 2.]).with_shape(&[2, 3]);
+            modality.add_group(layers.finish());
+            modalities.add_group(modality.finish());
+        }
+        file.add_group(modalities.finish());
+        file.finish().unwrap()
+    }
+
+    fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("both.h5mu");
+        std::fs::write(&path, mu_data()).unwrap();
+        let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
+        read_views(&source, &ReadOptions::default())
+    }
+
+    #[test]
+    fn every_modality_is_a_view_and_sparse_columns_are_filled_with_zeros() {
+        let [atac, rna] = <[Table; 2]>::try_from(read_member(None).unwrap()).unwrap();
+        assert_eq!((atac.name.as_str(), rna.name.as_str()), ("atac", "rna"));
+        assert_eq!(rna.ids.unwrap(), ["a", "b"]);
+        assert_eq!(rna.features, ["x", "y", "z"]);
+        assert_eq!(rna.values, array![[1., 2., 3.], [4., 5., 6.]]);
+        assert_eq!(atac.values, array![[0., 0., 8.], [7., 0., 9.]]);
+    }
+
+    #[test]
+    fn a_member_names_a_modality_or_one_of_its_layers() {
+        assert_eq!(read_member(Some("rna")).unwrap()[0].features, ["x", "y", "z"]);
+        let counts = read_member(Some("atac/counts")).unwrap();
+        assert_eq!(counts[0].values, array![[0., 0., 1.], [1., 0., 2.]]);
+        let message = read_member(Some("rna/raw")).unwrap_err().to_string();
+        assert!(message.ends_with("no member `raw`; there are: layers `counts`"), "{message}");
     }
 }
