@@ -304,7 +304,9 @@ fn every_bad_input_is_one_line_that_names_it() {
     desk.put("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n");
     says(&line(&format!("{rna} --view flat.csv")), &["flat.csv", "constant"]);
     desk.put("one.csv", "id,a\ns1,1\n");
-    says(&line("--view one.csv"), &["clusters = 2", "samples"]);
+    says(&line("--view one.csv"), &["one.csv", "one sample"]);
+    says(&line(&format!("{rna} --view one.csv")), &["one.csv", "one row"]);
+    says(&line("--view rna.csv#a"), &["rna.csv", "no member `a`"]);
     says(&format!("cluster {VIEWS} -k 500 -o out"), &["clusters = 500", "2..=120"]);
 }
 
@@ -340,7 +342,10 @@ fn outputs_and_models_that_do_not_fit_are_refused() {
     );
     says(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);
     desk.put("bad.toml", "alpah = 1\n");
-    says(&format!("cluster {VIEWS} -k 4 --config bad.toml -o out"), &["alpah"]);
+    says(&format!("cluster {VIEWS} -k 4 --config bad.toml -o out"), &["bad.toml", "alpah"]);
+    desk.put("bad.toml", "alpha = 1\nbatch-size =\n");
+    says(&format!("cluster {VIEWS} -k 4 --config bad.toml -o out"), &["bad.toml, line 2"]);
+    says(&format!("compare {VIEWS} -k 4 --repetitions 0 -o out"), &["--repetitions = 0"]);
 }
 
 #[cfg(unix)]
@@ -360,6 +365,21 @@ fn a_full_disk_leaves_nothing_half_written() {
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.starts_with("error: out: cannot write"), "{errors}");
     assert!(!desk.path("out").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_an_error_and_one_that_is_closed_is_not() {
+    let desk = Desk::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = desk.command(&format!("inspect {VIEWS}")).stdout(full).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.starts_with("error: standard output: cannot write"), "{errors}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = desk.command(&format!("inspect {VIEWS}")).stdout(writer).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
 }
 
 #[cfg(feature = "columnar")]
