@@ -36,7 +36,7 @@ pub fn cluster_color(cluster: usize) -> String {
 pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
-    draw((560, 300), |root| {
+    draw((460, 280), |root| {
         let mut chart = ChartBuilder::on(&root)
             .caption(title, ("sans-serif", 16).into_font().color(&INK))
             .margin(8)
@@ -169,6 +169,7 @@ fn frame<'a>(
         .axis_style(INK.mix(0.5))
         .label_style(ink)
         .x_labels(6)
+        .x_label_formatter(&|x| format!("{x:.0}"))
         .y_labels(6)
         .x_desc(x_name)
         .draw()?;
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn figures_take_the_pages_colours_and_stand_alone() {
         let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
-        assert!(svg.starts_with("<svg class=\"figure\" width=\"560\""), "{}", &svg[..60]);
+        assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
         assert!(scatter("x", ["a", "b"], &[], Coloring::Clusters(&[])).contains("<svg"));

@@ -16,7 +16,7 @@ figcaption { font-size: .85rem; max-width: 28rem; opacity: .8; }
 svg.figure { max-width: 100%; height: auto; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pre-wrap; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
-@media print { body { margin: 0; max-width: none; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+@media print { body { margin: 0; max-width: none; } figure { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
 /// A page under construction.
