@@ -329,7 +329,8 @@ mod with_hdf5 {
     }
 }
 
-#[cfg(all(test, feature = "hdf5"))]
+#[cfg(test)]
+#[cfg(feature = "hdf5")]
 mod tests {
     use super::super::{TableError, read_views};
     use super::*;
@@ -373,13 +374,13 @@ mod tests {
             modalities.add_group(modality.finish());
         }
         file.add_group(modalities.finish());
-        file.finish().unwrap()
+        file.finish().expect("a file in memory")
     }
 
     fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("both.h5mu");
-        std::fs::write(&path, mu_data()).unwrap();
+        std::fs::write(&path, mu_data()).expect("room for a file");
         let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
         read_views(&source, &ReadOptions::default())
     }
