@@ -3,7 +3,6 @@
 use cdimc_cluster::{CdimcModel, ClusterError};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::path::Path;
 
 /// The key of the names in the model file's metadata.
@@ -34,11 +33,14 @@ impl NamedModel {
     /// If the model cannot be written as such.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let bytes = self.model.to_bytes()?;
-        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(unusable)?;
-        let mut metadata: HashMap<String, String> = header.metadata().clone().unwrap_or_default();
-        metadata.insert(KEY.into(), serde_json::to_string(&self.views).map_err(unusable)?);
-        let tensors = SafeTensors::deserialize(&bytes).map_err(unusable)?;
-        safetensors::serialize(tensors.tensors(), Some(metadata)).map_err(unusable)
+        // The names go into the header as it is: the file of a model is the same bytes every time.
+        let (length, _) = SafeTensors::read_metadata(&bytes).map_err(unusable)?;
+        let (header, arrays) = bytes[size_of::<u64>()..].split_at(length);
+        let mut header: serde_json::Value = serde_json::from_slice(header).map_err(unusable)?;
+        header["__metadata__"][KEY] = serde_json::to_string(&self.views).map_err(unusable)?.into();
+        let mut header = serde_json::to_vec(&header).map_err(unusable)?;
+        header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
+        Ok([&(header.len() as u64).to_le_bytes(), header.as_slice(), arrays].concat())
     }
 
     /// Reads a model file; one without names gets `view0`, `view1`, ... and numbered columns.

@@ -228,6 +228,8 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
     desk.succeeds("cluster -q --resume out --threads 1");
     assert_eq!(desk.text("out/labels.csv"), desk.text("whole/labels.csv"));
     assert_eq!(desk.text("out/embedding.csv"), desk.text("whole/embedding.csv"));
+    let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();
+    assert!(model("out") == model("whole"));
     assert!(!desk.path("out/checkpoint.safetensors").exists());
 }
 
