@@ -3,23 +3,19 @@
 //! M. Hu, S. Chen, IJCAI 2018, pp. 2262-2268, arXiv 1903.02785; update rules of the code
 //! in Survey_IMC, DAIMC/DAIMC.m.
 
-use crate::dense::{
-    entries, entries_mut, faer_view, inverse_positive_definite, product, set_product,
-    symmetric_eigen,
-};
+mod sweep;
+
+use crate::dense::{faer_view, inverse_positive_definite, product, symmetric_eigen};
 use crate::mask_groups::MaskGroups;
-use crate::observed::{Observed, unit_rows};
-use crate::passes;
+use crate::observed::{Observed, put_back, unit_rows};
 use crate::ranges::{at_least_one, check_run, not_negative, positive};
 use crate::read_out::{ReadOut, clustering};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array2, Axis, s};
-use pulp::Arch;
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
+use sweep::{Moments, Sweep, View};
 
-/// Keeps the denominator of the multiplicative step from 0 (authors' code).
-const DENOMINATOR_FLOOR: f64 = 1e-10;
 /// Smooths the L2,1 norm (authors' code).
 const NORM_SMOOTHING: f64 = 1e-10;
 /// Ridge of the first regression coefficients (authors' code).
@@ -205,10 +201,7 @@ impl Daimc {
                 break;
             }
         }
-        let mut coefficients = Array2::zeros(p.raw_dim());
-        for (row, &sample) in p.outer_iter().zip(groups.order()) {
-            coefficients.row_mut(sample).assign(&row);
-        }
+        let coefficients = put_back(&p, groups.order());
         Ok((DaimcFactors { coefficients, bases, regressions }, objectives))
     }
 
@@ -299,153 +292,6 @@ impl Clusterer for Daimc {
         }
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
         Ok(clustering(read_out.labels(&embedding)?, embedding, objectives))
-    }
-}
-
-/// One view in the order of the mask groups.
-struct View {
-    /// `(n_observed, n_features)`, unit rows.
-    x: Array2<f64>,
-    /// The place of every row among the grouped samples, ascending.
-    places: Vec<usize>,
-    /// Σ x².
-    squares: f64,
-}
-
-/// What one view says about the common coefficients P.
-struct Moments {
-    /// Xᵀ P, `(n_features, k)`.
-    cross: Array2<f64>,
-    /// Pᵀ W P, `(k, k)`.
-    gram: Array2<f64>,
-}
-
-impl View {
-    fn new(observed: &Observed, groups: &MaskGroups) -> Self {
-        let mut order: Vec<(usize, usize)> =
-            observed.rows.iter().enumerate().map(|(i, &row)| (groups.place(row), i)).collect();
-        order.sort_unstable();
-        let (places, rows): (Vec<usize>, Vec<usize>) = order.into_iter().unzip();
-        let x = observed.x.select(Axis(0), &rows);
-        let squares = dot(&x, &x);
-        Self { x, places, squares }
-    }
-
-    fn moments(&self, p: &Array2<f64>) -> Moments {
-        let p = p.select(Axis(0), &self.places);
-        Moments { cross: product(self.x.t(), p.view()), gram: product(p.t(), p.view()) }
-    }
-}
-
-/// The multiplicative sweeps of P for fixed bases.
-///
-/// With Q = Σᵥ Wᵥ Xᵥ Uᵥ and G the sum of Uᵥᵀ Uᵥ over the views of a sample, split into positive and
-/// negative parts, a sweep is P ← P √((Q⁺ + P G⁻) / (Q⁻ + P G⁺)). Samples with the same views share
-/// G, so that a sweep costs n k² whatever the number of views, and its products give the objective of
-/// the sweep before.
-struct Sweep<'a> {
-    groups: &'a MaskGroups,
-    /// Q⁺ and Q⁻, `(n_samples, k)`.
-    cross: Parts,
-    /// G⁺ and G⁻ of every group, `(k, k)`.
-    grams: Vec<Parts>,
-    /// P G⁺ and P G⁻, `(n_samples, k)`.
-    products: Parts,
-    /// P after the present sweep.
-    next: Array2<f64>,
-    /// What every entry of P adds to the objective.
-    terms: Vec<f64>,
-}
-
-/// The positive and the negative part of a matrix, or sums of such parts.
-struct Parts {
-    positive: Array2<f64>,
-    negative: Array2<f64>,
-}
-
-impl<'a> Sweep<'a> {
-    fn new(groups: &'a MaskGroups, k: usize) -> Self {
-        let n_samples = groups.order().len();
-        let grams = (0..groups.len()).map(|_| Parts::zeros(k, k)).collect();
-        let (cross, products) = (Parts::zeros(n_samples, k), Parts::zeros(n_samples, k));
-        let next = Array2::zeros((n_samples, k));
-        Self { groups, cross, grams, products, terms: vec![0.0; next.len()], next }
-    }
-
-    fn prepare(&mut self, views: &[View], bases: &[Array2<f64>]) {
-        self.cross.clear();
-        self.grams.iter_mut().for_each(Parts::clear);
-        for (v, (view, basis)) in views.iter().zip(bases).enumerate() {
-            let cross = product(view.x.view(), basis.view());
-            for (from, &place) in cross.outer_iter().zip(&view.places) {
-                let Parts { positive, negative } = &mut self.cross;
-                positive.row_mut(place).zip_mut_with(&from, |sum, x| *sum += x.max(0.0));
-                negative.row_mut(place).zip_mut_with(&from, |sum, x| *sum += (-x).max(0.0));
-            }
-            let gram = product(basis.t(), basis.view());
-            for (group, parts) in self.grams.iter_mut().enumerate() {
-                if self.groups.observes(group, v) {
-                    parts.positive.zip_mut_with(&gram, |sum, x| *sum += x.max(0.0));
-                    parts.negative.zip_mut_with(&gram, |sum, x| *sum += (-x).max(0.0));
-                }
-            }
-        }
-    }
-
-    /// Sweeps until the objective settles; the loop that moves P also gives the objective before.
-    fn run(&mut self, p: &mut Array2<f64>, squares: f64, sweeps: usize, tolerance: f64) {
-        let mut last: Option<f64> = None;
-        self.multiply(p);
-        self.update(p);
-        std::mem::swap(p, &mut self.next);
-        for _ in 1..sweeps {
-            self.multiply(p);
-            let objective = squares + self.update(p);
-            if last.is_some_and(|last| (objective - last).abs() / last < tolerance) {
-                break;
-            }
-            last = Some(objective);
-            std::mem::swap(p, &mut self.next);
-        }
-    }
-
-    fn multiply(&mut self, p: &Array2<f64>) {
-        for (group, gram) in self.grams.iter().enumerate() {
-            let rows = self.groups.rows(group);
-            let of_group = p.slice(s![rows.clone(), ..]);
-            let Parts { positive, negative } = &mut self.products;
-            set_product(positive.slice_mut(s![rows.clone(), ..]), of_group, gram.positive.view());
-            set_product(negative.slice_mut(s![rows, ..]), of_group, gram.negative.view());
-        }
-    }
-
-    /// Writes the next P; gives Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² of this one, less the squares of the data.
-    fn update(&mut self, p: &Array2<f64>) -> f64 {
-        let Self { cross, products, next, terms, .. } = self;
-        let up = entries(&cross.positive).iter().zip(entries(&products.negative));
-        let down = entries(&cross.negative).iter().zip(entries(&products.positive));
-        let places = entries_mut(next).iter_mut().zip(&mut *terms).zip(entries(p));
-        Arch::new().dispatch(|| {
-            for (((next, term), p), (up, down)) in places.zip(up.zip(down)) {
-                let ((cross_up, product_up), (cross_down, product_down)) = (up, down);
-                let down = (cross_down + product_down).max(DENOMINATOR_FLOOR);
-                *next = p * ((cross_up + product_up) / down).sqrt();
-                *term = p * (product_down - product_up - 2.0 * (cross_up - cross_down));
-            }
-        });
-        passes::sum(terms)
-    }
-}
-
-impl Parts {
-    fn zeros(rows: usize, columns: usize) -> Self {
-        let zeros = || Array2::zeros((rows, columns));
-        Self { positive: zeros(), negative: zeros() }
-    }
-
-    fn clear(&mut self) {
-        self.positive.fill(0.0);
-        self.negative.fill(0.0);
     }
 }
 

@@ -3,27 +3,18 @@
 //! W. Shao, L. He, P. S. Yu, ECML PKDD 2015, DOI 10.1007/978-3-319-23528-8_20; update rules of the
 //! first author's code, Multi-Incomplete-view-Clustering.
 
-use crate::dense::{add_product, entries, entries_mut, product, set_product};
+mod view;
+
 use crate::nonnegative::Nonnegative;
-use crate::observed::Observed;
-use crate::passes;
 use crate::ranges::{at_least_one, check_run, not_negative, positive, rule};
 use crate::read_out::ReadOut;
 use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array1, Array2, Axis, s};
-use pulp::Arch;
+use ndarray::{Array2, Axis};
 use rand::Rng;
 use rand::distributions::Standard;
 use serde::{Deserialize, Serialize};
-
-/// Keeps the denominators of the first factorizations from 0 (authors' code).
-const FIRST_FLOOR: f64 = 1e-10;
-/// Keeps all other denominators and row norms from 0 (authors' code).
-const FLOOR: f64 = 1e-30;
-
-/// Rows that are read together: few enough for a fast cache at hundreds of features.
-const BLOCK: usize = 64;
+use view::{Factors, View, consensus_of, restored};
 
 /// Weighted nonnegative factorization of every view with a common consensus U*.
 ///
@@ -215,196 +206,11 @@ impl Clusterer for Mic {
     }
 }
 
-/// Factors of one view, the rows of `u` in the order of the [`View`].
-struct Factors {
-    u: Array2<f64>,
-    b: Array2<f64>,
-}
-
-/// One view, nonnegative and of sum 1 with its gaps filled.
-struct View {
-    /// The samples: observed ones first, then the gaps.
-    order: Vec<usize>,
-    /// The observed rows, `(n_observed, n_features)`.
-    x: Array2<f64>,
-    /// The row of every gap.
-    mean: Array1<f64>,
-    /// The squared weight of a gap.
-    weight: f64,
-}
-
-impl View {
-    fn new(settings: &Mic, data: &MultiView, view: usize) -> Self {
-        let n_samples = data.n_samples();
-        let mut observed = Observed::raw(data, view);
-        settings.nonnegative.apply(&mut observed);
-        let mut mean = observed.mean();
-        let Observed { rows: mut order, mut x } = observed;
-        let n_observed = order.len();
-        let total = x.sum() + mean.sum() * (n_samples - n_observed) as f64;
-        if total > 0.0 {
-            x /= total;
-            mean /= total;
-        }
-        order.extend((0..n_samples).filter(|&i| !data.mask().is_observed(i, view)));
-        let weight = settings.missing_weight.unwrap_or(n_observed as f64 / n_samples as f64);
-        Self { order, x, mean, weight: weight * weight }
-    }
-
-    fn n_observed(&self) -> usize {
-        self.x.nrows()
-    }
-
-    /// The squared weight of the sample at `place` in the order.
-    fn weight_of(&self, place: usize) -> f64 {
-        if place < self.n_observed() { 1.0 } else { self.weight }
-    }
-
-    /// The rows of `u` in the caller's order.
-    fn restore(&self, u: &Array2<f64>) -> Array2<f64> {
-        let mut restored = Array2::zeros(u.raw_dim());
-        for (row, &sample) in u.outer_iter().zip(&self.order) {
-            restored.row_mut(sample).assign(&row);
-        }
-        restored
-    }
-
-    /// One sweep of the coefficients, then what the basis needs of them: Xᵀ C² U and Uᵀ C² U.
-    ///
-    /// `update` replaces rows of U, given their squared weight, the same rows of X B and of U times
-    /// `gram`, and the place of the first. A block of rows is read once for both products with X, while
-    /// it lies in the cache.
-    fn sweep_rows(
-        &self,
-        factors: &mut Factors,
-        gram: &Array2<f64>,
-        weight: f64,
-        mut update: impl FnMut(&mut [f64], f64, &[f64], &[f64], usize),
-    ) -> (Array2<f64>, Array2<f64>) {
-        let Factors { u, b } = factors;
-        let (n_observed, k) = (self.n_observed(), b.ncols());
-        let mut moment = Array2::zeros(b.raw_dim());
-        let mut cross = Array2::zeros((BLOCK.min(n_observed), k));
-        let mut spread = Array2::zeros((BLOCK.min(n_observed), k));
-        for start in (0..n_observed).step_by(BLOCK) {
-            let end = (start + BLOCK).min(n_observed);
-            let x = self.x.slice(s![start..end, ..]);
-            let of_block = s![..end - start, ..];
-            set_product(cross.slice_mut(of_block), x, b.view());
-            set_product(spread.slice_mut(of_block), u.slice(s![start..end, ..]), gram.view());
-            let n_entries = (end - start) * k;
-            let products = (&entries(&cross)[..n_entries], &entries(&spread)[..n_entries]);
-            let block = &mut entries_mut(u)[start * k..end * k];
-            update(block, 1.0, products.0, products.1, start);
-            add_product(&mut moment, 1.0, x.t(), u.slice(s![start..end, ..]));
-        }
-        let seen = u.slice(s![..n_observed, ..]);
-        let mut square = product(seen.t(), seen);
-        if u.nrows() > n_observed {
-            let spread = product(u.slice(s![n_observed.., ..]), gram.view());
-            // All gaps are the same row.
-            let cross = b.t().dot(&self.mean);
-            let cross: Vec<f64> = cross.iter().copied().cycle().take(spread.len()).collect();
-            let gaps = &mut entries_mut(u)[n_observed * k..];
-            update(gaps, weight, &cross, entries(&spread), n_observed);
-            let gaps = u.slice(s![n_observed.., ..]);
-            let sum = gaps.sum_axis(Axis(0)) * weight;
-            for (mut row, &x) in moment.outer_iter_mut().zip(&self.mean) {
-                row.scaled_add(x, &sum);
-            }
-            square.scaled_add(weight, &product(gaps.t(), gaps));
-        }
-        (moment, square)
-    }
-
-    /// Ordinary multiplicative sweeps, all weights 1; the basis ends with columns of sum 1.
-    fn plain_factors(&self, mut factors: Factors, sweeps: usize) -> Factors {
-        for _ in 0..sweeps {
-            let gram = product(factors.b.t(), factors.b.view());
-            let (moment, square) =
-                self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
-                    passes::multiply(u, cross, spread, FIRST_FLOOR);
-                });
-            let down = product(factors.b.view(), square.view());
-            let b = entries_mut(&mut factors.b);
-            passes::multiply(b, entries(&moment), entries(&down), FIRST_FLOOR);
-        }
-        factors.scale(FIRST_FLOOR);
-        factors
-    }
-
-    /// The weighted sweeps of one round towards the consensus rows `target`.
-    fn sweep(&self, factors: &mut Factors, target: &Array2<f64>, settings: &Mic) {
-        let (alpha, beta) = (settings.alpha, settings.beta);
-        let (pull, k) = (target * alpha, target.ncols());
-        let mut sparsity = vec![0.0; target.len()];
-        factors.scale(FLOOR);
-        for _ in 0..settings.sweeps {
-            let mut gram = product(factors.b.t(), factors.b.view());
-            gram.diag_mut().mapv_inplace(|x| x + alpha);
-            let (moment, square) =
-                self.sweep_rows(factors, &gram, self.weight, |u, weight, cross, spread, place| {
-                    let pull = &entries(&pull)[place * k..];
-                    let sparsity = &mut sparsity[..u.len()];
-                    passes::norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
-                    step(u, weight, [cross, spread, pull, sparsity]);
-                });
-            let down = product(factors.b.view(), square.view());
-            let b = entries_mut(&mut factors.b);
-            passes::multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
-            factors.scale(FLOOR);
-        }
-    }
-}
-
-/// u ← u √(c² (X B + α U*) / (c² U (Bᵀ B + α I) + β/2 ∂‖u‖)) for rows of one squared weight c².
-fn step(u: &mut [f64], weight: f64, [cross, spread, pull, sparsity]: [&[f64]; 4]) {
-    Arch::new().dispatch(|| {
-        let terms = cross.iter().zip(spread).zip(pull).zip(sparsity);
-        for (u, (((cross, spread), pull), sparsity)) in u.iter_mut().zip(terms) {
-            let up = weight * (cross + pull);
-            let down = weight * spread + sparsity;
-            *u *= (up / down.max(FLOOR)).sqrt();
-        }
-    });
-}
-
-impl Factors {
-    /// Gives the columns of the basis sum 1 and the scale to the coefficients.
-    fn scale(&mut self, floor: f64) {
-        let scale = self.b.sum_axis(Axis(0)).mapv(|sum| sum.max(floor));
-        self.b /= &scale;
-        passes::scale_columns(entries_mut(&mut self.u), &scale.to_vec());
-    }
-}
-
-/// U* = Σᵥ Cᵥ² Uᵥ / Σᵥ Cᵥ², row by row, in the caller's order.
-fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
-    let mut sum = Array2::<f64>::zeros(factors[0].u.raw_dim());
-    let mut weights = vec![0.0; sum.nrows()];
-    for (view, factors) in views.iter().zip(factors) {
-        for (place, (u, &sample)) in factors.u.outer_iter().zip(&view.order).enumerate() {
-            let weight = view.weight_of(place);
-            sum.row_mut(sample).scaled_add(weight, &u);
-            weights[sample] += weight;
-        }
-    }
-    for (mut row, weight) in sum.outer_iter_mut().zip(weights) {
-        row /= weight;
-    }
-    sum
-}
-
-fn restored(views: &[View], factors: Vec<Factors>) -> MicFactors {
-    let coefficients = views.iter().zip(&factors).map(|(view, f)| view.restore(&f.u)).collect();
-    MicFactors { coefficients, bases: factors.into_iter().map(|f| f.b).collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn data() -> MultiView {
+    pub(super) fn data() -> MultiView {
         let mut views: Vec<Array2<f64>> = (0..2)
             .map(|v| {
                 Array2::from_shape_fn((30, 4 + v), |(i, j)| {
@@ -418,37 +224,6 @@ mod tests {
             views[1].row_mut(i + 1).fill(f64::NAN);
         }
         MultiView::from_nan_rows(views).unwrap()
-    }
-
-    #[test]
-    fn gaps_are_treated_as_rows_filled_with_the_mean() {
-        let data = data();
-        let settings = Mic::default();
-        let view = View::new(&settings, &data, 0);
-        let u = settings.start(&data, 2, Seed::new(1)).unwrap().coefficients[0].clone();
-        let mut filled = Array2::zeros((30, 4));
-        for (place, &sample) in view.order.iter().enumerate() {
-            let from = if place < view.n_observed() { view.x.row(place) } else { view.mean.view() };
-            filled.row_mut(sample).assign(&from);
-        }
-        approx::assert_abs_diff_eq!(filled.sum(), 1.0, epsilon = 1e-12);
-        let start = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
-        let mut factors = start;
-        let keep = |_: &mut [f64], _: f64, cross: &[f64], spread: &[f64], place: usize| {
-            let rows = cross.chunks(2).zip(spread.chunks(2));
-            for (sample, (cross, spread)) in view.order[place..].iter().zip(rows) {
-                let row = filled.row(*sample);
-                approx::assert_abs_diff_eq!(cross[0], row.sum(), epsilon = 1e-12);
-                assert_eq!(spread[1], u[[*sample, 1]]);
-            }
-        };
-        let (moment, square) = view.sweep_rows(&mut factors, &Array2::eye(2), 0.25, keep);
-        let mut weighted = u.clone();
-        for &sample in &view.order[view.n_observed()..] {
-            weighted.row_mut(sample).mapv_inplace(|x| 0.25 * x);
-        }
-        approx::assert_abs_diff_eq!(moment, filled.t().dot(&weighted), epsilon = 1e-12);
-        approx::assert_abs_diff_eq!(square, u.t().dot(&weighted), epsilon = 1e-12);
     }
 
     #[test]

@@ -60,6 +60,15 @@ pub(crate) fn unit_rows(x: &mut Array2<f64>) {
     }
 }
 
+/// Row i of `rows` at place `places[i]`, `(places.len(), n_columns)`; every place is named once.
+pub(crate) fn put_back(rows: &Array2<f64>, places: &[usize]) -> Array2<f64> {
+    let mut restored = Array2::zeros(rows.raw_dim());
+    for (row, &place) in rows.outer_iter().zip(places) {
+        restored.row_mut(place).assign(&row);
+    }
+    restored
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

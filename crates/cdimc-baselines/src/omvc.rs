@@ -5,14 +5,14 @@
 
 use crate::chunk::Chunk;
 use crate::nonnegative::Nonnegative;
-use crate::observed::Observed;
+use crate::observed::{Observed, put_back};
 use crate::omvc_stream::{OmvcRows, OmvcStream};
+use crate::paired_views::stack;
 use crate::ranges::{at_least_one, check_run, not_negative, positive};
 use crate::read_out::ReadOut;
 use crate::running_fill::RunningFill;
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder};
 use cdimc_data::{MultiView, Seed};
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
@@ -118,11 +118,8 @@ impl Clusterer for Omvc {
                 }
             }
         }
-        let mut embedding = Array2::zeros((data.n_samples(), n_clusters));
-        let consensus = found.iter().flat_map(|rows| rows.consensus.outer_iter());
-        for (&sample, row) in rows.iter().zip(consensus) {
-            embedding.row_mut(sample).assign(&row);
-        }
+        let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
+        let embedding = put_back(&stack(&chunks), &rows);
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
         read_out.of_small_numbers(embedding)
     }
@@ -180,6 +177,7 @@ impl<'a> Source<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::Array2;
 
     fn data() -> MultiView {
         let mut views: Vec<Array2<f64>> = (0..2)

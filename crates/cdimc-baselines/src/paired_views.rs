@@ -1,6 +1,7 @@
 //! The split that methods for paired data start from: samples seen in every view, and samples seen
 //! in exactly one.
 
+use crate::observed::{put_back, unit_rows};
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
@@ -77,10 +78,7 @@ impl PairedViews {
     /// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)).
     #[must_use]
     pub fn with_unit_rows(mut self) -> Self {
-        for mut row in self.views.iter_mut().flat_map(|view| view.outer_iter_mut()) {
-            let length = row.iter().map(|x| x * x).sum::<f64>().max(1e-14).sqrt();
-            row /= length;
-        }
+        self.views.iter_mut().for_each(unit_rows);
         self
     }
 
@@ -142,11 +140,7 @@ impl PairedViews {
 
     /// The rows of a stack in the caller's order of samples.
     pub(crate) fn restore(&self, stacked: &Array2<f64>) -> Array2<f64> {
-        let mut restored = Array2::zeros(stacked.dim());
-        for (row, &sample) in stacked.outer_iter().zip(&self.order) {
-            restored.row_mut(sample).assign(&row);
-        }
-        restored
+        put_back(stacked, &self.order)
     }
 }
 

@@ -1,15 +1,17 @@
-//! MKKM-IK-MKC, PMVC, IMG and `IMC_GRMF` against independent NumPy programs, after five iterations from
-//! the same start. `fixtures/kernel_and_paired.py` names the command that made the numbers.
+//! MKKM-IK-MKC, MKKM-IK, PMVC, IMG and `IMC_GRMF` against independent NumPy programs, after five iterations
+//! from the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that
+//! made the numbers.
 
 use cdimc_baselines::{
-    Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelScaling, MkkmIkMkc,
-    PairedViews, Pmvc, PmvcFactors,
+    Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelPartition, KernelScaling,
+    MkkmIk, MkkmIkMkc, PairedViews, Pmvc, PmvcFactors,
 };
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
 use serde::Deserialize;
 
 const FIXTURE: &str = include_str!("fixtures/kernel_and_paired.json");
+const MKKM_IK: &str = include_str!("fixtures/mkkm_ik.json");
 
 #[derive(Deserialize)]
 struct Fixture {
@@ -29,13 +31,43 @@ struct KernelFixture {
 
 #[derive(Deserialize)]
 struct KernelCase {
-    kernel: String,
-    scaling: String,
+    #[serde(flatten)]
+    partition: PartitionCase,
     coefficients: String,
     filling: String,
+}
+
+#[derive(Deserialize)]
+struct PartitionCase {
+    kernel: String,
+    scaling: String,
     weights: Vec<f64>,
     objectives: Vec<f64>,
     projector: Numbers,
+}
+
+impl PartitionCase {
+    /// The kernel of the observed rows of every view.
+    fn blocks(&self, data: &MultiView) -> Vec<Array2<f64>> {
+        let kernel = match self.kernel.as_str() {
+            "linear" => Kernel::Linear,
+            "rbf" => Kernel::Gaussian,
+            _ => Kernel::Quadratic,
+        };
+        let scaling = match self.scaling.as_str() {
+            "unit" => KernelScaling::UnitRows,
+            "z" => KernelScaling::Standard,
+            _ => KernelScaling::None,
+        };
+        (0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect()
+    }
+
+    fn assert_found(&self, found: &KernelPartition) {
+        let projector = found.embedding.dot(&found.embedding.t());
+        assert_same("projector", &projector, &self.projector);
+        assert_close("weights", &found.weights, &self.weights, 1e-8);
+        assert_close("objectives", &found.objectives, &self.objectives, 1e-8);
+    }
 }
 
 #[derive(Deserialize)]
@@ -118,16 +150,6 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
     let fixture = fixture().kernels;
     let data = multi_view(&fixture.views, &fixture.mask);
     for case in &fixture.cases {
-        let kernel = match case.kernel.as_str() {
-            "linear" => Kernel::Linear,
-            "rbf" => Kernel::Gaussian,
-            _ => Kernel::Quadratic,
-        };
-        let scaling = match case.scaling.as_str() {
-            "unit" => KernelScaling::UnitRows,
-            "z" => KernelScaling::Standard,
-            _ => KernelScaling::None,
-        };
         let coefficients = match case.coefficients.as_str() {
             "exact" => Coefficients::Exact,
             _ => Coefficients::AuthorsCode,
@@ -144,13 +166,24 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
             tolerance: 0.0,
             ..MkkmIkMkc::default()
         };
-        let blocks: Vec<_> =
-            (0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect();
+        let blocks = case.partition.blocks(&data);
         let found = method.iterate(&blocks, data.mask(), fixture.n_clusters).unwrap();
-        let projector = found.embedding.dot(&found.embedding.t());
-        assert_same("projector", &projector, &case.projector);
-        assert_close("weights", &found.weights, &case.weights, 1e-8);
-        assert_close("objectives", &found.objectives, &case.objectives, 1e-8);
+        case.partition.assert_found(&found);
+    }
+}
+
+#[test]
+fn mkkm_ik_agrees_with_the_numpy_program() {
+    let fixture = fixture().kernels;
+    let data = multi_view(&fixture.views, &fixture.mask);
+    let cases: Vec<PartitionCase> =
+        serde_json::from_str(MKKM_IK).expect("the fixture as it was written");
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        let method = MkkmIk { max_iterations: 5, tolerance: 0.0, ..MkkmIk::default() };
+        let blocks = case.blocks(&data);
+        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters).unwrap();
+        case.assert_found(&found);
     }
 }
 

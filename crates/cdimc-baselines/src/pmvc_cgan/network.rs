@@ -6,9 +6,10 @@ use candle_core::{
     backprop::GradStore,
 };
 use cdimc_data::Seed;
+use pulp::Arch;
 use rand::Rng;
 
-/// A fully connected layer, `(n_in, n_out)`.
+/// A fully connected layer: weights `(n_in, n_out)` and biases `(1, n_out)`.
 pub(super) struct Layer {
     weight: Var,
     bias: Option<Var>,
@@ -21,14 +22,14 @@ impl Layer {
         let mut draw =
             |n: usize| (0..n).map(|_| rng.gen_range(-bound..bound)).collect::<Vec<f32>>();
         let weight = Var::from_vec(draw(n_in * n_out), (n_in, n_out), at)?;
-        let bias = if bias { Some(Var::from_vec(draw(n_out), n_out, at)?) } else { None };
+        let bias = if bias { Some(Var::from_vec(draw(n_out), (1, n_out), at)?) } else { None };
         Ok(Self { weight, bias })
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let y = x.matmul(&self.weight)?;
         match &self.bias {
-            Some(bias) => y.broadcast_add(bias),
+            Some(bias) => y.add(&on_every_row(bias, x)?),
             None => Ok(y),
         }
     }
@@ -37,7 +38,7 @@ impl Layer {
     fn forward_fixed(&self, x: &Tensor) -> Result<Tensor> {
         let y = x.matmul(&self.weight.as_detached_tensor())?;
         match &self.bias {
-            Some(bias) => y.broadcast_add(&bias.as_detached_tensor()),
+            Some(bias) => y.add(&on_every_row(&bias.as_detached_tensor(), x)?),
             None => Ok(y),
         }
     }
@@ -45,6 +46,12 @@ impl Layer {
     fn variables(&self) -> impl Iterator<Item = Var> + '_ {
         std::iter::once(self.weight.clone()).chain(self.bias.clone())
     }
+}
+
+/// The bias under itself, once for every row of `x`: as a product, because the gradient of a broadcast
+/// is a sum over rows, which candle computes one strided entry after the other.
+fn on_every_row(bias: &Tensor, x: &Tensor) -> Result<Tensor> {
+    Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(bias)
 }
 
 /// Encoders and decoders of two views: `m_v` → 500 (own, no bias) → 300 → 100 (shared), and back.
@@ -238,11 +245,13 @@ impl InplaceOp2 for Average {
         let average = values_mut(average, at)?;
         let gradient = values(gradient, gradient_at)?;
         let (keep, take) = (self.decay, 1.0 - self.decay);
-        if self.squared {
-            average.iter_mut().zip(gradient).for_each(|(x, g)| *x = keep * *x + take * g * g);
-        } else {
-            average.iter_mut().zip(gradient).for_each(|(x, g)| *x = keep * *x + take * g);
-        }
+        Arch::new().dispatch(|| {
+            if self.squared {
+                average.iter_mut().zip(gradient).for_each(|(x, g)| *x = keep * *x + take * g * g);
+            } else {
+                average.iter_mut().zip(gradient).for_each(|(x, g)| *x = keep * *x + take * g);
+            }
+        });
         Ok(())
     }
 }
@@ -270,9 +279,11 @@ impl InplaceOp3 for Step {
         let value = values_mut(value, at)?;
         let moments = values(mean, mean_at)?.iter().zip(values(square, square_at)?);
         let epsilon = EPSILON as f32;
-        for (x, (mean, square)) in value.iter_mut().zip(moments) {
-            *x -= self.scale * mean / (square.sqrt() / self.root + epsilon);
-        }
+        Arch::new().dispatch(|| {
+            for (x, (mean, square)) in value.iter_mut().zip(moments) {
+                *x -= self.scale * mean / (square.sqrt() / self.root + epsilon);
+            }
+        });
         Ok(())
     }
 }
