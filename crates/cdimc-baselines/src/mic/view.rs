@@ -14,7 +14,7 @@ const FIRST_FLOOR: f64 = 1e-10;
 const FLOOR: f64 = 1e-30;
 
 /// Rows that are read together: few enough for a fast cache at hundreds of features.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 
 /// Factors of one view, the rows of `u` in the order of the [`View`].
 pub(super) struct Factors {
