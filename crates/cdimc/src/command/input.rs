@@ -130,7 +130,7 @@ fn report_gaps(joined: &Joined) {
     }
     if let [first, ..] = joined.unobserved.as_slice() {
         tracing::warn!(
-            "{} samples have no value in any view and are left out (first: {first})",
+            "samples without a value in any view, left out: {} (first: {first})",
             joined.unobserved.len()
         );
     }

@@ -52,7 +52,7 @@ fn describe(table: &Table) -> anyhow::Result<()> {
     let empty_rows = table.values.outer_iter().filter(|row| row.iter().all(|x| x.is_nan())).count();
     let cells = table.values.iter().filter(|x| x.is_nan()).count() - empty_rows * n_features;
     if empty_rows > 0 {
-        say!("  {empty_rows} rows without any value: taken as not measured");
+        say!("  rows without any value, taken as not measured: {empty_rows}");
     }
     if cells > 0 {
         say!(
@@ -134,7 +134,7 @@ fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
     }
     if let [first, ..] = joined.unobserved.as_slice() {
         say!(
-            "{} samples have no value in any view (first: {first}): left out, listed without a cluster",
+            "samples without a value in any view, left out and listed without a cluster: {} (first: {first})",
             joined.unobserved.len()
         );
     }

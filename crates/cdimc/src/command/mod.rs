@@ -14,6 +14,7 @@ mod progress;
 mod run_record;
 
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 
 /// Clusters samples described by several tables, any of which may lack any sample.
 ///
@@ -67,6 +68,7 @@ impl Cli {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
             .with_target(false)
             .without_time()
             .init();

@@ -72,7 +72,7 @@ impl Report<'_> {
         ));
         if let [first, ..] = self.joined.unobserved.as_slice() {
             page.paragraph(&format!(
-                "{} samples have no value in any view and were left out (first: {first}).",
+                "Samples without a value in any view, left out: {} (first: {first}).",
                 self.joined.unobserved.len()
             ));
         }
