@@ -51,14 +51,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn list(catalog: &Catalog) -> Result<()> {
     println!(
-        "{:<12} {:>7}  {:<24} {:>7}  {:<8} licence",
+        "{:<16} {:>7}  {:<24} {:>7}  {:<8} licence",
         "name", "samples", "widths", "classes", "files"
     );
     for manifest in catalog.manifests() {
         let widths: Vec<_> = manifest.views.iter().map(|view| view.width.to_string()).collect();
         let there = if catalog.is_present(&manifest.name)? { "present" } else { "missing" };
         println!(
-            "{:<12} {:>7}  {:<24} {:>7}  {there:<8} {}",
+            "{:<16} {:>7}  {:<24} {:>7}  {there:<8} {}",
             manifest.name,
             manifest.n_samples,
             widths.join(" + "),

@@ -289,7 +289,7 @@ fn what_else() -> String {
         } else {
             format!("needs `cargo xtask datasets fetch {}`", absent.join(" "))
         };
-        let _ = writeln!(text, "  cargo xtask reproduce {name:12} {} ({state})", experiment.title);
+        let _ = writeln!(text, "  cargo xtask reproduce {name:16} {} ({state})", experiment.title);
     }
     text
 }
