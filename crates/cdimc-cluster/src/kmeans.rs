@@ -7,6 +7,7 @@
 //! (ICML 2019) from the best of the starts.
 
 mod lloyd;
+mod nearest;
 mod points;
 mod seeding;
 mod swaps;
@@ -16,6 +17,7 @@ pub use points::Coordinate;
 
 use crate::ClusterError;
 use cdimc_data::Seed;
+use lloyd::Partition;
 use ndarray::{Array2, ArrayView2, Axis};
 use points::Points;
 use rayon::prelude::*;
@@ -69,9 +71,10 @@ impl KMeans {
 
     /// Groups the rows of `points`, `(n_samples, n_features)`.
     ///
-    /// The iteration works in the precision of the points; what is returned is computed in `f64`
-    /// from direct differences. The result does not depend on the number of threads. Besides the
-    /// points, which are not copied if in standard layout, memory is linear in the samples.
+    /// Products in `f32` tell which center is nearest, direct differences in `f64` where these leave a
+    /// doubt; what is returned is computed in `f64`. The result does not depend on the number of
+    /// threads. Beside the points, which are copied as `f32` unless they are that already, centered and
+    /// in standard layout, memory is linear in the samples.
     ///
     /// # Errors
     /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate is not
@@ -86,12 +89,13 @@ impl KMeans {
         let points = Points::new(points.view());
         let threshold = self.tolerance * points.mean_variance();
         let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
-        let converge = |centers| {
-            let mut partition = lloyd::iterate(&points, centers, self.max_iterations, threshold);
+        let converge = |partition| {
+            let mut partition = lloyd::iterate(&points, partition, self.max_iterations, threshold);
             transfers::refine(&points, &mut partition, self.max_iterations);
             (partition.inertia(&points), partition)
         };
-        let ended: Vec<(f64, lloyd::Partition)> = starts.into_par_iter().map(converge).collect();
+        let from = |centers| converge(Partition::unlabeled(&points, centers));
+        let ended: Vec<(f64, Partition)> = starts.into_par_iter().map(from).collect();
         let best =
             ended.into_iter().reduce(|best, other| if other.0 < best.0 { other } else { best });
         // `check` has seen to it that there is a start.
@@ -126,22 +130,15 @@ impl KMeans {
 fn finish<T: Coordinate>(points: &Points<T>, labels: &[u32], n_clusters: usize) -> KMeansFit {
     let sums = lloyd::Sums::of(points, labels, n_clusters);
     let centers = sums.means(&Array2::zeros((n_clusters, points.n_features())));
-    let nearest: Vec<(usize, f64)> = (0..points.n_samples())
-        .into_par_iter()
-        .map(|i| {
-            let mut nearest = (0, f64::INFINITY);
-            for (c, center) in centers.outer_iter().enumerate().filter(|&(c, _)| sums.counts[c] > 0)
-            {
-                let distance = points.squared_distance(i, center);
-                if distance < nearest.1 {
-                    nearest = (c, distance);
-                }
-            }
-            nearest
-        })
-        .collect();
-    let inertia = nearest.iter().map(|(_, distance)| distance).sum();
-    let labels = nearest.into_iter().map(|(label, _)| label).collect();
+    let used: Vec<usize> = (0..n_clusters).filter(|&c| sums.counts[c] > 0).collect();
+    let of_used = centers.select(Axis(0), &used);
+    let all: Vec<usize> = (0..points.n_samples()).collect();
+    let (mut labels, mut inertia) = (vec![0; all.len()], 0.0);
+    nearest::Centers::new(points, &of_used).each_nearest(&all, |i, near| {
+        labels[i] = used[near.label];
+        let center = of_used.row(near.label);
+        inertia += points::squared_distance(points.row(i), lloyd::entries(&center));
+    });
     let mut fit = KMeansFit { labels, centers, inertia };
     compact(&mut fit);
     fit

@@ -1,10 +1,12 @@
 //! Lloyd's iteration from given centers, with Hamerly's bounds (SDM 2010): a sample that is surely
 //! nearer to its center than to any other is left alone.
 
-use super::points::{Centers, Coordinate, Points};
-use ndarray::{Array2, ArrayView1, ArrayViewMut1, Zip};
+use super::nearest::Centers;
+use super::points::{Coordinate, Points, add, squared_distance};
+use ndarray::{Array2, ArrayView1, ArrayViewMut1};
 
 /// The clusters of an iteration, and what it knows about the distances to their centers.
+#[derive(Clone)]
 pub(super) struct Partition {
     pub(super) labels: Vec<u32>,
     pub(super) centers: Array2<f64>,
@@ -13,6 +15,7 @@ pub(super) struct Partition {
 }
 
 /// Sums and counts of the samples of each cluster.
+#[derive(Clone)]
 pub(super) struct Sums {
     sums: Array2<f64>,
     pub(super) counts: Vec<usize>,
@@ -34,16 +37,10 @@ const UNLABELED: u32 = u32::MAX;
 /// or `max_iterations` are done.
 pub(super) fn iterate<T: Coordinate>(
     points: &Points<T>,
-    centers: Array2<f64>,
+    mut partition: Partition,
     max_iterations: usize,
     threshold: f64,
 ) -> Partition {
-    let mut partition = Partition {
-        labels: vec![UNLABELED; points.n_samples()],
-        sums: Sums::of(points, &[], centers.nrows()),
-        centers,
-        bounds: vec![UNKNOWN; points.n_samples()],
-    };
     for _ in 0..max_iterations {
         let changed = assign(points, &mut partition);
         if changed.is_empty() {
@@ -63,13 +60,27 @@ pub(super) fn iterate<T: Coordinate>(
 }
 
 impl Partition {
-    /// Sum of the squared distances to the centers.
+    /// No sample belongs to any of the centers as yet.
+    pub(super) fn unlabeled<T: Coordinate>(points: &Points<T>, centers: Array2<f64>) -> Self {
+        Self {
+            labels: vec![UNLABELED; points.n_samples()],
+            sums: Sums::of(points, &[], centers.nrows()),
+            centers,
+            bounds: vec![UNKNOWN; points.n_samples()],
+        }
+    }
+
+    /// Sum of the squared distances to the centers, which are the means of their samples:
+    /// Σ‖x‖² - `Σ n_c` ‖c‖², counted from the origin.
     pub(super) fn inertia<T: Coordinate>(&self, points: &Points<T>) -> f64 {
-        let labels = self.labels.iter().enumerate();
-        let distance = |(i, &label): (usize, &u32)| {
-            points.squared_distance(i, self.centers.row(label as usize))
+        let total: f64 = points.norms.iter().sum();
+        let of_cluster = |(center, &count): (ArrayView1<f64>, &usize)| {
+            count as f64 * squared_distance(entries(&center), &points.origin)
         };
-        labels.map(distance).sum()
+        let between: f64 = self.centers.outer_iter().zip(&self.sums.counts).map(of_cluster).sum();
+        let inertia = total - between;
+        // What rounding leaves of equal numbers is no distance.
+        if inertia <= 1e-14 * total { 0.0 } else { inertia }
     }
 
     /// Moves the centers and loosens the bounds accordingly; returns how far each has moved.
@@ -81,7 +92,8 @@ impl Partition {
     /// Lets the bounds follow the centers, which were at `old`; returns how far each has moved.
     pub(super) fn loosen(&mut self, old: &Array2<f64>) -> Vec<f64> {
         let pairs = self.centers.outer_iter().zip(old.outer_iter());
-        let moves: Vec<f64> = pairs.map(|(new, old)| squared_distance(new, old).sqrt()).collect();
+        let moves: Vec<f64> =
+            pairs.map(|(new, old)| squared_distance(entries(&new), entries(&old)).sqrt()).collect();
         let (mut farthest, mut most, mut second) = (0, 0.0, 0.0);
         for (c, &moved) in moves.iter().enumerate() {
             if moved > most {
@@ -117,13 +129,16 @@ impl Sums {
         from: u32,
         to: u32,
     ) {
-        let row = ArrayView1::from(points.row(i));
+        let mut add_to = |c: u32, factor| {
+            let sum = self.sums.row_mut(c as usize).into_slice().unwrap_or(&mut []);
+            add(sum, factor, points.row(i));
+        };
         if from != UNLABELED {
             self.counts[from as usize] -= 1;
-            Zip::from(self.sums.row_mut(from as usize)).and(row).for_each(|s, &x| *s -= x.into());
+            add_to(from, -1.0);
         }
         self.counts[to as usize] += 1;
-        Zip::from(self.sums.row_mut(to as usize)).and(row).for_each(|s, &x| *s += x.into());
+        add_to(to, 1.0);
     }
 
     /// The means; an empty cluster keeps its center.
@@ -137,8 +152,9 @@ impl Sums {
 
     /// Writes the mean of cluster `c`, if it has samples, to `center`.
     pub(super) fn mean(&self, c: usize, mut center: ArrayViewMut1<f64>) {
-        if self.counts[c] > 0 {
-            center.assign(&(&self.sums.row(c) / self.counts[c] as f64));
+        let count = self.counts[c] as f64;
+        if count > 0.0 {
+            center.zip_mut_with(&self.sums.row(c), |mean, sum| *mean = sum / count);
         }
     }
 }
@@ -147,21 +163,11 @@ impl Sums {
 /// first; returns the samples that changed with their old labels.
 fn assign<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> Vec<(usize, u32)> {
     let Partition { labels, centers, bounds, .. } = partition;
-    let prepared = Centers::new(points, centers.view());
-    let doubtful: Vec<usize> =
-        (0..labels.len()).filter(|&i| bounds[i].own > bounds[i].other).collect();
+    let doubtful = which(bounds.iter().map(|bounds| bounds.own > bounds.other));
     let mut changed = Vec::new();
-    prepared.each_products(points, &doubtful, |i, products| {
-        let (mut nearest, mut second, mut label) = (f64::INFINITY, f64::INFINITY, 0);
-        for (c, &product) in products.iter().enumerate() {
-            let distance = points.distance_by_product(i, &prepared, c, product);
-            if distance < nearest {
-                (second, nearest, label) = (nearest, distance, c as u32);
-            } else if distance < second {
-                second = distance;
-            }
-        }
-        bounds[i] = Bounds { own: nearest.sqrt(), other: second.sqrt() };
+    Centers::new(points, centers).each_nearest(&doubtful, |i, near| {
+        bounds[i] = near.bounds();
+        let label = near.label as u32;
         if labels[i] != label {
             changed.push((i, labels[i]));
             labels[i] = label;
@@ -177,8 +183,9 @@ fn fill_empty_clusters<T: Coordinate>(points: &Points<T>, partition: &mut Partit
     if !sums.counts.contains(&0) {
         return;
     }
-    let distance =
-        |(i, &label): (usize, &u32)| points.squared_distance(i, centers.row(label as usize));
+    let distance = |(i, &label): (usize, &u32)| {
+        squared_distance(points.row(i), entries(&centers.row(label as usize)))
+    };
     let mut distances: Vec<f64> = labels.iter().enumerate().map(distance).collect();
     for empty in 0..sums.counts.len() {
         if sums.counts[empty] > 0 {
@@ -202,8 +209,22 @@ fn fill_empty_clusters<T: Coordinate>(points: &Points<T>, partition: &mut Partit
     }
 }
 
-fn squared_distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+/// The numbers of a row of an array in standard layout.
+pub(super) fn entries<'a>(row: &ArrayView1<'a, f64>) -> &'a [f64] {
+    row.to_slice().unwrap_or(&[])
+}
+
+/// The indices of what is true.
+pub(super) fn which(conditions: impl ExactSizeIterator<Item = bool>) -> Vec<usize> {
+    let mut indices = vec![0; conditions.len()];
+    let mut count = 0;
+    for (i, condition) in conditions.enumerate() {
+        // Written in any case and kept by counting it: a branch would often be mispredicted.
+        indices[count] = i;
+        count += usize::from(condition);
+    }
+    indices.truncate(count);
+    indices
 }
 
 #[cfg(test)]
@@ -230,7 +251,7 @@ mod tests {
                 .fit(&DatasetBase::from(samples.clone()))
                 .unwrap();
             let points = Points::new(samples.view());
-            let ours = iterate(&points, start, 300, 0.0);
+            let ours = iterate(&points, Partition::unlabeled(&points, start), 300, 0.0);
             let centers = Sums::of(&points, &ours.labels, 5).means(&Array2::zeros((5, 6)));
             approx::assert_abs_diff_eq!(centers, *linfa.centroids(), epsilon = 1e-10);
             let theirs = linfa.inertia() * 700.0;
@@ -243,7 +264,8 @@ mod tests {
         let samples = ndarray::array![[0.0], [1.0], [2.0], [50.0]];
         let points = Points::new(samples.view());
         // No sample is near the second center.
-        let ended = iterate(&points, ndarray::array![[1.0], [1000.0]], 300, 0.0);
+        let start = Partition::unlabeled(&points, ndarray::array![[1.0], [1000.0]]);
+        let ended = iterate(&points, start, 300, 0.0);
         assert_eq!(ended.labels, [0, 0, 0, 1]);
         assert_eq!(ended.inertia(&points), 2.0);
     }

@@ -1,226 +1,147 @@
-//! Distances from all points to some centers, by matrix products.
+//! The points of k-means, as given and ready for products in single precision.
 
-use faer::linalg::matmul::matmul;
-use faer::traits::ComplexField;
-use faer::{Accum, MatMut, MatRef, Par};
-use ndarray::{Array2, ArrayView1, ArrayView2};
-use rayon::prelude::*;
-use std::ops::Range;
-
-/// Rows that are multiplied at a time: few enough for a core's cache.
-pub(super) const BLOCK: usize = 256;
+use ndarray::{Array2, ArrayView2};
+use pulp::Arch;
+use std::borrow::Cow;
 
 /// A coordinate of a point: `f32` or `f64`.
-pub trait Coordinate: sealed::Multiply + Copy + Into<f64> + Send + Sync {}
+pub trait Coordinate: sealed::Single + Copy + Into<f64> + Send + Sync {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
 mod sealed {
-    /// What k-means does in the precision of its points.
-    pub trait Multiply: Sized {
-        /// The nearest number of this precision.
-        fn rounded(x: f64) -> Self;
-
-        /// The products of the rows of `a` with those of `b`, each of `width` numbers, into
-        /// `products`, which has a row for each row of `a`.
-        fn multiply(a: &[Self], b: &[Self], width: usize, products: &mut Vec<Self>);
+    /// What tells whether points are in single precision.
+    pub trait Single: Sized {
+        /// The numbers themselves, if they are.
+        fn singles(numbers: &[Self]) -> Option<&[f32]>;
     }
 
-    impl Multiply for f32 {
-        fn rounded(x: f64) -> Self {
-            x as Self
-        }
-
-        fn multiply(a: &[Self], b: &[Self], width: usize, products: &mut Vec<Self>) {
-            super::multiply(a, b, width, products);
+    impl Single for f32 {
+        fn singles(numbers: &[Self]) -> Option<&[f32]> {
+            Some(numbers)
         }
     }
 
-    impl Multiply for f64 {
-        fn rounded(x: f64) -> Self {
-            x
-        }
-
-        fn multiply(a: &[Self], b: &[Self], width: usize, products: &mut Vec<Self>) {
-            super::multiply(a, b, width, products);
+    impl Single for f64 {
+        fn singles(_: &[Self]) -> Option<&[f32]> {
+            None
         }
     }
 }
 
-fn multiply<T: ComplexField + Copy>(a: &[T], b: &[T], width: usize, products: &mut Vec<T>) {
-    let (n_rows, n_columns) = (a.len() / width, b.len() / width);
-    products.resize(n_rows * n_columns, T::zero_impl());
-    matmul(
-        MatMut::from_row_major_slice_mut(products, n_rows, n_columns),
-        Accum::Replace,
-        MatRef::from_row_major_slice(a, n_rows, width),
-        MatRef::from_row_major_slice(b, n_columns, width).transpose(),
-        T::one_impl(),
-        Par::Seq,
-    );
-}
-
-/// The points, their mean, and how far they are from it.
+/// The points, and the same in single precision, counted from an origin near their mean in units near
+/// their standard deviation: what is left of that precision is then the spread's.
 pub(super) struct Points<'a, T> {
-    values: ArrayView2<'a, T>,
+    n_features: usize,
     rows: &'a [T],
-    mean: Vec<f64>,
-    /// Squared distances from the mean.
-    norms: Vec<f64>,
+    singles: Cow<'a, [f32]>,
+    pub(super) origin: Vec<f64>,
+    /// A power of two.
+    pub(super) unit: f64,
+    /// Squared distances from the origin.
+    pub(super) norms: Vec<f64>,
+    /// Their roots.
+    pub(super) lengths: Vec<f64>,
+    variance: f64,
 }
 
 impl<'a, T: Coordinate> Points<'a, T> {
-    /// The rows of `values`, which are in standard layout.
+    /// The rows of `values`, which are in standard layout and of one feature at least.
     pub(super) fn new(values: ArrayView2<'a, T>) -> Self {
-        let mut mean = vec![0.0; values.ncols()];
-        for row in values.outer_iter() {
-            for (m, &x) in mean.iter_mut().zip(row) {
-                *m += x.into();
+        let rows = values.to_slice().unwrap_or(&[]);
+        let (n_samples, n_features) = values.dim();
+        let mut mean = vec![0.0; n_features];
+        rows.chunks_exact(n_features).for_each(|row| add(&mut mean, 1.0, row));
+        mean.iter_mut().for_each(|m| *m /= n_samples as f64);
+        let norms_from = |origin: &[f64]| -> Vec<f64> {
+            rows.chunks_exact(n_features).map(|row| squared_distance(row, origin)).collect()
+        };
+        let mut norms = norms_from(&mean);
+        let spread: f64 = norms.iter().sum();
+        let variance = spread / (n_samples * n_features) as f64;
+        let mut origin = mean;
+        let mut unit = if variance > 0.0 { variance.sqrt().log2().round().exp2() } else { 1.0 };
+        let zero = vec![0.0; n_features];
+        let is_ready = squared_distance(&origin, &zero) * n_samples as f64 <= spread
+            && (1e-9..=1e9).contains(&unit);
+        let singles = match T::singles(rows) {
+            // As they are, so that many wide samples are not copied.
+            Some(singles) if is_ready => {
+                norms = norms_from(&zero);
+                (origin, unit) = (zero, 1.0);
+                Cow::Borrowed(singles)
             }
-        }
-        mean.iter_mut().for_each(|m| *m /= values.nrows() as f64);
-        let mut points =
-            Self { values, rows: values.to_slice().unwrap_or(&[]), mean, norms: vec![] };
-        let mean = ArrayView1::from(&points.mean);
-        points.norms = (0..points.n_samples())
-            .into_par_iter()
-            .map(|i| points.squared_distance(i, mean))
-            .collect();
-        points
+            _ => {
+                let mut singles = Vec::with_capacity(rows.len());
+                for row in rows.chunks_exact(n_features) {
+                    let counted = row.iter().zip(&origin).map(|(&x, o)| (x.into() - o) / unit);
+                    singles.extend(counted.map(|x| x as f32));
+                }
+                Cow::Owned(singles)
+            }
+        };
+        let lengths = norms.iter().map(|norm| norm.sqrt()).collect();
+        Self { n_features, rows, singles, origin, unit, norms, lengths, variance }
     }
 
     pub(super) fn n_samples(&self) -> usize {
-        self.values.nrows()
+        self.norms.len()
     }
 
     pub(super) fn n_features(&self) -> usize {
-        self.values.ncols()
+        self.n_features
     }
 
     /// The mean over the columns of their variance.
     pub(super) fn mean_variance(&self) -> f64 {
-        self.norms.iter().sum::<f64>() / (self.n_samples() * self.n_features().max(1)) as f64
+        self.variance
     }
 
     pub(super) fn row(&self, i: usize) -> &[T] {
-        let m = self.n_features();
-        &self.rows[i * m..(i + 1) * m]
+        &self.rows[i * self.n_features..(i + 1) * self.n_features]
     }
 
-    /// The squared distance of sample `i` to `center`, from direct differences.
-    pub(super) fn squared_distance(&self, i: usize, center: ArrayView1<f64>) -> f64 {
-        const LANES: usize = 8;
-        let mut sums = [0.0; LANES];
-        let row = self.row(i);
-        let difference = |x: T, c: f64| {
-            let difference = x.into() - c;
-            difference * difference
-        };
-        match center.as_slice() {
-            Some(center) => {
-                let (rows, row_rest) = row.as_chunks::<LANES>();
-                let (centers, center_rest) = center.as_chunks::<LANES>();
-                for (x, c) in rows.iter().zip(centers) {
-                    for ((sum, &x), &c) in sums.iter_mut().zip(x).zip(c) {
-                        *sum += difference(x, c);
-                    }
-                }
-                for ((sum, &x), &c) in sums.iter_mut().zip(row_rest).zip(center_rest) {
-                    *sum += difference(x, c);
-                }
-                sums.iter().sum()
-            }
-            None => row.iter().zip(center).map(|(&x, &c)| difference(x, c)).sum(),
-        }
-    }
-
-    /// The rows of `samples`, one after another.
-    pub(super) fn rows(&self, samples: Range<usize>) -> &[T] {
-        &self.rows[samples.start * self.n_features()..samples.end * self.n_features()]
+    /// Sample `i` in single precision, counted from the origin in units.
+    pub(super) fn single(&self, i: usize) -> &[f32] {
+        &self.singles[i * self.n_features..(i + 1) * self.n_features]
     }
 
     /// The samples as centers.
     pub(super) fn centers_at(&self, samples: &[usize]) -> Array2<f64> {
-        let mut centers = Array2::zeros((samples.len(), self.n_features()));
+        let mut centers = Array2::zeros((samples.len(), self.n_features));
         for (mut center, &sample) in centers.outer_iter_mut().zip(samples) {
             center.iter_mut().zip(self.row(sample)).for_each(|(c, &x)| *c = x.into());
         }
         centers
     }
-
-    /// The squared distance of sample `i` to center `c`, given their product.
-    pub(super) fn distance_by_product(
-        &self,
-        i: usize,
-        centers: &Centers<T>,
-        c: usize,
-        product: T,
-    ) -> f64 {
-        (self.norms[i] + 2.0 * (centers.offsets[c] - product.into())).max(0.0)
-    }
 }
 
-/// Centers made ready for products with the points.
-///
-/// With c' = c - mean, ‖x - c‖² = ‖x - mean‖² + 2 (½‖c'‖² + mean·c' - x·c'): the product alone
-/// rounds in the precision of the points, and for points far from 0 it is of their spread.
-pub(super) struct Centers<T> {
-    /// The centers less the mean, `(n_centers, n_features)`.
-    shifted: Vec<T>,
-    /// ½‖c'‖² + mean·c'.
-    offsets: Vec<f64>,
+/// The squared distance of two points, from direct differences.
+pub(super) fn squared_distance<T: Into<f64> + Copy>(a: &[T], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    Arch::new().dispatch(|| {
+        let mut sums = [0.0; LANES];
+        let (a, rest_of_a) = a.as_chunks::<LANES>();
+        let (b, rest_of_b) = b.as_chunks::<LANES>();
+        for (a, b) in a.iter().zip(b) {
+            for ((sum, &a), b) in sums.iter_mut().zip(a).zip(b) {
+                let difference = a.into() - b;
+                *sum += difference * difference;
+            }
+        }
+        for ((sum, &a), b) in sums.iter_mut().zip(rest_of_a).zip(rest_of_b) {
+            let difference = a.into() - b;
+            *sum += difference * difference;
+        }
+        sums.iter().sum()
+    })
 }
 
-impl<T: Coordinate> Centers<T> {
-    pub(super) fn new(points: &Points<T>, centers: ArrayView2<f64>) -> Self {
-        let mut shifted = Vec::with_capacity(centers.len());
-        let mut offsets = Vec::with_capacity(centers.nrows());
-        for center in centers.outer_iter() {
-            let mut offset = 0.0;
-            for (c, mean) in center.iter().zip(&points.mean) {
-                let rounded = T::rounded(c - mean);
-                let x: f64 = rounded.into();
-                offset += x * (x / 2.0 + mean);
-                shifted.push(rounded);
-            }
-            offsets.push(offset);
+/// `sum` <- `sum` + `factor` `row`.
+pub(super) fn add<T: Into<f64> + Copy>(sum: &mut [f64], factor: f64, row: &[T]) {
+    Arch::new().dispatch(|| {
+        for (sum, &x) in sum.iter_mut().zip(row) {
+            *sum += factor * x.into();
         }
-        Self { shifted, offsets }
-    }
-
-    pub(super) fn n_centers(&self) -> usize {
-        self.offsets.len()
-    }
-
-    /// The products of `rows`, row after row, with each center, `(n_rows, n_centers)`.
-    pub(super) fn products(&self, rows: &[T], products: &mut Vec<T>) {
-        T::multiply(rows, &self.shifted, self.shifted.len() / self.n_centers(), products);
-    }
-
-    /// Calls `visit` with each of `samples`, which are in increasing order, and its products with
-    /// the centers.
-    pub(super) fn each_products(
-        &self,
-        points: &Points<T>,
-        samples: &[usize],
-        mut visit: impl FnMut(usize, &[T]),
-    ) {
-        let (mut gathered, mut products) = (Vec::new(), Vec::new());
-        for of_block in samples.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
-            let start = of_block[0] / BLOCK * BLOCK;
-            let block = start..points.n_samples().min(start + BLOCK);
-            // Copying rows together pays when few of the block are wanted.
-            let is_sparse = 2 * of_block.len() < block.len();
-            if is_sparse {
-                gathered.clear();
-                of_block.iter().for_each(|&i| gathered.extend_from_slice(points.row(i)));
-            }
-            let rows = if is_sparse { &gathered } else { points.rows(block) };
-            self.products(rows, &mut products);
-            for (position, &i) in of_block.iter().enumerate() {
-                let row = if is_sparse { position } else { i - start };
-                visit(i, &products[row * self.n_centers()..(row + 1) * self.n_centers()]);
-            }
-        }
-    }
+    });
 }

@@ -1,11 +1,16 @@
 //! Greedy k-means++ (Arthur and Vassilvitskii, SODA 2007, section 7), for all restarts at once, so
 //! that one matrix product serves the candidates of every restart.
 
-use super::points::{BLOCK, Centers, Coordinate, Points};
+use super::nearest::Centers;
+use super::points::{Coordinate, Points};
 use cdimc_data::Seed;
 use ndarray::Array2;
+use pulp::Arch;
 use rand::Rng;
 use rayon::prelude::*;
+
+/// Samples that a thread takes at a time.
+const BLOCK: usize = 256;
 
 /// The first centers of each restart.
 ///
@@ -58,21 +63,24 @@ pub(super) fn centers<T: Coordinate>(
 /// Takes the newest center of each restart into account.
 fn approach<T: Coordinate>(points: &Points<T>, newest: &[usize], closest: &mut [f64]) {
     let restarts = newest.len();
-    let centers = Centers::new(points, points.centers_at(newest).view());
-    closest.par_chunks_mut(BLOCK * restarts).enumerate().for_each_init(
-        Vec::new,
-        |products, (block, closest)| {
-            let start = block * BLOCK;
-            centers.products(points.rows(start..start + closest.len() / restarts), products);
-            let rows = closest.chunks_exact_mut(restarts).zip(products.chunks_exact(restarts));
-            for (i, (closest, products)) in rows.enumerate() {
-                for (c, (closest, &product)) in closest.iter_mut().zip(products).enumerate() {
-                    let distance = points.distance_by_product(start + i, &centers, c, product);
-                    *closest = closest.min(distance);
+    let newest_centers = points.centers_at(newest);
+    let centers = Centers::new(points, &newest_centers);
+    closest.par_chunks_mut(BLOCK * restarts).enumerate().for_each(|(block, closest)| {
+        let start = block * BLOCK;
+        let samples: Vec<usize> = (start..start + closest.len() / restarts).collect();
+        centers.each_scores(&samples, |i, scores| {
+            let closest = &mut closest[(i - start) * restarts..][..restarts];
+            // What rounding makes of equal samples is no distance.
+            let slack = centers.slack(i);
+            Arch::new().dispatch(|| {
+                for (closest, &score) in closest.iter_mut().zip(scores) {
+                    let distance = centers.squared_distance(i, score);
+                    let distance = if distance <= slack { 0.0 } else { distance };
+                    *closest = if distance < *closest { distance } else { *closest };
                 }
-            }
-        },
-    );
+            });
+        });
+    });
     for (r, &sample) in newest.iter().enumerate() {
         closest[sample * restarts + r] = 0.0;
     }
@@ -86,22 +94,25 @@ fn potentials<T: Coordinate>(
     closest: &[f64],
 ) -> Vec<f64> {
     let restarts = candidates.len() / trials;
-    let centers = Centers::new(points, points.centers_at(candidates).view());
-    let of_block = |products: &mut Vec<T>, (block, closest): (usize, &[f64])| {
+    let candidate_centers = points.centers_at(candidates);
+    let centers = Centers::new(points, &candidate_centers);
+    let of_block = |(block, closest): (usize, &[f64])| {
         let start = block * BLOCK;
-        centers.products(points.rows(start..start + closest.len() / restarts), products);
+        let samples: Vec<usize> = (start..start + closest.len() / restarts).collect();
         let mut sums = vec![0.0; candidates.len()];
-        let rows = closest.chunks_exact(restarts).zip(products.chunks_exact(candidates.len()));
-        for (i, (closest, products)) in rows.enumerate() {
-            for (c, (sum, &product)) in sums.iter_mut().zip(products).enumerate() {
-                let distance = points.distance_by_product(start + i, &centers, c, product);
-                *sum += distance.min(closest[c / trials]);
+        centers.each_scores(&samples, |i, scores| {
+            let closest = &closest[(i - start) * restarts..][..restarts];
+            let of_restarts = sums.chunks_exact_mut(trials).zip(scores.chunks_exact(trials));
+            for ((sums, scores), &closest) in of_restarts.zip(closest) {
+                for (sum, &score) in sums.iter_mut().zip(scores) {
+                    *sum += centers.squared_distance(i, score).min(closest);
+                }
             }
-        }
+        });
         sums
     };
     let blocks = closest.par_chunks(BLOCK * restarts).enumerate();
-    let sums: Vec<Vec<f64>> = blocks.map_init(Vec::new, of_block).collect();
+    let sums: Vec<Vec<f64>> = blocks.map(of_block).collect();
     // Added up in the order of the blocks, whoever computed them.
     let mut potentials = vec![0.0; candidates.len()];
     for sums in sums {

@@ -5,8 +5,10 @@
 //! `n_b` / (`n_b` + 1) ‖x - `c_b`‖², both centers following. Where no such move gains, every sample is
 //! nearest to its own center: an optimum of this kind is one of Lloyd's too.
 
-use super::lloyd::{Bounds, Partition, UNKNOWN};
-use super::points::{Centers, Coordinate, Points};
+use super::lloyd::{Bounds, Partition, UNKNOWN, entries, which};
+use super::nearest::Centers;
+use super::points::{Coordinate, Points, squared_distance};
+use ndarray::Array2;
 
 /// Sweeps over the samples, in their order, until no move gains or `max_sweeps` are done.
 pub(super) fn refine<T: Coordinate>(
@@ -15,41 +17,39 @@ pub(super) fn refine<T: Coordinate>(
     max_sweeps: usize,
 ) {
     for _ in 0..max_sweeps {
-        let old = partition.centers.clone();
-        if !sweep(points, partition) {
-            return;
-        }
-        partition.loosen(&old);
+        let Some(before) = sweep(points, partition) else { return };
+        partition.loosen(&before);
     }
 }
 
-/// One sweep over the samples that may gain; whether any did.
+/// One sweep over the samples that may gain; the centers as they were, if any did.
 ///
 /// The products that single a sample out are with the centers as they stood before the sweep; the
 /// move is decided by direct differences to the centers as they are.
-fn sweep<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> bool {
+fn sweep<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> Option<Array2<f64>> {
     let doubtful = doubtful(partition);
     let Partition { labels, centers, sums, bounds } = partition;
-    let prepared = Centers::new(points, centers.view());
+    let before = centers.clone();
+    let prepared = Centers::new(points, &before);
     let mut moved = false;
-    prepared.each_products(points, &doubtful, |i, products| {
+    let cheapest = cheapest(&sums.counts);
+    prepared.each_best(&doubtful, |i, best, scores| {
         let own = labels[i] as usize;
-        let (mut nearest, mut least) = (f64::INFINITY, f64::INFINITY);
-        for (c, &product) in products.iter().enumerate().filter(|&(c, _)| c != own) {
-            let distance = points.distance_by_product(i, &prepared, c, product);
-            nearest = nearest.min(distance);
-            least = least.min(added(sums.counts[c]) * distance);
-        }
-        let distance = points.distance_by_product(i, &prepared, own, products[own]);
-        bounds[i] = Bounds { own: distance.sqrt(), other: nearest.sqrt() };
-        if least >= removed(sums.counts[own]) * distance {
+        let slack = prepared.slack(i);
+        let distance = |score| prepared.squared_distance(i, score);
+        let other = if best.label == own { best.second } else { best.score };
+        let (to_own, to_other) =
+            (distance(scores[own]) + slack, (distance(other) - slack).max(0.0));
+        bounds[i] = Bounds { own: to_own.sqrt(), other: to_other.sqrt() };
+        if cheapest * to_other >= removed(sums.counts[own]) * to_own {
             return;
         }
-        let cost = |c: usize| added(sums.counts[c]) * points.squared_distance(i, centers.row(c));
+        let directly = |c: usize| squared_distance(points.row(i), entries(&centers.row(c)));
+        let cost = |c| added(sums.counts[c]) * directly(c);
         let others = (0..sums.counts.len()).filter(|&c| c != own && sums.counts[c] > 0);
         let others = others.map(|c| (c, cost(c)));
         let best = others.reduce(|best, other| if other.1 < best.1 { other } else { best });
-        let gain = removed(sums.counts[own]) * points.squared_distance(i, centers.row(own));
+        let gain = removed(sums.counts[own]) * directly(own);
         if let Some((to, cost)) = best
             && cost < gain * (1.0 - ROUNDING)
         {
@@ -62,7 +62,7 @@ fn sweep<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> bool {
             moved = true;
         }
     });
-    moved
+    moved.then_some(before)
 }
 
 /// A gain below this share is rounding: without it equal costs could move a sample to and fro.
@@ -71,11 +71,16 @@ const ROUNDING: f64 = 1e-10;
 /// The samples, in their order, whose bounds do not rule a gain out.
 fn doubtful(partition: &Partition) -> Vec<usize> {
     let Partition { labels, sums, bounds, .. } = partition;
-    let counts = sums.counts.iter().copied();
-    let cheapest = counts.clone().map(added).fold(f64::INFINITY, f64::min);
-    let shares: Vec<f64> = counts.map(|count| (cheapest / removed(count)).sqrt()).collect();
-    let may_gain = |&i: &usize| bounds[i].own > bounds[i].other * shares[labels[i] as usize];
-    (0..labels.len()).filter(may_gain).collect()
+    let cheapest = cheapest(&sums.counts);
+    let share = |&count: &usize| (cheapest / removed(count)).sqrt();
+    let shares: Vec<f64> = sums.counts.iter().map(share).collect();
+    let pairs = bounds.iter().zip(labels);
+    which(pairs.map(|(bounds, &label)| bounds.own > bounds.other * shares[label as usize]))
+}
+
+/// The least that a further sample adds to any cluster, per squared distance.
+fn cheapest(counts: &[usize]) -> f64 {
+    counts.iter().copied().map(added).fold(f64::INFINITY, f64::min)
 }
 
 /// What a cluster of `count` samples pays for one more, per squared distance; an empty one has no
@@ -94,7 +99,7 @@ mod tests {
     use super::super::lloyd;
     use super::*;
     use cdimc_data::Seed;
-    use ndarray::{Array2, s};
+    use ndarray::s;
     use rand::Rng;
 
     #[test]
@@ -103,13 +108,14 @@ mod tests {
             let mut rng = Seed::new(seed).rng();
             let samples = Array2::from_shape_simple_fn((60, 4), || rng.r#gen::<f64>());
             let points = Points::new(samples.view());
-            let mut partition =
-                lloyd::iterate(&points, samples.slice(s![0..5, ..]).to_owned(), 300, 0.0);
+            let start = Partition::unlabeled(&points, samples.slice(s![0..5, ..]).to_owned());
+            let mut partition = lloyd::iterate(&points, start, 300, 0.0);
             refine(&points, &mut partition, 300);
             let inertia = |labels: &[u32]| {
                 let centers = lloyd::Sums::of(&points, labels, 5).means(&Array2::zeros((5, 4)));
-                let of =
-                    |(i, &c): (usize, &u32)| points.squared_distance(i, centers.row(c as usize));
+                let of = |(i, &c): (usize, &u32)| {
+                    squared_distance(points.row(i), entries(&centers.row(c as usize)))
+                };
                 labels.iter().enumerate().map(of).sum::<f64>()
             };
             let reached = inertia(&partition.labels);
@@ -129,7 +135,8 @@ mod tests {
         // 1 is nearer to 0.5, the mean of 0 and 1, than to 1.7; but it holds that mean there.
         let samples = ndarray::array![[0.0], [1.0], [1.7], [1.7], [1.7]];
         let points = Points::new(samples.view());
-        let mut partition = lloyd::iterate(&points, ndarray::array![[0.5], [1.7]], 300, 0.0);
+        let start = Partition::unlabeled(&points, ndarray::array![[0.5], [1.7]]);
+        let mut partition = lloyd::iterate(&points, start, 300, 0.0);
         assert_eq!(partition.labels, [0, 0, 1, 1, 1]);
         refine(&points, &mut partition, 300);
         assert_eq!(partition.labels, [0, 1, 1, 1, 1]);
