@@ -11,7 +11,7 @@ use crate::read_out::ReadOut;
 use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -203,8 +203,10 @@ fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2
     }
 }
 
-/// Columns updated together, so that a gradient stays in registers.
-const LANES: usize = 16;
+/// Columns that lie together.
+const LANES: usize = 64;
+/// Registers that hold the gradients of columns in turn: enough sums to hide the latency of one.
+const REGISTERS: usize = 8;
 
 /// The columns of `a` in groups of [`LANES`], row after row within a group, padded with zeros.
 fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
@@ -220,32 +222,60 @@ fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
 
 /// One update of every row of W; the longest step, in the metric of G, is returned.
 fn sweep(gram: &[f64], constant: &[[f64; LANES]], w: &mut [[f64; LANES]], k: usize) -> f64 {
-    let mut longest = [0.0_f64; LANES];
-    Arch::new().dispatch(|| {
+    Arch::new().dispatch(Sweep { gram, constant, w, k })
+}
+
+struct Sweep<'a> {
+    gram: &'a [f64],
+    constant: &'a [[f64; LANES]],
+    w: &'a mut [[f64; LANES]],
+    k: usize,
+}
+
+impl WithSimd for Sweep<'_> {
+    type Output = f64;
+
+    // What is not inlined is not compiled for the processor at hand.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { gram, constant, w, k } = self;
+        let width = REGISTERS * S::F64_LANES;
+        let zero = simd.splat_f64s(0.0);
+        let mut longest = [zero; REGISTERS];
         for (w, constant) in w.chunks_exact_mut(k).zip(constant.chunks_exact(k)) {
-            for j in 0..k {
-                let row = &gram[j * k..(j + 1) * k];
-                let curvature = row[j];
-                if curvature <= 0.0 {
-                    w[j] = [0.0; LANES];
-                    continue;
-                }
-                let mut gradient = constant[j];
-                for (factor, other) in row.iter().zip(w.iter()) {
-                    for (g, x) in gradient.iter_mut().zip(other) {
-                        *g += factor * x;
+            for columns in (0..LANES).step_by(width).map(|start| start..start + width) {
+                for (j, row) in gram.chunks_exact(k).enumerate() {
+                    let curvature = row[j];
+                    if curvature <= 0.0 {
+                        w[j][columns.clone()].fill(0.0);
+                        continue;
                     }
-                }
-                let (inverse, length) = (1.0 / curvature, curvature.sqrt());
-                for ((x, g), longest) in w[j].iter_mut().zip(&gradient).zip(&mut longest) {
-                    let new = (*x - g * inverse).max(0.0);
-                    *longest = longest.max((new - *x).abs() * length);
-                    *x = new;
+                    let (constant, _) = S::as_simd_f64s(&constant[j][columns.clone()]);
+                    let Some(&(mut gradient)) = constant.first_chunk::<REGISTERS>() else {
+                        continue;
+                    };
+                    for (&factor, x) in row.iter().zip(w.iter()) {
+                        let factor = simd.splat_f64s(factor);
+                        let (x, _) = S::as_simd_f64s(&x[columns.clone()]);
+                        for (g, &x) in gradient.iter_mut().zip(x) {
+                            *g = simd.mul_add_e_f64s(factor, x, *g);
+                        }
+                    }
+                    let inverse = simd.splat_f64s(-1.0 / curvature);
+                    let length = simd.splat_f64s(curvature.sqrt());
+                    let (x, _) = S::as_mut_simd_f64s(&mut w[j][columns.clone()]);
+                    for ((x, &g), longest) in x.iter_mut().zip(&gradient).zip(&mut longest) {
+                        let new = simd.max_f64s(simd.mul_add_e_f64s(inverse, g, *x), zero);
+                        let step = simd.abs_f64s(simd.sub_f64s(new, *x));
+                        *longest = simd.max_f64s(*longest, simd.mul_f64s(step, length));
+                        *x = new;
+                    }
                 }
             }
         }
-    });
-    longest.iter().fold(0.0, |longest, x| longest.max(*x))
+        longest.map(|longest| simd.reduce_max_f64s(longest)).into_iter().fold(0.0, f64::max)
+    }
 }
 
 impl Clusterer for Pmvc {
