@@ -168,7 +168,7 @@ pub(crate) fn mirror_upper(a: &mut Array2<f64>) {
 /// singular value decomposition A S Bᵀ.
 pub(crate) fn nearest_orthonormal(
     method: &'static str,
-    a: &Array2<f64>,
+    a: ArrayView2<'_, f64>,
 ) -> Result<Array2<f64>, ClusterError> {
     let (d, k) = a.dim();
     let mut left = Mat::<f64>::zeros(d, k);
@@ -179,10 +179,10 @@ pub(crate) fn nearest_orthonormal(
     with_scratch(request, |stack| {
         let diagonal = faer::diag::DiagMut::from_slice_mut(&mut singular);
         let (left, right) = (Some(left.as_mut()), Some(right.as_mut()));
-        let matrix = faer_view(a.view());
+        let matrix = faer_view(a);
         svd(matrix, diagonal, left, right, Par::Seq, stack, Spec::default())
     })
-    .map_err(|_| failure(method, "singular value decomposition", faer_view(a.view())))?;
+    .map_err(|_| failure(method, "singular value decomposition", faer_view(a)))?;
     let mut orthonormal = Array2::zeros((d, k));
     let (left, right) = (left.as_ref(), right.transpose());
     matmul(faer_view_mut(&mut orthonormal), Accum::Replace, left, right, 1.0, Par::Seq);
@@ -289,7 +289,7 @@ mod tests {
     fn the_nearest_orthonormal_matrix_of_a_rank_deficient_one_is_still_orthonormal() {
         let mut a = random(12, 4, 4);
         a.column_mut(2).fill(0.0);
-        let q = nearest_orthonormal("test", &a).unwrap();
+        let q = nearest_orthonormal("test", a.view()).unwrap();
         assert_abs_diff_eq!(q.t().dot(&q), Array2::eye(4), epsilon = 1e-12);
         // Qᵀ A is the symmetric positive semidefinite factor of the polar decomposition.
         let factor = q.t().dot(&a);

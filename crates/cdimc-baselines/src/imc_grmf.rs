@@ -12,7 +12,7 @@ use cdimc_cluster::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, s};
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -73,8 +73,12 @@ pub struct ImcGrmfFit {
 struct Fixed {
     /// W X, `(n_rows, n_features)`: for each sample the sum of its neighbors.
     neighbor_sums: Array2<f64>,
+    /// The same, `(n_features, n_rows)`.
+    transposed_sums: Array2<f64>,
     /// The number of neighbors of each sample.
     degrees: Vec<f64>,
+    /// 1 / (`m_i` + `λ_1`) for the paired samples, 1 / `m_i` for the others.
+    inverses: Vec<f64>,
     /// `Σ_i m_i` ‖`x_i`‖².
     constant: f64,
 }
@@ -104,22 +108,27 @@ impl ImcGrmf {
         start: Vec<Array2<f64>>,
     ) -> Result<ImcGrmfFit, ClusterError> {
         let n_paired = views.n_paired();
+        let fixed = graphs.iter().enumerate();
         let fixed: Vec<Fixed> =
-            graphs.iter().enumerate().map(|(v, graph)| Fixed::new(views.view(v), graph)).collect();
-        let mut representations = start;
+            fixed.map(|(v, graph)| Fixed::new(views.view(v), graph, n_paired, self)).collect();
+        // Transposed, (n_clusters, n_rows): what is done to each sample runs along the samples.
+        let mut representations: Vec<Array2<f64>> = start.iter().map(transposed).collect();
         let mut consensus = mean_of_paired(&representations, n_paired);
         let mut objectives: Vec<f64> = Vec::new();
         loop {
             let mut objective = 0.0;
             for (fixed, p) in fixed.iter().zip(&mut representations) {
-                let basis = nearest_orthonormal(NAME, &product(fixed.neighbor_sums.t(), p.view()))?;
-                let reconstruction = product(fixed.neighbor_sums.view(), basis.view());
+                let correlation = product(p.view(), fixed.neighbor_sums.view());
+                let basis = nearest_orthonormal(NAME, correlation.t())?;
+                let pulls = product(basis.t(), fixed.transposed_sums.view());
                 objective += fixed.constant;
-                objective += self.threshold(fixed, &reconstruction, &consensus, p);
+                let (pulls, consensus) = (&pulls, &consensus);
+                objective +=
+                    Arch::new().dispatch(Threshold { settings: self, fixed, pulls, consensus, p });
             }
             consensus = mean_of_paired(&representations, n_paired);
             for p in &representations {
-                let difference = &p.slice(s![..n_paired, ..]) - &consensus;
+                let difference = &p.slice(s![.., ..n_paired]) - &consensus;
                 objective += self.lambda1 * difference.iter().map(|d| d * d).sum::<f64>();
             }
             let before = objectives.last().copied();
@@ -127,50 +136,60 @@ impl ImcGrmf {
             let small = |before: f64| (before - objective).abs() < self.tolerance;
             let settled = objectives.len() >= 3 && before.is_some_and(small);
             if settled || objectives.len() >= self.max_iterations {
+                let representations = representations.iter().map(transposed).collect();
+                let consensus = transposed(&consensus);
                 return Ok(ImcGrmfFit { consensus, representations, objectives });
             }
         }
     }
 }
 
-impl ImcGrmf {
-    /// The representation of a view that is best for its `reconstruction` W X Q and the consensus, by
-    /// soft thresholding; gives what depends on it of the objective.
-    fn threshold(
-        &self,
-        fixed: &Fixed,
-        reconstruction: &Array2<f64>,
-        consensus: &Array2<f64>,
-        p: &mut Array2<f64>,
-    ) -> f64 {
-        let k = p.ncols();
-        let (pulls, shared) = (entries(reconstruction), entries(consensus));
-        let zeros = vec![0.0; k];
-        let mut sums = vec![0.0; k];
-        Arch::new().dispatch(|| {
-            let rows = entries_mut(p).chunks_exact_mut(k).zip(pulls.chunks_exact(k));
-            for (i, ((row, pulls), &degree)) in rows.zip(&fixed.degrees).enumerate() {
-                // Samples of one view have no part in the consensus.
-                let (tie, shared) = match shared.get(i * k..(i + 1) * k) {
-                    Some(shared) => (self.lambda1, shared),
-                    None => (0.0, &zeros[..]),
-                };
-                let inverse = 1.0 / (degree + tie);
-                let threshold = 0.5 * self.lambda2 * inverse;
-                let terms = row.iter_mut().zip(pulls).zip(shared).zip(&mut sums);
-                for (((x, pull), shared), sum) in terms {
-                    let c = (pull + tie * shared) * inverse;
-                    *x = c.signum() * (c.abs() - threshold).max(0.0);
-                    *sum += *x * (degree * *x - 2.0 * pull) + self.lambda2 * x.abs();
-                }
+/// Soft thresholding to the representation of a view that is best for its pulls and the consensus; gives
+/// what depends on it of the objective.
+struct Threshold<'a> {
+    settings: &'a ImcGrmf,
+    fixed: &'a Fixed,
+    /// (W X Q)ᵀ, `(n_clusters, n_rows)`.
+    pulls: &'a Array2<f64>,
+    /// `(n_clusters, n_paired)`.
+    consensus: &'a Array2<f64>,
+    /// `(n_clusters, n_rows)`: the result.
+    p: &'a mut Array2<f64>,
+}
+
+impl WithSimd for Threshold<'_> {
+    type Output = f64;
+
+    // What is not inlined is not compiled for the processor at hand.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let Self { settings, fixed, pulls, consensus, p } = self;
+        let n_rows = p.ncols();
+        let (lambda2, half) = (settings.lambda2, 0.5 * settings.lambda2);
+        let mut sums = vec![0.0; n_rows];
+        // Samples of one view have no part in the consensus.
+        let mut ties = vec![0.0; n_rows];
+        let rows = entries_mut(p).chunks_exact_mut(n_rows);
+        let rows = rows.zip(entries(pulls).chunks_exact(n_rows));
+        for ((row, pulls), consensus) in rows.zip(consensus.outer_iter()) {
+            for (tie, shared) in ties.iter_mut().zip(consensus) {
+                *tie = settings.lambda1 * shared;
             }
-        });
+            let terms = row.iter_mut().zip(pulls).zip(&ties);
+            let terms = terms.zip(&fixed.degrees).zip(&fixed.inverses).zip(&mut sums);
+            for (((((x, pull), tie), degree), inverse), sum) in terms {
+                let (c, threshold) = ((pull + tie) * inverse, half * inverse);
+                *x = c - c.max(-threshold).min(threshold);
+                *sum += *x * (degree * *x - 2.0 * pull) + lambda2 * x.abs();
+            }
+        }
         sums.iter().sum()
     }
 }
 
 impl Fixed {
-    fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph) -> Self {
+    fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph, n_paired: usize, settings: &ImcGrmf) -> Self {
         assert_eq!(graph.n_nodes(), x.nrows(), "a graph over the rows of its view");
         let mut neighbor_sums = Array2::zeros(x.dim());
         for (i, mut sum) in neighbor_sums.outer_iter_mut().enumerate() {
@@ -180,16 +199,24 @@ impl Fixed {
         }
         let degrees: Vec<f64> = (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();
         let constant = x.outer_iter().zip(&degrees).map(|(x, m)| m * x.dot(&x)).sum();
-        Self { neighbor_sums, degrees, constant }
+        let tie = |i| if i < n_paired { settings.lambda1 } else { 0.0 };
+        let inverses = degrees.iter().enumerate().map(|(i, m)| 1.0 / (m + tie(i))).collect();
+        let transposed_sums = transposed(&neighbor_sums);
+        Self { neighbor_sums, transposed_sums, degrees, inverses, constant }
     }
 }
 
+/// The mean over views of the columns of the paired samples.
 fn mean_of_paired(representations: &[Array2<f64>], n_paired: usize) -> Array2<f64> {
-    let mut mean = Array2::zeros((n_paired, representations[0].ncols()));
+    let mut mean = Array2::zeros((representations[0].nrows(), n_paired));
     for p in representations {
-        mean += &p.slice(s![..n_paired, ..]);
+        mean += &p.slice(s![.., ..n_paired]);
     }
     mean / representations.len() as f64
+}
+
+fn transposed(a: &Array2<f64>) -> Array2<f64> {
+    a.t().as_standard_layout().into_owned()
 }
 
 impl Clusterer for ImcGrmf {

@@ -56,7 +56,7 @@ fn best_in_krylov_space(
     n_leading: usize,
 ) -> Result<(Array2<f64>, f64), ClusterError> {
     let width = start.ncols();
-    let mut basis = vec![nearest_orthonormal(method, start)?];
+    let mut basis = vec![nearest_orthonormal(method, start.view())?];
     let mut images: Vec<Array2<f64>> = Vec::with_capacity(BLOCKS);
     loop {
         let image = product(a.view(), basis[images.len()].view());
@@ -71,7 +71,7 @@ fn best_in_krylov_space(
                 let inside = product(block.t(), next.view());
                 add_product(&mut next, -1.0, block.view(), inside.view());
             }
-            next = nearest_orthonormal(method, &next)?;
+            next = nearest_orthonormal(method, next.view())?;
         }
         basis.push(next);
     }
