@@ -100,8 +100,7 @@ impl View {
         if u.nrows() > n_observed {
             let spread = product(u.slice(s![n_observed.., ..]), gram.view());
             // All gaps are the same row.
-            let cross = b.t().dot(&self.mean);
-            let cross: Vec<f64> = cross.iter().copied().cycle().take(spread.len()).collect();
+            let cross = b.t().dot(&self.mean).to_vec().repeat(spread.nrows());
             let gaps = &mut entries_mut(u)[n_observed * k..];
             update(gaps, weight, &cross, entries(&spread), n_observed);
             let gaps = u.slice(s![n_observed.., ..]);
