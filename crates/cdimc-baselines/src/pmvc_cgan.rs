@@ -56,7 +56,7 @@ pub struct PmvcCgan {
     pub order: RowOrder,
     /// Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
     pub restarts: usize,
-    /// Where the steps are computed.
+    /// Where the steps are computed; on the CPU in one thread, whatever the number of cores.
     pub device: Device,
 }
 

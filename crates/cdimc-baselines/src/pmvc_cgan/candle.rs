@@ -302,7 +302,7 @@ impl Optimizer {
         let Adam { beta1, beta2, .. } = adam;
         for Parameter { value, mean, square } in &mut self.parameters {
             let Some(gradient) = gradients.get(value) else { continue };
-            let gradient = gradient.detach();
+            let gradient = gradient.detach().contiguous()?;
             *mean = ((&*mean * beta1)? + (&gradient * (1.0 - beta1))?)?;
             *square = ((&*square * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
             let denominator = square.sqrt()?.affine(1.0 / root, Adam::EPSILON)?;
