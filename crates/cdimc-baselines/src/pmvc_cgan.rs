@@ -3,20 +3,23 @@
 //! Q. Wang, Z. Ding, Z. Tao, Q. Gao, Y. Fu, "Partial Multi-view Clustering via Consistent GAN", ICDM 2018,
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.
 
-mod network;
+mod autoencoder;
+mod candle;
+mod fused;
+mod layer;
+mod networks;
+mod passes;
+mod student;
 
 use crate::PairedViews;
 use crate::ranges::{at_least_one, check_run, positive, rule};
-use candle_core::{Device as Place, Tensor, Var};
 use cdimc_cluster::{
     ClusterError, Clusterer, Clustering, Coordinate, Curve, KMeans, KMeansFit, RowOrder,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError};
 use ndarray::{Array2, ArrayView2, Axis};
-use network::{
-    Adam, Autoencoder, Discriminator, least_squares, mean_absolute, mean_square, soft_assignment,
-};
+use networks::{Adam, Networks, Weights, networks};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -53,7 +56,7 @@ pub struct PmvcCgan {
     pub order: RowOrder,
     /// Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
     pub restarts: usize,
-    /// Where the steps are computed.
+    /// Where the steps are computed; on the CPU in one thread, whatever the number of cores.
     pub device: Device,
 }
 
@@ -88,10 +91,6 @@ impl PmvcCgan {
         }
     }
 
-    fn adam(&self, variables: Vec<Var>) -> Result<Adam, NnError> {
-        Ok(Adam::new(variables, self.learning_rate, (self.beta1, self.beta2))?)
-    }
-
     fn batches(&self, n: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let size = self.batch_size;
         (0..n).step_by(size).map(move |start| start..(start + size).min(n))
@@ -107,19 +106,16 @@ impl PmvcCgan {
     }
 
     /// Stage 1: both views from either latent, on paired samples.
-    fn reconstruct(&self, networks: &Autoencoder, rows: &Rows) -> Result<Curve, ClusterError> {
-        let mut adam = self.adam(networks.variables())?;
+    fn reconstruct(
+        &self,
+        networks: &mut dyn Networks,
+        views: &[Rows; 2],
+        n_paired: usize,
+    ) -> Result<Curve, ClusterError> {
+        networks.start(&[])?;
         epochs("autoencoder", self.autoencoder_epochs, |losses| {
-            for batch in self.batches(rows.n_paired) {
-                let (a, b) = (part(&rows.views[0], &batch)?, part(&rows.views[1], &batch)?);
-                let decoded = networks.decode(&networks.encode(&a, &b)?)?;
-                // The mean over both latents is half the sum of the two reconstructions of a view.
-                let twice = |x: &Tensor| Tensor::cat(&[x, x], 0);
-                let of_a = mean_square(&networks.output(&decoded, 0)?, &twice(&a)?)?;
-                let of_b = mean_square(&networks.output(&decoded, 1)?, &twice(&b)?)?;
-                let loss = ((of_a + of_b)? * 2.0)?;
-                adam.step(&loss)?;
-                losses.add(&loss)?;
+            for batch in self.batches(n_paired) {
+                losses.add(networks.reconstruct(both(views, &batch))?);
             }
             Ok(())
         })
@@ -129,57 +125,22 @@ impl PmvcCgan {
     /// it elsewhere. The authors' loop ends before it reaches unpaired rows; theirs is meant to.
     fn compete(
         &self,
-        networks: &Autoencoder,
-        rows: &Rows,
+        networks: &mut dyn Networks,
+        [first, second]: &[Rows; 2],
+        n_paired: usize,
         seed: Seed,
     ) -> Result<Curve, ClusterError> {
-        let judges = [0, 1].map(|v| {
-            Discriminator::new(
-                rows.width(v)?,
-                seed.stream("discriminator").nth(v as u64),
-                rows.place(),
-            )
-        });
-        let [judge_a, judge_b] = judges;
-        let (judge_a, judge_b) = (judge_a.map_err(NnError::from)?, judge_b.map_err(NnError::from)?);
-        let mut generator = self.adam(networks.variables())?;
-        let mut judges_adam = [self.adam(judge_a.variables())?, self.adam(judge_b.variables())?];
+        networks.start(&[])?;
         let mut rng = seed.stream("partners").rng();
-        let (n_a, n_b) = (rows.n(0)?, rows.n(1)?);
+        let mut partners = Vec::new();
         epochs("adversarial", self.adversarial_epochs, |losses| {
-            for batch in self.batches(n_a) {
-                let partners: Vec<u32> = batch
-                    .clone()
-                    .map(|i| if i < rows.n_paired { i } else { rng.gen_range(0..n_b) } as u32)
-                    .collect();
-                let size = batch.len();
-                let a = part(&rows.views[0], &batch)?;
-                let b = rows.views[1].index_select(&Tensor::new(partners, rows.place())?, 0)?;
-                let decoded = networks.decode(&networks.encode(&a, &b)?)?;
-                let (as_a, as_b) = (networks.output(&decoded, 0)?, networks.output(&decoded, 1)?);
-                let half = |x: &Tensor, second: bool| x.narrow(0, usize::from(second) * size, size);
-                let (a_from_b, b_from_a) = (half(&as_a, true)?, half(&as_b, false)?);
-                // Back again: rows of the first view made from the second, and the reverse.
-                let decoded = networks.decode(&networks.encode(&a_from_b, &b_from_a)?)?;
-                let a_again = networks.output(&half(&decoded, true)?, 0)?;
-                let b_again = networks.output(&half(&decoded, false)?, 1)?;
-                let losses_of_generator = [
-                    least_squares(&judge_b.judge_fixed(&b_from_a)?, 1.0)?,
-                    least_squares(&judge_a.judge_fixed(&a_from_b)?, 1.0)?,
-                    mean_square(&half(&as_a, false)?, &a)?,
-                    mean_square(&half(&as_b, true)?, &b)?,
-                    mean_absolute(&a_again, &a)?,
-                    mean_absolute(&b_again, &b)?,
-                ];
-                let loss = Tensor::stack(&losses_of_generator, 0)?.sum_all()?;
-                generator.step(&loss)?;
-                losses.add(&loss)?;
-                let contests = [(&judge_b, &b, &b_from_a, 1), (&judge_a, &a, &a_from_b, 0)];
-                for (judge, real, generated, view) in contests {
-                    let real = least_squares(&judge.judge(real)?, 1.0)?;
-                    let fake = least_squares(&judge.judge(&generated.detach())?, 0.0)?;
-                    judges_adam[view].step(&((real + fake)? * 0.5)?)?;
+            for batch in self.batches(first.n()) {
+                partners.clear();
+                for i in batch.clone() {
+                    let partner = if i < n_paired { i } else { rng.gen_range(0..second.n()) };
+                    partners.extend_from_slice(second.part(&(partner..partner + 1)));
                 }
+                losses.add(networks.compete([first.part(&batch), &partners])?);
             }
             Ok(())
         })
@@ -189,109 +150,88 @@ impl PmvcCgan {
     /// `latents` and `centers` on.
     fn sharpen(
         &self,
-        networks: &Autoencoder,
-        completed: &[Tensor; 2],
-        latents: &Tensor,
-        centers: &Tensor,
+        networks: &mut dyn Networks,
+        completed: &[Rows; 2],
+        latents: &Rows,
+        centers: &Rows,
     ) -> Result<Curve, ClusterError> {
-        let centers = Var::from_tensor(centers).map_err(NnError::from)?;
-        let mut target = soft_assignment(latents, &centers)
-            .and_then(|q| sharpened(&q))
-            .map_err(NnError::from)?;
-        let mut variables = networks.variables();
-        variables.push(centers.clone());
-        let mut adam = self.adam(variables)?;
-        let n = latents.dim(0).map_err(NnError::from)?;
+        networks.start(&centers.values)?;
+        let n_clusters = centers.n();
+        let target = |q: &[f32]| {
+            let values = student::sharpened(q, n_clusters);
+            Rows { values, width: n_clusters }
+        };
+        let (z, mu) = (&latents.values, &centers.values);
+        let mut p = target(&student::soft_assignment(z, mu, centers.width));
         epochs("clustering", self.clustering_epochs, |losses| {
-            let mut assignments = Vec::new();
-            for batch in self.batches(n) {
-                let size = batch.len();
-                let (a, b) = (part(&completed[0], &batch)?, part(&completed[1], &batch)?);
-                let z = networks.encode(&a, &b)?;
-                let (z_a, z_b) = (z.narrow(0, 0, size)?, z.narrow(0, size, size)?);
-                let q = soft_assignment(&((&z_a + &z_b)? * 0.5)?, &centers)?;
-                assignments.push(q.detach());
-                let p = part(&target, &batch)?;
-                // The authors' framework averages over clusters: the divergence divided by k.
-                let divergence = (&p * (p.clamp(1e-12, 1.0)?.log()? - q.log()?)?)?.mean_all()?;
-                let decoded = networks.decode(&z)?;
-                let of_a = networks.output(&decoded.narrow(0, 0, size)?, 0)?;
-                let of_b = networks.output(&decoded.narrow(0, size, size)?, 1)?;
-                let loss = ((divergence + mean_square(&of_a, &a)?)? + mean_square(&of_b, &b)?)?;
-                adam.step(&loss)?;
-                losses.add(&loss)?;
+            let mut assignments = Vec::with_capacity(p.values.len());
+            for batch in self.batches(latents.n()) {
+                let (loss, q) = networks.sharpen(both(completed, &batch), p.part(&batch))?;
+                assignments.extend(q);
+                losses.add(loss);
             }
-            target = sharpened(&Tensor::cat(&assignments, 0)?)?;
+            p = target(&assignments);
             Ok(())
         })
     }
 }
 
-/// The rows in training, scaled, on the device: paired samples first, then those of the view alone.
+/// Rows in 32-bit floats, one after the other.
 struct Rows {
-    views: [Tensor; 2],
-    n_paired: usize,
+    values: Vec<f32>,
+    width: usize,
 }
 
 impl Rows {
-    fn new(views: &PairedViews, place: &Place) -> Result<Self, NnError> {
-        let tensor = |v| {
-            let scaled = min_max(views.view(v));
-            let (rows, columns) = scaled.dim();
-            Tensor::from_vec(scaled.into_raw_vec_and_offset().0, (rows, columns), place)
-        };
-        Ok(Self { views: [tensor(0)?, tensor(1)?], n_paired: views.n_paired() })
+    fn n(&self) -> usize {
+        self.values.len() / self.width
     }
 
-    fn n(&self, view: usize) -> Result<usize, NnError> {
-        Ok(self.views[view].dim(0)?)
+    fn part(&self, rows: &Range<usize>) -> &[f32] {
+        &self.values[rows.start * self.width..rows.end * self.width]
     }
 
-    fn width(&self, view: usize) -> candle_core::Result<usize> {
-        self.views[view].dim(1)
-    }
-
-    fn place(&self) -> &Place {
-        self.views[0].device()
-    }
-
-    /// Both views of all samples in the order of the stack, absent rows generated.
-    fn completed(&self, networks: &Autoencoder) -> Result<[Tensor; 2], NnError> {
-        let generated = |from: usize, to: usize| -> candle_core::Result<Option<Tensor>> {
-            let n = self.views[from].dim(0)?;
-            let mut parts = Vec::new();
-            for rows in blocks(self.n_paired..n) {
-                let z = networks.encode_one(&part(&self.views[from], &rows)?, from)?;
-                parts.push(networks.output(&networks.decode(&z)?, to)?.detach());
-            }
-            if parts.is_empty() { Ok(None) } else { Ok(Some(Tensor::cat(&parts, 0)?)) }
-        };
-        let (first, second) = (&self.views[0], &self.views[1]);
-        let mut a = vec![first.clone()];
-        a.extend(generated(1, 0)?);
-        let mut b = vec![second.narrow(0, 0, self.n_paired)?];
-        b.extend(generated(0, 1)?);
-        let alone = second.dim(0)? - self.n_paired;
-        if alone > 0 {
-            b.push(second.narrow(0, self.n_paired, alone)?);
-        }
-        Ok([Tensor::cat(&a, 0)?, Tensor::cat(&b, 0)?])
+    fn to_array(&self) -> Array2<f32> {
+        let width = self.width;
+        Array2::from_shape_fn((self.n(), width), |(i, j)| self.values[i * width + j])
     }
 }
 
-/// The mean of the latents of both views of `rows`.
-fn common_latents(
-    networks: &Autoencoder,
-    views: &[Tensor; 2],
-    rows: Range<usize>,
-) -> candle_core::Result<Tensor> {
-    let mut parts = Vec::new();
-    for rows in blocks(rows) {
-        let z = networks.encode(&part(&views[0], &rows)?, &part(&views[1], &rows)?)?;
-        let (a, b) = (z.narrow(0, 0, rows.len())?, z.narrow(0, rows.len(), rows.len())?);
-        parts.push(((a + b)? * 0.5)?.detach());
+fn both<'a>([a, b]: &'a [Rows; 2], rows: &Range<usize>) -> [&'a [f32]; 2] {
+    [a.part(rows), b.part(rows)]
+}
+
+/// Both views of all samples in the order of the stack, absent rows generated.
+fn completed(
+    networks: &dyn Networks,
+    views: &[Rows; 2],
+    n_paired: usize,
+) -> Result<[Rows; 2], NnError> {
+    let [first, second] = views;
+    let mut a = first.values.clone();
+    let mut b = second.part(&(0..n_paired)).to_vec();
+    for rows in blocks(n_paired..first.n()) {
+        b.extend(networks.translate(first.part(&rows), 0)?);
     }
-    Tensor::cat(&parts, 0)
+    for rows in blocks(n_paired..second.n()) {
+        a.extend(networks.translate(second.part(&rows), 1)?);
+        b.extend_from_slice(second.part(&rows));
+    }
+    Ok([Rows { values: a, width: first.width }, Rows { values: b, width: second.width }])
+}
+
+/// The means of the latents of both views of `rows`.
+fn common_latents(
+    networks: &dyn Networks,
+    views: &[Rows; 2],
+    rows: Range<usize>,
+    width: usize,
+) -> Result<Rows, NnError> {
+    let mut values = Vec::with_capacity(rows.len() * width);
+    for rows in blocks(rows) {
+        values.extend(networks.common(both(views, &rows))?);
+    }
+    Ok(Rows { values, width })
 }
 
 /// Runs of rows that keep hidden layers small.
@@ -300,28 +240,18 @@ fn blocks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     rows.clone().step_by(BLOCK).map(move |start| start..(start + BLOCK).min(rows.end))
 }
 
-fn part(x: &Tensor, rows: &Range<usize>) -> candle_core::Result<Tensor> {
-    x.narrow(0, rows.start, rows.len())
-}
-
-/// p ∝ q² / f, f the sum of q over samples, rows of sum 1.
-fn sharpened(q: &Tensor) -> candle_core::Result<Tensor> {
-    let weighted = q.sqr()?.broadcast_div(&q.sum_keepdim(0)?)?;
-    Ok(weighted.broadcast_div(&weighted.sum_keepdim(1)?)?.detach())
-}
-
 /// Every feature to [0, 1] on the observed rows; constant features to 0.
-fn min_max(view: ArrayView2<'_, f64>) -> Array2<f32> {
+fn min_max(view: ArrayView2<'_, f64>) -> Rows {
     let least = view.fold_axis(Axis(0), f64::INFINITY, |least, x| least.min(*x));
     let greatest = view.fold_axis(Axis(0), f64::NEG_INFINITY, |greatest, x| greatest.max(*x));
-    let mut scaled = Array2::zeros(view.dim());
-    for (mut out, row) in scaled.outer_iter_mut().zip(view.outer_iter()) {
-        for (j, x) in out.iter_mut().enumerate() {
-            let range = greatest[j] - least[j];
-            *x = if range > 0.0 { ((row[j] - least[j]) / range) as f32 } else { 0.0 };
-        }
+    let mut values = Vec::with_capacity(view.len());
+    for row in view.outer_iter() {
+        values.extend(row.iter().zip(least.iter().zip(&greatest)).map(|(x, (least, greatest))| {
+            let range = greatest - least;
+            if range > 0.0 { ((x - least) / range) as f32 } else { 0.0 }
+        }));
     }
-    scaled
+    Rows { values, width: view.ncols() }
 }
 
 /// The mean loss of an epoch in the making.
@@ -332,10 +262,9 @@ struct Losses {
 }
 
 impl Losses {
-    fn add(&mut self, loss: &Tensor) -> candle_core::Result<()> {
-        self.sum += f64::from(loss.to_scalar::<f32>()?);
+    fn add(&mut self, loss: f64) {
+        self.sum += loss;
         self.steps += 1;
-        Ok(())
     }
 }
 
@@ -343,12 +272,12 @@ impl Losses {
 fn epochs(
     stage: &'static str,
     n_epochs: usize,
-    mut epoch: impl FnMut(&mut Losses) -> candle_core::Result<()>,
+    mut epoch: impl FnMut(&mut Losses) -> Result<(), NnError>,
 ) -> Result<Curve, ClusterError> {
     let mut values = Vec::with_capacity(n_epochs);
     for number in 0..n_epochs {
         let mut losses = Losses::default();
-        epoch(&mut losses).map_err(NnError::from)?;
+        epoch(&mut losses)?;
         let mean = losses.sum / losses.steps as f64;
         if !mean.is_finite() {
             return Err(ClusterError::Diverged { stage, epoch: number });
@@ -357,23 +286,6 @@ fn epochs(
         values.push(mean);
     }
     Ok(Curve { name: format!("{stage}-loss"), values })
-}
-
-fn to_array(x: &Tensor) -> Result<Array2<f32>, NnError> {
-    let (rows, columns) = x.dims2()?;
-    let values = x.flatten_all()?.to_vec1::<f32>()?;
-    Ok(Array2::from_shape_fn((rows, columns), |(i, j)| values[i * columns + j]))
-}
-
-fn place(device: Device) -> Result<Place, NnError> {
-    let refused = |reason: String| NnError::Device { device: device.to_string(), reason };
-    match device {
-        Device::Cpu => Ok(Place::Cpu),
-        Device::Cuda if candle_core::utils::cuda_is_available() => {
-            Place::new_cuda(0).map_err(|error| refused(error.to_string()))
-        }
-        Device::Cuda => Err(refused("this build has no CUDA; build with the feature cuda".into())),
-    }
 }
 
 impl Clusterer for PmvcCgan {
@@ -409,29 +321,28 @@ impl Clusterer for PmvcCgan {
             let reason = format!("{found} samples have both views: needs at least {n_clusters}");
             return Err(ClusterError::Inapplicable { method: NAME, reason });
         }
-        let place = place(self.device)?;
-        let rows = Rows::new(&views, &place)?;
-        let features = [views.width(0), views.width(1)];
-        let networks = Autoencoder::new(features, self.widths, seed.stream("weights"), &place)
-            .map_err(NnError::from)?;
-        let latents = |views: &[Tensor; 2], rows| {
-            common_latents(&networks, views, rows).map_err(NnError::from)
-        };
+        let rows = [min_max(views.view(0)), min_max(views.view(1))];
+        let (n, n_paired) = (views.n_samples(), views.n_paired());
+        let latent = self.widths[2];
+        let weights = Weights::draw([views.width(0), views.width(1)], self.widths, seed);
+        let Self { learning_rate, beta1, beta2, .. } = *self;
+        let adam = Adam { learning_rate, beta1, beta2 };
+        let mut networks = networks(self.device, &weights, adam)?;
+        let networks = &mut *networks;
 
-        let first = self.reconstruct(&networks, &rows)?;
-        let paired = to_array(&latents(&rows.views, 0..rows.n_paired)?)?;
+        let first = self.reconstruct(networks, &rows, n_paired)?;
+        let paired = common_latents(networks, &rows, 0..n_paired, latent)?.to_array();
         let centers = self.k_means(paired.view(), n_clusters, seed.stream("centers"))?.centers;
-        let centers = Tensor::from_iter(centers.iter().map(|&x| x as f32), &place)
-            .and_then(|centers| centers.reshape((n_clusters, self.widths[2])))
-            .map_err(NnError::from)?;
+        let centers = Rows { values: centers.iter().map(|&x| x as f32).collect(), width: latent };
         // The authors start stage 3 from the assignments before stage 2.
-        let before = latents(&rows.completed(&networks)?, 0..views.n_samples())?;
+        let before = completed(networks, &rows, n_paired)?;
+        let before = common_latents(networks, &before, 0..n, latent)?;
 
-        let second = self.compete(&networks, &rows, seed)?;
-        let completed = rows.completed(&networks)?;
-        let third = self.sharpen(&networks, &completed, &before, &centers)?;
+        let second = self.compete(networks, &rows, n_paired, seed)?;
+        let completed = completed(networks, &rows, n_paired)?;
+        let third = self.sharpen(networks, &completed, &before, &centers)?;
 
-        let common = to_array(&latents(&completed, 0..views.n_samples())?)?;
+        let common = common_latents(networks, &completed, 0..n, latent)?.to_array();
         let embedding = views.restore(&common.mapv(f64::from));
         let labels = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?.labels;
         Ok(Clustering {
@@ -440,5 +351,48 @@ impl Clusterer for PmvcCgan {
             embedding: Some(embedding),
             curves: vec![first, second, third],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::{MissingPattern, SyntheticMap, SyntheticView, SyntheticViews};
+
+    fn data() -> MultiView {
+        let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
+        let recipe = SyntheticViews {
+            n_samples: 90,
+            n_clusters: 3,
+            views: vec![view(9), view(30)],
+            ..SyntheticViews::default()
+        };
+        let mask = MissingPattern::PairedRatio(0.4).mask(90, 2, Seed::new(1)).unwrap();
+        recipe.generate(Seed::new(2)).unwrap().observe(mask).unwrap()
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let short = PmvcCgan {
+            autoencoder_epochs: 2,
+            adversarial_epochs: 2,
+            clustering_epochs: 2,
+            widths: [50, 30, 10],
+            ..PmvcCgan::default()
+        };
+        for method in [short.clone(), PmvcCgan { batch_size: 1, ..short }] {
+            let found = [1, 3].map(|n_threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+                pool.install(|| method.cluster(&data(), 3, Seed::new(3)).unwrap())
+            });
+            let [one, three] = found.each_ref().map(|found| (&found.labels, &found.embedding));
+            assert_eq!(one, three);
+        }
+    }
+
+    #[test]
+    fn features_are_scaled_to_the_unit_interval() {
+        let view = ndarray::array![[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]];
+        assert_eq!(min_max(view.view()).values, [0.0, 0.0, 1.0, 0.0, 0.5, 0.0]);
     }
 }
