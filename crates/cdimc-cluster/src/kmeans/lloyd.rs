@@ -163,12 +163,7 @@ impl Sums {
 /// first; returns the samples that changed with their old labels.
 fn assign<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> Vec<(usize, u32)> {
     let Partition { labels, centers, bounds, .. } = partition;
-    let half_ways = half_ways(centers);
-    // A sample without a label has no way that could spare it.
-    let half_way = |&label: &u32| half_ways.get(label as usize).copied().unwrap_or(0.0);
-    let pairs = bounds.iter().zip(labels.iter());
-    let doubtful =
-        which(pairs.map(|(bounds, label)| bounds.own > bounds.other.max(half_way(label))));
+    let doubtful = which(bounds.iter().map(|bounds| bounds.own > bounds.other));
     let mut changed = Vec::new();
     Centers::new(points, centers).each_nearest(&doubtful, |i, near| {
         bounds[i] = near.bounds();
@@ -179,19 +174,6 @@ fn assign<T: Coordinate>(points: &Points<T>, partition: &mut Partition) -> Vec<(
         }
     });
     changed
-}
-
-/// Half the distance of each center to the nearest other: a sample within it belongs to the center.
-fn half_ways(centers: &Array2<f64>) -> Vec<f64> {
-    let mut least = vec![f64::INFINITY; centers.nrows()];
-    for (a, first) in centers.outer_iter().enumerate() {
-        for (b, second) in centers.outer_iter().enumerate().take(a) {
-            let half_way = 0.5 * squared_distance(entries(&first), entries(&second)).sqrt();
-            least[a] = half_way.min(least[a]);
-            least[b] = half_way.min(least[b]);
-        }
-    }
-    least
 }
 
 /// Gives each empty cluster the sample farthest from its center, while any is off its center by
