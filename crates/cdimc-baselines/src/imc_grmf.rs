@@ -105,7 +105,7 @@ impl ImcGrmf {
         &self,
         views: &PairedViews,
         graphs: &[KnnGraph],
-        start: Vec<Array2<f64>>,
+        start: &[Array2<f64>],
     ) -> Result<ImcGrmfFit, ClusterError> {
         let n_paired = views.n_paired();
         let fixed = graphs.iter().enumerate();
@@ -259,13 +259,13 @@ impl Clusterer for ImcGrmf {
             graphs.push(self.graph(views.view(v))?);
         }
         let mut rng = seed.stream("factors").rng();
-        let start = (0..views.n_views())
+        let start: Vec<Array2<f64>> = (0..views.n_views())
             .map(|v| {
                 let shape = (views.view(v).nrows(), n_clusters);
                 Array2::from_shape_simple_fn(shape, || rng.r#gen::<f64>())
             })
             .collect();
-        let fit = self.iterate(&views, &graphs, start)?;
+        let fit = self.iterate(&views, &graphs, &start)?;
         let mut parts = vec![fit.consensus.view()];
         parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
         let embedding = views.restore(&stack(&parts));

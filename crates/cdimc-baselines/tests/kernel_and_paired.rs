@@ -248,8 +248,8 @@ fn imc_grmf_agrees_with_the_numpy_program() {
             assert_eq!(graph.neighbors(i), linked);
         }
     }
-    let start = case.start.iter().map(Numbers::array).collect();
-    let found = method.iterate(&views, &graphs, start).unwrap();
+    let start: Vec<_> = case.start.iter().map(Numbers::array).collect();
+    let found = method.iterate(&views, &graphs, &start).unwrap();
     assert_same("consensus", &found.consensus, &case.result[0]);
     for (p, expected) in found.representations.iter().zip(&case.result[1..]) {
         assert_same("representation", p, expected);
