@@ -6,6 +6,7 @@
 use crate::PairedViews;
 use crate::dense::{entries, entries_mut, nearest_orthonormal, product};
 use crate::paired_views::stack;
+use crate::passes;
 use crate::ranges::{at_least_one, check_run, not_negative};
 use crate::read_out::ReadOut;
 use cdimc_cluster::{ClusterError, Clusterer, Clustering};
@@ -192,9 +193,11 @@ impl Fixed {
     fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph, n_paired: usize, settings: &ImcGrmf) -> Self {
         assert_eq!(graph.n_nodes(), x.nrows(), "a graph over the rows of its view");
         let mut neighbor_sums = Array2::zeros(x.dim());
-        for (i, mut sum) in neighbor_sums.outer_iter_mut().enumerate() {
+        let (rows, width) = (x.as_standard_layout().into_owned(), x.ncols());
+        let sums = entries_mut(&mut neighbor_sums).chunks_exact_mut(width);
+        for (i, sum) in sums.enumerate() {
             for &j in graph.neighbors(i) {
-                sum += &x.row(j as usize);
+                passes::add(sum, &entries(&rows)[j as usize * width..][..width]);
             }
         }
         let degrees: Vec<f64> = (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();

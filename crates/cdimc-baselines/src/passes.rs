@@ -44,6 +44,13 @@ pub(crate) fn norm_gradient(x: &[f64], width: usize, factor: f64, floor: f64, st
     });
 }
 
+/// `sum` ← `sum` + `x`.
+pub(crate) fn add(sum: &mut [f64], x: &[f64]) {
+    Arch::new().dispatch(|| {
+        sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+    });
+}
+
 /// The sum of `x`, as eight sums side by side.
 pub(crate) fn sum(x: &[f64]) -> f64 {
     const LANES: usize = 8;
