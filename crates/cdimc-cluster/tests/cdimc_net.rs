@@ -47,16 +47,19 @@ fn same_partition(a: &[usize], b: &[usize]) -> bool {
 #[test]
 fn far_blobs_are_found_in_the_callers_order() {
     let (data, truth) = blobs(97, 1);
-    for arrangement in [Arrangement::KmeansBlocks, Arrangement::None] {
-        let net = CdimcNet { arrangement, ..small() };
-        let found = net.cluster(&data, 3, Seed::new(5)).unwrap();
+    // A third of these epochs leaves it to the initial weights whether two blobs are told apart.
+    let pretrain = Pretrain { epochs: 100, ..small().pretrain };
+    let arrangements = [Arrangement::KmeansBlocks, Arrangement::None];
+    for (arrangement, seed) in arrangements.into_iter().flat_map(|a| [(a, 5), (a, 6), (a, 7)]) {
+        let net = CdimcNet { arrangement, pretrain: pretrain.clone(), ..small() };
+        let found = net.cluster(&data, 3, Seed::new(seed)).unwrap();
         assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
         assert_eq!(found.losses.unwrap().len(), 97);
         assert_eq!(found.embedding.unwrap().dim(), (97, 3));
         let lengths: Vec<_> =
             found.curves.iter().map(|c| (c.name.as_str(), c.values.len())).collect();
         let rounds = [("finetune-loss", 5), ("age", 5), ("selected", 5), ("labels-changed", 5)];
-        assert_eq!(lengths, [[("pretrain-loss", 30)].as_slice(), &rounds].concat());
+        assert_eq!(lengths, [[("pretrain-loss", 100)].as_slice(), &rounds].concat());
     }
 }
 

@@ -106,15 +106,21 @@ impl<'a, T: Coordinate> Centers<'a, T> {
 
     /// Calls `visit` with each of `samples` and its two nearest centers.
     pub(super) fn each_nearest(&self, samples: &[usize], mut visit: impl FnMut(usize, Nearest)) {
-        self.each_best(samples, |i, Best { label, score, second }, _| {
-            let slack = self.slack(i);
-            let (own, other) = (self.squared_distance(i, score), self.squared_distance(i, second));
-            let near = Nearest { label, own, other, slack };
-            visit(i, if other - own > 2.0 * slack { near } else { self.nearest_directly(i) });
-        });
+        self.each_best(
+            samples,
+            #[inline(always)]
+            |i, Best { label, score, second }, _| {
+                let slack = self.slack(i);
+                let (own, other) =
+                    (self.squared_distance(i, score), self.squared_distance(i, second));
+                let near = Nearest { label, own, other, slack };
+                visit(i, if other - own > 2.0 * slack { near } else { self.nearest_directly(i) });
+            },
+        );
     }
 
     #[cold]
+    #[inline(never)]
     fn nearest_directly(&self, i: usize) -> Nearest {
         let mut near = Nearest { label: 0, own: f64::INFINITY, other: f64::INFINITY, slack: 0.0 };
         for (label, center) in self.centers.outer_iter().enumerate() {
