@@ -211,7 +211,10 @@ fn fill_empty_clusters<T: Coordinate>(points: &Points<T>, partition: &mut Partit
 
 /// The numbers of a row of an array in standard layout.
 pub(super) fn entries<'a>(row: &ArrayView1<'a, f64>) -> &'a [f64] {
-    row.to_slice().unwrap_or(&[])
+    match row.to_slice() {
+        Some(numbers) => numbers,
+        None => unreachable!("centers are made here in standard layout"),
+    }
 }
 
 /// The indices of what is true.

@@ -4,7 +4,7 @@
 // The kernel and what it calls must end up in one function compiled for the processor at hand.
 #![allow(clippy::inline_always)]
 
-use super::lloyd::Bounds;
+use super::lloyd::{Bounds, entries};
 use super::points::{Coordinate, Points, squared_distance};
 use ndarray::Array2;
 use pulp::{Arch, Simd, WithSimd};
@@ -63,7 +63,7 @@ impl<'a, T: Coordinate> Centers<'a, T> {
         for (c, center) in centers.outer_iter().enumerate() {
             let panel = &mut panels[c / PANEL * size..][..size];
             let mut column = panel.iter_mut().skip(c % PANEL).step_by(PANEL);
-            let center = center.to_slice().unwrap_or(&[]);
+            let center = entries(&center);
             let norm = squared_distance(center, &points.origin);
             column.by_ref().take(1).for_each(|x| {
                 *x = (-0.5 * norm / (points.unit * points.unit)) as f32;
@@ -124,7 +124,7 @@ impl<'a, T: Coordinate> Centers<'a, T> {
     fn nearest_directly(&self, i: usize) -> Nearest {
         let mut near = Nearest { label: 0, own: f64::INFINITY, other: f64::INFINITY, slack: 0.0 };
         for (label, center) in self.centers.outer_iter().enumerate() {
-            let center = center.to_slice().unwrap_or(&[]);
+            let center = entries(&center);
             let distance = squared_distance(self.points.row(i), center);
             if distance < near.own {
                 near = Nearest { label, own: distance, other: near.own, slack: 0.0 };
