@@ -8,6 +8,7 @@ use crate::{
     NetworkInput, NnError, Optimizer, OptimizerState, Targets, Trainer, ViewWeights, Weights,
     fused::{
         chain::{Buffers, Chain, Of, Update},
+        matrix::Matrix,
         passes::AdamStep,
         product::Real,
     },
@@ -19,6 +20,7 @@ use rayon::prelude::*;
 use std::{ops::Range, sync::Arc};
 
 mod chain;
+mod matrix;
 mod passes;
 mod product;
 
@@ -53,11 +55,12 @@ struct View<T> {
     positions: Range<usize>,
     /// For each sample of the batch its position counted from `positions.start`, or [`ABSENT`].
     places: Vec<u32>,
-    /// Fused latents of the present samples, `(positions.len(), latent)`, and the decoder's gradient with respect to them.
-    z: Vec<T>,
+    /// The observed values and the latents of the present samples, `(positions.len(), latent)`.
+    x: Matrix<T>,
+    latents: Vec<T>,
+    /// Their fused latents, and a gradient with respect to these or to the view's own.
+    z: Matrix<T>,
     z_gradient: Vec<T>,
-    /// The observed values where `T` is not f32.
-    converted: Vec<T>,
     reconstruction: f64,
     graph: f64,
 }
@@ -87,9 +90,10 @@ impl<T: Real> FusedTrainer<T> {
             buffers: Buffers::default(),
             positions: 0..0,
             places: Vec::new(),
-            z: Vec::new(),
+            x: Matrix::default(),
+            latents: Vec::new(),
+            z: Matrix::default(),
             z_gradient: Vec::new(),
-            converted: Vec::new(),
             reconstruction: 0.0,
             graph: 0.0,
         };
@@ -127,7 +131,7 @@ impl<T: Real> FusedTrainer<T> {
         let scale = data.alpha / (views.len() * batch.len()) as f64;
         each(views, n_products, |v, view| {
             view.latent_gradient(data, v, &batch, z_gradient, scale, *latent);
-            view.encoder_backward(data, v, update);
+            view.encoder_backward(*latent, update);
         });
         Ok(loss + self.views.iter().map(|view| view.graph).sum::<f64>())
     }
@@ -143,8 +147,7 @@ impl<T: Real> FusedTrainer<T> {
         z_gradient.resize(batch.len() * *latent, T::default());
         for (view, observed) in views.iter().zip(&data.input.views) {
             let rows = &observed.rows[view.positions.clone()];
-            let latents = view.encoder.output(rows.len()).chunks_exact(*latent);
-            for (&row, latents) in rows.iter().zip(latents) {
+            for (&row, latents) in rows.iter().zip(view.latents.chunks_exact(*latent)) {
                 add(sample_mut(z, row as usize - batch.start, *latent), latents);
             }
         }
@@ -237,10 +240,12 @@ impl<T: Real> View<T> {
     fn encode(&mut self, data: &Data, v: usize, batch: &Range<usize>) {
         let observed = &data.input.views[v];
         self.positions = observed.positions(batch);
-        let n_rows = self.positions.len();
-        self.encoder.reserve(n_rows);
-        self.encoder
-            .forward(observed_values(data, v, &self.positions, &mut self.converted), n_rows);
+        let width = observed.n_features();
+        let values = observed.values.as_slice().unwrap_or_default();
+        let values = &values[self.positions.start * width..self.positions.end * width];
+        self.x.fill(self.positions.len(), width, values.chunks_exact(width));
+        self.encoder.forward(&mut self.x);
+        self.encoder.output().copy_to(&mut self.latents);
     }
 
     /// Decodes the fused latents of the present samples; loss, gradients and updates of the decoder.
@@ -253,24 +258,20 @@ impl<T: Real> View<T> {
         latent: usize,
         update: Update<T>,
     ) {
-        let observed = &data.input.views[v];
-        let n_rows = self.positions.len();
-        self.z.clear();
-        for &row in &observed.rows[self.positions.clone()] {
-            self.z.extend_from_slice(sample(z, row as usize - batch.start, latent));
-        }
-        self.decoder.reserve(n_rows);
-        self.decoder.forward(&self.z, n_rows);
-        let width = self.decoder.n_out();
-        self.buffers.reserve(n_rows, self.decoder.width());
-        let gradient = &mut self.buffers.behind[..n_rows * width];
-        gradient.copy_from_slice(self.decoder.output(n_rows));
-        let x = observed_values(data, v, &self.positions, &mut self.converted);
+        let rows = &data.input.views[v].rows[self.positions.clone()];
+        let latents = rows.iter().map(|&row| sample(z, row as usize - batch.start, latent));
+        self.z.fill(rows.len(), latent, latents);
+        self.decoder.forward(&mut self.z);
+        self.buffers.reserve(rows.len(), self.decoder.width());
+        let decoded = self.decoder.output();
+        let (width, order) = (decoded.n_features(), decoded.order());
+        decoded.clear_beyond();
+        let gradient = self.buffers.behind.start(rows.len(), width, order);
         let scale = 1.0 / (batch.len() * width) as f64;
-        self.reconstruction = passes::reconstruction(gradient, x, width, scale);
-        self.decoder.backward(&self.z, n_rows, &mut self.buffers, update, true);
-        self.z_gradient.clear();
-        self.z_gradient.extend_from_slice(&self.buffers.behind[..n_rows * latent]);
+        let (decoded, x) = (decoded.lines(order), self.x.lines(order));
+        self.reconstruction = passes::reconstruction(gradient, decoded, x, scale);
+        self.decoder.backward(&mut self.z, &mut self.buffers, update, true);
+        self.buffers.behind.copy_to(&mut self.z_gradient);
     }
 
     /// The gradient with respect to the view's latents, through the fusion and of the graph term
@@ -290,24 +291,23 @@ impl<T: Real> View<T> {
         for (place, &row) in (0..).zip(rows) {
             self.places[row as usize - batch.start] = place;
         }
-        self.buffers.reserve(rows.len(), self.encoder.width());
-        let latents = self.encoder.output(rows.len());
+        self.z_gradient.resize(rows.len() * latent, T::default());
         let slope = T::of(2.0 * scale);
         let mut sum = 0.0;
         for (i, &row) in rows.iter().enumerate() {
-            let gradient = sample_mut(&mut self.buffers.behind, i, latent);
+            let gradient = sample_mut(&mut self.z_gradient, i, latent);
             gradient.copy_from_slice(sample(z_gradient, row as usize - batch.start, latent));
             let share = T::of(f64::from(data.shares[row as usize]));
             for gradient in gradient.iter_mut() {
                 *gradient = share * *gradient;
             }
-            let z_i = sample(latents, i, latent);
+            let z_i = sample(&self.latents, i, latent);
             for &neighbor in data.graphs[v].neighbors_within(row as usize, batch) {
                 let place = self.places[neighbor as usize - batch.start];
                 if place == ABSENT {
                     continue;
                 }
-                let z_j = sample(latents, place as usize, latent);
+                let z_j = sample(&self.latents, place as usize, latent);
                 let mut squares = T::default();
                 for ((gradient, &z_i), &z_j) in gradient.iter_mut().zip(z_i).zip(z_j) {
                     let difference = z_i - z_j;
@@ -320,10 +320,11 @@ impl<T: Real> View<T> {
         self.graph = 0.5 * scale * sum;
     }
 
-    fn encoder_backward(&mut self, data: &Data, v: usize, update: Update<T>) {
-        let n_rows = self.positions.len();
-        let x = observed_values(data, v, &self.positions, &mut self.converted);
-        self.encoder.backward(x, n_rows, &mut self.buffers, update, false);
+    fn encoder_backward(&mut self, latent: usize, update: Update<T>) {
+        let (n_samples, width) = (self.positions.len(), self.encoder.width());
+        self.buffers.reserve(n_samples, width);
+        self.buffers.behind.fill(n_samples, latent, self.z_gradient.chunks_exact(latent));
+        self.encoder.backward(&mut self.x, &mut self.buffers, update, false);
     }
 }
 
@@ -408,19 +409,6 @@ fn each<T: Send>(
     } else {
         views.iter_mut().enumerate().for_each(|(v, view)| work(v, view));
     }
-}
-
-/// The values a view observes at these positions.
-fn observed_values<'a, T: Real>(
-    data: &'a Data,
-    v: usize,
-    positions: &Range<usize>,
-    buffer: &'a mut Vec<T>,
-) -> &'a [T] {
-    let observed = &data.input.views[v];
-    let width = observed.n_features();
-    let values = observed.values.as_slice().unwrap_or_default();
-    T::convert(&values[positions.start * width..positions.end * width], buffer)
 }
 
 fn sample<T>(values: &[T], i: usize, width: usize) -> &[T] {

@@ -1,118 +1,375 @@
-//! Matrix products on slices, and the number types they are made of.
+//! Matrix products on lines of sixteen numbers, and the number types they are made of.
+//!
+//! A matrix is held in panels of sixteen columns (or, transposed, of sixteen rows), each panel line after line, the
+//! last one filled up with zeros. A product then reads all operands in their order, aligned and without packing.
 
-use crate::fused::passes;
-use faer::{
-    Accum, Conj, MatMut, MatRef, Par, linalg::matmul::matmul_with_conj, traits::ComplexField,
-};
-use std::ops;
+use pulp::{Arch, Simd, WithSimd};
+use std::ops::{self, Range};
+
+/// Numbers in a line: a cache line of f32.
+pub(crate) const LANES: usize = 16;
+
+/// Sixteen neighbors of a matrix.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(align(64))]
+pub(crate) struct Line<T>(pub(crate) [T; LANES]);
+
+impl<T: Real> Line<T> {
+    /// Its `i`th vector.
+    #[inline(always)]
+    pub(crate) fn at<S: Simd>(&self, i: usize) -> T::Vector<S> {
+        T::vectors::<S>(&self.0)[i]
+    }
+
+    #[inline(always)]
+    pub(crate) fn put<S: Simd>(&mut self, i: usize, vector: T::Vector<S>) {
+        T::vectors_mut::<S>(&mut self.0)[i] = vector;
+    }
+}
+
+/// Vectors in a line.
+#[inline(always)]
+pub(crate) fn n_vectors<T: Real, S: Simd>() -> usize {
+    T::vectors::<S>(&[T::default(); LANES]).len()
+}
 
 /// The number type of the fused engine: f32; its tests run the same code in f64.
 pub(crate) trait Real:
-    ComplexField
-    + Copy
+    Copy
     + Default
     + PartialOrd
+    + From<f32>
     + Send
     + Sync
     + ops::Add<Output = Self>
     + ops::Sub<Output = Self>
     + ops::Mul<Output = Self>
-    + ops::Div<Output = Self>
+    + ops::Neg<Output = Self>
     + ops::AddAssign
-    + ops::SubAssign
     + ops::MulAssign
     + 'static
 {
+    /// A vector register.
+    type Vector<S: Simd>: Copy;
+
     fn of(value: f64) -> Self;
     fn as_f64(self) -> f64;
-    fn square_root(self) -> Self;
-    /// `values` in this type, in `buffer` where they differ.
-    fn convert<'a>(values: &'a [f32], buffer: &'a mut Vec<Self>) -> &'a [Self];
+    fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
+    fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn square_root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    /// a b + c.
+    fn multiply_add<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+    /// a where y > 0, 0 elsewhere.
+    fn if_positive<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        y: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+    /// 0 where a < 0, a elsewhere, NaN included.
+    fn relu<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    /// The numbers of a vector added up.
+    fn total<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
+    fn vectors<S: Simd>(line: &[Self; LANES]) -> &[Self::Vector<S>];
+    fn vectors_mut<S: Simd>(line: &mut [Self; LANES]) -> &mut [Self::Vector<S>];
 }
 
-impl Real for f32 {
-    fn of(value: f64) -> Self {
-        value as Self
-    }
+macro_rules! real {
+    ($number:ty, $vector:ident, $($ours:ident($($argument:ident),*) = $theirs:ident),*;
+     $splat:ident, $total:ident, $less:ident, $select:ident, $vectors:ident, $vectors_mut:ident) => {
+        impl Real for $number {
+            type Vector<S: Simd> = S::$vector;
 
-    fn as_f64(self) -> f64 {
-        f64::from(self)
-    }
+            fn of(value: f64) -> Self {
+                value as Self
+            }
 
-    fn square_root(self) -> Self {
-        self.sqrt()
-    }
+            fn as_f64(self) -> f64 {
+                f64::from(self)
+            }
 
-    fn convert<'a>(values: &'a [f32], _: &'a mut Vec<Self>) -> &'a [Self] {
-        values
-    }
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, value: Self) -> S::$vector {
+                simd.$splat(value)
+            }
+            $(
+                #[inline(always)]
+                fn $ours<S: Simd>(simd: S, $($argument: S::$vector),*) -> S::$vector {
+                    simd.$theirs($($argument),*)
+                }
+            )*
+
+            #[inline(always)]
+            fn relu<S: Simd>(simd: S, a: S::$vector) -> S::$vector {
+                let zero = simd.$splat(0.0);
+                simd.$select(simd.$less(a, zero), zero, a)
+            }
+
+            #[inline(always)]
+            fn if_positive<S: Simd>(simd: S, a: S::$vector, y: S::$vector) -> S::$vector {
+                let zero = simd.$splat(0.0);
+                simd.$select(simd.$less(zero, y), a, zero)
+            }
+
+            #[inline(always)]
+            fn total<S: Simd>(simd: S, a: S::$vector) -> Self {
+                simd.$total(a)
+            }
+
+            #[inline(always)]
+            fn vectors<S: Simd>(line: &[Self; LANES]) -> &[S::$vector] {
+                S::$vectors(line).0
+            }
+
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(line: &mut [Self; LANES]) -> &mut [S::$vector] {
+                S::$vectors_mut(line).0
+            }
+        }
+    };
 }
 
+real!(
+    f32, f32s,
+    plus(a, b) = add_f32s,
+    minus(a, b) = sub_f32s,
+    times(a, b) = mul_f32s,
+    over(a, b) = div_f32s,
+    square_root(a) = sqrt_f32s,
+    multiply_add(a, b, c) = mul_add_f32s;
+    splat_f32s, reduce_sum_f32s, less_than_f32s, select_f32s, as_simd_f32s, as_mut_simd_f32s
+);
 #[cfg(test)]
-impl Real for f64 {
-    fn of(value: f64) -> Self {
-        value
-    }
+real!(
+    f64, f64s,
+    plus(a, b) = add_f64s,
+    minus(a, b) = sub_f64s,
+    times(a, b) = mul_f64s,
+    over(a, b) = div_f64s,
+    square_root(a) = sqrt_f64s,
+    multiply_add(a, b, c) = mul_add_f64s;
+    splat_f64s, reduce_sum_f64s, less_than_f64s, select_f64s, as_simd_f64s, as_mut_simd_f64s
+);
 
-    fn as_f64(self) -> f64 {
-        self
-    }
+/// Rows that lie together: of these first one panel, then the next, so that products go through memory in its order.
+pub(crate) const BLOCK: usize = 128;
 
-    fn square_root(self) -> Self {
-        self.sqrt()
-    }
-
-    fn convert<'a>(values: &'a [f32], buffer: &'a mut Vec<Self>) -> &'a [Self] {
-        buffer.clear();
-        buffer.extend(values.iter().map(|&value| Self::from(value)));
-        buffer
-    }
+/// Lines that `n_rows` rows of `n_columns` columns take.
+pub(crate) fn n_lines(n_rows: usize, n_columns: usize) -> usize {
+    n_rows * n_columns.div_ceil(LANES)
 }
 
-/// c <- `kept` c + a b, with c row after row. With `kept` = 0, c is not read.
-pub(crate) fn multiply<T: Real>(c: &mut [T], kept: T, a: MatRef<'_, T>, b: MatRef<'_, T>) {
-    let accumulates = kept != T::default();
-    if accumulates {
-        passes::scale(c, kept);
-    } else if a.ncols() == 0 {
-        c.fill(T::default());
-    }
-    if a.ncols() == 0 || c.is_empty() {
-        return;
-    }
-    let c = MatMut::from_row_major_slice_mut(c, a.nrows(), b.ncols());
-    let into = if accumulates { Accum::Add } else { Accum::Replace };
-    matmul_with_conj(c, into, a, Conj::No, b, Conj::No, T::of(1.0), Par::Seq);
+/// Where a line is among those of `n_rows` rows in `n_panels` panels.
+#[inline(always)]
+pub(crate) fn place(n_rows: usize, n_panels: usize, panel: usize, row: usize) -> usize {
+    let start = row - row % BLOCK;
+    start * n_panels + panel * BLOCK.min(n_rows - start) + row - start
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// The left matrix of a product a b.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Left<'a, T> {
+    /// A line is a piece of a row of a.
+    Rows(&'a [Line<T>]),
+    /// A line is a piece of a column of a.
+    Columns(&'a [Line<T>]),
+}
 
-    proptest! {
-        #[test]
-        fn a_product_is_the_sum_over_the_inner_index(
-            n in 1..20_usize, m in 1..20_usize, k in 0..20_usize,
-            kept in prop::sample::select(vec![0.0_f32, 1.0, 0.5]),
-            transposed in any::<(bool, bool)>(),
-        ) {
-            let value = |i: usize| ((i * 7919) % 23) as f32 - 11.0;
-            let (a, b): (Vec<_>, Vec<_>) = ((0..n * k).map(value).collect(), (0..k * m).map(value).collect());
-            let rows = MatRef::from_row_major_slice;
-            let a = if transposed.0 { rows(&a, k, n).transpose() } else { rows(&a, n, k) };
-            let b = if transposed.1 { rows(&b, m, k).transpose() } else { rows(&b, k, m) };
-            let mut c: Vec<_> = (0..n * m).map(|i| if kept == 0.0 { f32::NAN } else { value(i + 3) }).collect();
-            let old = c.clone();
-            multiply(&mut c, kept, a, b);
-            for i in 0..n {
-                for j in 0..m {
-                    let sum: f32 = (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum();
-                    let old = if kept == 0.0 { 0.0 } else { kept * old[i * m + j] };
-                    // Small integers and halves are exact in f32.
-                    prop_assert_eq!(c[i * m + j], old + sum);
+/// The product a b of shapes `(n_rows, n_inner)` and `(n_inner, n_columns)`, where a line of b is a piece of a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Product<'a, T> {
+    pub(crate) n_rows: usize,
+    pub(crate) n_inner: usize,
+    pub(crate) n_columns: usize,
+    pub(crate) a: Left<'a, T>,
+    pub(crate) b: &'a [Line<T>],
+}
+
+/// Panels of the result that are formed at once, of a block of rows, and terms of the sums: a and b are then read
+/// from the farther caches once.
+const BLOCK_PANELS: usize = 3;
+const BLOCK_TERMS: usize = 2 * BLOCK;
+
+/// Rows of a tile whose sums stay in 32 registers, beside three vectors of b and one of a.
+const TILE: usize = 8;
+
+impl<T: Real> Product<'_, T> {
+    /// Forms the product block by block: `finish` gets a panel's number, the first row, the place of that line and
+    /// the lines from there on, while they are in the nearest cache.
+    pub(crate) fn form(
+        self,
+        sums: &mut Vec<Line<T>>,
+        mut finish: impl FnMut(usize, usize, usize, &[Line<T>]),
+    ) {
+        let n_panels = self.n_columns.div_ceil(LANES);
+        let n_rounds = self.n_inner.div_ceil(BLOCK_TERMS).max(1);
+        let n_sums = if n_rounds > 1 { self.n_rows * n_panels } else { BLOCK * BLOCK_PANELS };
+        if sums.len() < n_sums {
+            sums.resize(n_sums, Line::default());
+        }
+        let arch = Arch::new();
+        for round in 0..n_rounds {
+            let terms = round * BLOCK_TERMS..((round + 1) * BLOCK_TERMS).min(self.n_inner);
+            for row in (0..self.n_rows).step_by(BLOCK) {
+                let n_rows = BLOCK.min(self.n_rows - row);
+                for panel in (0..n_panels).step_by(BLOCK_PANELS) {
+                    let at = place(self.n_rows, n_panels, panel, row);
+                    let start = if n_rounds > 1 { at } else { 0 };
+                    let c = &mut sums[start..][..n_rows * BLOCK_PANELS.min(n_panels - panel)];
+                    let terms = terms.clone();
+                    arch.dispatch(Block { product: self, terms, row, panel, n_rows, c: &mut *c });
+                    if round + 1 == n_rounds {
+                        for (i, lines) in c.chunks_exact(n_rows).enumerate() {
+                            finish(panel + i, row, at + i * n_rows, lines);
+                        }
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Adds `terms` to rows from `row` and panels from `panel` on; the first terms begin the sums `c`.
+struct Block<'a, 'c, T> {
+    product: Product<'a, T>,
+    terms: Range<usize>,
+    row: usize,
+    panel: usize,
+    n_rows: usize,
+    c: &'c mut [Line<T>],
+}
+
+impl<T: Real> WithSimd for Block<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let n_vectors = self.c.len() / self.n_rows * n_vectors::<T, S>();
+        let mut q = 0;
+        while q < n_vectors {
+            match n_vectors - q {
+                1 => self.strip::<S, 1>(simd, q),
+                2 => self.strip::<S, 2>(simd, q),
+                _ => self.strip::<S, 3>(simd, q),
+            }
+            q += 3;
+        }
+    }
+}
+
+impl<T: Real> Block<'_, '_, T> {
+    /// The `N` columns of vectors from the `q`th on.
+    #[inline(always)]
+    fn strip<S: Simd, const N: usize>(&mut self, simd: S, q: usize) {
+        let mut i = 0;
+        while i < self.n_rows {
+            let rest = self.n_rows - i;
+            if S::REGISTER_COUNT >= 32 && N == 1 && rest > TILE {
+                self.tile::<S, { 2 * TILE }, N>(simd, i, q);
+                i += 2 * TILE;
+            } else if S::REGISTER_COUNT >= 32 && rest > TILE / 2 {
+                self.tile::<S, TILE, N>(simd, i, q);
+                i += TILE;
+            } else {
+                self.tile::<S, { TILE / 2 }, N>(simd, i, q);
+                i += TILE / 2;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize, q: usize) {
+        let per_line = n_vectors::<T, S>();
+        let Product { n_rows, n_inner, n_columns, a, b } = self.product;
+        let terms = self.terms.clone();
+        let mut parts = [0; N];
+        for n in 0..N {
+            parts[n] = (q + n) % per_line;
+        }
+        let kept = M.min(self.n_rows - i);
+        let mut sums = [[T::splat(simd, T::default()); N]; M];
+        if terms.start > 0 {
+            for n in 0..N {
+                let lines = &self.c[(q + n) / per_line * self.n_rows + i..][..kept];
+                for m in 0..M {
+                    sums[m][n] = lines[m.min(kept - 1)].at::<S>(parts[n]);
+                }
+            }
+        }
+        let row = self.row + i;
+        for start in terms.step_by(BLOCK) {
+            let count = BLOCK.min(n_inner - start);
+            let mut panels = [b; N];
+            for (n, lines) in panels.iter_mut().enumerate() {
+                let panel = self.panel + (q + n) / per_line;
+                *lines = &b[start * n_columns.div_ceil(LANES) + panel * count..][..count];
+            }
+            match a {
+                Left::Rows(lines) => {
+                    let mut k = 0;
+                    while k < count {
+                        let first = self.row * n_inner.div_ceil(LANES);
+                        let panel = (start + k) / LANES * self.n_rows;
+                        let panel = &lines[first + panel..][..self.n_rows];
+                        let mut rows = [&panel[i]; M];
+                        for m in 1..M {
+                            // Beyond the last row it is repeated; those sums are not kept.
+                            rows[m] = &panel[(i + m).min(self.n_rows - 1)];
+                        }
+                        for j in 0..LANES.min(count - k) {
+                            let a = |m: usize| rows[m].0[j];
+                            add_outer(simd, a, panels, parts, k + j, &mut sums);
+                        }
+                        k += LANES;
+                    }
+                }
+                Left::Columns(lines) => {
+                    let first = start * n_rows.div_ceil(LANES) + row / LANES * count;
+                    // A tile starts at a multiple of its rows, so that it never leaves the panel.
+                    let place = row % LANES / M * M;
+                    for (k, line) in lines[first..][..count].iter().enumerate() {
+                        let a = |m: usize| line.0[place + m];
+                        add_outer(simd, a, panels, parts, k, &mut sums);
+                    }
+                }
+            }
+        }
+        for n in 0..N {
+            let lines = &mut self.c[(q + n) / per_line * self.n_rows + i..][..kept];
+            for m in 0..M {
+                if m < kept {
+                    lines[m].put::<S>(parts[n], sums[m][n]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the outer product of `a` and row `k` of b.
+#[inline(always)]
+fn add_outer<T: Real, S: Simd, const M: usize, const N: usize>(
+    simd: S,
+    a: impl Fn(usize) -> T,
+    panels: [&[Line<T>]; N],
+    parts: [usize; N],
+    k: usize,
+    sums: &mut [[T::Vector<S>; N]; M],
+) {
+    let mut b = [T::splat(simd, T::default()); N];
+    for n in 0..N {
+        b[n] = panels[n][k].at::<S>(parts[n]);
+    }
+    for m in 0..M {
+        let a = T::splat(simd, a(m));
+        for n in 0..N {
+            sums[m][n] = T::multiply_add(simd, a, b[n], sums[m][n]);
         }
     }
 }
