@@ -159,7 +159,7 @@ real!(
 );
 
 /// Rows that lie together: of these first one panel, then the next, so that products go through memory in its order.
-pub(crate) const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 256;
 
 /// Lines that `n_rows` rows of `n_columns` columns take.
 pub(crate) fn n_lines(n_rows: usize, n_columns: usize) -> usize {
@@ -195,7 +195,7 @@ pub(crate) struct Product<'a, T> {
 /// Panels of the result that are formed at once, of a block of rows, and terms of the sums: a and b are then read
 /// from the farther caches once.
 const BLOCK_PANELS: usize = 3;
-const BLOCK_TERMS: usize = 2 * BLOCK;
+const BLOCK_TERMS: usize = BLOCK;
 
 /// Rows of a tile whose sums stay in 32 registers, beside three vectors of b and one of a.
 const TILE: usize = 8;
