@@ -36,6 +36,10 @@ impl Case {
     }
 
     fn with(architecture: &Architecture, seed: u64) -> Self {
+        Self::of(N, architecture, seed)
+    }
+
+    fn of(n_samples: usize, architecture: &Architecture, seed: u64) -> Self {
         let mut rng = Seed::new(seed).rng();
         let observes = |v: usize, i: usize, lost: bool| match v {
             0 => !lost || i.is_multiple_of(3),
@@ -43,7 +47,8 @@ impl Case {
             _ => (!lost || i % 3 == 2) && !BLIND.contains(&i),
         };
         let mut view = |(v, &width): (usize, &usize)| {
-            let rows: Vec<_> = (0..N).filter(|&i| observes(v, i, rng.gen_bool(0.4))).collect();
+            let rows: Vec<_> =
+                (0..n_samples).filter(|&i| observes(v, i, rng.gen_bool(0.4))).collect();
             let values =
                 Array2::from_shape_simple_fn((rows.len(), width), || rng.gen_range(-2.0..2.0));
             ObservedView { rows: rows.into_iter().map(|i| i as u32).collect(), values }
@@ -54,7 +59,8 @@ impl Case {
             let next = |i: usize| [i + 1, i + 4, i * 5 % rows.len()];
             let edges = (0..rows.len()).flat_map(|i| next(i).map(|j| (i, j % rows.len())));
             let edges = edges.map(|(i, j)| (rows[i] as usize, rows[j] as usize));
-            KnnGraph::from_edges(N, edges.collect::<Vec<_>>()).expect("edges between samples")
+            KnnGraph::from_edges(n_samples, edges.collect::<Vec<_>>())
+                .expect("edges between samples")
         };
         let graphs = views.iter().map(graph).collect();
         let mut weights = Weights::glorot(architecture, &WIDTHS, LATENT, Seed::new(seed));
@@ -64,12 +70,12 @@ impl Case {
             }
         }
         Self {
-            input: Arc::new(NetworkInput { n_samples: N, views }),
+            input: Arc::new(NetworkInput { n_samples, views }),
             graphs: Arc::new(graphs),
             weights,
             centers: Array2::from_shape_simple_fn((4, LATENT), || rng.gen_range(-1.0..1.0)),
-            labels: (0..N).map(|_| rng.gen_range(0..4)).collect(),
-            selected: (0..N).map(|_| rng.gen_bool(0.6)).collect(),
+            labels: (0..n_samples).map(|_| rng.gen_range(0..4)).collect(),
+            selected: (0..n_samples).map(|_| rng.gen_bool(0.6)).collect(),
         }
     }
 
@@ -159,6 +165,34 @@ fn fused_gradients_are_those_of_automatic_differentiation() {
                 );
             }
         }
+    }
+}
+
+/// Wider than the blocks in which the fused engine forms its products, and in batches of more samples.
+#[test]
+fn engines_agree_on_large_layers_and_batches() {
+    let architecture = Architecture { hidden_ratio: 90.0, wide: 300, ..Architecture::default() };
+    let case = Case::of(900, &architecture, 10);
+    let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
+    for optimizer in [SGD, ADAM] {
+        candle.start(optimizer).expect("valid optimiser");
+        fused.start(optimizer).expect("valid optimiser");
+        for batch in [0..500, 500..900] {
+            let (expected_loss, expected) =
+                candle.pretrain_gradients(batch.clone()).expect("gradients");
+            let (loss, found) = fused.pretrain_gradients(batch.clone()).expect("gradients");
+            approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
+            assert!(distance(&expected, &found) < 1e-4, "{}", distance(&expected, &found));
+            candle.pretrain_step(batch.clone()).expect("step");
+            fused.pretrain_step(batch).expect("step");
+        }
+        let (expected, found) =
+            (candle.weights().expect("weights"), fused.weights().expect("weights"));
+        assert!(
+            distance(&expected, &found) < 1e-5,
+            "{optimizer:?}: {}",
+            distance(&expected, &found)
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     fused::{
         matrix::{Matrix, Order},
         passes::{self, AdamStep},
-        product::{BLOCK, LANES, Left, Line, Product, Real, n_lines, place},
+        product::{BLOCK, LANES, Left, Line, Product, Real, lines, n_lines, place},
     },
 };
 use ndarray::{Array1, Array2};
@@ -169,13 +169,7 @@ impl<T: Real> Layer<T> {
     }
 
     /// y <- x W^T + b, then `ReLU` where `relu`.
-    fn forward(
-        &self,
-        x: &mut Matrix<T>,
-        y: &mut Matrix<T>,
-        relu: bool,
-        sums: &mut Vec<Line<T>>,
-    ) {
+    fn forward(&self, x: &mut Matrix<T>, y: &mut Matrix<T>, relu: bool, sums: &mut Vec<Line<T>>) {
         let (n_samples, n_in, n_out) = (x.n_samples(), self.n_in, self.n_out);
         let (weight, bias) = (&self.weight.value, &self.bias.value);
         if self.lines_along_outputs() {
@@ -303,15 +297,16 @@ impl<T: Real> Layer<T> {
     }
 
     fn export(&self, of: Of) -> Dense {
-        let number = |parameter: &Parameter<T>, (n_rows, n_columns): (usize, usize), i, j: usize| {
-            let lines = match of {
-                Of::Value => &parameter.value,
-                Of::Moment(i) => &parameter.moments[i],
-                Of::Collected => &parameter.collected,
+        let number =
+            |parameter: &Parameter<T>, (n_rows, n_columns): (usize, usize), i, j: usize| {
+                let lines = match of {
+                    Of::Value => &parameter.value,
+                    Of::Moment(i) => &parameter.moments[i],
+                    Of::Collected => &parameter.collected,
+                };
+                let line = lines.get(place(n_rows, n_columns.div_ceil(LANES), j / LANES, i));
+                line.map_or(0.0, |line| line.0[j % LANES].as_f64() as f32)
             };
-            let line = lines.get(place(n_rows, n_columns.div_ceil(LANES), j / LANES, i));
-            line.map_or(0.0, |line| line.0[j % LANES].as_f64() as f32)
-        };
         let (weight, shape) = (&self.weight, (self.n_out, self.n_in));
         Dense {
             weight: if self.lines_along_outputs() {
@@ -374,20 +369,4 @@ impl<T> Default for Buffers<T> {
 fn zeros<T: Real>(lines: &mut [Line<T>], n: usize) -> &mut [Line<T>] {
     lines[..n].fill(Line::default());
     &mut lines[..n]
-}
-
-/// `(n_rows, n_columns)` numbers in lines along the columns.
-fn lines<T: Real>(
-    n_rows: usize,
-    n_columns: usize,
-    number: impl Fn(usize, usize) -> f32,
-) -> Vec<Line<T>> {
-    let mut lines = vec![Line::default(); n_lines(n_rows, n_columns)];
-    for i in 0..n_rows {
-        for j in 0..n_columns {
-            let at = place(n_rows, n_columns.div_ceil(LANES), j / LANES, i);
-            lines[at].0[j % LANES] = T::of(f64::from(number(i, j)));
-        }
-    }
-    lines
 }

@@ -186,3 +186,32 @@ fn transpose<T: Real>(from: &[Line<T>], n_rows: usize, to: &mut [Line<T>], n_col
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fused::product::BLOCK;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn both_orders_of_lines_hold_the_same_numbers(
+            n_samples in 0..BLOCK + 40, n_features in 1..BLOCK + 40,
+        ) {
+            let values: Vec<f32> = (1..=n_samples * n_features).map(|i| i as f32).collect();
+            let mut matrix = Matrix::<f32>::default();
+            // Lines of an earlier, larger matrix must not shine through.
+            matrix.fill(BLOCK + 40, BLOCK + 40, vec![[f32::NAN; BLOCK + 40]; BLOCK + 40].iter().map(<[f32; BLOCK + 40]>::as_slice));
+            matrix.lines(Order::Columns);
+            matrix.fill(n_samples, n_features, values.chunks_exact(n_features));
+            let columns = matrix.lines(Order::Columns).to_vec();
+            let mut again = Matrix::default();
+            again.start(n_samples, n_features, Order::Columns).copy_from_slice(&columns);
+            again.clear_beyond();
+            let mut found = Vec::new();
+            again.copy_to(&mut found);
+            prop_assert_eq!(values, found);
+            prop_assert!(again.lines(Order::Rows) == matrix.lines(Order::Rows));
+        }
+    }
+}

@@ -68,11 +68,7 @@ pub(crate) trait Real:
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
     /// a where y > 0, 0 elsewhere.
-    fn if_positive<S: Simd>(
-        simd: S,
-        a: Self::Vector<S>,
-        y: Self::Vector<S>,
-    ) -> Self::Vector<S>;
+    fn if_positive<S: Simd>(simd: S, a: Self::Vector<S>, y: Self::Vector<S>) -> Self::Vector<S>;
     /// 0 where a < 0, a elsewhere, NaN included.
     fn relu<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     /// The numbers of a vector added up.
@@ -171,6 +167,22 @@ pub(crate) fn n_lines(n_rows: usize, n_columns: usize) -> usize {
 pub(crate) fn place(n_rows: usize, n_panels: usize, panel: usize, row: usize) -> usize {
     let start = row - row % BLOCK;
     start * n_panels + panel * BLOCK.min(n_rows - start) + row - start
+}
+
+/// A matrix `(n_rows, n_columns)` in lines along its rows, filled up with zeros.
+pub(crate) fn lines<T: Real>(
+    n_rows: usize,
+    n_columns: usize,
+    number: impl Fn(usize, usize) -> f32,
+) -> Vec<Line<T>> {
+    let mut lines = vec![Line::default(); n_lines(n_rows, n_columns)];
+    for i in 0..n_rows {
+        for j in 0..n_columns {
+            let at = place(n_rows, n_columns.div_ceil(LANES), j / LANES, i);
+            lines[at].0[j % LANES] = T::of(f64::from(number(i, j)));
+        }
+    }
+    lines
 }
 
 /// The left matrix of a product a b.
@@ -370,6 +382,53 @@ fn add_outer<T: Real, S: Simd, const M: usize, const N: usize>(
         let a = T::splat(simd, a(m));
         for n in 0..N {
             sums[m][n] = T::multiply_add(simd, a, b[n], sums[m][n]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// NaN fills up the lines: what stands there must not matter.
+    fn matrix(
+        n_rows: usize,
+        n_columns: usize,
+        number: impl Fn(usize, usize) -> f32,
+    ) -> Vec<Line<f32>> {
+        let n_filled = n_columns.next_multiple_of(LANES);
+        lines(n_rows, n_filled, |i, j| if j < n_columns { number(i, j) } else { f32::NAN })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50))]
+        #[test]
+        fn a_product_is_the_sum_over_the_inner_index(
+            n_rows in 1..2 * BLOCK + 40, n_inner in 0..2 * BLOCK + 40, n_columns in 1..7 * LANES,
+            transposed in any::<bool>(),
+        ) {
+            // Sums of products of small integers are exact in f32.
+            let a = |i: usize, k: usize| ((i * 31 + k * 7919) % 23) as f32 - 11.0;
+            let b = |k: usize, j: usize| ((k * 17 + j * 3571) % 19) as f32 - 9.0;
+            let (rows, columns) = (matrix(n_rows, n_inner, a), matrix(n_inner, n_rows, |k, i| a(i, k)));
+            let left = if transposed { Left::Columns(&columns) } else { Left::Rows(&rows) };
+            let right = matrix(n_inner, n_columns, b);
+            let product = Product { n_rows, n_inner, n_columns, a: left, b: &right };
+            let n_panels = n_columns.div_ceil(LANES);
+            let mut times_visited = vec![0; n_lines(n_rows, n_columns)];
+            let mut sums = vec![Line([f32::NAN; LANES]); 3];
+            product.form(&mut sums, |panel, row, at, lines| {
+                for (i, line) in (row..).zip(lines) {
+                    assert_eq!(at + i - row, place(n_rows, n_panels, panel, i));
+                    times_visited[at + i - row] += 1;
+                    for (j, &found) in (panel * LANES..n_columns).zip(&line.0) {
+                        let expected: f32 = (0..n_inner).map(|k| a(i, k) * b(k, j)).sum();
+                        assert_eq!(expected, found, "row {i}, column {j}");
+                    }
+                }
+            });
+            prop_assert!(times_visited.iter().all(|&times| times == 1));
         }
     }
 }
