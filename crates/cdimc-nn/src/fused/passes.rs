@@ -1,5 +1,8 @@
 //! The element-wise passes between the products, compiled for every instruction set and chosen at run time.
 
+// The body of a pass and what it calls must end up in one function compiled for the processor at hand.
+#![allow(clippy::inline_always)]
+
 use crate::fused::product::{LANES, Line, Real, n_vectors};
 use pulp::{Arch, Simd, WithSimd};
 

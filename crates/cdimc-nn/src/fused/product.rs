@@ -3,8 +3,15 @@
 //! A matrix is held in panels of sixteen columns (or, transposed, of sixteen rows), each panel line after line, the
 //! last one filled up with zeros. A product then reads all operands in their order, aligned and without packing.
 
+// What the kernels call must end up in one function compiled for the processor at hand, and loops over the registers of
+// a tile are written with indices, as each runs over several arrays.
+#![allow(clippy::inline_always, clippy::needless_range_loop)]
+
 use pulp::{Arch, Simd, WithSimd};
-use std::ops::{self, Range};
+use std::{
+    array,
+    ops::{self, Range},
+};
 
 /// Numbers in a line: a cache line of f32.
 pub(crate) const LANES: usize = 16;
@@ -204,41 +211,40 @@ pub(crate) struct Product<'a, T> {
     pub(crate) b: &'a [Line<T>],
 }
 
-/// Panels of the result that are formed at once, of a block of rows, and terms of the sums: a and b are then read
-/// from the farther caches once.
-const BLOCK_PANELS: usize = 3;
-const BLOCK_TERMS: usize = BLOCK;
+/// Panels of the result that are formed at once, of a block of rows and from a block of terms: what they need of a and
+/// b then comes from the farther caches once.
+const N_PANELS: usize = 3;
 
 /// Rows of a tile whose sums stay in 32 registers, beside three vectors of b and one of a.
 const TILE: usize = 8;
 
 impl<T: Real> Product<'_, T> {
     /// Forms the product block by block: `finish` gets a panel's number, the first row, the place of that line and
-    /// the lines from there on, while they are in the nearest cache.
+    /// the lines from there on, while they are in the nearest cache. `sums` is room for them.
     pub(crate) fn form(
         self,
         sums: &mut Vec<Line<T>>,
         mut finish: impl FnMut(usize, usize, usize, &[Line<T>]),
     ) {
         let n_panels = self.n_columns.div_ceil(LANES);
-        let n_rounds = self.n_inner.div_ceil(BLOCK_TERMS).max(1);
-        let n_sums = if n_rounds > 1 { self.n_rows * n_panels } else { BLOCK * BLOCK_PANELS };
+        let n_rounds = self.n_inner.div_ceil(BLOCK).max(1);
+        let n_sums = if n_rounds > 1 { self.n_rows * n_panels } else { BLOCK * N_PANELS };
         if sums.len() < n_sums {
             sums.resize(n_sums, Line::default());
         }
         let arch = Arch::new();
         for round in 0..n_rounds {
-            let terms = round * BLOCK_TERMS..((round + 1) * BLOCK_TERMS).min(self.n_inner);
+            let terms = round * BLOCK..((round + 1) * BLOCK).min(self.n_inner);
             for row in (0..self.n_rows).step_by(BLOCK) {
                 let n_rows = BLOCK.min(self.n_rows - row);
-                for panel in (0..n_panels).step_by(BLOCK_PANELS) {
+                for panel in (0..n_panels).step_by(N_PANELS) {
                     let at = place(self.n_rows, n_panels, panel, row);
                     let start = if n_rounds > 1 { at } else { 0 };
-                    let c = &mut sums[start..][..n_rows * BLOCK_PANELS.min(n_panels - panel)];
+                    let sums = &mut sums[start..][..n_rows * N_PANELS.min(n_panels - panel)];
                     let terms = terms.clone();
-                    arch.dispatch(Block { product: self, terms, row, panel, n_rows, c: &mut *c });
+                    arch.dispatch(Block { product: self, terms, row, panel, n_rows, sums });
                     if round + 1 == n_rounds {
-                        for (i, lines) in c.chunks_exact(n_rows).enumerate() {
+                        for (i, lines) in sums.chunks_exact(n_rows).enumerate() {
                             finish(panel + i, row, at + i * n_rows, lines);
                         }
                     }
@@ -248,14 +254,15 @@ impl<T: Real> Product<'_, T> {
     }
 }
 
-/// Adds `terms` to rows from `row` and panels from `panel` on; the first terms begin the sums `c`.
-struct Block<'a, 'c, T> {
+/// Adds a block of `terms` to the sums of `n_rows` rows from `row` and some panels from `panel` on; the first terms
+/// begin the sums.
+struct Block<'a, 's, T> {
     product: Product<'a, T>,
     terms: Range<usize>,
     row: usize,
     panel: usize,
     n_rows: usize,
-    c: &'c mut [Line<T>],
+    sums: &'s mut [Line<T>],
 }
 
 impl<T: Real> WithSimd for Block<'_, '_, T> {
@@ -263,7 +270,7 @@ impl<T: Real> WithSimd for Block<'_, '_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let n_vectors = self.c.len() / self.n_rows * n_vectors::<T, S>();
+        let n_vectors = self.sums.len() / self.n_rows * n_vectors::<T, S>();
         let mut q = 0;
         while q < n_vectors {
             match n_vectors - q {
@@ -296,67 +303,58 @@ impl<T: Real> Block<'_, '_, T> {
         }
     }
 
+    /// Up to `M` rows of them, from the `i`th on.
     #[inline(always)]
     fn tile<S: Simd, const M: usize, const N: usize>(&mut self, simd: S, i: usize, q: usize) {
-        let per_line = n_vectors::<T, S>();
         let Product { n_rows, n_inner, n_columns, a, b } = self.product;
-        let terms = self.terms.clone();
-        let mut parts = [0; N];
-        for n in 0..N {
-            parts[n] = (q + n) % per_line;
-        }
-        let kept = M.min(self.n_rows - i);
+        let (start, n_terms) = (self.terms.start, self.terms.len());
+        let n_kept = M.min(self.n_rows - i);
+        let per_line = n_vectors::<T, S>();
+        let panels: [usize; N] = array::from_fn(|n| (q + n) / per_line);
+        let parts: [usize; N] = array::from_fn(|n| (q + n) % per_line);
+        let before = start * n_columns.div_ceil(LANES) + self.panel * n_terms;
+        let b = panels.map(|panel| &b[before + panel * n_terms..][..n_terms]);
         let mut sums = [[T::splat(simd, T::default()); N]; M];
-        if terms.start > 0 {
+        if start > 0 {
             for n in 0..N {
-                let lines = &self.c[(q + n) / per_line * self.n_rows + i..][..kept];
+                let lines = &self.sums[panels[n] * self.n_rows + i..][..n_kept];
                 for m in 0..M {
-                    sums[m][n] = lines[m.min(kept - 1)].at::<S>(parts[n]);
+                    sums[m][n] = lines[m.min(n_kept - 1)].at::<S>(parts[n]);
                 }
             }
         }
-        let row = self.row + i;
-        for start in terms.step_by(BLOCK) {
-            let count = BLOCK.min(n_inner - start);
-            let mut panels = [b; N];
-            for (n, lines) in panels.iter_mut().enumerate() {
-                let panel = self.panel + (q + n) / per_line;
-                *lines = &b[start * n_columns.div_ceil(LANES) + panel * count..][..count];
-            }
-            match a {
-                Left::Rows(lines) => {
-                    let mut k = 0;
-                    while k < count {
-                        let first = self.row * n_inner.div_ceil(LANES);
-                        let panel = (start + k) / LANES * self.n_rows;
-                        let panel = &lines[first + panel..][..self.n_rows];
-                        let mut rows = [&panel[i]; M];
-                        for m in 1..M {
-                            // Beyond the last row it is repeated; those sums are not kept.
-                            rows[m] = &panel[(i + m).min(self.n_rows - 1)];
-                        }
-                        for j in 0..LANES.min(count - k) {
-                            let a = |m: usize| rows[m].0[j];
-                            add_outer(simd, a, panels, parts, k + j, &mut sums);
-                        }
-                        k += LANES;
+        match a {
+            Left::Rows(lines) => {
+                let before = self.row * n_inner.div_ceil(LANES);
+                let first = start / LANES;
+                for k in (0..n_terms).step_by(LANES) {
+                    let panel = before + (first + k / LANES) * self.n_rows;
+                    let panel = &lines[panel..][..self.n_rows];
+                    // Beyond the last row it is repeated; those sums are not kept.
+                    let mut rows = [&panel[i]; M];
+                    for m in 1..M {
+                        rows[m] = &panel[(i + m).min(self.n_rows - 1)];
+                    }
+                    for j in 0..LANES.min(n_terms - k) {
+                        add_outer(simd, |m| rows[m].0[j], b, parts, k + j, &mut sums);
                     }
                 }
-                Left::Columns(lines) => {
-                    let first = start * n_rows.div_ceil(LANES) + row / LANES * count;
-                    // A tile starts at a multiple of its rows, so that it never leaves the panel.
-                    let place = row % LANES / M * M;
-                    for (k, line) in lines[first..][..count].iter().enumerate() {
-                        let a = |m: usize| line.0[place + m];
-                        add_outer(simd, a, panels, parts, k, &mut sums);
-                    }
+            }
+            Left::Columns(lines) => {
+                let row = self.row + i;
+                let before = start * n_rows.div_ceil(LANES) + row / LANES * n_terms;
+                // A tile starts at a multiple of its rows, so that it never leaves the panel.
+                let place = row % LANES / M * M;
+                for (k, line) in lines[before..][..n_terms].iter().enumerate() {
+                    add_outer(simd, |m| line.0[place + m], b, parts, k, &mut sums);
                 }
             }
         }
         for n in 0..N {
-            let lines = &mut self.c[(q + n) / per_line * self.n_rows + i..][..kept];
+            let lines = &mut self.sums[panels[n] * self.n_rows + i..][..n_kept];
+            // Known bounds, as the sums would leave their registers for an index that is not.
             for m in 0..M {
-                if m < kept {
+                if m < n_kept {
                     lines[m].put::<S>(parts[n], sums[m][n]);
                 }
             }
@@ -369,19 +367,19 @@ impl<T: Real> Block<'_, '_, T> {
 fn add_outer<T: Real, S: Simd, const M: usize, const N: usize>(
     simd: S,
     a: impl Fn(usize) -> T,
-    panels: [&[Line<T>]; N],
+    b: [&[Line<T>]; N],
     parts: [usize; N],
     k: usize,
     sums: &mut [[T::Vector<S>; N]; M],
 ) {
-    let mut b = [T::splat(simd, T::default()); N];
+    let mut row = [T::splat(simd, T::default()); N];
     for n in 0..N {
-        b[n] = panels[n][k].at::<S>(parts[n]);
+        row[n] = b[n][k].at::<S>(parts[n]);
     }
     for m in 0..M {
         let a = T::splat(simd, a(m));
         for n in 0..N {
-            sums[m][n] = T::multiply_add(simd, a, b[n], sums[m][n]);
+            sums[m][n] = T::multiply_add(simd, a, row[n], sums[m][n]);
         }
     }
 }
