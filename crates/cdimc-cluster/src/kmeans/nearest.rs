@@ -95,13 +95,31 @@ impl<'a, T: Coordinate> Centers<'a, T> {
     }
 
     /// Calls `visit` with each of `samples` and its scores.
-    pub(super) fn each_scores(&self, samples: &[usize], visit: impl FnMut(usize, &[f32])) {
-        Arch::new().dispatch(EachScores { centers: self, samples, visit });
+    pub(super) fn each_scores(&self, samples: &[usize], mut visit: impl FnMut(usize, &[f32])) {
+        self.each_panels(
+            samples,
+            #[inline(always)]
+            |i, panels| visit(i, self.scores(panels)),
+        );
     }
 
     /// Calls `visit` with each of `samples`, its best center by scores and the scores.
-    pub(super) fn each_best(&self, samples: &[usize], visit: impl FnMut(usize, Best, &[f32])) {
-        Arch::new().dispatch(EachBest { centers: self, samples, visit });
+    pub(super) fn each_best(&self, samples: &[usize], mut visit: impl FnMut(usize, Best, &[f32])) {
+        self.each_panels(
+            samples,
+            #[inline(always)]
+            |i, panels| visit(i, best(panels), self.scores(panels)),
+        );
+    }
+
+    fn each_panels(&self, samples: &[usize], visit: impl FnMut(usize, &[[f32; PANEL]])) {
+        Arch::new().dispatch(EachPanels { centers: self, samples, visit });
+    }
+
+    /// The scores without the places that hold no center.
+    #[inline(always)]
+    fn scores<'s>(&self, panels: &'s [[f32; PANEL]]) -> &'s [f32] {
+        &panels.as_flattened()[..self.n_centers()]
     }
 
     /// Calls `visit` with each of `samples` and its two nearest centers.
@@ -165,14 +183,14 @@ impl<'a, T: Coordinate> Centers<'a, T> {
     }
 }
 
-/// Hands the scores of each of some samples to `visit`.
-struct EachScores<'a, T, F> {
+/// Hands the scores of each of some samples, panel by panel, to `visit`.
+struct EachPanels<'a, T, F> {
     centers: &'a Centers<'a, T>,
     samples: &'a [usize],
     visit: F,
 }
 
-impl<T: Coordinate, F: FnMut(usize, &[f32])> WithSimd for EachScores<'_, T, F> {
+impl<T: Coordinate, F: FnMut(usize, &[[f32; PANEL]])> WithSimd for EachPanels<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -182,32 +200,8 @@ impl<T: Coordinate, F: FnMut(usize, &[f32])> WithSimd for EachScores<'_, T, F> {
         let mut scores = vec![[0.0; PANEL]; ROWS * n_panels];
         for samples in samples.chunks(ROWS) {
             centers.multiply(simd, samples, &mut scores);
-            for (&i, scores) in samples.iter().zip(scores.chunks_exact(n_panels)) {
-                visit(i, &scores.as_flattened()[..centers.n_centers()]);
-            }
-        }
-    }
-}
-
-/// Hands the best center and the scores of each of some samples to `visit`.
-struct EachBest<'a, T, F> {
-    centers: &'a Centers<'a, T>,
-    samples: &'a [usize],
-    visit: F,
-}
-
-impl<T: Coordinate, F: FnMut(usize, Best, &[f32])> WithSimd for EachBest<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { centers, samples, mut visit } = self;
-        let n_panels = centers.n_centers().div_ceil(PANEL);
-        let mut scores = vec![[0.0; PANEL]; ROWS * n_panels];
-        for samples in samples.chunks(ROWS) {
-            centers.multiply(simd, samples, &mut scores);
-            for (&i, scores) in samples.iter().zip(scores.chunks_exact(n_panels)) {
-                visit(i, best(scores), &scores.as_flattened()[..centers.n_centers()]);
+            for (&i, panels) in samples.iter().zip(scores.chunks_exact(n_panels)) {
+                visit(i, panels);
             }
         }
     }
