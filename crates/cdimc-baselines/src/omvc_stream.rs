@@ -3,9 +3,10 @@
 use crate::chunk::Chunk;
 use crate::dense::{inverse_positive_definite, product};
 use crate::omvc::{MissingWeight, Omvc};
+use crate::ranges::n_clusters_of_all;
 use crate::running_fill::RunningFill;
-use cdimc_cluster::{ClusterError, Clusterer, check_n_clusters};
-use cdimc_data::{DataError, Seed};
+use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_data::Seed;
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::Rng;
 use rand::distributions::Standard;
@@ -87,7 +88,8 @@ impl OmvcStream {
     /// stream without an end, an estimate of that sum serves.
     ///
     /// # Errors
-    /// If a setting or total is out of range, or there are fewer than two clusters.
+    /// If a setting or total is out of range, there is not one total for each view, there is no view, or
+    /// there are fewer than two clusters.
     pub fn new(
         settings: &Omvc,
         widths: &[usize],
@@ -105,7 +107,7 @@ impl OmvcStream {
     /// A stream that starts from these bases, `(n_features, n_clusters)` for each view.
     ///
     /// # Errors
-    /// As [`OmvcStream::new`].
+    /// As [`OmvcStream::new`], or if the views have bases for different numbers of clusters.
     pub fn from_bases(
         settings: &Omvc,
         bases: Vec<Array2<f64>>,
@@ -113,11 +115,7 @@ impl OmvcStream {
         seed: Seed,
     ) -> Result<Self, ClusterError> {
         settings.check()?;
-        if bases.is_empty() {
-            return Err(DataError::NoViews.into());
-        }
-        let n_clusters = bases[0].ncols();
-        check_n_clusters(n_clusters, usize::MAX)?;
+        let n_clusters = n_clusters_of_all("bases", bases.iter().map(Array2::ncols))?;
         let wrong = totals.iter().find(|total| !(total.is_finite() && **total > 0.0));
         if wrong.is_some() || totals.len() != bases.len() {
             let value = format!("{totals:?}");
@@ -442,6 +440,20 @@ mod tests {
             dot(&apart, &apart)
         };
         assert!(fit(50) <= fit(5) && fit(5) < fit(1));
+    }
+
+    #[test]
+    fn views_with_bases_for_different_numbers_of_clusters_are_refused() {
+        let stream = |columns: &[usize]| {
+            let bases: Vec<_> = columns.iter().map(|&k| Array2::ones((3, k))).collect();
+            let totals = vec![1.0; columns.len()];
+            OmvcStream::from_bases(&Omvc::default(), bases, &totals, Seed::new(4)).map(|_| ())
+        };
+        assert_eq!(
+            stream(&[2, 3]).unwrap_err().to_string(),
+            "bases = [2, 3]: must be of one number of clusters, at least 2"
+        );
+        assert!(stream(&[1]).is_err() && stream(&[]).is_err() && stream(&[2, 2]).is_ok());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use crate::chunk::Chunk;
 use crate::dense::{inverse_positive_definite, product};
 use crate::observed::unit_rows;
 use crate::opimc::Opimc;
-use cdimc_cluster::{ClusterError, Clusterer, check_n_clusters};
+use crate::ranges::n_clusters_of_all;
+use cdimc_cluster::{ClusterError, Clusterer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, Axis};
 use rand::Rng;
@@ -53,7 +54,7 @@ impl OpimcStream {
     /// random.
     ///
     /// # Errors
-    /// If a setting is out of range or there are fewer than two clusters.
+    /// If a setting is out of range, there is no view or there are fewer than two clusters.
     pub fn new(
         settings: &Opimc,
         widths: &[usize],
@@ -70,22 +71,19 @@ impl OpimcStream {
     /// A stream that starts from these centers, `(n_clusters, n_features)` for each view.
     ///
     /// # Errors
-    /// If a setting is out of range, there are fewer than two clusters, or the views have centers of
-    /// different numbers.
+    /// As [`OpimcStream::new`], or if the views have centers of different numbers.
     pub fn from_centers(
         settings: &Opimc,
         centers: Vec<Array2<f64>>,
         seed: Seed,
     ) -> Result<Self, ClusterError> {
         settings.check()?;
-        let n_clusters = centers.first().map_or(0, Array2::nrows);
-        check_n_clusters(n_clusters, usize::MAX)?;
+        let n_clusters = n_clusters_of_all("centers", centers.iter().map(Array2::nrows))?;
         let one = |centers: Array2<f64>| {
-            check_n_clusters(centers.nrows(), n_clusters)?;
             let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(n_clusters));
-            Ok(Centers { centers, sums, counts })
+            Centers { centers, sums, counts }
         };
-        let views = centers.into_iter().map(one).collect::<Result<_, ClusterError>>()?;
+        let views = centers.into_iter().map(one).collect();
         Ok(Self { settings: settings.clone(), views, n_clusters, fresh: true, seed })
     }
 
@@ -367,6 +365,19 @@ impl Part {
 mod tests {
     use super::*;
     use ndarray::array;
+
+    #[test]
+    fn views_with_different_numbers_of_centers_are_refused() {
+        let stream = |rows: &[usize]| {
+            let centers = rows.iter().map(|&k| Array2::zeros((k, 2))).collect();
+            OpimcStream::from_centers(&Opimc::default(), centers, Seed::new(1)).map(|_| ())
+        };
+        assert_eq!(
+            stream(&[3, 2]).unwrap_err().to_string(),
+            "centers = [3, 2]: must be of one number of clusters, at least 2"
+        );
+        assert!(stream(&[1, 1]).is_err() && stream(&[]).is_err() && stream(&[2, 2]).is_ok());
+    }
 
     #[test]
     fn a_chunk_of_other_widths_is_refused() {

@@ -16,6 +16,7 @@ mod transfers;
 pub use points::Coordinate;
 
 use crate::ClusterError;
+use crate::check::setting;
 use cdimc_data::Seed;
 use lloyd::Partition;
 use ndarray::{Array2, ArrayView2, Axis};
@@ -57,7 +58,8 @@ pub struct KMeansFit {
     /// The nearest center of every sample, of equally near ones the first. A cluster without
     /// samples, which takes fewer distinct samples than clusters, has one of the last numbers.
     pub labels: Vec<usize>,
-    /// `(n_clusters, n_features)`: the means of the clusters of the last iteration.
+    /// `(n_clusters, n_features)`: the means of the clusters of the last iteration; a cluster that had
+    /// no sample in it keeps its center.
     pub centers: Array2<f64>,
     /// Sum of the squared distances of the samples to their centers.
     pub inertia: f64,
@@ -77,8 +79,8 @@ impl KMeans {
     /// in standard layout, memory is linear in the samples.
     ///
     /// # Errors
-    /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate is not
-    /// finite.
+    /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate or the
+    /// variance is not finite.
     pub fn fit<T: Coordinate>(
         &self,
         points: ArrayView2<T>,
@@ -87,7 +89,9 @@ impl KMeans {
         self.check(points)?;
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
-        let threshold = self.tolerance * points.mean_variance();
+        let variance = points.mean_variance();
+        setting("k-means variance", variance, "must be finite", |v| v.is_finite())?;
+        let threshold = self.tolerance * variance;
         let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
         let converge = |partition| {
             let mut partition = lloyd::iterate(&points, partition, self.max_iterations, threshold);
@@ -98,38 +102,31 @@ impl KMeans {
         let ended: Vec<(f64, Partition)> = starts.into_par_iter().map(from).collect();
         let best =
             ended.into_iter().reduce(|best, other| if other.0 < best.0 { other } else { best });
-        // `check` has seen to it that there is a start.
-        let best = best.map(|best| swaps::improve(&points, best, self.restarts, seed, converge));
-        let labels = best.map(|(_, partition)| partition.labels).unwrap_or_default();
-        Ok(finish(&points, &labels, self.n_clusters))
+        let Some(best) = best else { unreachable!("`check` asks for one start at least") };
+        let (_, best) = swaps::improve(&points, best, self.restarts, seed, converge);
+        Ok(finish(&points, &best))
     }
 
     fn check<T: Coordinate>(&self, points: ArrayView2<T>) -> Result<(), ClusterError> {
-        let setting = |name, value: String, rule| Err(ClusterError::Setting { name, value, rule });
-        if !(1..=points.nrows()).contains(&self.n_clusters) {
-            let rule = "must lie between 1 and the number of samples";
-            return setting("clusters", self.n_clusters.to_string(), rule);
-        }
-        if points.ncols() == 0 {
-            return setting("k-means features", "0".into(), "at least one is needed");
-        }
-        if self.restarts == 0 || self.max_iterations == 0 {
-            return setting("k-means restarts or iterations", "0".into(), "at least one is needed");
-        }
-        if self.tolerance.is_nan() || self.tolerance < 0.0 {
-            return setting("k-means tolerance", self.tolerance.to_string(), "must be at least 0");
-        }
-        match points.iter().map(|&x| x.into()).find(|x: &f64| !x.is_finite()) {
-            Some(x) => setting("k-means coordinate", x.to_string(), "must be finite"),
+        let clusters = "must lie between 1 and the number of samples";
+        setting("clusters", self.n_clusters, clusters, |k| (1..=points.nrows()).contains(k))?;
+        setting("k-means features", points.ncols(), "at least one is needed", |&m| m > 0)?;
+        let steps = self.restarts.min(self.max_iterations);
+        setting("k-means restarts or iterations", steps, "at least one is needed", |&n| n > 0)?;
+        setting("k-means tolerance", self.tolerance, "must be at least 0", |&t| t >= 0.0)?;
+        let mut coordinates = points.iter().map(|&x| x.into());
+        match coordinates.find(|x: &f64| !x.is_finite()) {
+            Some(x) => setting("k-means coordinate", x, "must be finite", |_| false),
             None => Ok(()),
         }
     }
 }
 
 /// The means of the clusters, and the samples given anew to the nearest of them.
-fn finish<T: Coordinate>(points: &Points<T>, labels: &[u32], n_clusters: usize) -> KMeansFit {
-    let sums = lloyd::Sums::of(points, labels, n_clusters);
-    let centers = sums.means(&Array2::zeros((n_clusters, points.n_features())));
+fn finish<T: Coordinate>(points: &Points<T>, partition: &Partition) -> KMeansFit {
+    let n_clusters = partition.centers.nrows();
+    let sums = lloyd::Sums::of(points, &partition.labels, n_clusters);
+    let centers = sums.means(&partition.centers);
     let used: Vec<usize> = (0..n_clusters).filter(|&c| sums.counts[c] > 0).collect();
     let of_used = centers.select(Axis(0), &used);
     let all: Vec<usize> = (0..points.n_samples()).collect();
@@ -192,7 +189,7 @@ mod tests {
             let mut inertia = 0.0;
             for (x, &label) in points.outer_iter().zip(&fit.labels) {
                 let distance = |c: usize| (&x - &fit.centers.row(c)).mapv(|d| d * d).sum();
-                let least = fit.labels.iter().map(|&c| distance(c)).fold(f64::INFINITY, f64::min);
+                let least = (0..n_clusters).map(distance).fold(f64::INFINITY, f64::min);
                 prop_assert!(distance(label) <= least * (1.0 + 1e-12));
                 inertia += distance(label);
             }
@@ -246,6 +243,7 @@ mod tests {
         assert!(fit.labels.iter().all(|&label| label < 2));
         let same = KMeans::new(3).fit(Array2::<f32>::ones((5, 2)).view(), Seed::new(1)).unwrap();
         assert_eq!((same.labels, same.inertia), (vec![0; 5], 0.0));
+        assert_eq!(same.centers, Array2::<f64>::ones((3, 2)), "empty clusters are not at the origin");
     }
 
     #[test]
@@ -264,6 +262,10 @@ mod tests {
         assert_eq!(
             message(KMeans::new(1), &array![[f64::NAN]]),
             "k-means coordinate = NaN: must be finite"
+        );
+        assert_eq!(
+            message(KMeans::new(1), &array![[1e200], [-1e200]]),
+            "k-means variance = inf: must be finite"
         );
     }
 }
