@@ -8,6 +8,7 @@ use crate::record::write_whole;
 use crate::reproduce::workspace_root;
 use crate::source;
 use anyhow::{Context, Result, ensure};
+use cdimc::say;
 use cdimc_cluster::Clusterer;
 use cdimc_data::{Dataset, MultiView, Seed};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
@@ -142,15 +143,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "| method | peer | our seconds | peer's seconds | ratio | goal | our ACC / NMI | peer's ACC / NMI |\n\
          | --- | --- | ---: | ---: | ---: | ---: | --- | --- |\n",
     );
-    print!("{text}");
+    say!("{}", text.trim_end());
     for contest in chosen {
         let paired = matches!(contest.method, "pmvc" | "img" | "imc-grmf" | "pmvc-cgan");
         let line = compare(contest, if paired { &two } else { &five }, arguments)?;
-        print!("{line}");
         text += &line;
-    }
-    if let Some(out) = &arguments.out {
-        write_whole(out, text.as_bytes())?;
+        // Line by line, so that whatever ends the command, all that was measured is there.
+        if let Some(out) = &arguments.out {
+            write_whole(out, text.as_bytes())?;
+        }
+        say!("{}", line.trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -240,7 +242,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         };
         measured.seconds.push(started.elapsed().as_secs_f64());
     }
-    println!("{}", serde_json::to_string(&measured)?);
+    say!("{}", serde_json::to_string(&measured)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::source;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cdimc::say;
 use cdimc_data::{Catalog, DataFile, DatasetStatus, Manifest};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{self, File, TryLockError};
@@ -50,14 +51,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn list(catalog: &Catalog) -> Result<()> {
-    println!(
+    say!(
         "{:<16} {:>7}  {:<24} {:>7}  {:<8} licence",
-        "name", "samples", "widths", "classes", "files"
+        "name",
+        "samples",
+        "widths",
+        "classes",
+        "files"
     );
     for manifest in catalog.manifests() {
         let widths: Vec<_> = manifest.views.iter().map(|view| view.width.to_string()).collect();
         let there = if catalog.is_present(&manifest.name)? { "present" } else { "missing" };
-        println!(
+        say!(
             "{:<16} {:>7}  {:<24} {:>7}  {there:<8} {}",
             manifest.name,
             manifest.n_samples,
@@ -74,9 +79,9 @@ fn verify(catalog: &Catalog, names: &[String]) -> Result<()> {
     for manifest in selected(catalog, names)? {
         let name = &manifest.name;
         match catalog.status(name)? {
-            DatasetStatus::Present => println!("{name}: present, every checksum is right"),
+            DatasetStatus::Present => say!("{name}: present, every checksum is right"),
             DatasetStatus::Missing(files) => {
-                println!("{name}: missing {}", files.join(", "));
+                say!("{name}: missing {}", files.join(", "));
                 // Without names, the question is whether what is there is sound.
                 if !names.is_empty() {
                     unusable.push(name.as_str());
@@ -84,7 +89,7 @@ fn verify(catalog: &Catalog, names: &[String]) -> Result<()> {
             }
             DatasetStatus::Damaged(paths) => {
                 for path in paths {
-                    println!("{name}: {} is damaged: delete it and fetch it again", path.display());
+                    say!("{name}: {} is damaged: delete it and fetch it again", path.display());
                 }
                 unusable.push(name);
             }
@@ -101,19 +106,19 @@ fn fetch(catalog: &Catalog, names: &[String]) -> Result<()> {
     let mut failed = Vec::new();
     for manifest in selected(catalog, names)? {
         if catalog.status(&manifest.name)? == DatasetStatus::Present {
-            println!("{}: present, every checksum is right", manifest.name);
+            say!("{}: present, every checksum is right", manifest.name);
             continue;
         }
-        println!("{}: {}, licence: {}", manifest.name, manifest.title, manifest.licence);
+        say!("{}: {}, licence: {}", manifest.name, manifest.title, manifest.licence);
         for file in &manifest.files {
             if catalog.verify(file).is_ok() {
                 continue;
             }
             match fetch_file(&agent, file, folder) {
-                Ok(()) => println!("  {}: fetched, the checksum is right", file.path),
+                Ok(()) => say!("  {}: fetched, the checksum is right", file.path),
                 Err(e) => {
-                    println!("  {}: {e:#}", file.path);
-                    println!("    {}", by_hand(manifest, file, folder));
+                    say!("  {}: {e:#}", file.path);
+                    say!("    {}", by_hand(manifest, file, folder));
                     failed.push(file.path.as_str());
                 }
             }

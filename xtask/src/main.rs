@@ -1,7 +1,6 @@
 //! The workspace's own commands: experiments, data sets, house rules, benchmarks.
 //!
 //! `cargo xtask reproduce` runs an experiment and prints its table; `cargo xtask --help` lists the rest.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod cell;
@@ -19,6 +18,7 @@ mod source;
 mod tidy;
 mod worker;
 
+use cdimc::terminal;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -54,19 +54,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match terminal::arguments::<Arguments>() {
         Ok(arguments) => arguments,
-        Err(e) if !e.use_stderr() => {
-            let _ = e.print();
-            return ExitCode::SUCCESS;
-        }
-        Err(e) => {
-            // The first paragraph says what is wrong; the usage after it is a `--help` away.
-            let text = e.to_string();
-            let first = text.split("\n\n").next().unwrap_or_default();
-            eprintln!("{}", first.split_whitespace().collect::<Vec<_>>().join(" "));
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let outcome = match arguments.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
@@ -78,9 +68,5 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::CompareCase => compare::serve(),
     };
-    outcome.unwrap_or_else(|e| {
-        // One line, whatever the causes say.
-        eprintln!("error: {}", format!("{e:#}").split_whitespace().collect::<Vec<_>>().join(" "));
-        ExitCode::from(2)
-    })
+    outcome.unwrap_or_else(|error| terminal::failure(&error))
 }

@@ -3,6 +3,7 @@
 use crate::cell::{Cell, Progress};
 use crate::record::{Record, Status};
 use crate::reproduce::name;
+use cdimc::note;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ impl Display {
             bars.lanes[lane].set_message(text);
         } else if now - state.last_line >= PLAIN_INTERVAL {
             state.last_line = now;
-            eprintln!("{text}");
+            note!("{text}");
         }
     }
 
@@ -104,7 +105,7 @@ impl Display {
             bars.overall.set_message(left);
             bars.lanes[lane].set_message("");
         } else {
-            eprintln!("{line}{left}");
+            note!("{line}{left}");
         }
     }
 

@@ -5,8 +5,9 @@ use crate::progress::Display;
 use crate::record::{Circumstances, Outcome, Record, Status};
 use crate::{experiment, plan, report, source, worker};
 use anyhow::{Context, Result, bail, ensure};
+use cdimc::{note, say};
 use std::collections::VecDeque;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, mpsc};
@@ -85,15 +86,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         for (cell, record) in cells.iter().zip(&records) {
             let state = if record.is_some() { "recorded" } else { "to run" };
             if arguments.json {
-                eprintln!("{state:8} {}", name(cell));
+                note!("{state:8} {}", name(cell));
             } else {
-                println!("{state:8} {}", name(cell));
+                say!("{state:8} {}", name(cell));
             }
         }
         return Ok(ExitCode::SUCCESS);
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    eprintln!(
+    note!(
         "{}: {} cells, {} of them recorded; {jobs} at a time with {threads} thread{} each",
         experiment.name,
         cells.len(),
@@ -111,10 +112,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let failed = finished.iter().filter(|record| record.outcome.status == Status::Failed).count();
     report::write(&experiment, &Record::read_all(&folder)?, &folder)?;
     if !arguments.json {
-        print!("{}", report::terminal(&experiment, &finished)?);
-        println!("\nReport: {}", folder.join("report.md").display());
+        say!("{}", report::terminal(&experiment, &finished)?);
+        say!("Report: {}", folder.join("report.md").display());
         if experiment.name == "quickstart" {
-            print!("{}", what_else());
+            say!("{}", what_else().trim_end());
         }
     }
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -160,29 +161,35 @@ fn run_cells(
             });
         }
         drop(sender);
-        let result = receiver.into_iter().try_for_each(|(lane, i, event)| {
+        let mut finish = |lane, i: usize, outcome, display: &mut Display| -> Result<()> {
+            let mut circumstances = circumstances.clone();
+            circumstances.finished = now();
+            let (key, cell) = (cells[i].key(), cells[i].clone());
+            let record = Record { key, cell, outcome, circumstances };
+            record.write(folder)?;
+            display.finished(lane, &record);
+            if json {
+                print_json(&record)?;
+            }
+            records[i] = Some(record);
+            Ok(())
+        };
+        let mut result = Ok(());
+        for (lane, i, event) in receiver {
             match event {
                 Event::Started => display.started(lane, &cells[i]),
                 Event::Progress(progress) => display.progress(lane, &cells[i], &progress),
                 Event::Finished(outcome) => {
-                    let mut circumstances = circumstances.clone();
-                    circumstances.finished = now();
-                    let (key, cell) = (cells[i].key(), cells[i].clone());
-                    let record = Record { key, cell, outcome: outcome?, circumstances };
-                    record.write(folder)?;
-                    display.finished(lane, &record);
-                    if json {
-                        print_json(&record)?;
+                    let finished = outcome.and_then(|o| finish(lane, i, o, &mut display));
+                    if finished.is_err()
+                        && let Ok(mut queue) = queue.lock()
+                    {
+                        // No further cell begins; those that run still get their records.
+                        queue.clear();
                     }
-                    records[i] = Some(record);
+                    result = result.and(finished);
                 }
             }
-            Ok(())
-        });
-        if result.is_err()
-            && let Ok(mut queue) = queue.lock()
-        {
-            queue.clear();
         }
         display.end();
         result
@@ -205,9 +212,8 @@ fn print_json(record: &Record) -> Result<()> {
         "acc": score(|s| s.acc), "nmi": score(|s| s.nmi), "ari": score(|s| s.ari), "purity": score(|s| s.purity),
         "seconds": outcome.seconds, "peak_memory_bytes": outcome.peak_memory_bytes,
     });
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "{line}")?;
-    Ok(output.flush()?)
+    say!("{line}");
+    Ok(())
 }
 
 /// Jobs and threads such that together they never use more than all cores.

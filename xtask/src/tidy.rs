@@ -2,6 +2,7 @@
 
 use crate::reproduce::workspace_root;
 use anyhow::{Context, Result};
+use cdimc::{note, say};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,9 +67,9 @@ pub(crate) fn run() -> Result<ExitCode> {
         }
     }
     for line in &broken {
-        eprintln!("{line}");
+        note!("{line}");
     }
-    println!("tidy: {} files, {} broken rules", files.len(), broken.len());
+    say!("tidy: {} files, {} broken rules", files.len(), broken.len());
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

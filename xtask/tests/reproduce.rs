@@ -191,3 +191,31 @@ fn a_damaged_record_is_run_again() {
     assert!(text(&again.stderr).contains("4 cells, 3 of them recorded"));
     assert!(serde_json::from_slice::<serde_json::Value>(&records(&folder)[0].1).is_ok());
 }
+
+/// A pipe of which nobody reads.
+fn closed() -> std::io::PipeWriter {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure_and_costs_no_record() {
+    let out = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = xtask(arguments, out.path()).stdout(closed()).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(output.status.success() && !said.contains("panicked"), "{arguments:?}: {said}");
+        said
+    };
+    let written = || records(&out.path().join("smoke")).len();
+    run(&["smoke", "--dry-run"]);
+    run(&["--help"]);
+    // The line of the first cell finds no reader: no cell begins any more, and what had begun is kept.
+    let arguments = ["smoke", "--method", "bsv", "--repetitions", "10"];
+    let said = run(&[&arguments[..], &["--json"]].concat());
+    let told = said.lines().filter(|line| line.starts_with('[')).count();
+    assert!((1..20).contains(&written()) && written() == told, "{} of 20: {said}", written());
+    let deaf = xtask(&arguments, out.path()).stdout(closed()).stderr(closed()).status().unwrap();
+    assert!(deaf.success());
+    assert_eq!(written(), 20);
+}

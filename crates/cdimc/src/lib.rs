@@ -43,6 +43,8 @@ pub mod cluster_number;
 pub mod confidence;
 pub mod report;
 pub mod tables;
+#[doc(hidden)] // Of the workspace's programs, not of users.
+pub mod terminal;
 
 mod methods;
 mod named_model;

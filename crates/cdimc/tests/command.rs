@@ -382,6 +382,19 @@ fn an_output_that_cannot_be_written_is_an_error_and_one_that_is_closed_is_not() 
     drop(reader);
     let output = desk.command(&format!("inspect {VIEWS}")).stdout(writer).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
+    // Progress, warnings and errors that nobody hears change nothing.
+    desk.put("gap.csv", "id,a,b\ns1,1,2\ns2,3,\ns3,5,7\n");
+    for (line, code) in [
+        (cluster_line("-o out").replace(" -q", ""), 0),
+        ("cluster --view gap.csv --id id -k 2 --method concat -v -o gap".to_owned(), 0),
+        ("inspect --view no.csv".to_owned(), 2),
+        ("inspect --no-such-option".to_owned(), 2),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = desk.command(&line).stderr(writer).stdout(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "cdimc {line}");
+    }
 }
 
 #[cfg(feature = "columnar")]

@@ -12,6 +12,7 @@ use crate::reproduce::workspace_root;
 use crate::source;
 use anyhow::{Context, Result, anyhow, ensure};
 use case::{Case, Folder, Task};
+use cdimc::{note, say};
 use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -115,9 +116,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         lines.push(compare(large()?.name(), 0.3, &folder, &case, &arguments)?);
     }
     let text = table(&lines, together, arguments);
-    println!("{text}");
     let out = arguments.out.clone().unwrap_or_else(|| workspace_root().join("docs/benchmarks.md"));
     write_whole(&out, text.as_bytes())?;
+    say!("{text}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -145,7 +146,7 @@ fn growth(n_samples: usize, arguments: &Arguments) -> Result<Vec<Line>> {
 
 /// Seconds of one run alone, and of two at once until both are done.
 fn two_at_once(case: &Case) -> Result<(f64, f64)> {
-    eprintln!("{}", case.task);
+    note!("{}", case.task);
     let alone = measure(&mut own_process(case)?, case)?.fastest();
     let one = || -> Result<f64> { Ok(measure(&mut own_process(case)?, case)?.fastest()) };
     let both = std::thread::scope(|scope| {
@@ -180,7 +181,7 @@ fn compare(
     case: &Case,
     arguments: &Arguments,
 ) -> Result<Line> {
-    eprintln!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
+    note!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
     // A task that takes minutes is not repeated.
     let rounds = if case.task == Task::Run { 1 } else { arguments.rounds };
     let (mut ours, mut peer, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);

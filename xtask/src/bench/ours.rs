@@ -4,6 +4,7 @@ use super::Measurement;
 use super::case::{Case, Task};
 use crate::cell::peak_memory_bytes;
 use anyhow::{Context, Result};
+use cdimc::say;
 use cdimc_cluster::{CdimcNet, Finetune, KMeans, Pretrain};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
@@ -45,7 +46,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         Task::Predict => predict(&case)?,
     };
     let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
-    println!("{}", serde_json::to_string(&measurement)?);
+    say!("{}", serde_json::to_string(&measurement)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Interrupted;
 use super::input::Input;
-use super::output::{OutputFolder, check_target, csv_bytes, say};
+use super::output::{OutputFolder, check_target, csv_bytes};
 use super::progress::Progress;
 use super::run_record::{FileRecord, RunRecord, Status, file_records};
 use anyhow::{Context, bail};
@@ -12,7 +12,7 @@ use cdimc::confidence::{margins_of_means, relative_margins};
 use cdimc::data::Seed;
 use cdimc::report::Report;
 use cdimc::tables::Joined;
-use cdimc::{MethodError, NamedModel, NamedView};
+use cdimc::{MethodError, NamedModel, NamedView, note, say};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -244,14 +244,14 @@ impl Run {
                 found.push(method.cluster(data, n_clusters, seed.nth(s))?);
             }
             if !quiet {
-                eprintln!("k = {n_clusters}: {n_seeds} seeds tried");
+                note!("k = {n_clusters}: {n_seeds} seeds tried");
             }
             clusterings.insert(n_clusters, found);
         }
         let eigenvalues = graph_eigenvalues(data, 10, range.end() + 1, seed)?;
         let number = choose(&clusterings, &eigenvalues, seed);
         if !quiet {
-            eprintln!("{}", number.reason);
+            note!("{}", number.reason);
         }
         self.seconds.push(("choose-k".into(), clock.elapsed().as_secs_f64()));
         Ok(number)

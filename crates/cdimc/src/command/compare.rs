@@ -3,12 +3,13 @@
 use super::cluster::{command_line, set_threads};
 use super::evaluate::numbered;
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes};
 use anyhow::bail;
 use cdimc::cluster::{ClusterError, Clustering};
 use cdimc::data::Seed;
 use cdimc::metrics::{NmiNormalizer, Scores, ari, scores};
 use cdimc::report::table_html;
+use cdimc::{note, say};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -78,7 +79,7 @@ impl Compare {
                 .collect();
             let seconds = clock.elapsed().as_secs_f64() / self.repetitions.max(1) as f64;
             if !quiet {
-                eprintln!("{name}: {seconds:.1} s a run");
+                note!("{name}: {seconds:.1} s a run");
             }
             outcomes.push(Outcome {
                 method: name,

@@ -1,8 +1,8 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
-use super::output::say;
 use anyhow::{Context, bail};
 use cdimc::metrics::{NmiNormalizer, scores};
+use cdimc::say;
 use clap::Args;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 
 use super::cluster::command_line;
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes};
 use cdimc::NamedModel;
 use cdimc::data::{MultiView, Seed, ViewMask};
 use cdimc::report::imputation_html;
+use cdimc::say;
 use cdimc::tables::Joined;
 use clap::Args;
 use rand::seq::SliceRandom;

@@ -1,9 +1,10 @@
 //! `cdimc inspect`: what is in the files and what would be done about it.
 
 use super::input::Input;
-use super::output::{say, write_file};
+use super::output::write_file;
 use cdimc::data::MaskReport;
 use cdimc::report::figures::missing_pattern;
+use cdimc::say;
 use cdimc::tables::{Joined, Table};
 use clap::Args;
 use std::collections::HashMap;

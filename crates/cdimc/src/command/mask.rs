@@ -1,9 +1,10 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes, say};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes};
 use anyhow::Context;
 use cdimc::data::{MissingPattern, Seed};
+use cdimc::say;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -68,6 +68,8 @@ impl Cli {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
+            // Told of on a standard error that is closed, they would end the program.
+            .log_internal_errors(false)
             .with_ansi(std::io::stderr().is_terminal())
             .with_target(false)
             .without_time()

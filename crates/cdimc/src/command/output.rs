@@ -8,19 +8,6 @@ use tempfile::{NamedTempFile, TempDir};
 /// A folder of ours holds this file.
 pub(crate) const RUN_FILE: &str = "run.json";
 
-/// As `println!`, for functions that return a result: a closed or full output is an error like any other.
-macro_rules! say {
-    ($($text:tt)*) => {
-        $crate::command::output::write_line(&format!($($text)*))?
-    };
-}
-pub(crate) use say;
-
-/// Writes a line to the standard output.
-pub(crate) fn write_line(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("standard output: cannot write")
-}
-
 /// A folder under construction.
 pub(crate) struct OutputFolder {
     target: PathBuf,

@@ -1,6 +1,7 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
 use cdimc::cluster::Step;
+use cdimc::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -62,9 +63,12 @@ impl Progress {
         if self.plain {
             let left = (step.of - step.epoch.min(step.of)) as f64 / step.epoch.max(1) as f64
                 * self.started.elapsed().as_secs_f64();
-            eprintln!(
+            note!(
                 "{} {}/{}  loss {:.4}  {left:.0} s left",
-                self.stage, step.epoch, step.of, step.loss
+                self.stage,
+                step.epoch,
+                step.of,
+                step.loss
             );
             self.last_line = Instant::now();
         }
