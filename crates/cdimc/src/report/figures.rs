@@ -1,6 +1,8 @@
 //! The pictures of a report as SVG text that follows the page's colours, light or dark.
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::ValueFormatter;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 /// Colours that stay apart on light and dark ground: the first eight after Okabe and Ito, for most
@@ -80,6 +82,8 @@ pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Colorin
             .disable_mesh()
             .axis_style(INK.mix(0.5))
             .label_style(ink)
+            .x_label_formatter(&tick)
+            .y_label_formatter(&tick)
             .x_desc(axes[0])
             .y_desc(axes[1])
             .draw()?;
@@ -154,11 +158,7 @@ fn draw(size: (u32, u32), paint: impl FnOnce(Area<'_>) -> DrawResult) -> String 
 }
 
 fn frame<'a>(
-    chart: &mut ChartContext<
-        'a,
-        SVGBackend<'a>,
-        Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
-    >,
+    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
     x_name: &str,
 ) -> DrawResult {
     let ink = ("sans-serif", 12).into_font().color(&INK);
@@ -171,9 +171,16 @@ fn frame<'a>(
         .x_labels(6)
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_labels(6)
+        .y_label_formatter(&tick)
         .x_desc(x_name)
         .draw()?;
     Ok(())
+}
+
+/// What stands at a tick; steps that add up to a little less than nothing are nothing.
+fn tick(value: &f64) -> String {
+    let text = RangedCoordf64::format(value);
+    if text == "-0.0" { "0.0".into() } else { text }
 }
 
 /// The range of the values with a little room; 0 to 1 if there are none.
@@ -207,5 +214,15 @@ mod tests {
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
         assert!(scatter("x", ["a", "b"], &[], Coloring::Clusters(&[])).contains("<svg"));
+    }
+
+    #[test]
+    fn nothing_is_no_negative_number() {
+        let flat = lines("loss", "epoch", &[("a", &[0.0, 0.0])]);
+        let points =
+            scatter("x", ["a", "b"], &[[-0.5, -0.5], [0.5, 0.5]], Coloring::Clusters(&[0, 1]));
+        for svg in [flat, points] {
+            assert!(svg.contains("\n0.0\n") && !svg.contains("-0.0\n"), "{svg}");
+        }
     }
 }
