@@ -309,7 +309,25 @@ fn every_bad_input_is_one_line_that_names_it() {
     says(&line("--view one.csv"), &["one.csv", "one sample"]);
     says(&line(&format!("{rna} --view one.csv")), &["one.csv", "one row"]);
     says(&line("--view rna.csv#a"), &["rna.csv", "no member `a`"]);
-    says(&format!("cluster {VIEWS} -k 500 -o out"), &["clusters = 500", "2..=120"]);
+    let files = "120 samples of rna.csv, protein.csv, image.csv: ";
+    says(&format!("cluster {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
+    says(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
+    says(&format!("cluster {VIEWS} --k-range 2..120 -o out"), &[files, "2..120", "must end below"]);
+    desk.put("few.csv", "id,a\ns1,1\ns2,2\ns3,4\n");
+    says(
+        "cluster --view few.csv --id id -k 2 -o out",
+        &["3 samples of few.csv: neighbors = 10: must be less than the number of samples"],
+    );
+    // Half of the rows of either are hidden, so that some sample keeps none.
+    desk.put("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n");
+    says(
+        "mask --view few.csv --view same.csv --id id --pattern per-view:0.5 -o out",
+        &["--pattern per-view:0.5: sample `s", "would keep no view"],
+    );
+    says(
+        "mask --view few.csv --view same.csv --id id --pattern per-view:0.9 -o out",
+        &["of few.csv, same.csv: cannot remove"],
+    );
 }
 
 #[test]

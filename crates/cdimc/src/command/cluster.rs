@@ -124,13 +124,17 @@ impl Cluster {
         let force = self.force;
         if run.method != CdimcNet::NAME {
             let clock = Instant::now();
-            let clustering =
-                configured.clusterer.cluster(&run.joined.data, n_clusters, Seed::new(seed))?;
+            let clustering = configured
+                .clusterer
+                .cluster(&run.joined.data, n_clusters, Seed::new(seed))
+                .with_context(|| run.input.samples(&run.joined))?;
             run.seconds.push(("cluster".into(), clock.elapsed().as_secs_f64()));
             return run.write(&clustering, None, n_clusters, number, force);
         }
         let net: CdimcNet = serde_json::from_value(run.settings.clone())?;
-        let training = net.start(&run.joined.data, n_clusters, Seed::new(seed))?;
+        let training = net
+            .start(&run.joined.data, n_clusters, Seed::new(seed))
+            .with_context(|| run.input.samples(&run.joined))?;
         run.train(training, n_clusters, number, force, quiet, &interrupted)
     }
 
@@ -221,13 +225,10 @@ impl Run {
     ) -> anyhow::Result<ClusterNumber> {
         let clock = Instant::now();
         let data = &self.joined.data;
+        let samples = || self.input.samples(&self.joined);
         if *range.end() >= data.n_samples() {
-            bail!(
-                "--k-range {}..{}: {} samples have fewer clusters than that",
-                range.start(),
-                range.end(),
-                data.n_samples()
-            );
+            let (from, to) = (range.start(), range.end());
+            bail!("{}: --k-range {from}..{to}: must end below the number of samples", samples());
         }
         if n_seeds < 2 {
             bail!("--k-seeds = {n_seeds}: stability needs at least 2");
@@ -241,7 +242,8 @@ impl Run {
                 if interrupted.load(Ordering::Relaxed) {
                     bail!("interrupted while choosing the number of clusters; nothing was written");
                 }
-                found.push(method.cluster(data, n_clusters, seed.nth(s))?);
+                let clustering = method.cluster(data, n_clusters, seed.nth(s));
+                found.push(clustering.with_context(samples)?);
             }
             if !quiet {
                 note!("k = {n_clusters}: {n_seeds} seeds tried");

@@ -4,7 +4,7 @@ use super::cluster::{command_line, set_threads};
 use super::evaluate::numbered;
 use super::input::Input;
 use super::output::{OutputFolder, RUN_FILE, csv_bytes};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use cdimc::cluster::{ClusterError, Clustering};
 use cdimc::data::Seed;
 use cdimc::metrics::{NmiNormalizer, Scores, ari, scores};
@@ -70,7 +70,8 @@ impl Compare {
             .collect::<Result<_, _>>()?;
         let output = OutputFolder::begin(&self.output, self.force)?;
         let joined = self.input.read()?;
-        cdimc::cluster::check_n_clusters(self.clusters, joined.data.n_samples())?;
+        cdimc::cluster::check_n_clusters(self.clusters, joined.data.n_samples())
+            .with_context(|| self.input.samples(&joined))?;
         let mut outcomes = Vec::new();
         for (method, name) in methods.iter().zip(names) {
             let clock = Instant::now();

@@ -65,6 +65,12 @@ impl Input {
         Ok(joined)
     }
 
+    /// What a method was given, to begin its errors with: `120 samples of rna.csv, protein.csv`.
+    pub(crate) fn samples(&self, joined: &Joined) -> String {
+        let sources: Vec<String> = self.views.iter().map(ToString::to_string).collect();
+        format!("{} samples of {}", joined.data.n_samples(), sources.join(", "))
+    }
+
     /// The tables joined into new samples of `model`, and which of its views they are.
     pub(crate) fn read_for(&self, model: &NamedModel) -> anyhow::Result<(Joined, Vec<usize>)> {
         let mut tables = self.tables()?;

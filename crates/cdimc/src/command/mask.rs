@@ -2,8 +2,8 @@
 
 use super::input::Input;
 use super::output::{OutputFolder, RUN_FILE, csv_bytes};
-use anyhow::Context;
-use cdimc::data::{MissingPattern, Seed};
+use anyhow::anyhow;
+use cdimc::data::{DataError, MissingPattern, Seed};
 use cdimc::say;
 use clap::Args;
 use std::path::PathBuf;
@@ -36,12 +36,29 @@ impl Mask {
         let output = OutputFolder::begin(&self.output, self.force)?;
         let joined = self.input.read()?;
         let data = &joined.data;
-        let drawn = pattern.mask(data.n_samples(), data.n_views(), Seed::new(self.seed))?;
+        // Samples and views are told by the names the user gave them.
+        let named = |error: DataError| match error {
+            DataError::SampleWithoutView { sample } => anyhow!(
+                "--pattern {}: sample `{}` would keep no view: every sample needs at least one",
+                self.pattern,
+                joined.ids[sample]
+            ),
+            DataError::ViewWithoutSample { view } | DataError::EmptiedView { view, .. } => {
+                anyhow!(
+                    "--pattern {}: view `{}` would keep no sample: every view needs at least one",
+                    self.pattern,
+                    joined.names[view]
+                )
+            }
+            error => anyhow!(error).context(self.input.samples(&joined)),
+        };
+        let seed = Seed::new(self.seed);
+        let drawn = pattern.mask(data.n_samples(), data.n_views(), seed).map_err(named)?;
         let both =
             |(i, v): (usize, usize)| drawn.is_observed(i, v) && data.mask().is_observed(i, v);
         let shape = (data.n_samples(), data.n_views());
         let mask = cdimc::data::ViewMask::new(ndarray::Array2::from_shape_fn(shape, both))
-            .context("what is missing already and what the pattern hides leave too little")?;
+            .map_err(named)?;
         for (v, name) in joined.names.iter().enumerate() {
             let id = self.input.id.as_deref().unwrap_or("id");
             let header: Vec<&str> =
