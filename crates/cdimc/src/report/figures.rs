@@ -82,8 +82,8 @@ pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Colorin
             .disable_mesh()
             .axis_style(INK.mix(0.5))
             .label_style(ink)
-            .x_label_formatter(&tick)
-            .y_label_formatter(&tick)
+            .x_label_formatter(&|x| tick(*x))
+            .y_label_formatter(&|x| tick(*x))
             .x_desc(axes[0])
             .y_desc(axes[1])
             .draw()?;
@@ -171,15 +171,15 @@ fn frame<'a>(
         .x_labels(6)
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_labels(6)
-        .y_label_formatter(&tick)
+        .y_label_formatter(&|x| tick(*x))
         .x_desc(x_name)
         .draw()?;
     Ok(())
 }
 
 /// What stands at a tick; steps that add up to a little less than nothing are nothing.
-fn tick(value: &f64) -> String {
-    let text = RangedCoordf64::format(value);
+fn tick(value: f64) -> String {
+    let text = RangedCoordf64::format(&value);
     if text == "-0.0" { "0.0".into() } else { text }
 }
 
