@@ -139,6 +139,8 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
         && name.starts_with("crates/")
         && name.contains("/src/")
         && !name.starts_with("crates/cdimc/");
+    // `src/a.rs` lies one folder below its crate, which is how often it may go up.
+    let depth = name.strip_prefix("crates/").map(|rest| rest.matches('/').count() - 1);
     for (i, line) in text.lines().enumerate() {
         let at = || format!("{name}:{}", i + 1);
         if is_rust || extension == "md" || extension == "toml" {
@@ -155,6 +157,12 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
             broken.push(format!("{}: marks unfinished work", at()));
         }
         let code = line.split("//").next().unwrap_or_default();
+        if is_rust
+            && code.contains(INCLUDE)
+            && depth.is_some_and(|d| code.matches("../").count() > d)
+        {
+            broken.push(format!("{}: includes a file from outside its crate", at()));
+        }
         if library && PRINTING.iter().any(|mark| code.contains(mark)) {
             broken.push(format!("{}: libraries do not print", at()));
         }
@@ -173,6 +181,7 @@ const UNFINISHED: &[&str] = &[
     concat!("#[ig", "nore"),
 ];
 const PRINTING: &[&str] = &[concat!("print", "ln!("), concat!("pri", "nt!("), concat!("dbg", "!(")];
+const INCLUDE: &str = concat!("inc", "lude_");
 
 #[cfg(test)]
 mod tests {
@@ -191,6 +200,10 @@ mod tests {
         let printing = format!("//! Doc.\nfn f() {{ {}\"x\") }}\n", PRINTING[0]);
         assert!(broken("crates/a/src/lib.rs", &printing)[0].ends_with("libraries do not print"));
         assert!(broken("xtask/src/a.rs", &printing).is_empty());
+        let include =
+            |file: &str| format!("//! Doc.\nconst A: &str = {INCLUDE}str!(\"{file}\");\n");
+        assert!(broken("crates/a/src/b.rs", &include("../c.txt")).is_empty());
+        assert_eq!(broken("crates/a/src/b.rs", &include("../../c.txt")).len(), 1);
         let unfinished = format!("//! Doc.\n// {} later\n", UNFINISHED[0]);
         assert!(broken("xtask/src/a.rs", &unfinished)[0].contains("xtask/src/a.rs:2"));
         let path = format!("see {}x", MACHINE_FOLDERS[0]);

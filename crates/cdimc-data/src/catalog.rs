@@ -10,21 +10,22 @@ use std::path::{Path, PathBuf};
 mod tests;
 
 /// The manifests that come with the crate.
-const MANIFESTS: [(&str, &str); 5] = [
-    ("digits.toml", include_str!("../../../datasets/digits.toml")),
-    ("bdgp.toml", include_str!("../../../datasets/bdgp.toml")),
-    ("handwritten.toml", include_str!("../../../datasets/handwritten.toml")),
-    ("mnist4000.toml", include_str!("../../../datasets/mnist4000.toml")),
-    ("mnist70k.toml", include_str!("../../../datasets/mnist70k.toml")),
+const MANIFESTS: [(&str, &str); 6] = [
+    ("digits.toml", include_str!("../datasets/digits.toml")),
+    ("bdgp.toml", include_str!("../datasets/bdgp.toml")),
+    ("handwritten.toml", include_str!("../datasets/handwritten.toml")),
+    ("handwritten-pair.toml", include_str!("../datasets/handwritten-pair.toml")),
+    ("mnist4000.toml", include_str!("../datasets/mnist4000.toml")),
+    ("mnist70k.toml", include_str!("../datasets/mnist70k.toml")),
 ];
 
 /// The files that come with the crate, by path: they need no folder.
 const EMBEDDED: [(&str, &[u8]); 1] =
-    [("digits/digits.csv.gz", include_bytes!("../../../datasets/digits/digits.csv.gz"))];
+    [("digits/digits.csv.gz", include_bytes!("../datasets/digits/digits.csv.gz"))];
 
 /// Data sets by name, read from files in a list of folders.
 ///
-/// Five manifests come with the crate; a `*.toml` in one of the folders adds one or replaces that
+/// Six manifests come with the crate; a `*.toml` in one of the folders adds one or replaces that
 /// of the same name. The files of a data set lie in a subfolder of any of the folders; those of
 /// `digits` come with the crate. Nothing is ever downloaded here.
 ///

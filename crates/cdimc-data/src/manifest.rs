@@ -1,4 +1,4 @@
-//! What a data set is, where its files come from and how they become views: `datasets/*.toml`.
+//! What a data set is, where its files come from and how they become views: `NAME.toml`.
 
 use crate::{DataError, gzip};
 use serde::{Deserialize, Serialize};

@@ -55,6 +55,16 @@ fn load_error(manifest: &str, table: Option<&str>) -> String {
 }
 
 #[test]
+fn every_manifest_of_the_crate_is_known_without_a_folder() {
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets")).unwrap();
+    let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let mut files: Vec<_> = files.map(|p| p.file_stem().unwrap().to_owned()).collect();
+    files.sort();
+    let catalog = Catalog::new([]).unwrap();
+    assert!(catalog.manifests().map(|manifest| manifest.name.as_str()).eq(files));
+}
+
+#[test]
 fn a_manifest_in_a_folder_adds_a_data_set() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), TINY, Some(TABLE));
@@ -148,6 +158,6 @@ fn digits_needs_no_folder_and_the_others_say_what_they_need() {
     );
     assert_eq!(
         catalog.load("nope").unwrap_err().to_string(),
-        "no data set nope: there are bdgp, digits, handwritten, mnist4000, mnist70k"
+        "no data set nope: there are bdgp, digits, handwritten, handwritten-pair, mnist4000, mnist70k"
     );
 }
