@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The variables of one `.mat` file, in the order of the file.
 ///
 /// No length in the file is believed before the bytes are there, so a damaged file costs no more
-/// than its own size and ends in an error.
+/// than its own size and ends in an error; the zeros of a sparse matrix may take 2 GiB.
 ///
 /// ```no_run
 /// use cdimc_data::MatFile;
@@ -32,7 +32,8 @@ pub struct MatFile {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MatValue {
-    /// Real numbers or logicals of any class, as `f64`; 64-bit integers beyond 2^53 are rounded.
+    /// Real numbers or logicals of any class, as `f64`; 64-bit integers beyond 2^53 are rounded, and
+    /// the zeros of sparse matrices are there.
     Numeric {
         /// Extent of every dimension, two at least.
         shape: Vec<usize>,
@@ -43,7 +44,9 @@ pub enum MatValue {
     Cells(Vec<MatValue>),
     /// A character array.
     Text(String),
-    /// A class that is not read: its name.
+    /// A matrix of a kind that is not read: what it is.
+    UnreadMatrix(&'static str),
+    /// Another class that is not read: its name.
     Unsupported(&'static str),
 }
 
@@ -146,7 +149,9 @@ impl MatValue {
                 Err(format!(" is a cell array of {}: a numeric matrix is needed", cells.len()))
             }
             Self::Text(_) => Err(" is text: a numeric matrix is needed".to_owned()),
-            Self::Unsupported(class) => Err(format!(" is {class}: a numeric matrix is needed")),
+            Self::UnreadMatrix(class) | Self::Unsupported(class) => {
+                Err(format!(" is {class}: a numeric matrix is needed"))
+            }
         }
     }
 }

@@ -48,10 +48,14 @@ impl Desk {
 
     #[cfg(feature = "columnar")]
     fn put_parquet<N: AsRef<str>>(&self, name: &str, columns: Vec<(N, arrow_array::ArrayRef)>) {
-        let batch = arrow_array::RecordBatch::try_from_iter(columns).unwrap();
+        self.put_batch(name, &arrow_array::RecordBatch::try_from_iter(columns).unwrap());
+    }
+
+    #[cfg(feature = "columnar")]
+    fn put_batch(&self, name: &str, batch: &arrow_array::RecordBatch) {
         let file = std::fs::File::create(self.path(name)).unwrap();
         let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
+        writer.write(batch).unwrap();
         writer.close().unwrap();
     }
 
@@ -430,6 +434,19 @@ fn parquet_columns_are_read_and_nested_ones_refused() {
     );
     let text = desk.succeeds("inspect --view flat.parquet --id id");
     assert!(text.contains("3 rows, 2 features") && text.contains("1 single missing"), "{text}");
+
+    // The index of pandas is a column like any other, but for a word about the table.
+    let patients: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 9]));
+    let batch =
+        arrow_array::RecordBatch::try_from_iter(vec![("a", Arc::clone(&a)), ("patient", patients)])
+            .unwrap();
+    let about = [("pandas".to_owned(), r#"{"index_columns": ["patient"]}"#.to_owned())];
+    let about = std::collections::HashMap::from(about);
+    let schema = Arc::new(batch.schema().as_ref().clone().with_metadata(about));
+    let batch = batch.with_schema(schema).unwrap();
+    desk.put_batch("pandas.parquet", &batch);
+    let text = desk.succeeds("mask --view pandas.parquet --pattern complete -o pandas");
+    assert!(!text.is_empty() && desk.text("pandas/pandas.csv").starts_with("id,a\n7,0.5\n"));
 
     let field = Arc::new(arrow_schema::Field::new("x", arrow_schema::DataType::Float32, true));
     let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, a)]));

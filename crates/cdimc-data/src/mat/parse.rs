@@ -10,6 +10,8 @@ type Parsed<T> = Result<T, String>;
 const HEADER: usize = 128;
 /// Cells nest; a file that nests deeper is made to exhaust the stack.
 const MAX_DEPTH: usize = 16;
+/// No variable of the format takes more than 2 GiB; neither does a sparse one when its zeros are filled in.
+const MAX_VALUES: usize = (1 << 31) / size_of::<f64>();
 /// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger promise is false.
 const MAX_EXPANSION: usize = 1032;
 
@@ -190,11 +192,11 @@ impl<'a> Cursor<'a> {
         let value = match class {
             1 => self.cells(&shape, depth)?,
             4 => self.text()?,
-            6..=15 if complex => MatValue::Unsupported("an array of complex numbers"),
+            5..=15 if complex => MatValue::UnreadMatrix("an array of complex numbers"),
+            5 => self.sparse(shape)?,
             6..=15 => self.numeric(shape)?,
             2 => MatValue::Unsupported("a struct"),
             3 => MatValue::Unsupported("an object"),
-            5 => MatValue::Unsupported("a sparse matrix"),
             16 => MatValue::Unsupported("a function"),
             _ => return Err(format!("damaged: array class = {class}: classes run from 1 to 17")),
         };
@@ -248,6 +250,36 @@ impl<'a> Cursor<'a> {
             ));
         }
         Ok(MatValue::Numeric { values: self.numbers(kind, payload)?, shape })
+    }
+
+    /// A matrix in compressed columns: rows of the entries, first entry of each column, values.
+    fn sparse(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
+        let n_values = n_entries(&shape)?;
+        if n_values > MAX_VALUES {
+            return Ok(MatValue::UnreadMatrix("a sparse matrix of more than 2 GiB with its zeros"));
+        }
+        let mut part = || {
+            let (kind, payload) = self.element()?;
+            self.numbers(kind, payload)
+        };
+        let (rows, starts, entries) = (part()?, part()?, part()?);
+        let flaw = || "damaged: the entries of a sparse matrix".to_owned();
+        let [n_rows, n_columns] = shape[..] else { return Err(flaw()) };
+        if starts.len() != n_columns + 1 {
+            return Err(flaw());
+        }
+        let mut values = vec![0.0; n_values];
+        for (column, ends) in starts.windows(2).enumerate() {
+            for entry in ends[0] as usize..ends[1] as usize {
+                match (rows.get(entry), entries.get(entry)) {
+                    (Some(&row), Some(&x)) if (0.0..n_rows as f64).contains(&row) => {
+                        values[column * n_rows + row as usize] = x;
+                    }
+                    _ => return Err(flaw()),
+                }
+            }
+        }
+        Ok(MatValue::Numeric { shape, values })
     }
 
     fn text(mut self) -> Parsed<MatValue> {

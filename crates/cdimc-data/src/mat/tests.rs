@@ -221,6 +221,26 @@ fn what_is_not_read_is_named_and_leaves_the_rest_readable() {
 }
 
 #[test]
+fn the_zeros_of_a_sparse_matrix_are_filled_in() {
+    let sparse = |rows: &[i8], starts: &[i8]| {
+        let body = [PLAIN.numbers(5, rows), PLAIN.numbers(5, starts), PLAIN.numbers(9, &[7, 8, 9])];
+        parse(&PLAIN.file(&[PLAIN.array("s", 5, &[2, 3], &body.concat())]))
+    };
+    let file = sparse(&[1, 0, 1], &[0, 1, 1, 3]).unwrap();
+    assert_eq!(file.matrix("s").unwrap(), array![[0.0, 0.0, 8.0], [7.0, 0.0, 9.0]]);
+    for (rows, starts) in [
+        ([1, 0, 2], &[0, 1, 1, 3][..]),
+        ([1, 0, -1], &[0, 1, 1, 3]),
+        ([1, 0, 1], &[0, 1, 1, 4]),
+        ([1, 0, 1], &[0, 1, 3]),
+    ] {
+        assert!(message(sparse(&rows, starts)).contains("entries of a sparse matrix"));
+    }
+    let huge = PLAIN.array("s", 5, &[0x7fff_ffff, 3], &[]);
+    assert!(message(parse(&PLAIN.file(&[huge])).unwrap().matrix("s")).contains("2 GiB"));
+}
+
+#[test]
 fn other_formats_are_named() {
     let mut hdf5 = vec![0; 512];
     hdf5.extend(b"\x89HDF\r\n\x1a\n");

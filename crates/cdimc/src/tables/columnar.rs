@@ -72,17 +72,18 @@ mod with_arrow {
         let damaged = |error: &ArrowError| Problem::Damaged { format, reason: one_line(error) };
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let position = |name: &str| names.iter().position(|column| *column == name);
+        let index: Vec<usize> = pandas_index(schema).iter().filter_map(|n| position(n)).collect();
         let id = match &options.id {
             Some(id) => Some(position(id).ok_or_else(|| Problem::NoColumn {
                 name: id.clone(),
                 there: listed(names.iter().copied()),
             })?),
-            // Where pandas puts the row names.
-            None => position("__index_level_0__"),
+            None => index.first().copied(),
         };
         let label = options.label.as_deref().and_then(position);
-        let kept: Vec<usize> =
-            (0..names.len()).filter(|&j| Some(j) != id && Some(j) != label).collect();
+        let kept: Vec<usize> = (0..names.len())
+            .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
+            .collect();
         for &j in &kept {
             let kind = schema.field(j).data_type();
             let stored = match kind {
@@ -117,6 +118,15 @@ mod with_arrow {
             features: kept.iter().map(|&j| names[j].to_owned()).collect(),
             values,
         })
+    }
+
+    /// The columns that pandas calls its index and writes like any other; a plain count is not written.
+    fn pandas_index(schema: &Schema) -> Vec<String> {
+        let about = schema.metadata().get("pandas");
+        let about = about.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        let columns = about.and_then(|about| about["index_columns"].as_array().cloned());
+        let name = |column: serde_json::Value| column.as_str().map(str::to_owned);
+        columns.unwrap_or_default().into_iter().filter_map(name).collect()
     }
 
     /// The columns `kept` of a batch as numbers, nulls as NaN.

@@ -55,7 +55,7 @@ mod with_hdf5 {
             let name = layer.map_or(file_name, str::to_owned);
             tables.push(ann_data(&root, name, layer, source, options)?);
         } else {
-            tables = matrices(&root, datasets, source, options)?;
+            tables = matrices(&root, source, options)?;
         }
         for table in &mut tables {
             hide_missing_numbers(&mut table.values, options);
@@ -88,9 +88,10 @@ mod with_hdf5 {
             Err(_) => Ok(None),
         };
         let no_such = |name: &str| {
-            let layers = group.group("layers").map(|layers| names_in(&layers)).unwrap_or_default();
-            let there = listed(layers.iter().map(String::as_str));
-            Problem::NoMember { name: name.to_owned(), there: format!("layers {there}") }
+            let parts = ["layers", "obsm"].into_iter().filter_map(|part| group.group(part).ok());
+            let there: Vec<String> = parts.flat_map(|part| names_in(&part)).collect();
+            let there = listed(there.iter().map(String::as_str));
+            Problem::NoMember { name: name.to_owned(), there }
         };
         let (values, has_features) = match layer {
             None => (matrix(group, "X")?.ok_or_else(|| no_such("X"))?, true),
@@ -139,14 +140,20 @@ mod with_hdf5 {
         })
     }
 
-    /// A column of a data frame as text: strings, numbers, or categories with codes.
+    /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
+    /// which a mask hides.
     fn column(frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
         if let Ok(dataset) = frame.dataset(name) {
             return names(&dataset).map(Some);
         }
-        let Ok(categorical) = frame.group(name) else { return Ok(None) };
-        let categories = names(&categorical.dataset("categories").map_err(damaged)?)?;
-        let codes = categorical.dataset("codes").map_err(damaged)?.read_i64().map_err(damaged)?;
+        let Ok(parts) = frame.group(name) else { return Ok(None) };
+        let numbers = |part: &str| parts.dataset(part).and_then(|d| d.read_i64()).map_err(damaged);
+        if let Some(values) = column(&parts, "values")? {
+            let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
+            return Ok(Some(values.into_iter().zip(numbers("mask")?).map(shown).collect()));
+        }
+        let categories = column(&parts, "categories")?.ok_or_else(|| not_read(name, "group"))?;
+        let codes = numbers("codes")?;
         let word =
             |code: i64| usize::try_from(code).ok().and_then(|code| categories.get(code)).cloned();
         Ok(Some(codes.into_iter().map(|code| word(code).unwrap_or_default()).collect()))
@@ -189,19 +196,38 @@ mod with_hdf5 {
         let attrs = group.attrs().map_err(damaged)?;
         let bad =
             |reason: &str| Problem::Damaged { format: "sparse matrix", reason: reason.into() };
-        let shape = attrs.get("shape").and_then(integers).ok_or_else(|| bad("it has no shape"))?;
-        let [n_rows, n_columns] = shape[..] else { return Err(bad("its shape is not n by m")) };
-        let by_column =
-            attrs.get("encoding-type").and_then(text).is_some_and(|t| t == "csc_matrix");
-        let integers = |part: &str| -> Result<Vec<usize>, Problem> {
+        let list = |part: &str| -> Result<Vec<usize>, Problem> {
             let values = group.dataset(part).and_then(|d| d.read_i64()).map_err(damaged)?;
             Ok(values.into_iter().map(|x| usize::try_from(x).unwrap_or(usize::MAX)).collect())
         };
-        let data = numbers(&group.dataset("data").map_err(damaged)?, name)?;
-        let (indices, starts) = (integers("indices")?, integers("indptr")?);
+        let by_column;
+        let (shape, starts, indices) = if let Some(n_rows) = attrs.get("MATLAB_sparse") {
+            by_column = true;
+            let n_rows = integers(n_rows).ok_or_else(|| bad("it has no number of rows"))?;
+            let starts = list("jc")?;
+            // Without entries there are neither rows nor values.
+            let indices = if group.dataset("ir").is_ok() { list("ir")? } else { Vec::new() };
+            ([n_rows, vec![starts.len().saturating_sub(1)]].concat(), starts, indices)
+        } else {
+            let encoding = attrs.get("encoding-type").and_then(text);
+            by_column = encoding.is_some_and(|encoding| encoding == "csc_matrix");
+            let shape = attrs.get("shape").and_then(integers);
+            let shape = shape.ok_or_else(|| not_read(name, "group"))?;
+            (shape, list("indptr")?, list("indices")?)
+        };
+        let data = match group.dataset("data") {
+            Err(_) if indices.is_empty() => Vec::new(),
+            data => numbers(&data.map_err(damaged)?, name)?,
+        };
+        let [n_rows, n_columns] = shape[..] else { return Err(bad("its shape is not n by m")) };
         let n_lines = if by_column { n_columns } else { n_rows };
-        if starts.len() != n_lines + 1 || indices.len() != data.len() {
+        if starts.len().checked_sub(1) != Some(n_lines) || indices.len() != data.len() {
             return Err(bad("its parts disagree in length"));
+        }
+        // With the zeros filled in it must be a possible array.
+        let bytes = n_rows.checked_mul(n_columns).and_then(|n| n.checked_mul(size_of::<f64>()));
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(bad("its shape is too large"));
         }
         let mut values = Array2::zeros((n_rows, n_columns));
         for line in 0..n_lines {
@@ -221,31 +247,44 @@ mod with_hdf5 {
     /// column, so that it reads as its transpose.
     fn matrices(
         root: &Group,
-        mut names: Vec<String>,
         source: &ViewSource,
         options: &ReadOptions,
     ) -> Result<Vec<Table>, Problem> {
-        names.sort();
+        let names = names_in(root);
         let (mut tables, mut vectors) = (Vec::new(), std::collections::HashMap::new());
         let ids_name = options.id.as_deref().unwrap_or("ids");
         for name in &names {
-            let dataset = root.dataset(name).map_err(damaged)?;
+            let asked = source.member.as_ref() == Some(name);
+            let Ok(dataset) = root.dataset(name) else {
+                let group = root.group(name).map_err(damaged)?;
+                let is_sparse = is_matlab_sparse(&group)?;
+                if asked || (is_sparse && source.member.is_none()) {
+                    tables.push((name.clone(), sparse(&group, name)?));
+                }
+                continue;
+            };
             let class = class_of(&dataset)?;
             let is_vector = *name == ids_name || options.label.as_ref() == Some(name);
             if is_vector {
                 vectors.insert(name.clone(), vector(&dataset, class.as_deref())?);
-            } else if source.member.as_ref().is_some_and(|member| member != name) {
+            } else if source.member.is_some() && !asked {
             } else if class.as_deref() == Some("cell") {
                 let cells = dataset.dereference().map_err(damaged)?;
                 for (index, cell) in cells.iter().enumerate() {
                     let name = format!("{name}{index}");
-                    let Object::Dataset(cell) = cell else { continue };
                     // Cells of text and of single numbers are no views.
-                    if is_matrix(cell)? && class_of(cell)?.as_deref() != Some("char") {
-                        tables.push((name.clone(), dense(cell, &name)?.reversed_axes()));
-                    }
+                    let values = match cell {
+                        Object::Group(cell) if is_matlab_sparse(cell)? => sparse(cell, &name)?,
+                        Object::Dataset(cell)
+                            if is_matrix(cell)? && class_of(cell)?.as_deref() != Some("char") =>
+                        {
+                            dense(cell, &name)?.reversed_axes()
+                        }
+                        _ => continue,
+                    };
+                    tables.push((name, values));
                 }
-            } else if is_matrix(&dataset)? && class.as_deref() != Some("char") {
+            } else if asked || (is_matrix(&dataset)? && class.as_deref() != Some("char")) {
                 let matrix = dense(&dataset, name)?;
                 tables.push((
                     name.clone(),
@@ -279,6 +318,10 @@ mod with_hdf5 {
         Ok(dataset.shape().map_err(damaged)?.iter().filter(|&&n| n > 1).count() == 2)
     }
 
+    fn is_matlab_sparse(group: &Group) -> Result<bool, Problem> {
+        Ok(group.attrs().map_err(damaged)?.contains_key("MATLAB_sparse"))
+    }
+
     /// What MATLAB calls the type of an array.
     fn class_of(dataset: &Dataset) -> Result<Option<String>, Problem> {
         Ok(dataset.attrs().map_err(damaged)?.get("MATLAB_class").and_then(text))
@@ -300,13 +343,19 @@ mod with_hdf5 {
     }
 
     fn numbers(dataset: &Dataset, name: &str) -> Result<Vec<f64>, Problem> {
-        use DType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         match dataset.dtype().map_err(damaged)? {
             F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {
                 dataset.read_f64().map_err(damaged)
             }
-            other => Err(Problem::ElementType { name: name.to_owned(), kind: other.to_string() }),
+            // The truth values of h5py.
+            Enum(words) if words == ["FALSE", "TRUE"] => dataset.read_f64().map_err(damaged),
+            other => Err(not_read(name, &other.to_string())),
         }
+    }
+
+    fn not_read(name: &str, kind: &str) -> Problem {
+        Problem::ElementType { name: name.to_owned(), kind: kind.to_owned() }
     }
 
     fn text(value: &AttrValue) -> Option<String> {
@@ -318,6 +367,8 @@ mod with_hdf5 {
         match value {
             AttrValue::I64Array(values) => values.iter().map(|&x| convert(x)).collect(),
             AttrValue::I32Array(values) => values.iter().map(|&x| convert(x.into())).collect(),
+            AttrValue::I64(value) => Some(vec![convert(*value)?]),
+            AttrValue::U64(value) => Some(vec![*value as usize]),
             AttrValue::U64Array(values) => Some(values.iter().map(|&x| x as usize).collect()),
             _ => None,
         }
@@ -334,7 +385,7 @@ mod with_hdf5 {
 mod tests {
     use super::super::{TableError, read_views};
     use super::*;
-    use hdf5_pure::{AttrValue, FileBuilder};
+    use hdf5_pure::{AttrValue, EnumTypeBuilder, FileBuilder};
     use ndarray::array;
 
     fn text(value: &str) -> AttrValue {
@@ -377,12 +428,72 @@ mod tests {
         file.finish().expect("a file in memory")
     }
 
-    fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
+    fn read_bytes(
+        bytes: Vec<u8>,
+        member: Option<&str>,
+        options: &ReadOptions,
+    ) -> Result<Vec<Table>, TableError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("both.h5mu");
-        std::fs::write(&path, mu_data()).expect("room for a file");
+        std::fs::write(&path, bytes).expect("room for a file");
         let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
-        read_views(&source, &ReadOptions::default())
+        read_views(&source, options)
+    }
+
+    fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
+        read_bytes(mu_data(), member, &ReadOptions::default())
+    }
+
+    #[test]
+    fn truth_values_are_numbers_and_nullable_columns_hide_what_their_mask_hides() {
+        let mut file = FileBuilder::new();
+        let truth = EnumTypeBuilder::u8_based().u8_value("FALSE", 0).u8_value("TRUE", 1).build();
+        let x = file.create_dataset("X");
+        x.with_enum_u8_data(truth.expect("two words"), &[0, 1, 1, 0]).with_shape(&[2, 2]);
+        for (frame, names) in [("obs", ["a", "b"]), ("var", ["x", "y"])] {
+            let mut group = file.create_group(frame);
+            group.set_attr("_index", text("id"));
+            let mut id = group.create_group("id");
+            id.create_dataset("values").with_vlen_strings(&names);
+            id.create_dataset("mask").with_i8_data(&[0, 0]);
+            group.add_group(id.finish());
+            let mut age = group.create_group("age");
+            age.create_dataset("values").with_i64_data(&[52, 1]);
+            age.create_dataset("mask").with_i8_data(&[0, 1]);
+            group.add_group(age.finish());
+            file.add_group(group.finish());
+        }
+        let options = ReadOptions { label: Some("age".into()), ..ReadOptions::default() };
+        let tables = read_bytes(file.finish().expect("a file in memory"), None, &options).unwrap();
+        let [table] = <[Table; 1]>::try_from(tables).unwrap();
+        assert_eq!(table.values, array![[0., 1.], [1., 0.]]);
+        assert_eq!(
+            (table.ids.unwrap(), table.features),
+            (vec!["a".into(), "b".into()], vec!["x".into(), "y".into()])
+        );
+        assert_eq!(table.labels.unwrap(), ["52", ""]);
+    }
+
+    #[test]
+    fn sparse_matrices_of_matlab_are_views_and_other_groups_are_not() {
+        let mut file = FileBuilder::new();
+        let mut sparse = file.create_group("s");
+        sparse.set_attr("MATLAB_sparse", AttrValue::U64(2));
+        sparse.create_dataset("data").with_f64_data(&[7., 8., 9.]);
+        sparse.create_dataset("ir").with_u64_data(&[1, 0, 1]);
+        sparse.create_dataset("jc").with_u64_data(&[0, 1, 1, 3]);
+        file.add_group(sparse.finish());
+        let mut settings = file.create_group("t");
+        settings.create_dataset("k").with_f64_data(&[3.]);
+        file.add_group(settings.finish());
+        let bytes = file.finish().expect("a file in memory");
+        let read = |member| read_bytes(bytes.clone(), member, &ReadOptions::default());
+        for member in [None, Some("s")] {
+            let [table] = <[Table; 1]>::try_from(read(member).unwrap()).unwrap();
+            assert_eq!(table.values, array![[0., 0., 8.], [7., 0., 9.]]);
+        }
+        let message = read(Some("t")).unwrap_err().to_string();
+        assert!(message.contains("`t` holds values of type group"), "{message}");
     }
 
     #[test]
@@ -401,6 +512,6 @@ mod tests {
         let counts = read_member(Some("atac/counts")).unwrap();
         assert_eq!(counts[0].values, array![[0., 0., 1.], [1., 0., 2.]]);
         let message = read_member(Some("rna/raw")).unwrap_err().to_string();
-        assert!(message.ends_with("no member `raw`; there are: layers `counts`"), "{message}");
+        assert!(message.ends_with("no member `raw`; there are: `counts`"), "{message}");
     }
 }

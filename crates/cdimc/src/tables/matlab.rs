@@ -32,7 +32,14 @@ pub(super) fn read(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Tab
         if source.member.as_ref().is_some_and(|member| member != name) {
             continue;
         }
-        let cells = file.matrices(name).unwrap_or_default();
+        let cells = match file.matrices(name) {
+            Ok(cells) => cells,
+            // Passed over, a view would be lost; text and structs say something about the samples.
+            Err(error) if source.member.is_some() || has_unread(&file, name) => {
+                return Err(damaged(&error));
+            }
+            Err(_) => continue,
+        };
         let several = cells.len() > 1;
         for (index, values) in cells.into_iter().enumerate() {
             // A row or column of numbers is no view but something about the samples.
@@ -56,6 +63,16 @@ fn table(
     hide_missing_numbers(&mut values, options);
     let features = numbered(values.ncols());
     Table { name, path: source.path.clone(), ids, labels, features, values }
+}
+
+/// Whether the variable is, or has as a cell, a matrix of a kind that is not read.
+fn has_unread(file: &MatFile, name: &str) -> bool {
+    let unread = |value: &MatValue| matches!(value, MatValue::UnreadMatrix(_));
+    match file.variable(name) {
+        Ok(MatValue::Cells(cells)) => cells.iter().any(unread),
+        Ok(value) => unread(value),
+        Err(_) => false,
+    }
 }
 
 /// A vector of numbers or a cell array of text as words.

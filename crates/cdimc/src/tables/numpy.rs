@@ -43,12 +43,12 @@ pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
     let there = || listed(names.iter().map(String::as_str));
+    let ids_name = options.id.clone().unwrap_or_else(|| "ids".to_owned());
     let (mut matrices, mut vectors) = (Vec::new(), std::collections::HashMap::new());
     for name in &names {
-        let wanted = source.member.as_ref().is_none_or(|member| member == name)
-            || [&options.id, &options.label].into_iter().flatten().any(|column| column == name)
-            || name == "ids";
-        if !wanted {
+        let asked = [&source.member, &options.id, &options.label].into_iter().flatten();
+        let asked = asked.chain([&ids_name]).any(|asked| asked == name);
+        if !asked && source.member.is_some() {
             continue;
         }
         let n_bytes = archive
@@ -58,6 +58,10 @@ pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec
         let Some(file) = archive.by_name(name).map_err(|e| damaged("NumPy archive", &e))? else {
             continue;
         };
+        // A single number or a stack of matrices is no view but something beside them.
+        if !asked && file.shape().len() != 2 {
+            continue;
+        }
         match content_of(name, file, n_bytes)? {
             Content::Matrix(values) => matrices.push((name.clone(), values)),
             Content::Names(vector) => {
@@ -81,7 +85,7 @@ pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec
                 .cloned()
                 .ok_or_else(|| Problem::NoMember { name: id.clone(), there: there() })?,
         ),
-        None => vectors.get("ids").cloned(),
+        None => vectors.get(&ids_name).cloned(),
     };
     let labels = options.label.as_ref().and_then(|label| vectors.get(label).cloned());
     let table = |(name, values)| table(source, name, values, ids.clone(), labels.clone(), options);
@@ -215,6 +219,32 @@ mod tests {
         assert_eq!(read_bytes(&bytes, Some("a\nb\n")).unwrap().ids.unwrap(), ["a", "b"]);
         let message = read_bytes(&bytes, Some("a\n")).unwrap_err().to_string();
         assert!(message.ends_with("1 ids for 2 rows: one id is needed for each row"), "{message}");
+    }
+
+    #[test]
+    #[allow(clippy::default_trait_access)] // The options of an archive are of a crate we do not name.
+    fn what_is_no_matrix_in_an_archive_is_passed_over_unless_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("omics.npz");
+        let mut archive = npyz::npz::NpzWriter::create(&path).unwrap();
+        let shapes: [(&str, &[u64]); 4] =
+            [("a", &[2, 2]), ("ids", &[2]), ("k", &[]), ("stack", &[2, 1, 2])];
+        for (name, shape) in shapes {
+            let options = archive.array::<f64>(name, Default::default()).unwrap();
+            let mut writer = options.default_dtype().shape(shape).begin_nd().unwrap();
+            writer.extend((0..shape.iter().product()).map(|x| x as f64)).unwrap();
+            writer.finish().unwrap();
+        }
+        drop(archive);
+        let read = |member: Option<&str>| {
+            let source =
+                ViewSource { name: None, path: path.clone(), member: member.map(str::to_owned) };
+            read_views(&source, &ReadOptions::default())
+        };
+        let [table] = <[Table; 1]>::try_from(read(None).unwrap()).unwrap();
+        assert_eq!((table.name.as_str(), table.ids.unwrap()), ("a", vec!["0".into(), "1".into()]));
+        let message = read(Some("stack")).unwrap_err().to_string();
+        assert!(message.contains("`stack` has 3 dimensions"), "{message}");
     }
 
     #[test]
