@@ -2,13 +2,15 @@
 
 use crate::record::{CellScores, Outcome, Seconds, Status};
 use crate::source;
-use anyhow::{Context, Result, ensure};
-use cdimc_baselines::single_views;
-use cdimc_cluster::{CdimcNet, ClusterError, Clustering, Stage};
+use anyhow::{Context, Result};
+use cdimc_baselines::BestView;
+use cdimc_cluster::{ClusterError, Clustering, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Everything a cell's result depends on, and the names under which a table shows it.
@@ -76,7 +78,7 @@ pub(crate) struct Progress {
 ///
 /// # Errors
 /// If the data are not those the cell was planned for. What goes wrong inside the method is an outcome.
-pub(crate) fn run(cell: &Cell, report: &mut dyn FnMut(Progress)) -> Result<Outcome> {
+pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
     let dataset = source::load(&cell.dataset)?;
     let size = (dataset.n_samples(), dataset.n_views());
     let mask = source::mask(&cell.dataset, size, &cell.pattern, cell.fold, cell.mask_seed())?;
@@ -84,115 +86,138 @@ pub(crate) fn run(cell: &Cell, report: &mut dyn FnMut(Progress)) -> Result<Outco
     let truth =
         truth.with_context(|| format!("data set {}: no labels to score by", cell.dataset))?;
 
-    let started = Instant::now();
-    let found = match cell.method.as_str() {
-        "bsv" => best_single_view(cell, &data, &truth),
-        CdimcNet::NAME => train(cell, &data, report),
-        _ => cluster(cell, &data, report),
+    let stages = Mutex::new(Stages::default());
+    let watch = |step: &Step| {
+        stages.lock().unwrap_or_else(PoisonError::into_inner).step(step);
+        report(Progress {
+            stage: step.stage.into(),
+            epoch: step.done,
+            of: step.of,
+            loss: step.loss,
+        });
+        ControlFlow::Continue(())
     };
-    let (clustering, mut seconds, note) = match found? {
+    let observer = Observer::new(&watch);
+    let started = Instant::now();
+    let found = match ByTruth::of(&cell.method) {
+        Some(chosen) => chosen.run(cell, &data, &truth, &observer)?,
+        None => cdimc::method(&cell.method, cell.settings.clone())?
+            .fit(&data, cell.n_clusters, cell.method_seed(), &observer)
+            .map(|fitted| (fitted.clustering, None)),
+    };
+    let (clustering, note) = match found {
         Ok(found) => found,
         Err(ClusterError::Inapplicable { reason, .. }) => {
             return Ok(Outcome::without_scores(Status::Skipped, reason));
         }
         Err(e) => return Ok(Outcome::without_scores(Status::Failed, e.to_string())),
     };
-    seconds.total = started.elapsed().as_secs_f64();
+    let total = started.elapsed().as_secs_f64();
+    let stages = stages.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Outcome {
         status: Status::Scored,
         reason: note,
         scores: Some(score(&truth, &clustering.labels)?),
         curves: clustering.curves,
-        seconds,
+        seconds: stages.seconds(total),
         peak_memory_bytes: peak_memory_bytes(),
     })
 }
 
-/// Labels with the time they took and a note, or what kept the method from them.
-type Found = std::result::Result<(Clustering, Seconds, Option<String>), ClusterError>;
+/// Labels with a note, or what kept the method from them.
+type Found = std::result::Result<(Clustering, Option<String>), ClusterError>;
 
-fn cluster(cell: &Cell, data: &MultiView, report: &mut dyn FnMut(Progress)) -> Result<Found> {
-    let method = cdimc::method(&cell.method, cell.settings.clone())?;
-    report(Progress { stage: "cluster".into(), epoch: 0, of: 1, loss: None });
-    let started = Instant::now();
-    Ok(method.cluster(data, cell.n_clusters, cell.method_seed()).map(|clustering| {
-        let cluster = started.elapsed().as_secs_f64();
-        (clustering, Seconds { cluster, ..Seconds::default() }, None)
-    }))
+/// The seconds of every stage so far.
+struct Stages {
+    last_step: Instant,
+    seconds: Vec<(&'static str, f64)>,
 }
 
-/// CDIMC-net step by step, so that its stages are timed and its progress is seen.
-fn train(cell: &Cell, data: &MultiView, report: &mut dyn FnMut(Progress)) -> Result<Found> {
-    let method: CdimcNet = serde_json::from_value(cell.settings.clone())?;
-    let mut seconds = Seconds::default();
-    let trained = (|| {
-        report(Progress { stage: "prepare".into(), epoch: 0, of: 1, loss: None });
-        let mut started = Instant::now();
-        let mut lap = || std::mem::replace(&mut started, Instant::now()).elapsed().as_secs_f64();
-        let mut training = method.start(data, cell.n_clusters, cell.method_seed())?;
-        seconds.prepare = lap();
-        while let Some(step) = training.step()? {
-            let stage = match step.stage {
-                Stage::Pretrain => &mut seconds.pretrain,
-                Stage::Kmeans => &mut seconds.cluster,
-                Stage::Finetune | Stage::Done => &mut seconds.finetune,
-            };
-            *stage += lap();
-            let (stage, loss) = (step.stage.name().to_owned(), Some(step.loss));
-            report(Progress { stage, epoch: step.epoch, of: step.of, loss });
-        }
-        let (_, clustering) = training.finish()?;
-        seconds.finetune += lap();
-        Ok(clustering)
-    })();
-    Ok(trained.map(|clustering| (clustering, seconds, None)))
-}
-
-/// The settings of `bsv`.
-#[derive(Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct BestSingleView {
-    /// Starts of k-means in every view, of which the best is kept.
-    restarts: usize,
-}
-
-impl Default for BestSingleView {
+impl Default for Stages {
     fn default() -> Self {
-        Self { restarts: 20 }
+        Self { last_step: Instant::now(), seconds: Vec::new() }
     }
 }
 
-impl BestSingleView {
-    /// All settings, with these over the defaults.
-    pub(crate) fn with(settings: Value) -> Result<Value> {
-        let settings: Self = match settings {
-            Value::Null => Self::default(),
-            settings => serde_json::from_value(settings).context("settings of bsv")?,
-        };
-        ensure!(settings.restarts > 0, "settings of bsv: restarts = 0: must be at least 1");
-        Ok(serde_json::to_value(settings)?)
-    }
-}
-
-/// BSV: k-means on every view alone, and the view whose labels fit the truth best. No method may choose
-/// so; it shows what an oracle would get out of one view.
-fn best_single_view(cell: &Cell, data: &MultiView, truth: &[usize]) -> Result<Found> {
-    let started = Instant::now();
-    let restarts = cell.settings["restarts"].as_u64().context("bsv without restarts")? as usize;
-    let found = match single_views(data, cell.n_clusters, restarts, cell.method_seed()) {
-        Ok(found) => found,
-        Err(e) => return Ok(Err(e)),
-    };
-    let seconds = Seconds { cluster: started.elapsed().as_secs_f64(), ..Seconds::default() };
-    let mut best: Option<(f64, usize, Clustering)> = None;
-    for (view, clustering) in found.into_iter().enumerate() {
-        let acc = cdimc_metrics::accuracy(truth, &clustering.labels)?;
-        if best.as_ref().is_none_or(|(highest, ..)| acc > *highest) {
-            best = Some((acc, view, clustering));
+impl Stages {
+    /// What lies between two steps belongs to the stage of the second.
+    fn step(&mut self, step: &Step) {
+        let spent = std::mem::replace(&mut self.last_step, Instant::now()).elapsed().as_secs_f64();
+        match self.seconds.last_mut() {
+            Some((stage, seconds)) if *stage == step.stage => *seconds += spent,
+            _ => self.seconds.push((step.stage, spent)),
         }
     }
-    let (_, view, clustering) = best.context("no view")?;
-    Ok(Ok((clustering, seconds, Some(format!("view {view}, chosen by the truth")))))
+
+    /// The columns of a record; what came after the last step belongs to its stage.
+    fn seconds(self, total: f64) -> Seconds {
+        let mut found = Seconds { total, ..Seconds::default() };
+        let last = self.seconds.len().saturating_sub(1);
+        for (i, (stage, seconds)) in self.seconds.into_iter().enumerate() {
+            let after = if i == last { self.last_step.elapsed().as_secs_f64() } else { 0.0 };
+            *match stage {
+                "prepare" => &mut found.prepare,
+                "pretrain" => &mut found.pretrain,
+                "finetune" => &mut found.finetune,
+                _ => &mut found.cluster,
+            } += seconds + after;
+        }
+        found
+    }
+}
+
+/// A method whose candidates the truth chooses from. No method may choose so; it shows what an oracle
+/// would get. The one exception to everything being a [`Clusterer`](cdimc_cluster::Clusterer).
+pub(crate) struct ByTruth {
+    pub name: &'static str,
+    /// The method whose settings it has.
+    pub settings_of: &'static str,
+    candidates: Candidates,
+}
+
+type Candidates = fn(
+    &Cell,
+    &MultiView,
+    &Observer<'_>,
+) -> Result<std::result::Result<Vec<Clustering>, ClusterError>>;
+
+/// BSV: k-means on every view alone, and the view whose labels fit the truth best.
+const BY_TRUTH: [ByTruth; 1] = [ByTruth {
+    name: "bsv",
+    settings_of: "best-view",
+    candidates: |cell, data, observer| {
+        let method: BestView = serde_json::from_value(cell.settings.clone())?;
+        Ok(method.each_view(data, cell.n_clusters, cell.method_seed(), observer))
+    },
+}];
+
+impl ByTruth {
+    /// The entry of this name, if the truth chooses there.
+    pub(crate) fn of(name: &str) -> Option<&'static Self> {
+        BY_TRUTH.iter().find(|method| method.name == name)
+    }
+
+    fn run(
+        &self,
+        cell: &Cell,
+        data: &MultiView,
+        truth: &[usize],
+        observer: &Observer<'_>,
+    ) -> Result<Found> {
+        let each = match (self.candidates)(cell, data, observer)? {
+            Ok(each) => each,
+            Err(e) => return Ok(Err(e)),
+        };
+        let mut best: Option<(f64, usize, Clustering)> = None;
+        for (view, clustering) in each.into_iter().enumerate() {
+            let acc = cdimc_metrics::accuracy(truth, &clustering.labels)?;
+            if best.as_ref().is_none_or(|(highest, ..)| acc > *highest) {
+                best = Some((acc, view, clustering));
+            }
+        }
+        let (_, view, clustering) = best.context("no view")?;
+        Ok(Ok((clustering, Some(format!("view {view}, chosen by the truth")))))
+    }
 }
 
 fn score(truth: &[usize], labels: &[usize]) -> Result<CellScores> {

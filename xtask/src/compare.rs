@@ -9,7 +9,8 @@ use crate::reproduce::workspace_root;
 use crate::source;
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
-use cdimc_cluster::Clusterer;
+use cdimc_baselines::BestView;
+use cdimc_cluster::{Clusterer, Observer};
 use cdimc_data::{Dataset, MultiView, Seed};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
 use ndarray::{Array2, Axis, concatenate};
@@ -235,8 +236,9 @@ pub(crate) fn serve() -> Result<ExitCode> {
         measured.labels = match &method {
             Some(method) => method.cluster(&data, case.n_clusters, Seed::new(0))?.labels,
             None => {
-                let each =
-                    cdimc_baselines::single_views(&data, case.n_clusters, restarts, Seed::new(0))?;
+                let method = BestView { restarts };
+                let silent = Observer::silent();
+                let each = method.each_view(&data, case.n_clusters, Seed::new(0), &silent)?;
                 each.into_iter().next().context("no view")?.labels
             }
         };

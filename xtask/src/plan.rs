@@ -1,6 +1,6 @@
 //! From an experiment and the command line to the list of cells.
 
-use crate::cell::{BestSingleView, Cell};
+use crate::cell::{ByTruth, Cell};
 use crate::experiment::{Experiment, Variant, set};
 use crate::reproduce::Arguments;
 use crate::source::{self, Facts};
@@ -162,10 +162,8 @@ fn rows(experiment: &Experiment, arguments: &Arguments) -> Result<Vec<Row>> {
 
 /// Every setting of a method, with these written over its defaults.
 fn configured(name: &str, settings: Value) -> Result<Value> {
-    if name == "bsv" {
-        return BestSingleView::with(settings);
-    }
-    match cdimc::configured(name, settings) {
+    let settings_of = ByTruth::of(name).map_or(name, |method| method.settings_of);
+    match cdimc::configured(settings_of, settings) {
         Ok(method) if name == CdimcNet::NAME => {
             // The engine that a default stands for belongs to what the result depends on.
             let mut method: CdimcNet = serde_json::from_value(method.settings)?;

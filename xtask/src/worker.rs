@@ -88,7 +88,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         writeln!(output, "{}", serde_json::to_string(message)?)?;
         Ok(output.flush()?)
     };
-    let outcome = cell::run(&cell, &mut |progress| {
+    let outcome = cell::run(&cell, &|progress| {
         // If nobody listens any more, the thread above ends the process.
         let _ = send(&Message::Progress(progress));
     })?;

@@ -111,6 +111,22 @@ impl Chunk {
     }
 }
 
+/// The number of clusters that what a stream starts from, one `name` a view, is made for.
+pub(crate) fn n_clusters_of_all(
+    name: &'static str,
+    of_views: impl Iterator<Item = usize>,
+) -> Result<usize, ClusterError> {
+    let found: Vec<usize> = of_views.collect();
+    match found.first() {
+        Some(&k) if k >= 2 && found.iter().all(|&other| other == k) => Ok(k),
+        _ => {
+            let value = format!("{found:?}");
+            let rule = "must be of one number of clusters, at least 2";
+            Err(ClusterError::Setting { name, value, rule })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,8 @@
 //! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/Concat.m`).
 
 use crate::observed::Observed;
-use crate::ranges::{at_least_one, check_run};
 use crate::read_out::ReadOut;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
@@ -37,13 +36,14 @@ impl Clusterer for Concat {
         at_least_one(&[("restarts", self.restarts)])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        observer.step("kmeans", 0, 1, None)?;
         let n_samples = data.n_samples();
         let mut points = Array2::zeros((n_samples, data.widths().iter().sum()));
         let mut start = 0;
@@ -53,8 +53,9 @@ impl Clusterer for Concat {
             points.slice_mut(s![.., start..end]).assign(&filled);
             start = end;
         }
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        Ok(Clustering::from_labels(read_out.labels(&points)?))
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        Ok(read_out.rows(&points)?.into())
     }
 }
 

@@ -8,9 +8,12 @@ mod sweep;
 use crate::dense::{faer_view, inverse_positive_definite, product, symmetric_eigen};
 use crate::mask_groups::MaskGroups;
 use crate::observed::{Observed, put_back, unit_rows};
-use crate::ranges::{at_least_one, check_run, not_negative, positive};
-use crate::read_out::{ReadOut, clustering};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans};
+use crate::read_out::{ReadOut, with_representation};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, KMeans, Observer,
+    check::{at_least_one, not_negative, positive},
+    check_n_clusters,
+};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -93,8 +96,9 @@ impl Daimc {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<DaimcFactors, ClusterError> {
-        check_run(self, data, n_clusters)?;
-        self.start_from(&self.prepare(data), data.n_samples(), n_clusters, seed)
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        self.start_from(&self.prepare(data), data, (n_clusters, seed), &Observer::silent())
     }
 
     /// Iterates from `start` on `data` until the objective settles; gives the factors found and the
@@ -111,7 +115,7 @@ impl Daimc {
         start: DaimcFactors,
     ) -> Result<(DaimcFactors, Vec<f64>), ClusterError> {
         self.check()?;
-        self.iterate(&self.prepare(data), data, start)
+        self.iterate(&self.prepare(data), data, start, &Observer::silent())
     }
 
     fn prepare(&self, data: &MultiView) -> Vec<Observed> {
@@ -129,13 +133,15 @@ impl Daimc {
     fn start_from(
         &self,
         views: &[Observed],
-        n_samples: usize,
-        n_clusters: usize,
-        seed: Seed,
+        data: &MultiView,
+        (n_clusters, seed): (usize, Seed),
+        observer: &Observer<'_>,
     ) -> Result<DaimcFactors, ClusterError> {
+        let n_samples = data.n_samples();
         let mut coefficients = Array2::<f64>::zeros((n_samples, n_clusters));
         let mut bases = Vec::with_capacity(views.len());
         for (v, view) in views.iter().enumerate() {
+            observer.step("first factors", v, views.len(), None)?;
             let k_means = KMeans {
                 restarts: self.initial_restarts,
                 max_iterations: 100,
@@ -166,6 +172,7 @@ impl Daimc {
         views: &[Observed],
         data: &MultiView,
         start: DaimcFactors,
+        observer: &Observer<'_>,
     ) -> Result<(DaimcFactors, Vec<f64>), ClusterError> {
         let groups = MaskGroups::new(data.mask());
         let views: Vec<View> = views.iter().map(|view| View::new(view, &groups)).collect();
@@ -197,6 +204,7 @@ impl Daimc {
             }
             let last = objectives.last().copied();
             objectives.push(objective);
+            observer.step("factors", iteration + 1, self.iterations, Some(objective))?;
             if last.is_some_and(|f: f64| (objective - f).abs() / f.abs() < self.tolerance) {
                 break;
             }
@@ -274,24 +282,26 @@ impl Clusterer for Daimc {
         ])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let views = self.prepare(data);
-        let start = self.start_from(&views, data.n_samples(), n_clusters, seed)?;
-        let (factors, objectives) = self.iterate(&views, data, start)?;
+        let start = self.start_from(&views, data, (n_clusters, seed), observer)?;
+        let (factors, objectives) = self.iterate(&views, data, start, observer)?;
         let mut embedding = factors.coefficients;
         if self.unit_embedding {
             // Columns have sum 1, so that entries are of order 1 / n: far below the floor of a norm.
             embedding *= data.n_samples() as f64;
             unit_rows(&mut embedding);
         }
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        Ok(clustering(read_out.labels(&embedding)?, embedding, objectives))
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let found = read_out.rows(&embedding)?;
+        Ok(with_representation(found, embedding, objectives).into())
     }
 }
 

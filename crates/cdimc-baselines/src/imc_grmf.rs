@@ -7,9 +7,11 @@ use crate::PairedViews;
 use crate::dense::{entries, entries_mut, nearest_orthonormal, product};
 use crate::paired_views::stack;
 use crate::passes;
-use crate::ranges::{at_least_one, check_run, not_negative};
 use crate::read_out::ReadOut;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative},
+};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, s};
@@ -98,7 +100,7 @@ impl ImcGrmf {
     /// a view over its rows in `views`.
     ///
     /// # Errors
-    /// If a singular value decomposition does not converge.
+    /// If a singular value decomposition does not converge, or `observer` stops it.
     ///
     /// # Panics
     /// If the shapes disagree.
@@ -107,6 +109,7 @@ impl ImcGrmf {
         views: &PairedViews,
         graphs: &[KnnGraph],
         start: &[Array2<f64>],
+        observer: &Observer<'_>,
     ) -> Result<ImcGrmfFit, ClusterError> {
         let n_paired = views.n_paired();
         let fixed = graphs.iter().enumerate();
@@ -134,6 +137,7 @@ impl ImcGrmf {
             }
             let before = objectives.last().copied();
             objectives.push(objective);
+            observer.step("factors", objectives.len(), self.max_iterations, Some(objective))?;
             let small = |before: f64| (before - objective).abs() < self.tolerance;
             let settled = objectives.len() >= 3 && before.is_some_and(small);
             if settled || objectives.len() >= self.max_iterations {
@@ -238,27 +242,34 @@ impl Clusterer for ImcGrmf {
         ])
     }
 
-    fn cluster(
+    fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
+        PairedViews::check(NAME, data)?;
+        for (v, width) in data.widths().into_iter().enumerate() {
+            let rows = data.mask().n_observed(v);
+            let reason = if width < n_clusters {
+                format!("view {v} has {width} features: needs at least {n_clusters}")
+            } else if rows < 2 {
+                format!("view {v} has {rows} sample: a neighbor graph needs two")
+            } else {
+                continue;
+            };
+            return Err(ClusterError::Inapplicable { method: NAME, reason });
+        }
+        Ok(())
+    }
+
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::new(NAME, data, &in_order)?.with_unit_rows();
-        let inapplicable = |reason| ClusterError::Inapplicable { method: NAME, reason };
         let mut graphs = Vec::with_capacity(views.n_views());
         for v in 0..views.n_views() {
-            let (rows, width) = (views.view(v).nrows(), views.width(v));
-            if width < n_clusters {
-                let reason = format!("view {v} has {width} features: needs at least {n_clusters}");
-                return Err(inapplicable(reason));
-            }
-            if rows < 2 {
-                let reason = format!("view {v} has {rows} sample: a neighbor graph needs two");
-                return Err(inapplicable(reason));
-            }
+            observer.step("graphs", v, views.n_views(), None)?;
             graphs.push(self.graph(views.view(v))?);
         }
         let mut rng = seed.stream("factors").rng();
@@ -268,11 +279,12 @@ impl Clusterer for ImcGrmf {
                 Array2::from_shape_simple_fn(shape, || rng.r#gen::<f64>())
             })
             .collect();
-        let fit = self.iterate(&views, &graphs, &start)?;
+        let fit = self.iterate(&views, &graphs, &start, observer)?;
         let mut parts = vec![fit.consensus.view()];
         parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
         let embedding = views.restore(&stack(&parts));
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        read_out.of_unit_rows(embedding, fit.objectives)
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())
     }
 }

@@ -9,9 +9,11 @@ use crate::dense::{
 };
 use crate::kernels::check_bytes;
 use crate::leading::leading_eigenvectors;
-use crate::ranges::{at_least_one, check_run, not_negative, positive};
-use crate::read_out::{ReadOut, clustering};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use crate::read_out::{ReadOut, with_representation};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::Rng;
@@ -118,8 +120,13 @@ impl Img {
     /// Iterates from `start`.
     ///
     /// # Errors
-    /// If a factorization fails.
-    pub fn iterate(&self, views: &PairedViews, start: ImgStart) -> Result<ImgFit, ClusterError> {
+    /// If a factorization fails, or `observer` stops it.
+    pub fn iterate(
+        &self,
+        views: &PairedViews,
+        start: ImgStart,
+        observer: &Observer<'_>,
+    ) -> Result<ImgFit, ClusterError> {
         let ImgStart { representation: mut p, mut laplacian } = start;
         let (n, k) = p.dim();
         let paired = ..views.n_paired();
@@ -154,6 +161,7 @@ impl Img {
             if !largest.is_finite() {
                 return Err(ClusterError::Diverged { stage: NAME, epoch: iterations - 1 });
             }
+            observer.step("graph", iterations, self.max_iterations, None)?;
             if settled || iterations >= self.max_iterations {
                 let mut affinity = affinity.upper;
                 mirror_upper(&mut affinity);
@@ -302,17 +310,21 @@ impl Clusterer for Img {
         at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
     }
 
-    fn cluster(
+    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
+        PairedViews::check_two(NAME, data)?;
+        check_bytes(NAME, N_SQUARE * 8 * (data.n_samples() as u64).pow(2), self.max_bytes)
+    }
+
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
         let n = data.n_samples();
-        check_bytes(NAME, N_SQUARE * 8 * (n as u64).pow(2), self.max_bytes)?;
         let mut rng = seed.stream("factors").rng();
         let mut uniform =
             |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
@@ -321,15 +333,16 @@ impl Clusterer for Img {
             FirstLaplacian::Zero => None,
             FirstLaplacian::Random => Some(uniform(n, n)),
         };
-        let fit = self.iterate(&views, ImgStart { representation, laplacian })?;
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
+        let fit = self.iterate(&views, ImgStart { representation, laplacian }, observer)?;
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
         let embedding = views.restore(&fit.representation);
-        let labels = match self.read_out {
-            ImgReadOut::Representation => read_out.labels_of_unit_rows(&embedding)?,
+        let found = match self.read_out {
+            ImgReadOut::Representation => read_out.unit_rows(&embedding)?,
             ImgReadOut::NormalizedCut => {
-                read_out.labels(&views.restore(&normalized_cut(fit.affinity, n_clusters)?))?
+                read_out.rows(&views.restore(&normalized_cut(fit.affinity, n_clusters)?))?
             }
         };
-        Ok(clustering(labels, embedding, Vec::new()))
+        Ok(with_representation(found, embedding, Vec::new()).into())
     }
 }

@@ -17,7 +17,7 @@ pub struct KernelPartition {
 
 impl KernelPartition {
     /// k-means on the rows of H scaled to unit length.
-    pub(crate) fn read(self, read_out: ReadOut) -> Result<Clustering, ClusterError> {
+    pub(crate) fn read(self, read_out: ReadOut<'_>) -> Result<Clustering, ClusterError> {
         read_out.of_unit_rows(self.embedding, self.objectives)
     }
 }

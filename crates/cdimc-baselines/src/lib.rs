@@ -32,7 +32,7 @@ pub use crate::{
     pmvc::{Pmvc, PmvcFactors},
     pmvc_cgan::PmvcCgan,
     registry::{Configured, MethodError, NAMES, configure, configured, method},
-    single_views::{BestView, single_views},
+    single_views::BestView,
 };
 
 mod chunk;
@@ -58,7 +58,6 @@ mod paired_views;
 mod passes;
 mod pmvc;
 mod pmvc_cgan;
-mod ranges;
 mod read_out;
 mod registry;
 mod running_fill;

@@ -6,9 +6,12 @@
 mod view;
 
 use crate::nonnegative::Nonnegative;
-use crate::ranges::{at_least_one, check_run, not_negative, positive, rule};
 use crate::read_out::ReadOut;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative, positive, setting},
+    check_n_clusters,
+};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
 use rand::Rng;
@@ -85,9 +88,10 @@ impl Mic {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<MicFactors, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
         let views = self.prepare(data);
-        let coefficients = self.first_factors(&views, n_clusters, seed);
+        let coefficients = self.first_factors(&views, n_clusters, seed, &Observer::silent())?;
         Ok(restored(&views, coefficients))
     }
 
@@ -110,7 +114,7 @@ impl Mic {
         let mut factors: Vec<Factors> = factors
             .map(|((view, u), b)| Factors { u: u.select(Axis(0), &view.order), b })
             .collect();
-        let consensus = self.iterate(&views, &mut factors)?;
+        let consensus = self.iterate(&views, &mut factors, &Observer::silent())?;
         Ok((consensus, restored(&views, factors)))
     }
 
@@ -118,13 +122,20 @@ impl Mic {
         (0..data.n_views()).map(|v| View::new(self, data, v)).collect()
     }
 
-    fn first_factors(&self, views: &[View], k: usize, seed: Seed) -> Vec<Factors> {
+    fn first_factors(
+        &self,
+        views: &[View],
+        k: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<Factors>, ClusterError> {
         let mut rng = seed.stream("factors").rng();
         let mut factors: Vec<Factors> = Vec::with_capacity(views.len());
         // Coefficients in the caller's order, to hand from view to view.
         let mut handed: Option<Array2<f64>> = None;
         for cycle in 0..self.cycles {
             for (v, view) in views.iter().enumerate() {
+                observer.step("first factors", cycle, self.cycles, None)?;
                 let mut uniform = |rows| -> Array2<f64> {
                     Array2::from_shape_simple_fn((rows, k), || rng.sample(Standard))
                 };
@@ -148,17 +159,19 @@ impl Mic {
                 }
             }
         }
-        factors
+        Ok(factors)
     }
 
     fn iterate(
         &self,
         views: &[View],
         factors: &mut [Factors],
+        observer: &Observer<'_>,
     ) -> Result<Array2<f64>, ClusterError> {
         let mut consensus = consensus_of(views, factors);
         for round in 0..self.rounds {
             for (view, factors) in views.iter().zip(factors.iter_mut()) {
+                observer.step("factors", round, self.rounds, None)?;
                 let target = consensus.select(Axis(0), &view.order);
                 view.sweep(factors, &target, self);
             }
@@ -181,7 +194,7 @@ impl Clusterer for Mic {
         not_negative("beta", self.beta)?;
         if let Some(weight) = self.missing_weight {
             let within = (0.0..=1.0).contains(&weight);
-            rule(within, "missing-weight", weight, "must lie in [0, 1]")?;
+            setting("missing-weight", weight, "must lie in [0, 1]", |_| within)?;
         }
         at_least_one(&[
             ("rounds", self.rounds),
@@ -191,18 +204,19 @@ impl Clusterer for Mic {
         ])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let views = self.prepare(data);
-        let mut factors = self.first_factors(&views, n_clusters, seed);
-        let embedding = self.iterate(&views, &mut factors)?;
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        read_out.of_small_numbers(embedding)
+        let mut factors = self.first_factors(&views, n_clusters, seed, observer)?;
+        let embedding = self.iterate(&views, &mut factors, observer)?;
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        Ok(read_out.of_small_numbers(embedding)?.into())
     }
 }
 

@@ -7,9 +7,11 @@ use crate::dense::{product, solve_general};
 use crate::kernel_partition::{KernelPartition, is_over};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::leading::leading_eigenvectors;
-use crate::ranges::{at_least_one, check_run, not_negative};
 use crate::read_out::ReadOut;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative},
+};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -62,7 +64,7 @@ impl MkkmIk {
     /// `(n_observed, n_observed)` of its observed samples in ascending order.
     ///
     /// # Errors
-    /// If an eigen-decomposition does not converge.
+    /// If an eigen-decomposition does not converge, or `observer` stops it.
     ///
     /// # Panics
     /// If the blocks do not have the sizes that `mask` says.
@@ -71,6 +73,7 @@ impl MkkmIk {
         blocks: &[Array2<f64>],
         mask: &ViewMask,
         n_clusters: usize,
+        observer: &Observer<'_>,
     ) -> Result<KernelPartition, ClusterError> {
         let (n, m) = (mask.n_samples(), mask.n_views());
         let views: Vec<KernelBlock<'_>> =
@@ -90,6 +93,7 @@ impl MkkmIk {
             weights = inverse.iter().map(|x| x / sum).collect();
             let objective = 1.0 / sum;
             objectives.push(objective);
+            observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
             if is_over(&objectives, self.max_iterations, self.tolerance) {
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
@@ -188,16 +192,18 @@ impl Clusterer for MkkmIk {
         at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let blocks = observed_kernels(NAME, data, (self.kernel, self.scaling), 5, self.max_bytes)?;
-        let partition = self.iterate(&blocks, data.mask(), n_clusters)?;
+        let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
-        partition.read(ReadOut { n_clusters, restarts: self.restarts, seed })
+        let observer = *observer;
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
+        Ok(partition.read(read_out)?.into())
     }
 }

@@ -7,10 +7,12 @@ use crate::dense::{add_product, product, replace_by_positive_part};
 use crate::kernel_partition::{KernelPartition, is_over};
 use crate::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::leading::leading_eigenvectors;
-use crate::ranges::{at_least_one, check_run, not_negative, positive};
 use crate::read_out::ReadOut;
 use crate::simplex::{MAX_VARIABLES, minimize_on_simplex};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
@@ -101,7 +103,7 @@ impl MkkmIkMkc {
     /// observed samples in ascending order.
     ///
     /// # Errors
-    /// If an eigen-decomposition does not converge.
+    /// If an eigen-decomposition does not converge, or `observer` stops it.
     ///
     /// # Panics
     /// If the blocks do not have the sizes that `mask` says.
@@ -110,6 +112,7 @@ impl MkkmIkMkc {
         blocks: &[Array2<f64>],
         mask: &ViewMask,
         n_clusters: usize,
+        observer: &Observer<'_>,
     ) -> Result<KernelPartition, ClusterError> {
         let (n, m) = (mask.n_samples(), mask.n_views());
         let observed: Vec<Vec<usize>> = (0..m).map(|v| mask.observed_rows(v)).collect();
@@ -126,6 +129,9 @@ impl MkkmIkMkc {
         loop {
             let embedding = leading_eigenvectors(NAME, &combined(&kernels, &weights), n_clusters)?;
             for p in 0..m {
+                // A decomposition takes long: each is a place to stop.
+                let (done, last) = (objectives.len(), objectives.last().copied());
+                observer.step("kernels", done, self.max_iterations, last)?;
                 if observed[p].len() < n {
                     let mut target = self.target(&kernels, &weights, p, lambda, &embedding);
                     write_block(&mut target, &blocks[p], &observed[p]);
@@ -136,6 +142,7 @@ impl MkkmIkMkc {
             let objective;
             (weights, objective) = best_weights(&kernels, &embedding, lambda);
             objectives.push(objective);
+            observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
             if is_over(&objectives, self.max_iterations, self.tolerance) {
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
@@ -272,21 +279,27 @@ impl Clusterer for MkkmIkMkc {
         at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
     }
 
-    fn cluster(
-        &self,
-        data: &MultiView,
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
         if data.n_views() > MAX_VARIABLES {
             let reason = format!("{} views: at most {MAX_VARIABLES}", data.n_views());
             return Err(ClusterError::Inapplicable { method: NAME, reason });
         }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let (how, n_square) = ((self.kernel, self.scaling), data.n_views() + 4);
         let blocks = observed_kernels(NAME, data, how, n_square, self.max_bytes)?;
-        let partition = self.iterate(&blocks, data.mask(), n_clusters)?;
+        let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
-        partition.read(ReadOut { n_clusters, restarts: self.restarts, seed })
+        let observer = *observer;
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
+        Ok(partition.read(read_out)?.into())
     }
 }

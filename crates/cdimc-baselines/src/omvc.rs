@@ -8,10 +8,12 @@ use crate::nonnegative::Nonnegative;
 use crate::observed::{Observed, put_back};
 use crate::omvc_stream::{OmvcRows, OmvcStream};
 use crate::paired_views::stack;
-use crate::ranges::{at_least_one, check_run, not_negative, positive};
 use crate::read_out::ReadOut;
 use crate::running_fill::RunningFill;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer, RowOrder,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -93,23 +95,25 @@ impl Clusterer for Omvc {
         ])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let rows = self.order.rows(data.n_samples(), seed);
         let source = Source::new(self, data);
         let totals = source.totals(&rows, self.chunk_size);
         let mut stream = OmvcStream::new(self, &data.widths(), &totals, n_clusters, seed)?;
-        let mut found: Vec<OmvcRows> = Vec::with_capacity(rows.len().div_ceil(self.chunk_size));
+        let n_chunks = rows.len().div_ceil(self.chunk_size);
+        let mut found: Vec<OmvcRows> = Vec::with_capacity(n_chunks);
         for pass in 0..self.passes {
             if pass > 0 {
                 stream.next_pass();
             }
             for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
+                observer.step("chunks", pass * n_chunks + number, self.passes * n_chunks, None)?;
                 let chunk = source.chunk(rows);
                 if pass == 0 {
                     found.push(stream.absorb(&chunk)?);
@@ -120,8 +124,9 @@ impl Clusterer for Omvc {
         }
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
         let embedding = put_back(&stack(&chunks), &rows);
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        read_out.of_small_numbers(embedding)
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        Ok(read_out.of_small_numbers(embedding)?.into())
     }
 }
 

@@ -1,9 +1,8 @@
 //! OMVC on a stream of chunks: projected quasi-Newton steps of coefficients and bases.
 
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, n_clusters_of_all};
 use crate::dense::{inverse_positive_definite, product};
 use crate::omvc::{MissingWeight, Omvc};
-use crate::ranges::n_clusters_of_all;
 use crate::running_fill::RunningFill;
 use cdimc_cluster::{ClusterError, Clusterer};
 use cdimc_data::Seed;

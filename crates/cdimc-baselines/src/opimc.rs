@@ -3,9 +3,11 @@
 //! M. Hu, S. Chen, AAAI 2019, pp. 3838-3845, DOI 10.1609/aaai.v33i01.33013838; update rules of the
 //! code in Survey_IMC, OPIMC/OPIMC.m.
 
-use crate::opimc_stream::{OpimcStream, Part};
-use crate::ranges::{at_least_one, check_run, not_negative, positive};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, RowOrder};
+use crate::opimc_stream::{Assigned, OpimcStream, Part};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Clustering, Fitted, Observer, RowOrder,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -62,35 +64,45 @@ impl Clusterer for Opimc {
         ])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let mut stream = OpimcStream::new(self, &data.widths(), n_clusters, seed)?;
         let mut labels = vec![0; data.n_samples()];
+        let mut confidence = vec![0.0; data.n_samples()];
+        let mut keep = |rows: &[usize], found: Assigned, labels: &mut [usize]| {
+            for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
+                (labels[row], confidence[row]) = (label, sure);
+            }
+        };
+        let n_chunks = order.len().div_ceil(self.chunk_size);
+        let of = n_chunks * self.passes;
         // Later passes read the prepared rows again; a single pass holds one chunk at a time.
         let mut kept: Vec<Vec<Part>> = Vec::new();
-        for rows in order.chunks(self.chunk_size) {
+        for (number, rows) in order.chunks(self.chunk_size).enumerate() {
+            observer.step("chunks", number, of, None)?;
             let parts: Vec<Part> =
                 (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
-            let found = stream.absorb_parts(&parts, rows.len())?;
-            rows.iter().zip(found).for_each(|(&row, label)| labels[row] = label);
+            keep(rows, stream.absorb_parts(&parts, rows.len())?, &mut labels);
             if self.passes > 1 {
                 kept.push(parts);
             }
         }
-        for _ in 1..self.passes {
-            for (rows, parts) in order.chunks(self.chunk_size).zip(&kept) {
+        for pass in 1..self.passes {
+            for (number, (rows, parts)) in order.chunks(self.chunk_size).zip(&kept).enumerate() {
+                observer.step("chunks", pass * n_chunks + number, of, None)?;
                 let before: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
-                let found = stream.revisit_parts(parts, before)?;
-                rows.iter().zip(found).for_each(|(&row, label)| labels[row] = label);
+                keep(rows, stream.revisit_parts(parts, before)?, &mut labels);
             }
         }
-        Ok(Clustering::from_labels(labels))
+        let clustering =
+            Clustering { confidence: Some(confidence), ..Clustering::from_labels(labels) };
+        Ok(clustering.into())
     }
 }
 

@@ -1,13 +1,12 @@
 //! OPIMC on a stream of chunks: labels and centers of one chunk after the other.
 
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, n_clusters_of_all};
 use crate::dense::{inverse_positive_definite, product};
 use crate::observed::unit_rows;
 use crate::opimc::Opimc;
-use crate::ranges::n_clusters_of_all;
-use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_cluster::{ClusterError, Clusterer, confidence::relative_margin};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::Rng;
 use rand::distributions::Standard;
 
@@ -98,7 +97,7 @@ impl OpimcStream {
     /// If the views have other widths than the stream, or the centers stop being numbers.
     pub fn absorb(&mut self, chunk: &Chunk) -> Result<Vec<usize>, ClusterError> {
         let parts = self.read(chunk)?;
-        self.absorb_parts(&parts, chunk.n_samples())
+        Ok(self.absorb_parts(&parts, chunk.n_samples())?.labels)
     }
 
     /// As [`OpimcStream::absorb`] for the very first chunk, from given memberships
@@ -115,7 +114,7 @@ impl OpimcStream {
         memberships: Array2<f64>,
     ) -> Result<Vec<usize>, ClusterError> {
         let parts = self.read(chunk)?;
-        self.settle_first(&parts, memberships)
+        Ok(self.settle_first(&parts, memberships)?.labels)
     }
 
     /// Revises the labels of a chunk absorbed in an earlier pass, which were `before`.
@@ -128,7 +127,7 @@ impl OpimcStream {
     pub fn revisit(&mut self, chunk: &Chunk, before: &[usize]) -> Result<Vec<usize>, ClusterError> {
         assert_eq!(before.len(), chunk.n_samples(), "one label for each sample");
         let parts = self.read(chunk)?;
-        self.revisit_parts(&parts, before.to_vec())
+        Ok(self.revisit_parts(&parts, before.to_vec())?.labels)
     }
 
     fn read(&self, chunk: &Chunk) -> Result<Vec<Part>, ClusterError> {
@@ -141,9 +140,9 @@ impl OpimcStream {
         &mut self,
         parts: &[Part],
         n_samples: usize,
-    ) -> Result<Vec<usize>, ClusterError> {
+    ) -> Result<Assigned, ClusterError> {
         if !self.fresh {
-            let labels = self.assign(parts, n_samples);
+            let (labels, _) = self.assign(parts, n_samples);
             return self.iterate(parts, labels, None);
         }
         let mut rng = self.seed.stream("memberships").rng();
@@ -156,7 +155,7 @@ impl OpimcStream {
         &mut self,
         parts: &[Part],
         mut memberships: Array2<f64>,
-    ) -> Result<Vec<usize>, ClusterError> {
+    ) -> Result<Assigned, ClusterError> {
         for mut row in memberships.outer_iter_mut() {
             let sum = row.sum();
             row /= sum;
@@ -169,7 +168,7 @@ impl OpimcStream {
         &mut self,
         parts: &[Part],
         before: Vec<usize>,
-    ) -> Result<Vec<usize>, ClusterError> {
+    ) -> Result<Assigned, ClusterError> {
         for (view, part) in self.views.iter_mut().zip(parts) {
             part.add(&before, -1.0, &mut view.sums, &mut view.counts);
         }
@@ -182,8 +181,9 @@ impl OpimcStream {
         parts: &[Part],
         mut labels: Vec<usize>,
         mut memberships: Option<Array2<f64>>,
-    ) -> Result<Vec<usize>, ClusterError> {
+    ) -> Result<Assigned, ClusterError> {
         let first = memberships.is_some();
+        let mut distances = Array2::zeros((labels.len(), self.n_clusters));
         let mut totals: Vec<Centers> = self.views.clone();
         for (total, part) in totals.iter_mut().zip(parts) {
             part.add(&labels, 1.0, &mut total.sums, &mut total.counts);
@@ -197,7 +197,8 @@ impl OpimcStream {
                 Some(memberships) => self.soft_centers(parts, &memberships)?,
                 None => self.move_centers(&totals, parts, first),
             }
-            let found = self.assign(parts, labels.len());
+            let found;
+            (found, distances) = self.assign(parts, labels.len());
             for (total, part) in totals.iter_mut().zip(parts) {
                 part.move_samples(&labels, &found, total);
             }
@@ -216,7 +217,8 @@ impl OpimcStream {
             part.add(&labels, 1.0, &mut view.sums, &mut view.counts);
         }
         self.fresh = false;
-        Ok(labels)
+        let confidence = margins(parts, &distances, &labels);
+        Ok(Assigned { labels, confidence })
     }
 
     /// U = (sums) / (counts + α). An empty cluster keeps its center; in the first chunk it takes the
@@ -250,8 +252,9 @@ impl OpimcStream {
         Ok(())
     }
 
-    /// The cluster of least Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties.
-    fn assign(&self, parts: &[Part], n_samples: usize) -> Vec<usize> {
+    /// The cluster of least Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties; and these sums,
+    /// `(n_samples, n_clusters)`.
+    fn assign(&self, parts: &[Part], n_samples: usize) -> (Vec<usize>, Array2<f64>) {
         let mut distances = Array2::<f64>::zeros((n_samples, self.n_clusters));
         for (view, part) in self.views.iter().zip(parts) {
             let squares: Vec<f64> = view.centers.outer_iter().map(|u| u.dot(&u)).collect();
@@ -263,7 +266,7 @@ impl OpimcStream {
                 }
             }
         }
-        let nearest = |row: ndarray::ArrayView1<f64>| {
+        let nearest = |row: ArrayView1<f64>| {
             let mut best = 0;
             for j in 1..row.len() {
                 if row[j] < row[best] {
@@ -272,7 +275,7 @@ impl OpimcStream {
             }
             best
         };
-        distances.outer_iter().map(nearest).collect()
+        (distances.outer_iter().map(nearest).collect(), distances)
     }
 
     /// Σᵥ -2 ⟨U, sums⟩ + Σⱼ (counts + α) ‖uⱼ‖²: the objective up to Σ ‖x‖².
@@ -299,6 +302,30 @@ impl OpimcStream {
         }
         loss
     }
+}
+
+/// What [`OpimcStream`] found for the samples of one chunk.
+pub(crate) struct Assigned {
+    pub(crate) labels: Vec<usize>,
+    /// The relative margin of every sample between the centers as they stood.
+    pub(crate) confidence: Vec<f64>,
+}
+
+/// The relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`.
+fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize]) -> Vec<f64> {
+    let mut squares = vec![0.0; labels.len()];
+    for part in parts {
+        for (x, &row) in part.x.outer_iter().zip(&part.rows) {
+            squares[row] += x.dot(&x);
+        }
+    }
+    let samples = labels.iter().zip(distances.outer_iter()).zip(squares);
+    let margin = |((&label, distances), square): ((&usize, ArrayView1<'_, f64>), f64)| {
+        let others = distances.iter().enumerate().filter(|&(j, _)| j != label);
+        let second = others.map(|(_, &distance)| distance).fold(f64::INFINITY, f64::min);
+        relative_margin(second - distances[label], second + square)
+    };
+    samples.map(margin).collect()
 }
 
 /// The observed rows of one view of a chunk, of unit length.

@@ -29,6 +29,27 @@ impl PairedViews {
         data: &MultiView,
         rows: &[usize],
     ) -> Result<Self, ClusterError> {
+        Self::check(method, data)?;
+        let (mask, n_views) = (data.mask(), data.n_views());
+        let kind =
+            |views: usize| rows.iter().copied().filter(move |&i| mask.n_views_of(i) == views);
+        let paired: Vec<usize> = kind(n_views).collect();
+        let mut order = paired.clone();
+        let mut views = Vec::with_capacity(n_views);
+        for v in 0..n_views {
+            let single: Vec<usize> = kind(1).filter(|&i| mask.is_observed(i, v)).collect();
+            let rows: Vec<usize> = paired.iter().chain(&single).copied().collect();
+            views.push(data.view(v).select(Axis(0), &rows));
+            order.extend(single);
+        }
+        Ok(Self { views, n_paired: paired.len(), order })
+    }
+
+    /// Checks that `data` can be split for `method`.
+    ///
+    /// # Errors
+    /// As [`PairedViews::new`].
+    pub fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
         let (mask, n_views) = (data.mask(), data.n_views());
         if n_views < 2 {
@@ -42,21 +63,10 @@ impl PairedViews {
                 "sample {sample} has {seen} of {n_views} views: must have all or exactly one"
             )));
         }
-        let kind =
-            |views: usize| rows.iter().copied().filter(move |&i| mask.n_views_of(i) == views);
-        let paired: Vec<usize> = kind(n_views).collect();
-        if paired.is_empty() {
+        if !(0..data.n_samples()).any(|i| mask.n_views_of(i) == n_views) {
             return Err(inapplicable("no sample has all views: needs at least one".to_owned()));
         }
-        let mut order = paired.clone();
-        let mut views = Vec::with_capacity(n_views);
-        for v in 0..n_views {
-            let single: Vec<usize> = kind(1).filter(|&i| mask.is_observed(i, v)).collect();
-            let rows: Vec<usize> = paired.iter().chain(&single).copied().collect();
-            views.push(data.view(v).select(Axis(0), &rows));
-            order.extend(single);
-        }
-        Ok(Self { views, n_paired: paired.len(), order })
+        Ok(())
     }
 
     /// Splits `data` for a `method` of exactly two views.
@@ -68,11 +78,20 @@ impl PairedViews {
         data: &MultiView,
         rows: &[usize],
     ) -> Result<Self, ClusterError> {
+        Self::check_two(method, data)?;
+        Self::new(method, data, rows)
+    }
+
+    /// Checks that `data` can be split for a `method` of exactly two views.
+    ///
+    /// # Errors
+    /// As [`PairedViews::two`].
+    pub fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         if data.n_views() != 2 {
             let reason = format!("{} views: needs exactly two", data.n_views());
             return Err(ClusterError::Inapplicable { method, reason });
         }
-        Self::new(method, data, rows)
+        Self::check(method, data)
     }
 
     /// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)).

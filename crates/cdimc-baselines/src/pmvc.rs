@@ -6,9 +6,11 @@
 use crate::PairedViews;
 use crate::dense::product;
 use crate::paired_views::stack;
-use crate::ranges::{at_least_one, check_run, not_negative};
 use crate::read_out::ReadOut;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative},
+};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use pulp::{Arch, Simd, WithSimd};
@@ -80,9 +82,17 @@ impl PmvcFactors {
 impl Pmvc {
     /// Iterates from `start`: first on the paired samples, then on all.
     ///
+    /// # Errors
+    /// If `observer` stops it.
+    ///
     /// # Panics
     /// If `start` does not have the shapes of `views`.
-    pub fn iterate(&self, views: &PairedViews, start: PmvcFactors) -> PmvcFactors {
+    pub fn iterate(
+        &self,
+        views: &PairedViews,
+        start: PmvcFactors,
+        observer: &Observer<'_>,
+    ) -> Result<PmvcFactors, ClusterError> {
         let k = start.paired.ncols();
         // Representations transposed, (n_clusters, n_samples): the sub-problems run along samples.
         let mut paired = standard(start.paired.t());
@@ -93,13 +103,15 @@ impl Pmvc {
         let lengths = [0, 1].map(|v| [squares(views.paired(v)), squares(views.single(v))]);
 
         let mut before = None;
-        for _ in 0..self.paired_iterations {
+        for round in 0..self.paired_iterations {
             for (v, basis) in bases.iter_mut().enumerate() {
                 fit_basis(basis, &paired, views.paired(v));
             }
             let gain = fit_paired(&mut paired, &bases, views, shared_penalty);
             let residual = lengths[0][0] + lengths[1][0] + gain;
-            if self.settled(&mut before, residual + shared_penalty * paired.sum()) {
+            let objective = residual + shared_penalty * paired.sum();
+            observer.step("paired", round + 1, self.paired_iterations, Some(objective))?;
+            if self.settled(&mut before, objective) {
                 break;
             }
         }
@@ -124,12 +136,13 @@ impl Pmvc {
             let gain = fit_paired(&mut paired, &bases, views, shared_penalty);
             objective += lengths[0][0] + lengths[1][0] + gain + shared_penalty * paired.sum();
             objectives.push(objective);
+            observer.step("factors", objectives.len(), self.iterations, Some(objective))?;
             if self.settled(&mut before, objective) {
                 break;
             }
         }
         let single = single.map(|p| standard(p.t()));
-        PmvcFactors { paired: standard(paired.t()), single, bases, objectives }
+        Ok(PmvcFactors { paired: standard(paired.t()), single, bases, objectives })
     }
 
     fn settled(&self, before: &mut Option<f64>, now: f64) -> bool {
@@ -289,22 +302,27 @@ impl Clusterer for Pmvc {
         at_least_one(&[("iterations", self.iterations), ("restarts", self.restarts)])
     }
 
-    fn cluster(
+    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
+        PairedViews::check_two(NAME, data)
+    }
+
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
         let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
-        let factors = self.iterate(&views, start);
+        let factors = self.iterate(&views, start, observer)?;
         let [first, second] = &factors.single;
         let stacked = stack(&[factors.paired.view(), first.view(), second.view()]);
         let embedding = views.restore(&stacked);
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed: seed.stream("kmeans") };
-        read_out.of_unit_rows(embedding, factors.objectives)
+        let seed = seed.stream("kmeans");
+        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        Ok(read_out.of_unit_rows(embedding, factors.objectives)?.into())
     }
 }
 

@@ -12,9 +12,11 @@ mod passes;
 mod student;
 
 use crate::PairedViews;
-use crate::ranges::{at_least_one, check_run, positive, rule};
 use cdimc_cluster::{
-    ClusterError, Clusterer, Clustering, Coordinate, Curve, KMeans, KMeansFit, RowOrder,
+    ClusterError, Clusterer, Clustering, Coordinate, Curve, Fitted, KMeans, KMeansFit, Observer,
+    RowOrder,
+    check::{at_least_one, below_one, positive},
+    confidence::margins_of_centers,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError};
@@ -111,9 +113,10 @@ impl PmvcCgan {
         networks: &mut dyn Networks,
         views: &[Rows; 2],
         n_paired: usize,
+        observer: &Observer<'_>,
     ) -> Result<Curve, ClusterError> {
         networks.start(&[])?;
-        epochs("autoencoder", self.autoencoder_epochs, |losses| {
+        epochs(("autoencoder", self.autoencoder_epochs), observer, |losses| {
             for batch in self.batches(n_paired) {
                 losses.add(networks.reconstruct(both(views, &batch))?);
             }
@@ -129,11 +132,12 @@ impl PmvcCgan {
         [first, second]: &[Rows; 2],
         n_paired: usize,
         seed: Seed,
+        observer: &Observer<'_>,
     ) -> Result<Curve, ClusterError> {
         networks.start(&[])?;
         let mut rng = seed.stream("partners").rng();
         let mut partners = Vec::new();
-        epochs("adversarial", self.adversarial_epochs, |losses| {
+        epochs(("adversarial", self.adversarial_epochs), observer, |losses| {
             for batch in self.batches(first.n()) {
                 partners.clear();
                 for i in batch.clone() {
@@ -154,6 +158,7 @@ impl PmvcCgan {
         completed: &[Rows; 2],
         latents: &Rows,
         centers: &Rows,
+        observer: &Observer<'_>,
     ) -> Result<Curve, ClusterError> {
         networks.start(&centers.values)?;
         let n_clusters = centers.n();
@@ -163,7 +168,7 @@ impl PmvcCgan {
         };
         let (z, mu) = (&latents.values, &centers.values);
         let mut p = target(&student::soft_assignment(z, mu, centers.width));
-        epochs("clustering", self.clustering_epochs, |losses| {
+        epochs(("clustering", self.clustering_epochs), observer, |losses| {
             let mut assignments = Vec::with_capacity(p.values.len());
             for batch in self.batches(latents.n()) {
                 let (loss, q) = networks.sharpen(both(completed, &batch), p.part(&batch))?;
@@ -270,8 +275,8 @@ impl Losses {
 
 /// Runs the epochs of one stage and keeps the mean loss of each.
 fn epochs(
-    stage: &'static str,
-    n_epochs: usize,
+    (stage, n_epochs): (&'static str, usize),
+    observer: &Observer<'_>,
     mut epoch: impl FnMut(&mut Losses) -> Result<(), NnError>,
 ) -> Result<Curve, ClusterError> {
     let mut values = Vec::with_capacity(n_epochs);
@@ -284,6 +289,7 @@ fn epochs(
         }
         tracing::debug!(stage, epoch = number, loss = mean);
         values.push(mean);
+        observer.step(stage, number + 1, n_epochs, Some(mean))?;
     }
     Ok(Curve { name: format!("{stage}-loss"), values })
 }
@@ -301,26 +307,29 @@ impl Clusterer for PmvcCgan {
             ("restarts", self.restarts),
         ])?;
         positive("learning-rate", self.learning_rate)?;
-        for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
-            rule((0.0..1.0).contains(&beta), name, beta, "must lie in [0, 1)")?;
+        below_one("beta1", self.beta1)?;
+        below_one("beta2", self.beta2)
+    }
+
+    fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
+        PairedViews::check_two(NAME, data)?;
+        let found = (0..data.n_samples()).filter(|&i| data.mask().n_views_of(i) == 2).count();
+        if found < n_clusters {
+            let reason = format!("{found} samples have both views: needs at least {n_clusters}");
+            return Err(ClusterError::Inapplicable { method: NAME, reason });
         }
         Ok(())
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let views = PairedViews::two(NAME, data, &order)?;
-        if views.n_paired() < n_clusters {
-            let found = views.n_paired();
-            let reason = format!("{found} samples have both views: needs at least {n_clusters}");
-            return Err(ClusterError::Inapplicable { method: NAME, reason });
-        }
         let rows = [min_max(views.view(0)), min_max(views.view(1))];
         let (n, n_paired) = (views.n_samples(), views.n_paired());
         let latent = self.widths[2];
@@ -330,7 +339,7 @@ impl Clusterer for PmvcCgan {
         let mut networks = networks(self.device, &weights, adam)?;
         let networks = &mut *networks;
 
-        let first = self.reconstruct(networks, &rows, n_paired)?;
+        let first = self.reconstruct(networks, &rows, n_paired, observer)?;
         let paired = common_latents(networks, &rows, 0..n_paired, latent)?.to_array();
         let centers = self.k_means(paired.view(), n_clusters, seed.stream("centers"))?.centers;
         let centers = Rows { values: centers.iter().map(|&x| x as f32).collect(), width: latent };
@@ -338,19 +347,21 @@ impl Clusterer for PmvcCgan {
         let before = completed(networks, &rows, n_paired)?;
         let before = common_latents(networks, &before, 0..n, latent)?;
 
-        let second = self.compete(networks, &rows, n_paired, seed)?;
+        let second = self.compete(networks, &rows, n_paired, seed, observer)?;
         let completed = completed(networks, &rows, n_paired)?;
-        let third = self.sharpen(networks, &completed, &before, &centers)?;
+        let third = self.sharpen(networks, &completed, &before, &centers, observer)?;
 
         let common = common_latents(networks, &completed, 0..n, latent)?.to_array();
         let embedding = views.restore(&common.mapv(f64::from));
-        let labels = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?.labels;
-        Ok(Clustering {
-            labels,
-            losses: None,
+        let found = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?;
+        let confidence = margins_of_centers(embedding.view(), found.centers.view(), &found.labels);
+        let clustering = Clustering {
+            confidence: Some(confidence),
             embedding: Some(embedding),
             curves: vec![first, second, third],
-        })
+            ..Clustering::from_labels(found.labels)
+        };
+        Ok(clustering.into())
     }
 }
 

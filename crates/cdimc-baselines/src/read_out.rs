@@ -1,29 +1,36 @@
 //! The last step of methods that end in a representation: k-means on its rows.
 
-use cdimc_cluster::{ClusterError, Clustering, Curve, KMeans};
+use cdimc_cluster::{
+    ClusterError, Clustering, Curve, KMeans, Observer, confidence::margins_of_centers,
+};
 use cdimc_data::Seed;
 use ndarray::Array2;
 
 /// How labels are read from rows: by k-means into so many clusters, the best of so many starts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadOut {
+#[derive(Clone, Copy)]
+pub(crate) struct ReadOut<'a> {
     pub(crate) n_clusters: usize,
     pub(crate) restarts: usize,
     pub(crate) seed: Seed,
+    pub(crate) observer: Observer<'a>,
 }
 
-impl ReadOut {
-    /// The clusters of the rows of `points` as they are.
-    pub(crate) fn labels(self, points: &Array2<f64>) -> Result<Vec<usize>, ClusterError> {
+impl ReadOut<'_> {
+    /// The clusters of the rows of `points` as they are, and how sure they are by their centers.
+    pub(crate) fn rows(self, points: &Array2<f64>) -> Result<Clustering, ClusterError> {
         let k_means = KMeans { restarts: self.restarts, ..KMeans::new(self.n_clusters) };
-        Ok(k_means.fit(points.view(), self.seed)?.labels)
+        let fit = k_means.fit(points.view(), self.seed)?;
+        let loss = fit.inertia / points.nrows() as f64;
+        self.observer.step("kmeans", 1, 1, Some(loss))?;
+        let confidence = margins_of_centers(points.view(), fit.centers.view(), &fit.labels);
+        Ok(Clustering { confidence: Some(confidence), ..Clustering::from_labels(fit.labels) })
     }
 
     /// The clusters of the rows of `representation` scaled to unit length; zero rows stay.
-    pub(crate) fn labels_of_unit_rows(
+    pub(crate) fn unit_rows(
         self,
         representation: &Array2<f64>,
-    ) -> Result<Vec<usize>, ClusterError> {
+    ) -> Result<Clustering, ClusterError> {
         let mut rows = representation.clone();
         for mut row in rows.outer_iter_mut() {
             let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -31,7 +38,7 @@ impl ReadOut {
                 row /= length;
             }
         }
-        self.labels(&rows)
+        self.rows(&rows)
     }
 
     /// What a factorization ends in: its representation and the clusters of the unit rows.
@@ -40,8 +47,8 @@ impl ReadOut {
         representation: Array2<f64>,
         objectives: Vec<f64>,
     ) -> Result<Clustering, ClusterError> {
-        let labels = self.labels_of_unit_rows(&representation)?;
-        Ok(clustering(labels, representation, objectives))
+        let clustering = self.unit_rows(&representation)?;
+        Ok(with_representation(clustering, representation, objectives))
     }
 
     /// What a factorization of views of sum 1 ends in: its representation over the greatest entry and
@@ -52,14 +59,14 @@ impl ReadOut {
     ) -> Result<Clustering, ClusterError> {
         let greatest = representation.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         representation /= greatest;
-        let labels = self.labels(&representation)?;
-        Ok(clustering(labels, representation, Vec::new()))
+        let clustering = self.rows(&representation)?;
+        Ok(with_representation(clustering, representation, Vec::new()))
     }
 }
 
-/// Labels with the representation they were read from, and the objective after every iteration.
-pub(crate) fn clustering(
-    labels: Vec<usize>,
+/// A clustering with the representation it was read from, and the objective after every iteration.
+pub(crate) fn with_representation(
+    clustering: Clustering,
     representation: Array2<f64>,
     objectives: Vec<f64>,
 ) -> Clustering {
@@ -67,6 +74,6 @@ pub(crate) fn clustering(
     Clustering {
         embedding: Some(representation),
         curves: if curve.values.is_empty() { Vec::new() } else { vec![curve] },
-        ..Clustering::from_labels(labels)
+        ..clustering
     }
 }

@@ -5,15 +5,15 @@
 //! IJCAI 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/BSV.m`).
 
 use crate::observed::Observed;
-use crate::ranges::{at_least_one, check_run};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, KMeans, check_n_clusters};
+use crate::read_out::ReadOut;
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The view whose own clusters agree best with those of the other views.
 ///
-/// Each view is clustered alone as in [`single_views`]. The agreement of two views is the normalized
+/// Each view is clustered alone as in [`BestView::each_view`]. The agreement of two views is the normalized
 /// mutual information (arithmetic mean) of their clusters over the samples that both observe; the
 /// view with the greatest mean agreement with the others wins, the first on ties. Labels play no part,
 /// so this is what BSV would be without the truth. Any number of views, any mask.
@@ -33,6 +33,32 @@ impl Default for BestView {
     }
 }
 
+impl BestView {
+    /// k-means on each view alone, one clustering a view.
+    ///
+    /// Observed rows get unit length and their mean fills the gaps. The best of these by the truth is the
+    /// baseline BSV, which only an experiment that holds the truth can tell.
+    ///
+    /// # Errors
+    /// If there are fewer samples than clusters, or `observer` stops it.
+    pub fn each_view(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<Clustering>, ClusterError> {
+        let one = |view| {
+            observer.step("views", view, data.n_views(), None)?;
+            let points = Observed::unit(data, view).filled(data.n_samples());
+            let seed = seed.stream("kmeans").nth(view as u64);
+            let observer = Observer::silent();
+            ReadOut { n_clusters, restarts: self.restarts, seed, observer }.rows(&points)
+        };
+        (0..data.n_views()).map(one).collect()
+    }
+}
+
 impl Clusterer for BestView {
     fn name(&self) -> &'static str {
         "best-view"
@@ -42,14 +68,14 @@ impl Clusterer for BestView {
         at_least_one(&[("restarts", self.restarts)])
     }
 
-    fn cluster(
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_run(self, data, n_clusters)?;
-        let mut each = single_views(data, n_clusters, self.restarts, seed)?;
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let mut each = self.each_view(data, n_clusters, seed, observer)?;
         let mut best = (f64::NEG_INFINITY, 0);
         for view in 0..each.len() {
             let agreement = mean_agreement(data, &each, view);
@@ -58,33 +84,8 @@ impl Clusterer for BestView {
                 best = (agreement, view);
             }
         }
-        Ok(each.swap_remove(best.1))
+        Ok(each.swap_remove(best.1).into())
     }
-}
-
-/// k-means on each view alone, one clustering a view.
-///
-/// Observed rows get unit length and their mean fills the gaps. The best of these by the truth is the
-/// baseline BSV, which only an experiment that holds the truth can tell. `restarts` starts of k-means
-/// each; the authors' code takes 1.
-///
-/// # Errors
-/// If `n_clusters` is not in `2..=n_samples` or `restarts` is 0.
-pub fn single_views(
-    data: &MultiView,
-    n_clusters: usize,
-    restarts: usize,
-    seed: Seed,
-) -> Result<Vec<Clustering>, ClusterError> {
-    check_n_clusters(n_clusters, data.n_samples())?;
-    at_least_one(&[("restarts", restarts)])?;
-    let k_means = KMeans { restarts, ..KMeans::new(n_clusters) };
-    let one = |view| {
-        let points = Observed::unit(data, view).filled(data.n_samples());
-        let fit = k_means.fit(points.view(), seed.stream("kmeans").nth(view as u64))?;
-        Ok(Clustering::from_labels(fit.labels))
-    };
-    (0..data.n_views()).map(one).collect()
 }
 
 /// The mean agreement of `view` with every other one, in [0, 1].
@@ -135,7 +136,8 @@ mod tests {
     fn a_view_that_agrees_with_another_is_chosen() {
         let data = noise_and_groups();
         let found = BestView::default().cluster(&data, 2, Seed::new(3)).unwrap();
-        let each = single_views(&data, 2, 20, Seed::new(3)).unwrap();
+        let each =
+            BestView::default().each_view(&data, 2, Seed::new(3), &Observer::silent()).unwrap();
         assert!(found == each[1] || found == each[2]);
         assert_ne!(found.labels, each[0].labels);
         assert!((0..12).all(|i| found.labels[i] == found.labels[i % 2]));

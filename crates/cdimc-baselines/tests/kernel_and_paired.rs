@@ -6,6 +6,7 @@ use cdimc_baselines::{
     Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelPartition, KernelScaling,
     MkkmIk, MkkmIkMkc, PairedViews, Pmvc, PmvcFactors,
 };
+use cdimc_cluster::Observer;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
 use serde::Deserialize;
@@ -167,7 +168,8 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
             ..MkkmIkMkc::default()
         };
         let blocks = case.partition.blocks(&data);
-        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters).unwrap();
+        let found =
+            method.iterate(&blocks, data.mask(), fixture.n_clusters, &Observer::silent()).unwrap();
         case.partition.assert_found(&found);
     }
 }
@@ -182,7 +184,8 @@ fn mkkm_ik_agrees_with_the_numpy_program() {
     for case in cases {
         let method = MkkmIk { max_iterations: 5, tolerance: 0.0, ..MkkmIk::default() };
         let blocks = case.blocks(&data);
-        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters).unwrap();
+        let found =
+            method.iterate(&blocks, data.mask(), fixture.n_clusters, &Observer::silent()).unwrap();
         case.assert_found(&found);
     }
 }
@@ -206,7 +209,7 @@ fn pmvc_agrees_with_the_numpy_program() {
         tolerance: 0.0,
         ..Pmvc::default()
     };
-    let found = method.iterate(&paired_views(&fixture), start);
+    let found = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap();
     let [first, second] = &found.single;
     let [first_basis, second_basis] = &found.bases;
     let all = [&found.paired, first, second, first_basis, second_basis];
@@ -223,7 +226,7 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
         let laplacian = Some(case.laplacian.array()).filter(|a| a.iter().any(|&x| x != 0.0));
         let start = ImgStart { representation: case.representation.array(), laplacian };
         let method = Img { max_iterations: 5, ..Img::default() };
-        let found = method.iterate(&paired_views(&fixture), start).unwrap();
+        let found = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap();
         assert_eq!(found.iterations, 5);
         let [first, second] = &found.bases;
         let all = [&found.representation, &found.affinity, first, second];
@@ -249,7 +252,7 @@ fn imc_grmf_agrees_with_the_numpy_program() {
         }
     }
     let start: Vec<_> = case.start.iter().map(Numbers::array).collect();
-    let found = method.iterate(&views, &graphs, &start).unwrap();
+    let found = method.iterate(&views, &graphs, &start, &Observer::silent()).unwrap();
     assert_same("consensus", &found.consensus, &case.result[0]);
     for (p, expected) in found.representations.iter().zip(&case.result[1..]) {
         assert_same("representation", p, expected);

@@ -4,8 +4,10 @@
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
 
 use crate::{
-    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Finetune, KMeans, RowOrder,
-    Training, check::setting, check_n_clusters,
+    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Finetune, Fitted, KMeans,
+    Observer, RowOrder, Training,
+    check::{at_least_one, below_one, not_negative, positive, setting},
+    check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// The settings of CDIMC-net.
 ///
 /// ```
-/// use cdimc_cluster::{CdimcNet, Pretrain};
+/// use cdimc_cluster::{CdimcNet, Clusterer, Pretrain};
 /// let net = CdimcNet { batch_size: 256, ..CdimcNet::default() };
 /// assert!(net.check().is_ok());
 /// let net = CdimcNet { pretrain: Pretrain { momentum: 1.5, ..Pretrain::default() }, ..net };
@@ -106,19 +108,21 @@ impl CdimcNet {
     /// The name of the method on the command line.
     pub const NAME: &'static str = "cdimc-net";
 
-    /// Trains the network on `data` and groups the samples into `n_clusters` clusters (section 3.4).
+    /// As [`Clusterer::fit`], the model by its own type.
     ///
     /// # Errors
-    /// As [`CdimcNet::start`], or if a loss stops being a number.
-    pub fn fit(
+    /// As [`Clusterer::fit`].
+    pub fn train(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
+        observer: &Observer<'_>,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
-        let mut training = self.start(data, n_clusters, seed)?; // shuffle, arrange, graphs
-        while training.step()?.is_some() {} // pre-train, k-means, fine-tune
-        training.finish() // undo the order
+        observer.step("prepare", 0, 1, None)?;
+        let training = self.start(data, n_clusters, seed)?; // shuffle, arrange, graphs
+        observer.step("prepare", 1, 1, None)?;
+        training.run(observer) // pre-train, k-means, fine-tune, undo the order
     }
 
     /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
@@ -132,69 +136,10 @@ impl CdimcNet {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Training, ClusterError> {
-        self.check_data(data, n_clusters)?;
-        Training::new(self.clone(), data, n_clusters, seed)
-    }
-
-    /// Holds every setting against its rule.
-    ///
-    /// # Errors
-    /// If one is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        let at_least_1 = "must be at least 1";
-        let not_negative = "must be finite and at least 0";
-        setting("neighbors", self.neighbors, at_least_1, |&n| n >= 1)?;
-        setting("alpha", self.alpha, not_negative, |a| a.is_finite() && *a >= 0.0)?;
-        setting("batch-size", self.batch_size, at_least_1, |&n| n >= 1)?;
-        setting(
-            "architecture.hidden-ratio",
-            self.architecture.hidden_ratio,
-            "must be positive and finite",
-            |r| r.is_finite() && *r > 0.0,
-        )?;
-        setting("architecture.wide", self.architecture.wide, at_least_1, |&n| n >= 1)?;
-        setting(
-            "pretrain.learning-rate",
-            self.pretrain.learning_rate,
-            "must be positive and finite",
-            |r| r.is_finite() && *r > 0.0,
-        )?;
-        setting("pretrain.momentum", self.pretrain.momentum, "must lie in [0, 1)", |m| {
-            (0.0..1.0).contains(m)
-        })?;
-        setting("kmeans.restarts", self.kmeans.restarts, at_least_1, |&n| n >= 1)?;
-        setting("kmeans.max-iterations", self.kmeans.max_iterations, at_least_1, |&n| n >= 1)?;
-        setting("kmeans.tolerance", self.kmeans.tolerance, not_negative, |t| {
-            t.is_finite() && *t >= 0.0
-        })?;
-        self.finetune.check()
-    }
-
-    /// The settings, and what the method asks of the data.
-    pub(crate) fn check_data(
-        &self,
-        data: &MultiView,
-        n_clusters: usize,
-    ) -> Result<(), ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
-        // A view with fewer observed rows joins them all; a whole table that small is a mistake.
-        setting(
-            "neighbors",
-            self.neighbors,
-            "must be less than the number of samples",
-            |&neighbors| neighbors < data.n_samples(),
-        )?;
-        match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
-            Some(view) => Err(ClusterError::Inapplicable {
-                method: Self::NAME,
-                reason: format!(
-                    "view {view} has 1 observed sample, which has neither a deviation nor a \
-                     neighbor: at least 2 are needed, or leave the view out"
-                ),
-            }),
-            None => Ok(()),
-        }
+        self.applies(data, n_clusters)?;
+        Training::new(self.clone(), data, n_clusters, seed)
     }
 
     /// The engine that will compute the training steps.
@@ -204,7 +149,7 @@ impl CdimcNet {
 }
 
 impl Pretrain {
-    /// The optimiser as the engines know it.
+    /// The optimizer as the engines know it.
     pub fn optimizer(&self) -> Optimizer {
         Optimizer::Sgd { learning_rate: self.learning_rate, momentum: self.momentum }
     }
@@ -228,15 +173,75 @@ impl Clusterer for CdimcNet {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        Self::check(self)
+        at_least_one(&[("neighbors", self.neighbors)])?;
+        not_negative("alpha", self.alpha)?;
+        at_least_one(&[("batch-size", self.batch_size)])?;
+        positive("architecture.hidden-ratio", self.architecture.hidden_ratio)?;
+        at_least_one(&[("architecture.wide", self.architecture.wide)])?;
+        positive("pretrain.learning-rate", self.pretrain.learning_rate)?;
+        below_one("pretrain.momentum", self.pretrain.momentum)?;
+        at_least_one(&[
+            ("kmeans.restarts", self.kmeans.restarts),
+            ("kmeans.max-iterations", self.kmeans.max_iterations),
+        ])?;
+        not_negative("kmeans.tolerance", self.kmeans.tolerance)?;
+        self.finetune.check()
     }
 
-    fn cluster(
+    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
+        // A view with fewer observed rows joins them all; a whole table that small is a mistake.
+        setting(
+            "neighbors",
+            self.neighbors,
+            "must be less than the number of samples",
+            |&neighbors| neighbors < data.n_samples(),
+        )?;
+        match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
+            Some(view) => Err(ClusterError::Inapplicable {
+                method: Self::NAME,
+                reason: format!(
+                    "view {view} has 1 observed sample, which has neither a deviation nor a \
+                     neighbor: at least 2 are needed, or leave the view out"
+                ),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        Ok(self.fit(data, n_clusters, seed)?.1)
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        fitted(self.train(data, n_clusters, seed, observer)?)
     }
+
+    fn resume(
+        &self,
+        checkpoint: &[u8],
+        data: &MultiView,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let training = Training::resume(data, checkpoint)?;
+        if training.settings() != self {
+            let reason = "the checkpoint was made with other settings: the same are needed";
+            return Err(ClusterError::Model(reason.into()));
+        }
+        fitted(training.run(observer)?)
+    }
+
+    /// A fifth of the epochs and rounds.
+    fn shortened(&self) -> Option<Box<dyn Clusterer>> {
+        let mut net = self.clone();
+        net.pretrain.epochs = net.pretrain.epochs.div_ceil(5);
+        net.finetune.rounds = net.finetune.rounds.div_ceil(5);
+        Some(Box::new(net))
+    }
+}
+
+fn fitted((model, clustering): (CdimcModel, Clustering)) -> Result<Fitted, ClusterError> {
+    clustering.check(CdimcNet::NAME)?;
+    Ok(Fitted { clustering, model: Some(Box::new(model)) })
 }

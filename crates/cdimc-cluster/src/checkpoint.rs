@@ -1,8 +1,9 @@
 //! A training put aside and taken up again, to the same result bit for bit.
 
 use crate::{
-    CdimcNet, ClusterError, Finetuning, Pace, Stage, Training,
+    CdimcNet, ClusterError, Clusterer, Finetuning, Pace, Stage, Training,
     archive::Archive,
+    check_n_clusters,
     training::{Curves, State},
 };
 use cdimc_data::{MultiView, Seed};
@@ -84,7 +85,9 @@ impl Training {
     pub fn resume(data: &MultiView, checkpoint: &[u8]) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
         let found: Description = archive.description()?;
-        found.settings.check_data(data, found.n_clusters)?;
+        found.settings.check()?;
+        check_n_clusters(found.n_clusters, data.n_samples())?;
+        found.settings.applies(data, found.n_clusters)?;
         let order: Vec<usize> =
             archive.list::<u32>("order")?.into_iter().map(|i| i as usize).collect();
         if found.n_views != data.n_views() || !is_permutation(&order, data.n_samples()) {

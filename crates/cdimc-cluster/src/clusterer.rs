@@ -1,6 +1,6 @@
 //! The one verb of every method, and what comes out of it.
 
-use crate::ClusterError;
+use crate::{ClusterError, Model, Observer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 ///
 /// A clusterer reads observed values only, draws all randomness from the seed, and gives the same
 /// bits for the same input and seed. It returns one label a sample, in the caller's order.
+///
+/// A method has a [`name`](Self::name) and a [`run`](Self::run); callers use [`fit`](Self::fit) or
+/// [`cluster`](Self::cluster), which do what all methods share.
 pub trait Clusterer: Send + Sync {
     /// The method's name as the command line spells it, such as `cdimc-net`.
     fn name(&self) -> &'static str;
 
-    /// Holds the settings against their ranges, which needs no data; a method without ranges has
-    /// nothing to hold.
+    /// Checks the settings alone, which needs no data.
     ///
     /// # Errors
     /// If a setting is out of range.
@@ -23,17 +25,94 @@ pub trait Clusterer: Send + Sync {
         Ok(())
     }
 
-    /// Groups the samples of `data` into `n_clusters` clusters.
+    /// Checks what the method asks of the data beyond what all methods ask.
     ///
     /// # Errors
-    /// If `n_clusters` is not in `2..=n_samples`, a setting is out of range, the method does not apply
-    /// to such data, or its iteration diverges.
+    /// [`ClusterError::Inapplicable`] if the method is not made for such data.
+    fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
+        let (_, _) = (data, n_clusters);
+        Ok(())
+    }
+
+    /// The method itself, once settings, number of clusters and data are checked.
+    ///
+    /// # Errors
+    /// If its iteration diverges, or `observer` stops it.
+    fn run(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError>;
+
+    /// Groups the samples of `data` into `n_clusters` clusters, and tells `observer` of every step.
+    ///
+    /// # Errors
+    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, the method does not apply
+    /// to such data, its iteration diverges, what it found is not finite, or `observer` stops it.
+    fn fit(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        self.applies(data, n_clusters)?;
+        let fitted = self.run(data, n_clusters, seed, observer)?;
+        fitted.clustering.check(self.name())?;
+        Ok(fitted)
+    }
+
+    /// As [`fit`](Self::fit), unobserved and without the model.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
     fn cluster(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError>;
+    ) -> Result<Clustering, ClusterError> {
+        Ok(self.fit(data, n_clusters, seed, &Observer::silent())?.clustering)
+    }
+
+    /// Goes on from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
+    ///
+    /// # Errors
+    /// If the method has no checkpoints, this is none of its own, it was made with other settings or on
+    /// other data, or as [`fit`](Self::fit).
+    fn resume(
+        &self,
+        checkpoint: &[u8],
+        data: &MultiView,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let (_, _, _) = (checkpoint, data, observer);
+        Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))
+    }
+
+    /// The method with less effort, to try several numbers of clusters; nothing where it is quick.
+    fn shortened(&self) -> Option<Box<dyn Clusterer>> {
+        None
+    }
+}
+
+/// What a fit gives.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The clusters of the samples.
+    pub clustering: Clustering,
+    /// What clusters new samples, where the method makes it.
+    pub model: Option<Box<dyn Model>>,
+}
+
+impl From<Clustering> for Fitted {
+    fn from(clustering: Clustering) -> Self {
+        Self { clustering, model: None }
+    }
 }
 
 /// What a method found.
@@ -43,6 +122,11 @@ pub struct Clustering {
     pub labels: Vec<usize>,
     /// The clustering loss of every sample, where the method has one: small is sure.
     pub losses: Option<Vec<f64>>,
+    /// How sure the cluster of every sample is, in [0, 1]: its relative margin
+    /// ([`relative_margins`](crate::confidence::relative_margins)) or the calibrated probability.
+    pub confidence: Option<Vec<f64>>,
+    /// The calibrated probability of every cluster, `(n_samples, n_clusters)`, where the method has it.
+    pub probabilities: Option<Array2<f64>>,
     /// The common representation, `(n_samples, latent)`, where the method has one.
     pub embedding: Option<Array2<f64>>,
     /// What was recorded along the way, such as the loss of every epoch.
@@ -52,7 +136,33 @@ pub struct Clustering {
 impl Clustering {
     /// A clustering that is labels alone.
     pub fn from_labels(labels: Vec<usize>) -> Self {
-        Self { labels, losses: None, embedding: None, curves: Vec::new() }
+        Self {
+            labels,
+            losses: None,
+            confidence: None,
+            probabilities: None,
+            embedding: None,
+            curves: Vec::new(),
+        }
+    }
+
+    /// Checks that what `method` found are numbers.
+    pub(crate) fn check(&self, method: &'static str) -> Result<(), ClusterError> {
+        let confidence = self.confidence.iter().flatten();
+        for (what, finite) in [
+            ("a loss", self.losses.iter().flatten().all(|x| x.is_finite())),
+            ("a confidence", confidence.clone().all(|x| (0.0..=1.0).contains(x))),
+            ("a probability", self.probabilities.iter().flatten().all(|x| x.is_finite())),
+            ("the embedding", self.embedding.iter().flatten().all(|x| x.is_finite())),
+        ] {
+            if !finite {
+                return Err(ClusterError::Unusable {
+                    method,
+                    reason: format!("{what} is not finite"),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -90,7 +200,7 @@ impl RowOrder {
     }
 }
 
-/// Holds `n_clusters` against the rule every method shares.
+/// Checks that `n_clusters` obeys the rule every method shares.
 ///
 /// # Errors
 /// If `n_clusters` is not in `2..=n_samples`.

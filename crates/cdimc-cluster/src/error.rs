@@ -11,7 +11,7 @@ pub enum ClusterError {
     /// Unusable data.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A neighbour graph that cannot be built.
+    /// A neighbor graph that cannot be built.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// The network failed.
@@ -64,6 +64,38 @@ pub enum ClusterError {
         rows: usize,
         /// Columns of its operand.
         columns: usize,
+    },
+    /// What a method found says nothing.
+    #[error("{method} found nothing usable: {reason}")]
+    Unusable {
+        /// The method's name.
+        method: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The observer stopped the method.
+    #[error("interrupted")]
+    Interrupted {
+        /// What [`Clusterer::resume`](crate::Clusterer::resume) goes on from, where the method has it.
+        checkpoint: Option<Vec<u8>>,
+    },
+    /// Another number of views than the model's.
+    #[error("views = {found}: the model was made for {expected}")]
+    ModelViews {
+        /// Views of the model.
+        expected: usize,
+        /// Views given.
+        found: usize,
+    },
+    /// A view of another width than the model's.
+    #[error("view {view} has {found} features, the model was made for {expected}")]
+    ModelWidth {
+        /// 0-based view of the model.
+        view: usize,
+        /// Features the model takes.
+        expected: usize,
+        /// Features given.
+        found: usize,
     },
     /// A model or checkpoint file that cannot be used.
     #[error("{0}")]

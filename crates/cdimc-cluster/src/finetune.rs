@@ -1,6 +1,9 @@
 //! Self-paced fine-tuning of the network and the assignment to frozen centers (paper, Algorithm 1).
 
-use crate::{AgeRule, Assignment, ClusterError, Pace, check::setting};
+use crate::{
+    AgeRule, Assignment, ClusterError, Pace,
+    check::{at_least_one, positive, setting},
+};
 use cdimc_nn::{Normalization, Optimizer, Targets, Trainer};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -14,7 +17,7 @@ pub struct Finetune {
     pub rounds: usize,
     /// Epochs of network training in a round, Maxiter; 7.
     pub epochs_per_round: usize,
-    /// Which optimiser updates the encoders; Adam (paper, section 4.1).
+    /// Which optimizer updates the encoders; Adam (paper, section 4.1).
     pub optimizer: FinetuneOptimizer,
     /// Its step length; 1e-4.
     pub learning_rate: f64,
@@ -31,7 +34,7 @@ pub struct Finetune {
     pub minimum_rounds: usize,
 }
 
-/// The optimiser of fine-tuning.
+/// The optimizer of fine-tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinetuneOptimizer {
@@ -59,24 +62,17 @@ impl Default for Finetune {
 }
 
 impl Finetune {
-    /// Holds every setting against its rule.
+    /// Checks every setting.
     ///
     /// # Errors
     /// If one is out of range.
     pub fn check(&self) -> Result<(), ClusterError> {
-        setting("finetune.epochs-per-round", self.epochs_per_round, "must be at least 1", |&n| {
-            n >= 1
-        })?;
-        setting(
-            "finetune.learning-rate",
-            self.learning_rate,
-            "must be positive and finite",
-            |r| r.is_finite() && *r > 0.0,
-        )?;
+        at_least_one(&[("finetune.epochs-per-round", self.epochs_per_round)])?;
+        positive("finetune.learning-rate", self.learning_rate)?;
         setting("finetune.stop-tolerance", self.stop_tolerance, "must be at least 0", |x| *x >= 0.0)
     }
 
-    /// The optimiser as the engines know it.
+    /// The optimizer as the engines know it.
     pub fn optimizer(&self) -> Optimizer {
         let learning_rate = self.learning_rate;
         match self.optimizer {
@@ -126,7 +122,7 @@ impl Finetuning {
 
     /// One round of Algorithm 1 on `trainer`, in batches of `batch_size`; `None` when it has ended.
     ///
-    /// The optimiser must have been started with [`Finetune::optimizer`] before the first round.
+    /// The optimizer must have been started with [`Finetune::optimizer`] before the first round.
     ///
     /// # Errors
     /// If the engine fails or a loss is not a number.

@@ -2,12 +2,12 @@
 Clustering of incomplete multi-view data: data goes in as a [`MultiView`](cdimc_data::MultiView), a
 [`Clustering`] comes out, and everything between the two implements [`Clusterer`].
 
-The principal type is [`CdimcNet`], the settings of CDIMC-net. Its `fit` gives a [`CdimcModel`], which
-clusters new samples and fills in missing views, beside the [`Clustering`]; its `start` gives a
-[`Training`] that goes step by step.
+A method's `fit` tells an [`Observer`] of every step, and gives a [`Model`], which clusters new samples
+and fills in missing views, beside the [`Clustering`] where the method makes one. Here is [`CdimcNet`],
+the settings of CDIMC-net; its `start` gives a [`Training`] that goes step by step.
 
 ```
-use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_cluster::{CdimcNet, Clusterer, Finetune, Observer, Pretrain};
 use cdimc_data::{MissingPattern, Seed, SyntheticViews};
 
 let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() }.generate(Seed::new(1))?;
@@ -19,9 +19,10 @@ let net = CdimcNet {
     finetune: Finetune { rounds: 2, ..Finetune::default() },
     ..CdimcNet::default()
 };
-let (model, clustering) = net.fit(&data, 4, Seed::new(1))?;
-assert_eq!(clustering.labels.len(), 60);
-assert_eq!(model.predict(&data)?.labels, clustering.labels);
+let fitted = net.fit(&data, 4, Seed::new(1), &Observer::silent())?;
+assert_eq!(fitted.clustering.labels.len(), 60);
+let model = fitted.model.expect("CDIMC-net makes a model");
+assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 # Ok::<(), Box<dyn std::error::Error>>(())
 ```
 */
@@ -29,26 +30,32 @@ assert_eq!(model.predict(&data)?.labels, clustering.labels);
 pub use crate::{
     arrange::Arrangement,
     assignment::Assignment,
+    cdimc_model::CdimcModel,
     cdimc_net::{CdimcNet, KMeansSettings, Pretrain},
-    clusterer::{Clusterer, Clustering, Curve, RowOrder, check_n_clusters},
+    clusterer::{Clusterer, Clustering, Curve, Fitted, RowOrder, check_n_clusters},
     error::ClusterError,
     finetune::{Finetune, FinetuneOptimizer, Finetuning, Round},
     kmeans::{Coordinate, KMeans, KMeansFit},
-    model::{CdimcModel, Prediction},
+    model::{Model, Prediction, check_views},
+    observer::{Observer, Step},
     self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update},
-    training::{Stage, Step, Training},
+    training::{Stage, Training},
 };
+
+pub mod check;
+pub mod confidence;
 
 mod archive;
 mod arrange;
 mod assignment;
+mod cdimc_model;
 mod cdimc_net;
-mod check;
 mod checkpoint;
 mod clusterer;
 mod error;
 mod finetune;
 mod kmeans;
 mod model;
+mod observer;
 mod self_paced;
 mod training;

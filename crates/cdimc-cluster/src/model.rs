@@ -1,88 +1,53 @@
-//! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
+//! What every trained model can do, whatever method made it.
 
-use crate::{
-    Assignment, CdimcNet, ClusterError,
-    archive::{Archive, read, write_atomically},
-};
-use cdimc_data::{DataError, MultiView, Standardizer};
-use cdimc_nn::{NetworkInput, NnError, ObservedView, ViewWeights, Weights};
-use ndarray::{Array2, ArrayView2, Axis};
-use serde::{Deserialize, Serialize};
-use std::path::Path;
+use crate::ClusterError;
+use cdimc_data::{MultiView, Standardizer};
+use ndarray::Array2;
+use serde_json::Value;
+use std::fmt::Debug;
 
-const KIND: &str = "cdimc model";
-
-/// A trained network, the centers of its clusters, and how raw values become its input.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CdimcModel {
-    settings: CdimcNet,
-    standardizers: Vec<Standardizer>,
-    weights: Weights,
-    /// The encoders as pre-training left them, without decoders: those that the decoders belong to.
-    pretrained: Weights,
-    /// The frozen centers U, `(n_clusters, latent)`.
-    centers: Array2<f32>,
-}
-
-/// What a model says of samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Prediction {
-    /// The cluster of every sample, in `0..n_clusters`.
-    pub labels: Vec<usize>,
-    /// Squared distance to the center of that cluster: small is sure.
-    pub losses: Vec<f64>,
-    /// Squared distance to the second nearest center, less the loss: large is sure.
-    pub margins: Vec<f64>,
-    /// The common representation H*, `(n_samples, latent)`.
-    pub embedding: Array2<f64>,
-}
-
-/// The part of a model file that is not arrays.
-#[derive(Serialize, Deserialize)]
-struct Description {
-    settings: CdimcNet,
-    n_views: usize,
-}
-
-impl CdimcModel {
-    pub(crate) fn new(
-        settings: CdimcNet,
-        standardizers: Vec<Standardizer>,
-        weights: Weights,
-        pretrained: Weights,
-        centers: Array2<f32>,
-    ) -> Self {
-        Self { settings, standardizers, weights, pretrained, centers }
-    }
-
-    /// The settings it was trained with.
-    pub fn settings(&self) -> &CdimcNet {
-        &self.settings
-    }
+/// A trained model: it clusters new samples with any subset of its views, and fills in missing views.
+pub trait Model: Send + Sync + Debug {
+    /// The method that made it, as the command line spells it.
+    fn method(&self) -> &'static str;
 
     /// Number of clusters.
-    pub fn n_clusters(&self) -> usize {
-        self.centers.nrows()
-    }
+    fn n_clusters(&self) -> usize;
+
+    /// The mean and the spread of every column of each view over the training samples.
+    fn standardizers(&self) -> &[Standardizer];
+
+    /// The clusters of samples of some views: view `i` of `data` is view `views[i]` of the model.
+    ///
+    /// # Errors
+    /// If `views` does not name as many different views of the model as `data` has, or a width differs.
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError>;
+
+    /// Every view of the model for the samples of some views, `(n_samples, n_features)` each: observed
+    /// values as they are, missing ones as the model makes them out of the others.
+    ///
+    /// # Errors
+    /// As [`Model::predict_from`].
+    fn impute_from(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Vec<Array2<f64>>, ClusterError>;
+
+    /// The model as the bytes of a safetensors file with a checksum over everything.
+    ///
+    /// # Errors
+    /// If an array cannot be described.
+    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError>;
 
     /// Number of features of every view.
-    pub fn widths(&self) -> Vec<usize> {
-        self.standardizers.iter().map(Standardizer::width).collect()
+    fn widths(&self) -> Vec<usize> {
+        self.standardizers().iter().map(Standardizer::width).collect()
     }
 
-    /// How the raw values of each view become the network's input.
-    pub fn standardizers(&self) -> &[Standardizer] {
-        &self.standardizers
-    }
-
-    /// The frozen centers U, `(n_clusters, latent)`.
-    pub fn centers(&self) -> ArrayView2<'_, f32> {
-        self.centers.view()
-    }
-
-    /// The network.
-    pub fn weights(&self) -> &Weights {
-        &self.weights
+    /// What the fit found out about the data, as JSON for records and reports; null for nothing.
+    fn facts(&self) -> Value {
+        Value::Null
     }
 
     /// The clusters of samples that have the model's views, each any subset of them.
@@ -91,208 +56,71 @@ impl CdimcModel {
     ///
     /// # Errors
     /// If the number of views or a width differs from the model's.
-    pub fn predict(&self, data: &MultiView) -> Result<Prediction, ClusterError> {
-        self.predict_from(data, &self.all_views(data)?)
+    fn predict(&self, data: &MultiView) -> Result<Prediction, ClusterError> {
+        self.predict_from(data, &all_views(&self.widths(), data)?)
     }
 
-    /// As [`CdimcModel::predict`], for data that lack some of the model's views altogether: view `i` of
-    /// `data` is view `views[i]` of the model.
+    /// Every view of samples that have the model's views, missing values filled in.
     ///
     /// # Errors
-    /// If `views` does not name as many different views of the model as `data` has, or a width differs.
-    pub fn predict_from(
-        &self,
-        data: &MultiView,
-        views: &[usize],
-    ) -> Result<Prediction, ClusterError> {
-        let z = self.embed(&self.network_input(data, views)?)?;
-        let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
-        Ok(Prediction { labels, losses, margins, embedding: z.mapv(f64::from) })
-    }
-
-    /// Every view of the samples in its own units, `(n_samples, n_features)` each: observed values as
-    /// they are, missing ones as the view's decoder makes them out of the common representation.
-    ///
-    /// That representation is the pre-trained encoders', which learned together with the decoders:
-    /// fine-tuning contracts the samples to their centers (section 3.4, step 3), and what tells the samples
-    /// of a cluster apart is lost on the way.
-    ///
-    /// # Errors
-    /// As [`CdimcModel::predict`].
-    pub fn impute(&self, data: &MultiView) -> Result<Vec<Array2<f64>>, ClusterError> {
-        self.impute_from(data, &self.all_views(data)?)
-    }
-
-    /// As [`CdimcModel::impute`], for data that lack some of the model's views altogether: view `i` of
-    /// `data` is view `views[i]` of the model. All views of the model are given back.
-    ///
-    /// # Errors
-    /// As [`CdimcModel::predict_from`].
-    pub fn impute_from(
-        &self,
-        data: &MultiView,
-        views: &[usize],
-    ) -> Result<Vec<Array2<f64>>, ClusterError> {
-        let z = self.pretrained.embed(&self.network_input(data, views)?)?;
-        (0..self.standardizers.len())
-            .map(|view| {
-                let given = views.iter().position(|&v| v == view);
-                self.completed(data, given, view, z.view())
-            })
-            .collect()
-    }
-
-    /// The fused latents (eq. 4), `(n_samples, latent)`.
-    pub(crate) fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, ClusterError> {
-        Ok(self.weights.embed(input)?)
-    }
-
-    /// View `view` of the model, with the observed rows of view `given` of the data.
-    fn completed(
-        &self,
-        data: &MultiView,
-        given: Option<usize>,
-        view: usize,
-        z: ArrayView2<'_, f32>,
-    ) -> Result<Array2<f64>, ClusterError> {
-        let observed = |i: usize| given.is_some_and(|given| data.mask().is_observed(i, given));
-        let missing: Vec<usize> = (0..data.n_samples()).filter(|&i| !observed(i)).collect();
-        let standardizer = &self.standardizers[view];
-        let mut values = match given {
-            Some(given) => data.view(given).to_owned(),
-            None => Array2::zeros((data.n_samples(), standardizer.width())),
-        };
-        let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
-        for (&i, row) in missing.iter().zip(decoded.rows()) {
-            let row = row.mapv(f64::from);
-            values.row_mut(i).iter_mut().zip(standardizer.invert(row.view())).for_each(
-                |(to, value)| {
-                    *to = value;
-                },
-            );
-        }
-        Ok(values)
-    }
-
-    /// The data as the network reads them, views that they lack being unobserved.
-    fn network_input(
-        &self,
-        data: &MultiView,
-        views: &[usize],
-    ) -> Result<NetworkInput, ClusterError> {
-        self.check_views(data, views)?;
-        let rows: Vec<usize> = (0..data.n_samples()).collect();
-        let observed = |(view, standardizer): (usize, &Standardizer)| {
-            let Some(given) = views.iter().position(|&v| v == view) else {
-                let values = Array2::zeros((0, standardizer.width()));
-                return Ok(ObservedView { rows: Vec::new(), values });
-            };
-            let (rows, values) = standardizer.transform(data, given, &rows)?;
-            Ok(ObservedView { rows, values })
-        };
-        let views = self.standardizers.iter().enumerate().map(observed);
-        Ok(NetworkInput {
-            n_samples: data.n_samples(),
-            views: views.collect::<Result<_, DataError>>()?,
-        })
-    }
-
-    fn all_views(&self, data: &MultiView) -> Result<Vec<usize>, ClusterError> {
-        let (expected, found) = (self.standardizers.len(), data.n_views());
-        if expected == found {
-            Ok((0..expected).collect())
-        } else {
-            Err(NnError::Views { expected, found }.into())
-        }
-    }
-
-    fn check_views(&self, data: &MultiView, views: &[usize]) -> Result<(), ClusterError> {
-        let n_views = self.standardizers.len();
-        let mut seen = vec![false; n_views];
-        let distinct =
-            views.iter().all(|&view| view < n_views && !std::mem::replace(&mut seen[view], true));
-        if !distinct || views.len() != data.n_views() {
-            return Err(ClusterError::Setting {
-                name: "views",
-                value: format!("{views:?}"),
-                rule: "must name a different view of the model for every view of the data",
-            });
-        }
-        for (given, &view) in views.iter().enumerate() {
-            let (expected, found) = (self.standardizers[view].width(), data.width(given));
-            if expected != found {
-                return Err(NnError::Width { view, expected, found }.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the model to a safetensors file with its settings, whole or not at all.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ClusterError> {
-        write_atomically(path.as_ref(), &self.to_bytes()?)
-    }
-
-    /// Reads a model that [`CdimcModel::save`] wrote.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is no model, or was cut or changed.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
-        let path = path.as_ref();
-        Self::from_bytes(&read(path)?)
-            .map_err(|e| ClusterError::Model(format!("{}: {e}", path.display())))
-    }
-
-    /// The content of the file that [`CdimcModel::save`] writes.
-    ///
-    /// # Errors
-    /// If an array cannot be described.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
-        let description =
-            Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
-        let mut archive = Archive::new(KIND, &description)?;
-        archive.put_weights("", &self.weights);
-        archive.put_weights("pretrained.", &self.pretrained);
-        archive.put_matrix("centers", self.centers.view());
-        for (v, standardizer) in self.standardizers.iter().enumerate() {
-            archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
-            archive.put(format!("view{v}.scale"), standardizer.scale.iter().copied());
-        }
-        archive.to_bytes()
-    }
-
-    /// The model in the content of a file.
-    ///
-    /// # Errors
-    /// As [`CdimcModel::load`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
-        let archive = Archive::from_bytes(KIND, bytes)?;
-        let Description { settings, n_views } = archive.description()?;
-        settings.check()?;
-        let weights = archive.weights("", n_views)?;
-        let pretrained = archive.weights("pretrained.", n_views)?;
-        let centers: Array2<f32> = archive.matrix("centers")?;
-        let standardizer = |v| {
-            let mean = archive.list(&format!("view{v}.mean"))?;
-            let scale = archive.list(&format!("view{v}.scale"))?;
-            Ok(Standardizer { mean, scale })
-        };
-        let standardizers =
-            (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
-        let fits = centers.ncols() == weights.latent()
-            && pretrained.latent() == weights.latent()
-            && weights.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s))
-            && pretrained.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s));
-        if !fits {
-            return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
-        }
-        Ok(Self { settings, standardizers, weights, pretrained, centers })
+    /// As [`Model::predict`].
+    fn impute(&self, data: &MultiView) -> Result<Vec<Array2<f64>>, ClusterError> {
+        self.impute_from(data, &all_views(&self.widths(), data)?)
     }
 }
 
-fn fits_view(view: &ViewWeights, standardizer: &Standardizer) -> bool {
-    let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
-    standardizer.mean.len() == width && standardizer.scale.len() == width
+/// What a model says of samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The cluster of every sample, in `0..n_clusters`.
+    pub labels: Vec<usize>,
+    /// The clustering loss of every sample, where the method has one: small is sure.
+    pub losses: Option<Vec<f64>>,
+    /// How sure the cluster of every sample is, in [0, 1].
+    pub confidence: Vec<f64>,
+    /// The calibrated probability of every cluster, `(n_samples, n_clusters)`, where the method has it.
+    pub probabilities: Option<Array2<f64>>,
+    /// Whether a sample is unlike anything in training, where the method can tell.
+    pub unusual: Option<Vec<bool>>,
+    /// The common representation, `(n_samples, latent)`.
+    pub embedding: Array2<f64>,
+}
+
+/// The numbers of all views of a model with these `widths`, if `data` has as many.
+fn all_views(widths: &[usize], data: &MultiView) -> Result<Vec<usize>, ClusterError> {
+    let (expected, found) = (widths.len(), data.n_views());
+    if expected == found {
+        Ok((0..expected).collect())
+    } else {
+        Err(ClusterError::ModelViews { expected, found })
+    }
+}
+
+/// Checks that `views` names a different view of a model with these `widths` for every view of `data`,
+/// of the same width.
+///
+/// # Errors
+/// If it does not.
+pub fn check_views(
+    widths: &[usize],
+    data: &MultiView,
+    views: &[usize],
+) -> Result<(), ClusterError> {
+    let mut seen = vec![false; widths.len()];
+    let distinct =
+        views.iter().all(|&view| view < widths.len() && !std::mem::replace(&mut seen[view], true));
+    if !distinct || views.len() != data.n_views() {
+        return Err(ClusterError::Setting {
+            name: "views",
+            value: format!("{views:?}"),
+            rule: "must name a different view of the model for every view of the data",
+        });
+    }
+    for (given, &view) in views.iter().enumerate() {
+        let (expected, found) = (widths[view], data.width(given));
+        if expected != found {
+            return Err(ClusterError::ModelWidth { view, expected, found });
+        }
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
 use crate::{
-    Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning,
-    finetune::batches,
+    Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning, Observer, Step,
+    confidence::relative_margins, finetune::batches,
 };
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
@@ -61,19 +61,6 @@ impl Stage {
             Self::Done => "done",
         }
     }
-}
-
-/// What one step did.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
-    /// The part of the training it belongs to.
-    pub stage: Stage,
-    /// Epochs or rounds of that part done, this one included.
-    pub epoch: usize,
-    /// Epochs or rounds of that part at most.
-    pub of: usize,
-    /// Pre-training: the mean loss of the batches. Afterwards: the mean clustering loss of the samples.
-    pub loss: f64,
 }
 
 /// What is recorded along the way.
@@ -156,6 +143,11 @@ impl Training {
         })
     }
 
+    /// The settings it was started with.
+    pub fn settings(&self) -> &CdimcNet {
+        &self.settings
+    }
+
     /// The part of the training that the next step belongs to.
     pub fn stage(&self) -> Stage {
         match &self.state {
@@ -180,6 +172,22 @@ impl Training {
         }
     }
 
+    /// Takes the steps that are left, telling `observer` of each; then as [`Training::finish`].
+    ///
+    /// # Errors
+    /// As [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint when `observer` stops it.
+    pub fn run(
+        mut self,
+        observer: &Observer<'_>,
+    ) -> Result<(CdimcModel, Clustering), ClusterError> {
+        while let Some(step) = self.step()? {
+            observer.tell(&step).or_else(|_| {
+                Err(ClusterError::Interrupted { checkpoint: Some(self.checkpoint()?) })
+            })?;
+        }
+        self.finish()
+    }
+
     /// The trained model, and the clustering of the samples in the caller's order; takes the steps that
     /// are left, if any.
     ///
@@ -197,19 +205,20 @@ impl Training {
         let (settings, standardizers) = (self.settings, self.standardizers);
         let model = CdimcModel::new(settings, standardizers, weights, pretrained, centers);
         let z = model.embed(&in_callers_order(&self.input, &self.order))?;
-        let Assignment { labels, losses, .. } = Assignment::new(z.view(), model.centers());
+        let Assignment { labels, losses, margins } = Assignment::new(z.view(), model.centers());
         let curve =
             |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };
         let clustering = Clustering {
-            labels,
+            confidence: Some(relative_margins(&losses, &margins)),
             losses: Some(losses),
             embedding: Some(z.mapv(f64::from)),
             curves: self.curves.named().into_iter().map(curve).collect(),
+            ..Clustering::from_labels(labels)
         };
         Ok((model, clustering))
     }
 
-    /// Goes over to `state`; a stage without an epoch is passed over, and every optimiser starts afresh.
+    /// Goes over to `state`; a stage without an epoch is passed over, and every optimizer starts afresh.
     pub(crate) fn enter(&mut self, state: State) -> Result<(), ClusterError> {
         self.state = match state {
             State::Pretraining { epochs_done } if epochs_done >= self.settings.pretrain.epochs => {
@@ -243,7 +252,7 @@ impl Training {
         self.state =
             if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
         tracing::debug!(stage = "pretrain", epoch, of, loss);
-        Ok(Step { stage: Stage::Pretrain, epoch, of, loss })
+        Ok(Step { stage: Stage::Pretrain.name(), done: epoch, of, loss: Some(loss) })
     }
 
     /// The centers and first labels of Algorithm 1.
@@ -261,7 +270,7 @@ impl Training {
         let loss = found.inertia / self.input.n_samples as f64;
         self.enter(State::Finetuning(Finetuning::new(centers, found.labels)))?;
         tracing::debug!(stage = "kmeans", loss);
-        Ok(Step { stage: Stage::Kmeans, epoch: 1, of: 1, loss })
+        Ok(Step { stage: Stage::Kmeans.name(), done: 1, of: 1, loss: Some(loss) })
     }
 
     /// One round of Algorithm 1.
@@ -280,11 +289,11 @@ impl Training {
         let (epoch, of, loss) = (finetuning.rounds_done, settings.rounds, round.loss);
         let (age, selected) = (round.age, round.selected);
         tracing::debug!(stage = "finetune", epoch, of, loss, age, selected);
-        Ok(Some(Step { stage: Stage::Finetune, epoch, of, loss }))
+        Ok(Some(Step { stage: Stage::Finetune.name(), done: epoch, of, loss: Some(loss) }))
     }
 }
 
-/// The neighbour graph of every view over the samples in `order`; without edges if they have no weight.
+/// The neighbor graph of every view over the samples in `order`; without edges if they have no weight.
 fn graphs(
     data: &MultiView,
     order: &[usize],
@@ -306,7 +315,7 @@ fn graphs(
     Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)
 }
 
-/// The standardised views of the samples in `order`, and what standardises them.
+/// The standardized views of the samples in `order`, and what standardizes them.
 fn network_input(
     data: &MultiView,
     order: &[usize],

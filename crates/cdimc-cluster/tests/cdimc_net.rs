@@ -1,12 +1,14 @@
 //! CDIMC-net from data to clusters, on small blobs.
 
 use cdimc_cluster::{
-    Arrangement, CdimcModel, CdimcNet, ClusterError, Clusterer, Finetune, Pretrain, Stage, Training,
+    Arrangement, CdimcModel, CdimcNet, ClusterError, Clusterer, Finetune, Fitted, Model, Observer,
+    Pretrain, Stage, Step, Training,
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
 use cdimc_nn::Architecture;
 use ndarray::Array2;
 use rand::Rng;
+use std::ops::ControlFlow;
 
 /// Three far blobs seen through three views, a quarter of which is hidden.
 fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
@@ -77,15 +79,15 @@ fn steps_come_in_the_order_of_the_paper_and_count() {
     let mut training = small().start(&data, 3, Seed::new(1)).unwrap();
     let mut seen = Vec::new();
     while let Some(step) = training.step().unwrap() {
-        assert!(step.loss.is_finite());
-        seen.push((step.stage, step.epoch, step.of));
+        assert!(step.loss.unwrap().is_finite());
+        seen.push((step.stage, step.done, step.of));
     }
     assert_eq!(training.stage(), Stage::Done);
     assert_eq!(seen.len(), 36);
-    assert_eq!(seen[0], (Stage::Pretrain, 1, 30));
-    assert_eq!(seen[29], (Stage::Pretrain, 30, 30));
-    assert_eq!(seen[30], (Stage::Kmeans, 1, 1));
-    assert_eq!(seen[35], (Stage::Finetune, 5, 5));
+    assert_eq!(seen[0], ("pretrain", 1, 30));
+    assert_eq!(seen[29], ("pretrain", 30, 30));
+    assert_eq!(seen[30], ("kmeans", 1, 1));
+    assert_eq!(seen[35], ("finetune", 5, 5));
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn the_training_learns() {
 fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
     let (data, _) = blobs(45, 5);
     let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
-    let (model, clustering) = net.fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, clustering) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     for steps in 0..=9 {
         let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
         for _ in 0..steps {
@@ -116,6 +118,31 @@ fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
 }
 
 #[test]
+fn an_observer_stops_the_training_and_another_fit_goes_on_from_its_checkpoint() {
+    let (data, _) = blobs(45, 5);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
+    let whole = net.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let stop = |step: &Step| match step.stage {
+        "finetune" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) }) =
+        net.fit(&data, 3, Seed::new(1), &Observer::new(&stop))
+    else {
+        panic!("stopped with a checkpoint");
+    };
+    let again = net.resume(&checkpoint, &data, &Observer::silent()).unwrap();
+    assert_eq!(again.clustering, whole.clustering);
+    let bytes = |fitted: Fitted| fitted.model.unwrap().to_bytes().unwrap();
+    assert_eq!(bytes(again), bytes(whole));
+    let other = CdimcNet { alpha: 0.5, ..net };
+    assert_eq!(
+        other.resume(&checkpoint, &data, &Observer::silent()).unwrap_err().to_string(),
+        "the checkpoint was made with other settings: the same are needed"
+    );
+}
+
+#[test]
 fn a_checkpoint_of_other_data_is_refused() {
     let (data, _) = blobs(45, 5);
     let training = small().start(&data, 3, Seed::new(1)).unwrap();
@@ -124,7 +151,8 @@ fn a_checkpoint_of_other_data_is_refused() {
         let error = Training::resume(&other, &checkpoint).err().unwrap().to_string();
         assert_eq!(error, "the checkpoint was made on other data: the same are needed");
     }
-    let model = small().fit(&data, 3, Seed::new(1)).unwrap().0.to_bytes().unwrap();
+    let model =
+        small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap().0.to_bytes().unwrap();
     let error = Training::resume(&data, &model).err().unwrap().to_string();
     assert_eq!(error, "the file is a cdimc model: a cdimc checkpoint is needed");
 }
@@ -132,12 +160,13 @@ fn a_checkpoint_of_other_data_is_refused() {
 #[test]
 fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
     let (data, _) = blobs(80, 7);
-    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let prediction = model.predict(&data).unwrap();
     assert_eq!(prediction.labels, clustering.labels);
-    assert_eq!(Some(&prediction.losses), clustering.losses.as_ref());
+    assert_eq!(prediction.losses, clustering.losses);
+    assert_eq!(Some(&prediction.confidence), clustering.confidence.as_ref());
     assert_eq!(Some(&prediction.embedding), clustering.embedding.as_ref());
-    assert!(prediction.margins.iter().all(|&margin| margin >= 0.0));
+    assert!(prediction.confidence.iter().all(|sure| (0.0..=1.0).contains(sure)));
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
@@ -150,12 +179,12 @@ fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
 #[test]
 fn a_sample_gets_the_same_bits_alone_and_in_company() {
     let (data, _) = blobs(300, 8);
-    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     for rows in [vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect::<Vec<_>>()] {
         let alone = model.predict(&data.select_rows(&rows).unwrap()).unwrap();
-        let losses = clustering.losses.as_ref().unwrap();
+        let (found, losses) = (alone.losses.unwrap(), clustering.losses.as_ref().unwrap());
         for (place, &row) in rows.iter().enumerate() {
-            assert_eq!(alone.losses[place], losses[row], "row {row} in {} rows", rows.len());
+            assert_eq!(found[place], losses[row], "row {row} in {} rows", rows.len());
         }
     }
 }
@@ -163,7 +192,7 @@ fn a_sample_gets_the_same_bits_alone_and_in_company() {
 #[test]
 fn samples_that_lack_views_still_find_their_cluster() {
     let (data, truth) = blobs(90, 9);
-    let (model, clustering) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     assert!(same_partition(&clustering.labels, &truth));
     let rows = data.mask().observed_rows(2);
     let alone = MultiView::from_nan_rows(vec![data.observed(2)]).unwrap();
@@ -179,7 +208,7 @@ fn samples_that_lack_views_still_find_their_cluster() {
 fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
     let (data, truth) = blobs(90, 10);
     let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
-    let (model, _) = net.fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, _) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let filled = model.impute(&data).unwrap();
     let means = |view: usize, class: usize| {
         let rows = data.mask().observed_rows(view);
@@ -206,9 +235,10 @@ fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
 fn finetuning_leaves_imputation_as_pretraining_made_it() {
     let (data, _) = blobs(60, 10);
     let no_rounds = Finetune { rounds: 0, ..small().finetune };
-    let (pretrained, _) =
-        CdimcNet { finetune: no_rounds, ..small() }.fit(&data, 3, Seed::new(1)).unwrap();
-    let (model, _) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let (pretrained, _) = CdimcNet { finetune: no_rounds, ..small() }
+        .train(&data, 3, Seed::new(1), &Observer::silent())
+        .unwrap();
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     assert_ne!(model.weights(), pretrained.weights());
     assert_eq!(model.impute(&data).unwrap(), pretrained.impute(&data).unwrap());
     let reloaded = CdimcModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
@@ -302,7 +332,7 @@ fn impossible_requests_are_refused_in_words() {
         assert_eq!(text(small(), k), expected);
     }
     let alpha = CdimcNet { alpha: f64::NAN, ..small() };
-    assert_eq!(text(alpha, 3), "alpha = NaN: must be finite and at least 0");
+    assert_eq!(text(alpha, 3), "alpha = NaN: must be at least 0 and finite");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
     let many = CdimcNet { neighbors: 30, ..small() };
@@ -319,7 +349,7 @@ fn a_damaged_or_foreign_model_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     let (data, _) = blobs(30, 16);
-    let (model, _) = small().fit(&data, 3, Seed::new(1)).unwrap();
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let bytes = model.to_bytes().unwrap();
     let load = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
@@ -340,11 +370,8 @@ fn a_damaged_or_foreign_model_is_a_clear_error() {
     let narrow = MultiView::from_nan_rows(vec![Array2::eye(3); 3]).unwrap();
     assert_eq!(
         model.predict(&narrow).unwrap_err().to_string(),
-        "view 0 has 3 features, the network was made for 10"
+        "view 0 has 3 features, the model was made for 10"
     );
     let one = MultiView::from_nan_rows(vec![Array2::eye(5)]).unwrap();
-    assert_eq!(
-        model.predict(&one).unwrap_err().to_string(),
-        "views = 1: the network was made for 3"
-    );
+    assert_eq!(model.predict(&one).unwrap_err().to_string(), "views = 1: the model was made for 3");
 }

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 100;
     net.finetune.rounds = 20;
-    let (_, clustering) = net.fit(&joined.data, n_clusters.parse()?, Seed::new(0))?;
+    let clustering = net.cluster(&joined.data, n_clusters.parse()?, Seed::new(0))?;
     for (id, label) in joined.ids.iter().zip(&clustering.labels).take(10) {
         println!("{id}: cluster {label}");
     }

@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 200;
     net.finetune.rounds = 20;
-    let (model, _) = net.fit(&data, dataset.n_classes(), Seed::new(0))?;
+    let fitted = net.fit(&data, dataset.n_classes(), Seed::new(0), &Observer::silent())?;
+    let model = fitted.model.ok_or("no model")?;
     for (view, filled) in model.impute(&data)?.iter().enumerate() {
         let truth = &dataset.views()[view];
         let mean = data.observed(view).mean_axis(ndarray::Axis(0)).ok_or("no rows")?;

@@ -1,7 +1,7 @@
 //! A method of one's own: everything that takes a `Clusterer` takes it.
 #![allow(clippy::print_stdout)]
 
-use cdimc::cluster::{ClusterError, KMeans, check_n_clusters};
+use cdimc::cluster::{ClusterError, KMeans};
 use cdimc::data::{SyntheticMap, SyntheticView, SyntheticViews};
 use cdimc::metrics::accuracy;
 use cdimc::prelude::*;
@@ -16,20 +16,25 @@ impl Clusterer for MeanOfViews {
         "mean-of-views"
     }
 
-    fn cluster(
+    fn applies(&self, data: &MultiView, _n_clusters: usize) -> Result<(), ClusterError> {
+        let widths = data.widths();
+        if widths.iter().all(|&width| width == widths[0]) {
+            return Ok(());
+        }
+        let reason = format!("widths {widths:?}: it needs views of one width");
+        Err(ClusterError::Inapplicable { method: "mean-of-views", reason })
+    }
+
+    fn run(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Clustering, ClusterError> {
-        check_n_clusters(n_clusters, data.n_samples())?;
-        let widths = data.widths();
-        if widths.iter().any(|&width| width != widths[0]) {
-            let reason = format!("widths {widths:?}: it needs views of one width");
-            return Err(ClusterError::Inapplicable { method: "mean-of-views", reason });
-        }
-        let mut mean = Array2::<f64>::zeros((data.n_samples(), widths[0]));
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let mut mean = Array2::<f64>::zeros((data.n_samples(), data.width(0)));
         for view in 0..data.n_views() {
+            observer.step("views", view, data.n_views(), None)?;
             let scale = data.observed(view).std(0.0).max(f64::MIN_POSITIVE);
             for i in data.mask().observed_rows(view) {
                 let weight = 1.0 / (scale * data.mask().n_views_of(i) as f64);
@@ -37,7 +42,7 @@ impl Clusterer for MeanOfViews {
             }
         }
         let fit = KMeans::new(n_clusters).fit(mean.view(), seed)?;
-        Ok(Clustering::from_labels(fit.labels))
+        Ok(Clustering::from_labels(fit.labels).into())
     }
 }
 

@@ -16,18 +16,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 60;
     net.finetune.rounds = 10;
-    let (model, _) = net.fit(&data.select_rows(&train)?, dataset.n_classes(), Seed::new(0))?;
+    let (data_then, k) = (data.select_rows(&train)?, dataset.n_classes());
+    let (model, _) = net.train(&data_then, k, Seed::new(0), &Observer::silent())?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("model.safetensors");
     model.save(&file)?;
 
     // The new samples miss other views than the training did; any subset will do.
     let prediction = CdimcModel::load(&file)?.predict(&data.select_rows(&new)?)?;
-    for (i, (label, margin)) in
-        new.iter().zip(prediction.labels.iter().zip(&prediction.margins)).take(8)
+    for (i, (label, sure)) in
+        new.iter().zip(prediction.labels.iter().zip(&prediction.confidence)).take(8)
     {
         let views = data.mask().n_views_of(*i);
-        println!("sample {i} with {views} views: cluster {label}, margin {margin:.3}");
+        println!("sample {i} with {views} views: cluster {label}, confidence {sure:.3}");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ assert_ne!(clustering.labels[0], clustering.labels[3]);
 ```
 */
 
-pub use crate::methods::{configured, method, method_names};
+pub use crate::methods::{DEFAULT_METHOD, configured, method, method_names, read_model};
 pub use crate::named_model::{NamedModel, NamedView};
 pub use cdimc_baselines::{Configured, MethodError};
 
@@ -40,7 +40,6 @@ pub use cdimc_metrics as metrics;
 pub use cdimc_nn as nn;
 
 pub mod cluster_number;
-pub mod confidence;
 pub mod report;
 pub mod tables;
 #[doc(hidden)] // Of the workspace's programs, not of users.
@@ -51,6 +50,6 @@ mod named_model;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {
-    pub use cdimc_cluster::{CdimcModel, CdimcNet, Clusterer, Clustering};
+    pub use cdimc_cluster::{CdimcModel, CdimcNet, Clusterer, Clustering, Fitted, Model, Observer};
     pub use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
 }

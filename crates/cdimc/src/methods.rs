@@ -1,8 +1,11 @@
 //! Every method of the workspace by the name the command line spells.
 
 use cdimc_baselines::{Configured, MethodError, configure};
-use cdimc_cluster::{CdimcNet, Clusterer};
+use cdimc_cluster::{CdimcModel, CdimcNet, ClusterError, Clusterer, Model};
 use serde_json::Value;
+
+/// The method that the command uses unless told otherwise.
+pub const DEFAULT_METHOD: &str = CdimcNet::NAME;
 
 /// The names of all methods: CDIMC-net and those it is compared with.
 pub fn method_names() -> Vec<&'static str> {
@@ -32,4 +35,12 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
         }
         result => result,
     }
+}
+
+/// The model in the bytes that [`Model::to_bytes`] gave, of whatever method.
+///
+/// # Errors
+/// If they are no model, or were cut or changed.
+pub fn read_model(bytes: &[u8]) -> Result<Box<dyn Model>, ClusterError> {
+    Ok(Box::new(CdimcModel::from_bytes(bytes)?))
 }

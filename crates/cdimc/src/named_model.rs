@@ -1,6 +1,7 @@
 //! A trained model together with the names of its views and columns, in one file.
 
-use cdimc_cluster::{CdimcModel, ClusterError};
+use crate::methods::read_model;
+use cdimc_cluster::{ClusterError, Model};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -17,11 +18,11 @@ pub struct NamedView {
     pub features: Vec<String>,
 }
 
-/// A [`CdimcModel`] that knows what its views and columns are called.
-#[derive(Debug, Clone, PartialEq)]
+/// A trained model that knows what its views and columns are called.
+#[derive(Debug)]
 pub struct NamedModel {
-    /// The trained network.
-    pub model: CdimcModel,
+    /// The model, of whatever method.
+    pub model: Box<dyn Model>,
     /// One entry a view, in the model's order.
     pub views: Vec<NamedView>,
 }
@@ -56,7 +57,7 @@ impl NamedModel {
             std::io::ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
             _ => named(&error),
         })?;
-        let model = CdimcModel::from_bytes(&bytes).map_err(|e| named(&e))?;
+        let model = read_model(&bytes).map_err(|e| named(&e))?;
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| named(&e))?;
         let views = match header.metadata().as_ref().and_then(|metadata| metadata.get(KEY)) {
             Some(text) => serde_json::from_str(text).map_err(|e| named(&e))?,

@@ -5,7 +5,7 @@ use super::case::{Case, Task};
 use crate::cell::peak_memory_bytes;
 use anyhow::{Context, Result};
 use cdimc::say;
-use cdimc_cluster::{CdimcNet, Finetune, KMeans, Pretrain};
+use cdimc_cluster::{CdimcNet, Clusterer, Finetune, KMeans, Model, Observer, Pretrain};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
@@ -188,7 +188,7 @@ fn method(case: &Case) -> CdimcNet {
 fn whole_run(case: &Case) -> Result<Measured> {
     let data = data(case)?;
     timed(1, || {
-        black_box(method(case).fit(&data, case.n_clusters, Seed::new(0))?);
+        black_box(method(case).cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
 }
@@ -198,7 +198,7 @@ fn large_run(case: &Case) -> Result<Measured> {
         let dataset = super::large()?;
         let mask = super::mask(&dataset, 0.3)?;
         let (data, _) = dataset.into_observed(mask)?;
-        black_box(method(case).fit(&data, case.n_clusters, Seed::new(0))?);
+        black_box(method(case).cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
 }
@@ -232,7 +232,8 @@ fn kmeans(case: &Case) -> Result<Measured> {
 fn predict(case: &Case) -> Result<Measured> {
     let data = data(case)?;
     let short = Case { epochs: 1, rounds: 1, epochs_per_round: 1, ..case.clone() };
-    let (model, _) = method(&short).fit(&data, case.n_clusters, Seed::new(0))?;
+    let silent = Observer::silent();
+    let (model, _) = method(&short).train(&data, case.n_clusters, Seed::new(0), &silent)?;
     timed(case.times, || {
         black_box(model.predict(&data)?);
         Ok(None)

@@ -6,19 +6,18 @@ use super::output::{OutputFolder, check_target, csv_bytes};
 use super::progress::Progress;
 use super::run_record::{FileRecord, RunRecord, Status, file_records};
 use anyhow::{Context, bail};
-use cdimc::cluster::{CdimcModel, CdimcNet, Clustering, Training};
+use cdimc::cluster::{ClusterError, Clusterer, Fitted, Observer, Step};
 use cdimc::cluster_number::{ClusterNumber, choose, graph_eigenvalues};
-use cdimc::confidence::{margins_of_means, relative_margins};
 use cdimc::data::Seed;
 use cdimc::report::Report;
 use cdimc::tables::Joined;
-use cdimc::{MethodError, NamedModel, NamedView, note, say};
+use cdimc::{Configured, DEFAULT_METHOD, MethodError, NamedModel, NamedView, note, say};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -41,7 +40,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N", default_value_t = 3)]
     k_seeds: usize,
     /// The method: cdimc-net or one it is compared with
-    #[arg(long, default_value = CdimcNet::NAME)]
+    #[arg(long, default_value = DEFAULT_METHOD)]
     method: String,
     /// The seed of all randomness
     #[arg(long, default_value_t = 0)]
@@ -49,7 +48,7 @@ pub(crate) struct Cluster {
     /// Settings of the method as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where CDIMC-net trains
+    /// Where a network trains, if the method has one
     #[arg(long)]
     device: Option<DeviceName>,
     /// Threads; all cores by default
@@ -77,8 +76,7 @@ struct Run {
     input: Input,
     files: Vec<FileRecord>,
     joined: Joined,
-    method: String,
-    settings: serde_json::Value,
+    configured: Configured,
     seed: u64,
     threads: usize,
     target: PathBuf,
@@ -109,10 +107,9 @@ impl Cluster {
         let joined = input.read()?;
         let files = file_records(&input)?;
         let seconds = vec![("read".to_owned(), started.elapsed().as_secs_f64())];
-        let (method, seed) = (self.method.clone(), self.seed);
-        let settings = configured.settings;
+        let seed = self.seed;
         let mut run =
-            Run { input, files, joined, method, settings, seed, threads, target, started, seconds };
+            Run { input, files, joined, configured, seed, threads, target, started, seconds };
         let (n_clusters, number) = match (self.clusters, &self.k_range) {
             (Some(n_clusters), _) => (n_clusters, None),
             (None, Some(range)) => {
@@ -121,21 +118,11 @@ impl Cluster {
             }
             (None, None) => bail!("--clusters or --k-range is needed"),
         };
-        let force = self.force;
-        if run.method != CdimcNet::NAME {
-            let clock = Instant::now();
-            let clustering = configured
-                .clusterer
-                .cluster(&run.joined.data, n_clusters, Seed::new(seed))
-                .with_context(|| run.input.samples(&run.joined))?;
-            run.seconds.push(("cluster".into(), clock.elapsed().as_secs_f64()));
-            return run.write(&clustering, None, n_clusters, number, force);
-        }
-        let net: CdimcNet = serde_json::from_value(run.settings.clone())?;
-        let training = net
-            .start(&run.joined.data, n_clusters, Seed::new(seed))
-            .with_context(|| run.input.samples(&run.joined))?;
-        run.train(training, n_clusters, number, force, quiet, &interrupted)
+        let fit = |run: &Run, observer: &Observer<'_>| {
+            let method = &run.configured.clusterer;
+            method.fit(&run.joined.data, n_clusters, Seed::new(seed), observer)
+        };
+        run.finish(fit, n_clusters, number, self.force, quiet, &interrupted)
     }
 
     /// The settings of --config with --device in them.
@@ -161,8 +148,9 @@ impl Cluster {
                 DeviceName::Cpu => "cpu",
                 DeviceName::Cuda => "cuda",
             };
-            if self.method != CdimcNet::NAME {
-                bail!("--device {name}: only {} trains on a device", CdimcNet::NAME);
+            let defaults = cdimc::configured(&self.method, serde_json::Value::Null)?.settings;
+            if defaults.get("device").is_none() {
+                bail!("--device {name}: {} trains on no device", self.method);
             }
             settings["device"] = name.into();
         }
@@ -171,48 +159,34 @@ impl Cluster {
 }
 
 impl Run {
-    /// Trains until done or interrupted, and writes what came of it.
-    fn train(
+    /// Runs `fit` until done or interrupted, and writes what came of it.
+    fn finish(
         mut self,
-        mut training: Training,
+        fit: impl FnOnce(&Self, &Observer<'_>) -> Result<Fitted, ClusterError>,
         n_clusters: usize,
         number: Option<ClusterNumber>,
         force: bool,
         quiet: bool,
         interrupted: &AtomicBool,
     ) -> anyhow::Result<()> {
-        let mut progress = Progress::new(quiet);
-        let mut clock = Instant::now();
-        let mut spent: Vec<(&str, f64)> = Vec::new();
-        loop {
-            if interrupted.load(Ordering::Relaxed) {
-                progress.finish();
-                let checkpoint = training.checkpoint()?;
-                self.add_seconds(&spent);
+        let watch = Watch::new(quiet);
+        let found = fit(&self, &Observer::new(&|step| watch.step(step, interrupted)));
+        self.seconds.extend(watch.finish());
+        match found {
+            Ok(fitted) => self.write(fitted, n_clusters, number, force),
+            Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) }) => {
                 let output = OutputFolder::begin(&self.target, force)?;
                 output.write(CHECKPOINT, &checkpoint)?;
                 let record = self.record(Status::Interrupted, n_clusters, number);
                 output.write(super::output::RUN_FILE, &record.to_json()?)?;
                 output.finish()?;
-                return Err(Interrupted(self.target.display().to_string()).into());
+                Err(Interrupted::Resumable(self.target.display().to_string()).into())
             }
-            let Some(step) = training.step()? else { break };
-            progress.step(&step);
-            let (stage, seconds) = (step.stage.name(), clock.elapsed().as_secs_f64());
-            match spent.last_mut() {
-                Some((last, sum)) if *last == stage => *sum += seconds,
-                _ => spent.push((stage, seconds)),
+            Err(ClusterError::Interrupted { checkpoint: None }) => {
+                Err(Interrupted::NothingWritten.into())
             }
-            clock = Instant::now();
+            Err(error) => Err(error).with_context(|| self.input.samples(&self.joined)),
         }
-        progress.finish();
-        let (model, clustering) = training.finish()?;
-        self.add_seconds(&spent);
-        self.write(&clustering, Some(model), n_clusters, number, force)
-    }
-
-    fn add_seconds(&mut self, spent: &[(&str, f64)]) {
-        self.seconds.extend(spent.iter().map(|(stage, seconds)| ((*stage).to_owned(), *seconds)));
     }
 
     /// Tries every number of clusters with several seeds and chooses one.
@@ -233,17 +207,23 @@ impl Run {
         if n_seeds < 2 {
             bail!("--k-seeds = {n_seeds}: stability needs at least 2");
         }
-        let method = cdimc::method(&self.method, self.trial_settings()?)?;
+        let shortened = self.configured.clusterer.shortened();
+        let method: &dyn Clusterer =
+            shortened.as_deref().unwrap_or(self.configured.clusterer.as_ref());
+        let stop = |_: &Step| unless(interrupted);
+        let observer = Observer::new(&stop);
         let seed = Seed::new(self.seed).stream("number of clusters");
         let mut clusterings = BTreeMap::new();
         for n_clusters in range.clone() {
             let mut found = Vec::with_capacity(n_seeds);
             for s in 0..n_seeds as u64 {
-                if interrupted.load(Ordering::Relaxed) {
-                    bail!("interrupted while choosing the number of clusters; nothing was written");
+                match method.fit(data, n_clusters, seed.nth(s), &observer) {
+                    Ok(fitted) => found.push(fitted.clustering),
+                    Err(ClusterError::Interrupted { .. }) => {
+                        return Err(Interrupted::NothingWritten.into());
+                    }
+                    Err(error) => return Err(error).with_context(samples),
                 }
-                let clustering = method.cluster(data, n_clusters, seed.nth(s));
-                found.push(clustering.with_context(samples)?);
             }
             if !quiet {
                 note!("k = {n_clusters}: {n_seeds} seeds tried");
@@ -259,17 +239,6 @@ impl Run {
         Ok(number)
     }
 
-    /// The settings of the trials of --k-range: CDIMC-net trains a fifth as long.
-    fn trial_settings(&self) -> anyhow::Result<serde_json::Value> {
-        if self.method != CdimcNet::NAME {
-            return Ok(self.settings.clone());
-        }
-        let mut net: CdimcNet = serde_json::from_value(self.settings.clone())?;
-        net.pretrain.epochs = net.pretrain.epochs.div_ceil(5);
-        net.finetune.rounds = net.finetune.rounds.div_ceil(5);
-        Ok(serde_json::to_value(net)?)
-    }
-
     fn record(
         &self,
         status: Status,
@@ -282,8 +251,8 @@ impl Run {
             status,
             input: self.input.clone(),
             files: self.files.clone(),
-            method: self.method.clone(),
-            settings: self.settings.clone(),
+            method: self.configured.clusterer.name().to_owned(),
+            settings: self.configured.settings.clone(),
             n_clusters,
             seed: self.seed,
             threads: self.threads,
@@ -297,32 +266,31 @@ impl Run {
     /// Writes the finished run into its folder.
     fn write(
         mut self,
-        clustering: &Clustering,
-        model: Option<CdimcModel>,
+        fitted: Fitted,
         n_clusters: usize,
         number: Option<ClusterNumber>,
         force: bool,
     ) -> anyhow::Result<()> {
-        let confidence = confidence(clustering, model.as_ref(), &self.joined)?;
+        let Fitted { clustering, model } = fitted;
         self.seconds.push(("total".into(), self.started.elapsed().as_secs_f64()));
         let seconds: Vec<(&str, f64)> =
             self.seconds.iter().map(|(stage, s)| (stage.as_str(), *s)).collect();
         let html = Report {
-            method: &self.method,
+            method: self.configured.clusterer.name(),
             command: &command_line(),
             joined: &self.joined,
-            clustering,
-            confidence: confidence.as_deref(),
+            clustering: &clustering,
+            confidence: clustering.confidence.as_deref(),
             cluster_number: number.as_ref(),
-            settings: &serde_json::to_string_pretty(&self.settings)?,
+            settings: &serde_json::to_string_pretty(&self.configured.settings)?,
             seconds: &seconds,
         }
         .html();
         let output = OutputFolder::begin(&self.target, force)?;
-        let losses = clustering.losses.as_deref();
+        let (losses, confidence) = (clustering.losses.as_deref(), clustering.confidence.as_deref());
         output.write(
             "labels.csv",
-            &labels_csv(&self.joined, &clustering.labels, losses, confidence.as_deref())?,
+            &labels_csv(&self.joined, &clustering.labels, losses, confidence)?,
         )?;
         if let Some(embedding) = &clustering.embedding {
             let header: Vec<String> = std::iter::once("id".into())
@@ -373,36 +341,69 @@ fn resume(
         bail!("{}: has changed since the run was interrupted", changed.path);
     }
     let joined = record.input.read()?;
-    let training =
-        Training::resume(&joined.data, &checkpoint).with_context(|| path.display().to_string())?;
+    let configured = cdimc::configured(&record.method, record.settings)?;
     let run = Run {
         input: record.input,
         files,
         joined,
-        method: record.method,
-        settings: record.settings,
+        configured,
         seed: record.seed,
         threads,
         target: folder.to_owned(),
         started,
         seconds: record.seconds,
     };
-    run.train(training, record.n_clusters, record.cluster_number, true, quiet, interrupted)
+    let go_on = |run: &Run, observer: &Observer<'_>| {
+        run.configured.clusterer.resume(&checkpoint, &run.joined.data, observer)
+    };
+    run.finish(go_on, record.n_clusters, record.cluster_number, true, quiet, interrupted)
 }
 
-/// How sure each sample's cluster is, by the model's centers or the clusters' means.
-fn confidence(
-    clustering: &Clustering,
-    model: Option<&CdimcModel>,
-    joined: &Joined,
-) -> anyhow::Result<Option<Vec<f64>>> {
-    if let Some(model) = model {
-        let prediction = model.predict(&joined.data)?;
-        return Ok(Some(relative_margins(&prediction.losses, &prediction.margins)));
+/// Goes on unless interrupted.
+fn unless(interrupted: &AtomicBool) -> ControlFlow<()> {
+    if interrupted.load(Ordering::Relaxed) {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
     }
-    let of_means =
-        |embedding: &ndarray::Array2<f64>| margins_of_means(embedding.view(), &clustering.labels);
-    Ok(clustering.embedding.as_ref().map(of_means))
+}
+
+/// Shows the steps of a method, times its stages and stops it on Ctrl-C.
+struct Watch(Mutex<Watched>);
+
+struct Watched {
+    progress: Progress,
+    clock: Instant,
+    seconds: Vec<(String, f64)>,
+}
+
+impl Watch {
+    fn new(quiet: bool) -> Self {
+        let (progress, clock) = (Progress::new(quiet), Instant::now());
+        Self(Mutex::new(Watched { progress, clock, seconds: Vec::new() }))
+    }
+
+    /// What lies between two steps belongs to the stage of the second.
+    fn step(&self, step: &Step, interrupted: &AtomicBool) -> ControlFlow<()> {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.progress.step(step);
+        let spent = std::mem::replace(&mut watched.clock, Instant::now()).elapsed().as_secs_f64();
+        match watched.seconds.last_mut() {
+            Some((last, sum)) if last == step.stage => *sum += spent,
+            _ => watched.seconds.push((step.stage.to_owned(), spent)),
+        }
+        unless(interrupted)
+    }
+
+    /// The seconds of every stage; what came after the last step belongs to it.
+    fn finish(self) -> Vec<(String, f64)> {
+        let mut watched = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        watched.progress.finish();
+        if let Some((_, seconds)) = watched.seconds.last_mut() {
+            *seconds += watched.clock.elapsed().as_secs_f64();
+        }
+        watched.seconds
+    }
 }
 
 /// The table of labels; a sample that was in no view has no cluster.

@@ -51,10 +51,16 @@ enum Command {
     Manual(manual::Manual),
 }
 
-/// The run was interrupted and can be taken up again.
+/// The run was interrupted.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted: go on with `cdimc cluster --resume {0}`")]
-pub(crate) struct Interrupted(pub(crate) String);
+pub(crate) enum Interrupted {
+    /// It can be taken up again from this folder.
+    #[error("interrupted: go on with `cdimc cluster --resume {0}`")]
+    Resumable(String),
+    /// There is nothing to go on from.
+    #[error("interrupted: nothing was written")]
+    NothingWritten,
+}
 
 impl Cli {
     /// Does what the command line asks for.

@@ -4,7 +4,6 @@ use super::cluster::labels_csv;
 use super::input::Input;
 use super::output::write_file;
 use cdimc::NamedModel;
-use cdimc::confidence::relative_margins;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -29,10 +28,7 @@ impl Predict {
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
         let found = model.model.predict_from(&joined.data, &which)?;
-        let confidence = relative_margins(&found.losses, &found.margins);
-        write_file(
-            &self.output,
-            &labels_csv(&joined, &found.labels, Some(&found.losses), Some(&confidence))?,
-        )
+        let (losses, confidence) = (found.losses.as_deref(), Some(found.confidence.as_slice()));
+        write_file(&self.output, &labels_csv(&joined, &found.labels, losses, confidence)?)
     }
 }

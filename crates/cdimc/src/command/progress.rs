@@ -23,7 +23,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if terminal && !quiet {
             bar.set_draw_target(ProgressDrawTarget::stderr());
-            let style = "{prefix:>9} {wide_bar} {pos}/{len}  {msg}  {eta} left";
+            let style = "{prefix:>13} {wide_bar} {pos}/{len}  {msg}  {eta} left";
             bar.set_style(
                 ProgressStyle::with_template(style)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -34,21 +34,21 @@ impl Progress {
         Self { bar, plain, stage: "", started: now, last_step: now, last_line: now }
     }
 
-    /// Takes note of one step of the training.
+    /// Takes note of one step of a method.
     pub(crate) fn step(&mut self, step: &Step) {
-        let stage = step.stage.name();
+        let stage = step.stage;
         let begins = stage != self.stage;
         if begins {
             self.stage = stage;
-            // The step that is told of began when the one before it ended.
+            // This step began when the one before it ended.
             self.started = self.last_step;
             self.bar.reset();
             self.bar.set_prefix(stage);
             self.bar.set_length(step.of as u64);
         }
-        self.bar.set_position(step.epoch as u64);
-        self.bar.set_message(format!("loss {:.4}", step.loss));
-        if begins || step.epoch == step.of || self.last_line.elapsed() > Duration::from_secs(10) {
+        self.bar.set_position(step.done as u64);
+        self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
+        if begins || step.done == step.of || self.last_line.elapsed() > Duration::from_secs(10) {
             self.line(step);
         }
         self.last_step = Instant::now();
@@ -61,15 +61,10 @@ impl Progress {
 
     fn line(&mut self, step: &Step) {
         if self.plain {
-            let left = (step.of - step.epoch.min(step.of)) as f64 / step.epoch.max(1) as f64
+            let left = (step.of - step.done.min(step.of)) as f64 / step.done.max(1) as f64
                 * self.started.elapsed().as_secs_f64();
-            note!(
-                "{} {}/{}  loss {:.4}  {left:.0} s left",
-                self.stage,
-                step.epoch,
-                step.of,
-                step.loss
-            );
+            let loss = step.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
+            note!("{} {}/{}{loss}  {left:.0} s left", self.stage, step.done, step.of);
             self.last_line = Instant::now();
         }
     }

@@ -1,0 +1,225 @@
+//! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
+
+use crate::{
+    Assignment, CdimcNet, ClusterError, Clusterer, Model, Prediction,
+    archive::{Archive, read, write_atomically},
+    confidence::relative_margins,
+    model::check_views,
+};
+use cdimc_data::{DataError, MultiView, Standardizer};
+use cdimc_nn::{NetworkInput, ObservedView, ViewWeights, Weights};
+use ndarray::{Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const KIND: &str = "cdimc model";
+
+/// A trained network, the centers of its clusters, and how raw values become its input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CdimcModel {
+    settings: CdimcNet,
+    standardizers: Vec<Standardizer>,
+    weights: Weights,
+    /// The encoders as pre-training left them, without decoders: those that the decoders belong to.
+    pretrained: Weights,
+    /// The frozen centers U, `(n_clusters, latent)`.
+    centers: Array2<f32>,
+}
+
+/// The part of a model file that is not arrays.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    settings: CdimcNet,
+    n_views: usize,
+}
+
+impl CdimcModel {
+    pub(crate) fn new(
+        settings: CdimcNet,
+        standardizers: Vec<Standardizer>,
+        weights: Weights,
+        pretrained: Weights,
+        centers: Array2<f32>,
+    ) -> Self {
+        Self { settings, standardizers, weights, pretrained, centers }
+    }
+
+    /// The settings it was trained with.
+    pub fn settings(&self) -> &CdimcNet {
+        &self.settings
+    }
+
+    /// The frozen centers U, `(n_clusters, latent)`.
+    pub fn centers(&self) -> ArrayView2<'_, f32> {
+        self.centers.view()
+    }
+
+    /// The network.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// The fused latents (eq. 4), `(n_samples, latent)`.
+    pub(crate) fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, ClusterError> {
+        Ok(self.weights.embed(input)?)
+    }
+
+    /// View `view` of the model, with the observed rows of view `given` of the data.
+    fn completed(
+        &self,
+        data: &MultiView,
+        given: Option<usize>,
+        view: usize,
+        z: ArrayView2<'_, f32>,
+    ) -> Result<Array2<f64>, ClusterError> {
+        let observed = |i: usize| given.is_some_and(|given| data.mask().is_observed(i, given));
+        let missing: Vec<usize> = (0..data.n_samples()).filter(|&i| !observed(i)).collect();
+        let standardizer = &self.standardizers[view];
+        let mut values = match given {
+            Some(given) => data.view(given).to_owned(),
+            None => Array2::zeros((data.n_samples(), standardizer.width())),
+        };
+        let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
+        for (&i, row) in missing.iter().zip(decoded.rows()) {
+            let row = row.mapv(f64::from);
+            values.row_mut(i).iter_mut().zip(standardizer.invert(row.view())).for_each(
+                |(to, value)| {
+                    *to = value;
+                },
+            );
+        }
+        Ok(values)
+    }
+
+    /// The data as the network reads them, views that they lack being unobserved.
+    fn network_input(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<NetworkInput, ClusterError> {
+        check_views(&self.widths(), data, views)?;
+        let rows: Vec<usize> = (0..data.n_samples()).collect();
+        let observed = |(view, standardizer): (usize, &Standardizer)| {
+            let Some(given) = views.iter().position(|&v| v == view) else {
+                let values = Array2::zeros((0, standardizer.width()));
+                return Ok(ObservedView { rows: Vec::new(), values });
+            };
+            let (rows, values) = standardizer.transform(data, given, &rows)?;
+            Ok(ObservedView { rows, values })
+        };
+        let views = self.standardizers.iter().enumerate().map(observed);
+        Ok(NetworkInput {
+            n_samples: data.n_samples(),
+            views: views.collect::<Result<_, DataError>>()?,
+        })
+    }
+
+    /// Writes the model to a safetensors file with its settings, whole or not at all.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ClusterError> {
+        write_atomically(path.as_ref(), &self.to_bytes()?)
+    }
+
+    /// Reads a model that [`CdimcModel::save`] wrote.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no model, or was cut or changed.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
+        let path = path.as_ref();
+        Self::from_bytes(&read(path)?)
+            .map_err(|e| ClusterError::Model(format!("{}: {e}", path.display())))
+    }
+
+    /// The model in the content of a file.
+    ///
+    /// # Errors
+    /// As [`CdimcModel::load`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+        let archive = Archive::from_bytes(KIND, bytes)?;
+        let Description { settings, n_views } = archive.description()?;
+        settings.check()?;
+        let weights = archive.weights("", n_views)?;
+        let pretrained = archive.weights("pretrained.", n_views)?;
+        let centers: Array2<f32> = archive.matrix("centers")?;
+        let standardizer = |v| {
+            let mean = archive.list(&format!("view{v}.mean"))?;
+            let scale = archive.list(&format!("view{v}.scale"))?;
+            Ok(Standardizer { mean, scale })
+        };
+        let standardizers =
+            (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
+        let fits = centers.ncols() == weights.latent()
+            && pretrained.latent() == weights.latent()
+            && weights.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s))
+            && pretrained.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s));
+        if !fits {
+            return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
+        }
+        Ok(Self { settings, standardizers, weights, pretrained, centers })
+    }
+}
+
+impl Model for CdimcModel {
+    fn method(&self) -> &'static str {
+        CdimcNet::NAME
+    }
+
+    fn n_clusters(&self) -> usize {
+        self.centers.nrows()
+    }
+
+    fn standardizers(&self) -> &[Standardizer] {
+        &self.standardizers
+    }
+
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
+        let z = self.embed(&self.network_input(data, views)?)?;
+        let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
+        Ok(Prediction {
+            labels,
+            confidence: relative_margins(&losses, &margins),
+            losses: Some(losses),
+            probabilities: None,
+            unusual: None,
+            embedding: z.mapv(f64::from),
+        })
+    }
+
+    /// The common representation that the decoders read is the pre-trained encoders', which learned
+    /// together with them: fine-tuning contracts the samples to their centers (section 3.4, step 3), and
+    /// what tells the samples of a cluster apart is lost on the way.
+    fn impute_from(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Vec<Array2<f64>>, ClusterError> {
+        let z = self.pretrained.embed(&self.network_input(data, views)?)?;
+        (0..self.standardizers.len())
+            .map(|view| {
+                let given = views.iter().position(|&v| v == view);
+                self.completed(data, given, view, z.view())
+            })
+            .collect()
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        let description =
+            Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
+        let mut archive = Archive::new(KIND, &description)?;
+        archive.put_weights("", &self.weights);
+        archive.put_weights("pretrained.", &self.pretrained);
+        archive.put_matrix("centers", self.centers.view());
+        for (v, standardizer) in self.standardizers.iter().enumerate() {
+            archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
+            archive.put(format!("view{v}.scale"), standardizer.scale.iter().copied());
+        }
+        archive.to_bytes()
+    }
+}
+
+fn fits_view(view: &ViewWeights, standardizer: &Standardizer) -> bool {
+    let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
+    standardizer.mean.len() == width && standardizer.scale.len() == width
+}
