@@ -13,53 +13,17 @@ assert_eq!(concat.name(), "concat");
 */
 
 pub use crate::{
-    chunk::Chunk,
-    concat::Concat,
-    daimc::{Daimc, DaimcFactors},
-    imc_grmf::{ImcGrmf, ImcGrmfFit},
-    img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart},
-    kernel_partition::KernelPartition,
-    kernels::{Kernel, KernelScaling},
-    mic::{Mic, MicFactors},
-    mkkm_ik::MkkmIk,
-    mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc},
-    nonnegative::Nonnegative,
-    omvc::{MissingWeight, Omvc},
-    omvc_stream::{OmvcRows, OmvcStream},
-    opimc::Opimc,
-    opimc_stream::OpimcStream,
-    paired_views::PairedViews,
-    pmvc::{Pmvc, PmvcFactors},
+    methods::*,
     pmvc_cgan::PmvcCgan,
-    registry::{Configured, MethodError, NAMES, configure, configured, method},
-    single_views::BestView,
+    shared::{
+        kernel_partition::KernelPartition,
+        kernels::{Kernel, KernelScaling},
+        nonnegative::Nonnegative,
+        paired_views::PairedViews,
+        stream_chunk::Chunk,
+    },
 };
 
-mod chunk;
-mod concat;
-mod daimc;
-mod dense;
-mod imc_grmf;
-mod img;
-mod kernel_partition;
-mod kernels;
-mod leading;
-mod mask_groups;
-mod mic;
-mod mkkm_ik;
-mod mkkm_ik_mkc;
-mod nonnegative;
-mod observed;
-mod omvc;
-mod omvc_stream;
-mod opimc;
-mod opimc_stream;
-mod paired_views;
-mod passes;
-mod pmvc;
+mod methods;
 mod pmvc_cgan;
-mod read_out;
-mod registry;
-mod running_fill;
-mod simplex;
-mod single_views;
+mod shared;

@@ -11,7 +11,7 @@ mod networks;
 mod passes;
 mod student;
 
-use crate::PairedViews;
+use crate::shared::paired_views::PairedViews;
 use cdimc_cluster::{
     ClusterError, Clusterer, Clustering, Coordinate, Curve, Fitted, KMeans, KMeansFit, Observer,
     RowOrder,

@@ -1,7 +1,7 @@
 //! The order in which samples form batches (paper, section 3.4, step 1).
 //!
-//! A batch sees only the edges of the neighbour graphs that lie inside it, so samples that are likely to
-//! be neighbours should share one.
+//! A batch sees only the edges of the neighbor graphs that lie inside it, so samples that are likely to
+//! be neighbors should share one.
 
 use crate::{ClusterError, KMeans};
 use cdimc_data::{Geometry, MultiView, Seed};

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayView1, ArrayView2};
 
-/// Every sample held against the centers.
+/// Every sample beside the centers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
     /// The nearest center, s (eq. 13); the smaller number on ties.
@@ -14,7 +14,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Holds the latents `z`, `(n_samples, latent)`, against `centers`, `(n_clusters, latent)`.
+    /// Compares the latents `z`, `(n_samples, latent)`, with `centers`, `(n_clusters, latent)`.
     ///
     /// Distances are sums of squared differences in double precision, which are never negative.
     pub fn new(z: ArrayView2<'_, f32>, centers: ArrayView2<'_, f32>) -> Self {

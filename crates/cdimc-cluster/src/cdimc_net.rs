@@ -29,7 +29,7 @@ pub struct CdimcNet {
     pub order: RowOrder,
     /// How they are put in training order; in blocks of a k-means (paper, section 3.4, step 1).
     pub arrangement: Arrangement,
-    /// Nearest neighbours of a sample in the graph of a view (eq. 6), below the number of samples; 10.
+    /// Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples; 10.
     pub neighbors: usize,
     /// Weight of the graph term in both losses (eq. 7 and 10); 0.001. With 0 there is no graph (Figure 3).
     pub alpha: f64,

@@ -1,7 +1,7 @@
 //! The split that methods for paired data start from: samples seen in every view, and samples seen
 //! in exactly one.
 
-use crate::observed::{put_back, unit_rows};
+use super::observed_rows::{put_back, unit_rows};
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};

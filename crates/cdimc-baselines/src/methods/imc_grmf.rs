@@ -3,11 +3,11 @@
 //! J. Wen, Z. Zhang, Y. Xu, Z. Zhong, "Incomplete Multi-view Clustering via Graph Regularized Matrix
 //! Factorization", ECCV 2018 Workshops, arXiv 1809.05998; formulas of the authors' code.
 
-use crate::PairedViews;
-use crate::dense::{entries, entries_mut, nearest_orthonormal, product};
-use crate::paired_views::stack;
-use crate::passes;
-use crate::read_out::ReadOut;
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::elementwise;
+use crate::shared::linear_algebra::{entries, entries_mut, nearest_orthonormal, product};
+use crate::shared::paired_views::PairedViews;
+use crate::shared::paired_views::stack;
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative},
@@ -201,7 +201,7 @@ impl Fixed {
         let sums = entries_mut(&mut neighbor_sums).chunks_exact_mut(width);
         for (i, sum) in sums.enumerate() {
             for &j in graph.neighbors(i) {
-                passes::add(sum, &entries(&rows)[j as usize * width..][..width]);
+                elementwise::add(sum, &entries(&rows)[j as usize * width..][..width]);
             }
         }
         let degrees: Vec<f64> = (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();

@@ -3,10 +3,10 @@
 //! S.-Y. Li, Y. Jiang, Z.-H. Zhou, "Partial Multi-View Clustering", AAAI 2014,
 //! DOI 10.1609/aaai.v28i1.8973; formulas of the authors' code.
 
-use crate::PairedViews;
-use crate::dense::product;
-use crate::paired_views::stack;
-use crate::read_out::ReadOut;
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::linear_algebra::product;
+use crate::shared::paired_views::PairedViews;
+use crate::shared::paired_views::stack;
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative},
@@ -160,7 +160,12 @@ fn fit_paired(
 ) -> f64 {
     let gram = gram(&bases[0]) + gram(&bases[1]);
     let mut cross = product(bases[0].view(), views.paired(0).t());
-    crate::dense::add_product(&mut cross, 1.0, bases[1].view(), views.paired(1).t());
+    crate::shared::linear_algebra::add_product(
+        &mut cross,
+        1.0,
+        bases[1].view(),
+        views.paired(1).t(),
+    );
     descend(&gram, &cross, penalty, paired);
     gain(&gram, &cross, paired)
 }

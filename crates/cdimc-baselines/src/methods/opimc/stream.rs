@@ -1,10 +1,10 @@
 //! OPIMC on a stream of chunks: labels and centers of one chunk after the other.
 
-use crate::chunk::{Chunk, n_clusters_of_all};
-use crate::dense::{inverse_positive_definite, product};
-use crate::observed::unit_rows;
-use crate::opimc::Opimc;
-use cdimc_cluster::{ClusterError, Clusterer, confidence::relative_margin};
+use super::settings::Opimc;
+use crate::shared::linear_algebra::{inverse_positive_definite, product};
+use crate::shared::observed_rows::unit_rows;
+use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
+use cdimc_cluster::{ClusterError, confidence::relative_margin};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::Rng;
@@ -76,7 +76,7 @@ impl OpimcStream {
         centers: Vec<Array2<f64>>,
         seed: Seed,
     ) -> Result<Self, ClusterError> {
-        settings.check()?;
+        settings.check_ranges()?;
         let n_clusters = n_clusters_of_all("centers", centers.iter().map(Array2::nrows))?;
         let one = |centers: Array2<f64>| {
             let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(n_clusters));

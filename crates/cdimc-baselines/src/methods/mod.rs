@@ -1,8 +1,32 @@
-//! The compared methods by the name the command line spells.
+//! The compared methods, and the table that gives them by the name the command line spells.
+//!
+//! A method is one file or folder here; `mod`, `pub use` and its line in the table make it known.
 
-use crate::{
-    BestView, Concat, Daimc, ImcGrmf, Img, Mic, MkkmIk, MkkmIkMkc, Omvc, Opimc, Pmvc, PmvcCgan,
-};
+mod best_view;
+mod concat;
+mod daimc;
+mod imc_grmf;
+mod img;
+mod mic;
+mod mkkm_ik;
+mod mkkm_ik_mkc;
+mod omvc;
+mod opimc;
+mod pmvc;
+
+pub use best_view::BestView;
+pub use concat::Concat;
+pub use daimc::{Daimc, DaimcFactors};
+pub use imc_grmf::{ImcGrmf, ImcGrmfFit};
+pub use img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart};
+pub use mic::{Mic, MicFactors};
+pub use mkkm_ik::MkkmIk;
+pub use mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc};
+pub use omvc::{MissingWeight, Omvc, OmvcRows, OmvcStream};
+pub use opimc::{Opimc, OpimcStream};
+pub use pmvc::{Pmvc, PmvcFactors};
+
+use crate::PmvcCgan;
 use cdimc_cluster::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

@@ -3,13 +3,13 @@
 //! H. Zhao, H. Liu, Y. Fu, "Incomplete Multi-modal Visual Data Grouping", IJCAI 2016
 //! (no DOI); formulas of the authors' code.
 
-use crate::PairedViews;
-use crate::dense::{
+use crate::shared::clusters_of_rows::{ReadOut, with_representation};
+use crate::shared::kernels::check_bytes;
+use crate::shared::leading_eigenvectors::leading_eigenvectors;
+use crate::shared::linear_algebra::{
     add_product, mirror_upper, product, solve_general, solve_positive_definite, upper_gram,
 };
-use crate::kernels::check_bytes;
-use crate::leading::leading_eigenvectors;
-use crate::read_out::{ReadOut, with_representation};
+use crate::shared::paired_views::PairedViews;
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive},

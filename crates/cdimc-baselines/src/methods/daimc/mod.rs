@@ -5,10 +5,12 @@
 
 mod sweep;
 
-use crate::dense::{faer_view, inverse_positive_definite, product, symmetric_eigen};
-use crate::mask_groups::MaskGroups;
-use crate::observed::{Observed, put_back, unit_rows};
-use crate::read_out::{ReadOut, with_representation};
+use crate::shared::clusters_of_rows::{ReadOut, with_representation};
+use crate::shared::linear_algebra::{
+    dot, faer_view, inverse_positive_definite, product, symmetric_eigen,
+};
+use crate::shared::mask_groups::MaskGroups;
+use crate::shared::observed_rows::{Observed, put_back, unit_rows};
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},
@@ -314,8 +316,4 @@ fn scale_columns(p: &mut Array2<f64>, bases: &mut [Array2<f64>]) {
 
 fn smooth_norm<'a>(row: impl Iterator<Item = &'a f64>) -> f64 {
     (row.map(|x| x * x).sum::<f64>() + NORM_SMOOTHING).sqrt()
-}
-
-fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

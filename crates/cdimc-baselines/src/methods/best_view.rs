@@ -4,8 +4,8 @@
 //! BSV is compared with in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping",
 //! IJCAI 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/BSV.m`).
 
-use crate::observed::Observed;
-use crate::read_out::ReadOut;
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::observed_rows::Observed;
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};

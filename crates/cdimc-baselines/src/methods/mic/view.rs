@@ -1,9 +1,9 @@
 //! One view of MIC: its filled rows, its factors and their multiplicative sweeps.
 
-use super::{Mic, MicFactors};
-use crate::dense::{add_product, entries, entries_mut, product, set_product};
-use crate::observed::{Observed, put_back};
-use crate::passes;
+use super::settings::{Mic, MicFactors};
+use crate::shared::elementwise;
+use crate::shared::linear_algebra::{add_product, entries, entries_mut, product, set_product};
+use crate::shared::observed_rows::{Observed, put_back};
 use cdimc_data::MultiView;
 use ndarray::{Array1, Array2, Axis, s};
 use pulp::Arch;
@@ -119,11 +119,11 @@ impl View {
             let gram = product(factors.b.t(), factors.b.view());
             let (moment, square) =
                 self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
-                    passes::multiply(u, cross, spread, FIRST_FLOOR);
+                    elementwise::multiply(u, cross, spread, FIRST_FLOOR);
                 });
             let down = product(factors.b.view(), square.view());
             let b = entries_mut(&mut factors.b);
-            passes::multiply(b, entries(&moment), entries(&down), FIRST_FLOOR);
+            elementwise::multiply(b, entries(&moment), entries(&down), FIRST_FLOOR);
         }
         factors.scale(FIRST_FLOOR);
         factors
@@ -142,12 +142,12 @@ impl View {
                 self.sweep_rows(factors, &gram, self.weight, |u, weight, cross, spread, place| {
                     let pull = &entries(&pull)[place * k..];
                     let sparsity = &mut sparsity[..u.len()];
-                    passes::norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
+                    elementwise::norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
                     step(u, weight, [cross, spread, pull, sparsity]);
                 });
             let down = product(factors.b.view(), square.view());
             let b = entries_mut(&mut factors.b);
-            passes::multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
+            elementwise::multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
             factors.scale(FLOOR);
         }
     }
@@ -170,7 +170,7 @@ impl Factors {
     fn scale(&mut self, floor: f64) {
         let scale = self.b.sum_axis(Axis(0)).mapv(|sum| sum.max(floor));
         self.b /= &scale;
-        passes::scale_columns(entries_mut(&mut self.u), &scale.to_vec());
+        elementwise::scale_columns(entries_mut(&mut self.u), &scale.to_vec());
     }
 }
 

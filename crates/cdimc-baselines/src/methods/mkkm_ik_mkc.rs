@@ -3,12 +3,12 @@
 //! X. Liu et al., "Multiple Kernel k-Means with Incomplete Kernels", IEEE TPAMI 42(5), 2020,
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
-use crate::dense::{add_product, product, replace_by_positive_part};
-use crate::kernel_partition::{KernelPartition, is_over};
-use crate::kernels::{Kernel, KernelScaling, observed_kernels};
-use crate::leading::leading_eigenvectors;
-use crate::read_out::ReadOut;
-use crate::simplex::{MAX_VARIABLES, minimize_on_simplex};
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::kernel_partition::{KernelPartition, is_over};
+use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::shared::leading_eigenvectors::leading_eigenvectors;
+use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
+use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive},

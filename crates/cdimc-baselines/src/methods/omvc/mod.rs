@@ -3,80 +3,19 @@
 //! W. Shao, L. He, C.-T. Lu, P. S. Yu, IEEE BigData 2016, pp. 1012-1017, arXiv 1611.00481; update
 //! rules and settings of the first author's code, online-multiview-clustering-with-incomplete-view.
 
-use crate::chunk::Chunk;
-use crate::nonnegative::Nonnegative;
-use crate::observed::{Observed, put_back};
-use crate::omvc_stream::{OmvcRows, OmvcStream};
-use crate::paired_views::stack;
-use crate::read_out::ReadOut;
-use crate::running_fill::RunningFill;
-use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, Observer, RowOrder,
-    check::{at_least_one, not_negative, positive},
-};
+mod settings;
+mod stream;
+
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::{Observed, put_back};
+use crate::shared::paired_views::stack;
+use crate::shared::running_mean_fill::RunningFill;
+use crate::shared::stream_chunk::Chunk;
+use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
-use serde::{Deserialize, Serialize};
-
-/// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
-///
-/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
-/// chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups
-/// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
-/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first.
-/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples: [`OmvcStream`] takes
-/// the chunks of data that fit in no memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Omvc {
-    /// Weight α of the consensus, positive: 1e-2 (authors' driver).
-    pub alpha: f64,
-    /// Weight β of the sparsity: 1e-7 (authors' driver), for views of sum 1.
-    pub beta: f64,
-    /// Samples in a chunk: 50 (authors' driver).
-    pub chunk_size: usize,
-    /// Passes over the data: 2 (authors' driver).
-    pub passes: usize,
-    /// Most iterations on a chunk: 200 (authors' driver).
-    pub iterations: usize,
-    /// Iterations stop when the loss changes by less than this share: 1e-4 (authors' driver).
-    pub tolerance: f64,
-    /// Weight c of the gaps.
-    pub missing_weight: MissingWeight,
-    /// How views are made nonnegative: clipped (authors' driver).
-    pub nonnegative: Nonnegative,
-    /// The order in which samples are read: shuffled (authors' driver).
-    pub order: RowOrder,
-    /// Starts of the last k-means: 20 (authors' driver).
-    pub restarts: usize,
-}
-
-/// How much the filled gaps of [`Omvc`] weigh.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MissingWeight {
-    /// As much as observed rows: what the authors' driver really does.
-    #[default]
-    Full,
-    /// The share of the samples so far that the view observes: what the paper describes.
-    Presence,
-}
-
-impl Default for Omvc {
-    fn default() -> Self {
-        Self {
-            alpha: 1e-2,
-            beta: 1e-7,
-            chunk_size: 50,
-            passes: 2,
-            iterations: 200,
-            tolerance: 1e-4,
-            missing_weight: MissingWeight::Full,
-            nonnegative: Nonnegative::Clip,
-            order: RowOrder::Shuffled,
-            restarts: 20,
-        }
-    }
-}
+pub use settings::{MissingWeight, Omvc};
+pub use stream::{OmvcRows, OmvcStream};
 
 impl Clusterer for Omvc {
     fn name(&self) -> &'static str {
@@ -84,15 +23,7 @@ impl Clusterer for Omvc {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("beta", self.beta)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
-            ("chunk-size", self.chunk_size),
-            ("passes", self.passes),
-            ("iterations", self.iterations),
-            ("restarts", self.restarts),
-        ])
+        self.check_ranges()
     }
 
     fn run(
@@ -182,6 +113,7 @@ impl<'a> Source<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_cluster::RowOrder;
     use ndarray::Array2;
 
     fn data() -> MultiView {

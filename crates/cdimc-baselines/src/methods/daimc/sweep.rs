@@ -1,10 +1,9 @@
 //! The multiplicative sweeps of DAIMC's common coefficients over samples grouped by their views.
 
-use super::dot;
-use crate::dense::{entries, entries_mut, product, set_product};
-use crate::mask_groups::MaskGroups;
-use crate::observed::Observed;
-use crate::passes;
+use crate::shared::elementwise;
+use crate::shared::linear_algebra::{dot, entries, entries_mut, product, set_product};
+use crate::shared::mask_groups::MaskGroups;
+use crate::shared::observed_rows::Observed;
 use ndarray::{Array2, Axis, s};
 use pulp::Arch;
 
@@ -142,7 +141,7 @@ impl<'a> Sweep<'a> {
                 *term = p * (product_down - product_up - 2.0 * (cross_up - cross_down));
             }
         });
-        passes::sum(terms)
+        elementwise::sum(terms)
     }
 }
 

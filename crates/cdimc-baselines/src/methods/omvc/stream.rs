@@ -1,10 +1,10 @@
 //! OMVC on a stream of chunks: projected quasi-Newton steps of coefficients and bases.
 
-use crate::chunk::{Chunk, n_clusters_of_all};
-use crate::dense::{inverse_positive_definite, product};
-use crate::omvc::{MissingWeight, Omvc};
-use crate::running_fill::RunningFill;
-use cdimc_cluster::{ClusterError, Clusterer};
+use super::settings::{MissingWeight, Omvc};
+use crate::shared::linear_algebra::{dot, inverse_positive_definite, product};
+use crate::shared::running_mean_fill::RunningFill;
+use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
+use cdimc_cluster::ClusterError;
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::Rng;
@@ -113,7 +113,7 @@ impl OmvcStream {
         totals: &[f64],
         seed: Seed,
     ) -> Result<Self, ClusterError> {
-        settings.check()?;
+        settings.check_ranges()?;
         let n_clusters = n_clusters_of_all("bases", bases.iter().map(Array2::ncols))?;
         let wrong = totals.iter().find(|total| !(total.is_finite() && **total > 0.0));
         if wrong.is_some() || totals.len() != bases.len() {
@@ -410,10 +410,6 @@ fn consensus_of(parts: &[Part], coefficients: &[Array2<f64>]) -> Array2<f64> {
         weights += &part.weights;
     }
     sum / &weights.insert_axis(Axis(1))
-}
-
-fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

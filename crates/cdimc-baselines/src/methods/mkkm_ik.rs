@@ -3,11 +3,11 @@
 //! X. Liu et al., "Multiple Kernel k-Means with Incomplete Kernels", AAAI 2017; the first algorithm of
 //! IEEE TPAMI 42(5), 2020, DOI 10.1109/TPAMI.2019.2892416. Formulas of the authors' code.
 
-use crate::dense::{product, solve_general};
-use crate::kernel_partition::{KernelPartition, is_over};
-use crate::kernels::{Kernel, KernelScaling, observed_kernels};
-use crate::leading::leading_eigenvectors;
-use crate::read_out::ReadOut;
+use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::kernel_partition::{KernelPartition, is_over};
+use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::shared::leading_eigenvectors::leading_eigenvectors;
+use crate::shared::linear_algebra::{product, solve_general};
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative},

@@ -96,7 +96,7 @@ impl Chunk {
         self.views[view].row_mut(sample)
     }
 
-    /// Holds the widths of the views against those of the stream this chunk is for.
+    /// Checks that the views have the widths of the stream this chunk is for.
     pub(crate) fn check_widths(
         &self,
         method: &'static str,

@@ -1,6 +1,6 @@
 //! Gaps of a stream filled with the mean of what was observed before them.
 
-use crate::chunk::Chunk;
+use super::stream_chunk::Chunk;
 use ndarray::{Array1, Array2};
 
 /// The running mean of the observed rows of one view.

@@ -1,6 +1,6 @@
 //! What the multiple kernel methods end in, and when.
 
-use crate::read_out::ReadOut;
+use super::clusters_of_rows::ReadOut;
 use cdimc_cluster::{ClusterError, Clustering};
 use ndarray::Array2;
 

@@ -3,7 +3,9 @@
 //! Rayleigh-Ritz in the span of X, AX, A²X, ..., begun again from the best vectors found; see Y. Saad,
 //! "Numerical Methods for Large Eigenvalue Problems", SIAM 2011, chapter 6 (block Lanczos).
 
-use crate::dense::{add_product, faer_view, nearest_orthonormal, product, symmetric_eigen};
+use super::linear_algebra::{
+    add_product, faer_view, nearest_orthonormal, product, symmetric_eigen,
+};
 use cdimc_cluster::ClusterError;
 use cdimc_data::Seed;
 use ndarray::{Array2, s};

@@ -59,6 +59,11 @@ pub(crate) fn set_product(
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
 }
 
+/// The sum of the products of the entries.
+pub(crate) fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// The entries of `a`, row after row.
 pub(crate) fn entries(a: &Array2<f64>) -> &[f64] {
     match a.as_slice() {

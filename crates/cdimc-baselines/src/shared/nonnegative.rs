@@ -1,6 +1,6 @@
 //! Ways to make a view nonnegative for a factorization that needs it.
 
-use crate::observed::{Observed, unit_rows};
+use super::observed_rows::{Observed, unit_rows};
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 

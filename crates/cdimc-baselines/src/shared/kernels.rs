@@ -1,6 +1,6 @@
 //! Kernel matrices of the observed samples of a view, centered and with unit diagonal.
 
-use crate::dense::product;
+use super::linear_algebra::product;
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array1, Array2, Axis};
@@ -124,7 +124,7 @@ pub(crate) fn observed_kernels(
     Ok((0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect())
 }
 
-/// Holds the memory of an n-by-n method against its limit before anything is allocated.
+/// Checks the memory of an n-by-n method before anything is allocated.
 pub(crate) fn check_bytes(
     method: &'static str,
     bytes: u64,

@@ -1,0 +1,15 @@
+//! What several methods are made of; each module is named for what it holds.
+
+pub(crate) mod clusters_of_rows;
+pub(crate) mod elementwise;
+pub(crate) mod kernel_partition;
+pub(crate) mod kernels;
+pub(crate) mod leading_eigenvectors;
+pub(crate) mod linear_algebra;
+pub(crate) mod mask_groups;
+pub(crate) mod nonnegative;
+pub(crate) mod observed_rows;
+pub(crate) mod paired_views;
+pub(crate) mod running_mean_fill;
+pub(crate) mod simplex;
+pub(crate) mod stream_chunk;
