@@ -4,14 +4,13 @@
 //! rows hidden, from the same settings: equal weights, starts and iterations. `xtask/peers/methods.py` is the
 //! other side.
 
-use crate::record::write_whole;
-use crate::reproduce::workspace_root;
 use crate::source;
+use crate::workspace::{self, write_whole};
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
 use cdimc_baselines::BestView;
 use cdimc_cluster::{Clusterer, Observer};
-use cdimc_data::{Dataset, MultiView, Seed};
+use cdimc_data::{Dataset, MissingPattern, MultiView, Seed};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
 use ndarray::{Array2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
@@ -189,7 +188,7 @@ fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..arguments.rounds {
         ours.push(ask(Command::new(std::env::current_exe()?).arg("compare-case"))?);
-        let program = workspace_root().join("xtask/peers/methods.py");
+        let program = workspace::root().join("xtask/peers/methods.py");
         theirs.push(ask(Command::new(&arguments.python).arg(program))?);
     }
     let fastest =
@@ -276,7 +275,10 @@ impl Folder {
     ) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         let size = (dataset.n_samples(), n_views);
-        let mask = source::mask("handwritten", size, pattern, fold, Seed::new(0))?;
+        let mask = match fold {
+            Some(_) => source::mask(dataset, pattern, fold, Seed::new(0))?,
+            None => pattern.parse::<MissingPattern>()?.mask(size.0, size.1, Seed::new(0))?,
+        };
         for (v, view) in dataset.views()[..n_views].iter().enumerate() {
             let hidden = Array2::from_elem((1, view.ncols()), f64::NAN);
             let rows = (0..size.0).map(|i| {

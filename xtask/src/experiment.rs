@@ -1,7 +1,8 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
-use crate::figure::Figure;
+use crate::settings::{merge, set};
 use anyhow::{Context, Result, bail};
+use cdimc_data::Catalog;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,7 +18,12 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("mnist", include_str!("../experiments/mnist.toml")),
     ("ablation", include_str!("../experiments/ablation.toml")),
     ("sensitivity", include_str!("../experiments/sensitivity.toml")),
+    ("patterns", include_str!("../experiments/patterns.toml")),
 ];
+
+/// What `all` stands for: Table 2, Figures 2 to 4, and the patterns of other papers.
+pub(crate) const PAPER: &[&str] =
+    &["handwritten", "bdgp", "mnist", "ablation", "sensitivity", "patterns"];
 
 /// The Cartesian product an experiment runs over.
 #[derive(Debug, Clone, Deserialize)]
@@ -31,10 +37,10 @@ pub(crate) struct Experiment {
     /// What it shows and what it costs.
     pub description: String,
     pub datasets: Vec<String>,
-    /// A missing pattern with `{rate}` in it, or `paper`.
-    #[serde(default)]
-    pub pattern: PatternRule,
+    /// Missing patterns with `{rate}` in them or without, or `paper`.
+    pub patterns: Vec<PatternRule>,
     /// Values for `{rate}`, fractions.
+    #[serde(default)]
     pub rates: Vec<f64>,
     /// Which of the authors' masks to use where a data set brings them; none draws all masks.
     #[serde(default)]
@@ -47,12 +53,35 @@ pub(crate) struct Experiment {
     pub methods: Vec<Variant>,
 }
 
-/// How a rate becomes a missing pattern.
-#[derive(Debug, Clone, Default, Deserialize)]
+impl Experiment {
+    /// How many cells there are on one data set; which masks are its authors' the manifest says, how many of them
+    /// the experiment.
+    ///
+    /// # Errors
+    /// If there is no such data set.
+    pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
+        let manifest = catalog.manifest(dataset)?;
+        let given: Vec<String> =
+            manifest.mask_rates().iter().map(|rate| format!("per-view:{rate}")).collect();
+        let n_views = manifest.views.len();
+        let patterns = self.patterns.iter().flat_map(|rule| rule.patterns(&self.rates, n_views));
+        let n_masks: usize = patterns
+            .map(|pattern| if given.contains(&pattern) { self.folds.len() } else { 1 })
+            .sum();
+        let on = |variant: &&Variant| {
+            variant.only.is_empty() || variant.only.iter().any(|d| d == dataset)
+        };
+        let n_rows: usize =
+            self.methods.iter().filter(on).map(|variant| variant.expand().len()).sum();
+        Ok(n_masks * n_rows * self.repetitions)
+    }
+}
+
+/// How rates become missing patterns.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
 pub(crate) enum PatternRule {
     /// The paper's: paired ratio for two views, rate of every view for more.
-    #[default]
     Paper,
     /// The pattern's text with `{rate}` where the rate goes.
     Text(String),
@@ -65,14 +94,31 @@ impl From<String> for PatternRule {
 }
 
 impl PatternRule {
-    /// The pattern's text for this rate and number of views.
-    pub(crate) fn pattern(&self, rate: f64, n_views: usize) -> String {
+    /// The patterns' texts for these rates and this number of views.
+    pub(crate) fn patterns(&self, rates: &[f64], n_views: usize) -> Vec<String> {
         match self {
-            Self::Paper if n_views == 2 => format!("paired:{rate}"),
-            Self::Paper => format!("per-view:{rate}"),
-            Self::Text(text) => text.replace("{rate}", &rate.to_string()),
+            Self::Paper if n_views == 2 => {
+                rates.iter().map(|rate| format!("paired:{rate}")).collect()
+            }
+            Self::Paper => rates.iter().map(|rate| format!("per-view:{rate}")).collect(),
+            Self::Text(text) if text.contains("{rate}") => {
+                rates.iter().map(|rate| text.replace("{rate}", &rate.to_string())).collect()
+            }
+            Self::Text(text) => vec![text.clone()],
         }
     }
+}
+
+/// What an experiment draws for each of its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Figure {
+    /// Mean ACC of every row with its standard deviation.
+    Bars,
+    /// Mean ACC over the two keys of the experiment's grid.
+    Grid,
+    /// The clustering loss over the rounds of fine-tuning, one line a run.
+    Curves,
 }
 
 /// A method with settings of its own: a row of the table.
@@ -90,12 +136,18 @@ pub(crate) struct Variant {
     /// What differs further on some data sets.
     #[serde(default)]
     pub on: BTreeMap<String, Value>,
+    /// The data sets the row is for [default: all].
+    #[serde(default)]
+    pub only: Vec<String>,
     /// One row for each combination of these values; keys are dotted paths.
     #[serde(default)]
     pub grid: BTreeMap<String, Vec<Value>>,
     /// How the settings were chosen; required wherever there are any.
     #[serde(default)]
     pub chosen: Option<String>,
+    /// Where in the grid this row lies.
+    #[serde(skip)]
+    pub point: BTreeMap<String, Value>,
 }
 
 impl Variant {
@@ -106,8 +158,10 @@ impl Variant {
             label: None,
             settings: Value::Null,
             on: BTreeMap::new(),
+            only: Vec::new(),
             grid: BTreeMap::new(),
             chosen: None,
+            point: BTreeMap::new(),
         }
     }
 
@@ -125,6 +179,7 @@ impl Variant {
                 for value in values {
                     let mut variant = variant.clone();
                     set(&mut variant.settings, key, value.clone());
+                    variant.point.insert(key.clone(), value.clone());
                     variant.label = Some(format!("{} {key}={value}", variant.label()));
                     wider.push(variant);
                 }
@@ -149,7 +204,19 @@ pub(crate) fn names() -> Vec<&'static str> {
     EMBEDDED.iter().map(|&(name, _)| name).collect()
 }
 
+/// The experiment of this name, or all of the paper's.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn named(name: &str) -> Result<Vec<Experiment>> {
+    let names = if name == "all" { PAPER } else { &[name] };
+    names.iter().map(|name| load(name)).collect()
+}
+
 /// The experiment of this name, or in this `.toml` file.
+///
+/// # Errors
+/// If there is none, or it makes no sense.
 pub(crate) fn load(name: &str) -> Result<Experiment> {
     if let Some((_, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
         return parse(name, text);
@@ -175,24 +242,6 @@ fn parse(name: &str, text: &str) -> Result<Experiment> {
     Ok(experiment)
 }
 
-/// Writes `further` over `settings`, key by key.
-pub(crate) fn merge(settings: &mut Value, further: &Value) {
-    match (settings, further) {
-        (Value::Object(settings), Value::Object(further)) => {
-            for (key, value) in further {
-                merge(settings.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (settings, further) => *settings = further.clone(),
-    }
-}
-
-/// Sets the dotted path `key` of `settings`.
-pub(crate) fn set(settings: &mut Value, key: &str, value: Value) {
-    let nested = key.rsplit('.').fold(value, |inner, part| serde_json::json!({ part: inner }));
-    merge(settings, &nested);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,14 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_merged_key_by_key() {
-        let mut settings = json!({"pretrain": {"epochs": 500, "momentum": 0.95}});
-        set(&mut settings, "pretrain.epochs", json!(5));
-        set(&mut settings, "alpha", json!(0.1));
-        assert_eq!(settings, json!({"pretrain": {"epochs": 5, "momentum": 0.95}, "alpha": 0.1}));
-    }
-
-    #[test]
     fn a_grid_makes_one_row_a_combination() {
         let mut variant = Variant::plain("cdimc-net");
         variant.grid.insert("alpha".into(), vec![json!(0.1), json!(0.2)]);
@@ -229,13 +270,15 @@ mod tests {
         assert_eq!(rows.len(), 6);
         assert_eq!(rows[5].label(), "cdimc-net alpha=0.2 pretrain.learning-rate=3");
         assert_eq!(rows[5].settings, json!({"alpha": 0.2, "pretrain": {"learning-rate": 3}}));
+        assert_eq!(rows[5].point["alpha"], json!(0.2));
     }
 
     #[test]
     fn the_papers_pattern_depends_on_the_number_of_views() {
-        assert_eq!(PatternRule::Paper.pattern(0.3, 2), "paired:0.3");
-        assert_eq!(PatternRule::Paper.pattern(0.3, 5), "per-view:0.3");
-        let text = PatternRule::from("incomplete:{rate}:mem".to_owned());
-        assert_eq!(text.pattern(0.5, 3), "incomplete:0.5:mem");
+        assert_eq!(PatternRule::Paper.patterns(&[0.3, 0.5], 2), ["paired:0.3", "paired:0.5"]);
+        assert_eq!(PatternRule::Paper.patterns(&[0.3], 5), ["per-view:0.3"]);
+        let text = |text: &str| PatternRule::from(text.to_owned()).patterns(&[0.1, 0.5], 3);
+        assert_eq!(text("incomplete:{rate}:mem"), ["incomplete:0.1:mem", "incomplete:0.5:mem"]);
+        assert_eq!(text("complete"), ["complete"]);
     }
 }

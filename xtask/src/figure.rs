@@ -1,185 +1,291 @@
-//! Figures as SVG, from records alone: bars (the paper's Figure 3), grids (Figure 2), curves (Figure 4).
+//! Figures as SVG text: bars, heat maps, curves, and scores against missing rates.
 
-use crate::record::Record;
-use crate::report::{Row, Table};
-use serde::Deserialize;
-use std::fmt::Write;
+use crate::table::Summary;
+use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// What an experiment draws for each of its tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Figure {
-    /// Mean ACC of every row with its standard deviation.
-    Bars,
-    /// Mean ACC over the two keys of the experiment's grid.
-    Grid,
-    /// The clustering loss over the rounds of fine-tuning, one line a run.
-    Curves,
+/// What plotters draws in this color becomes the page's text color.
+const INK: RGBColor = RGBColor(1, 2, 3);
+const BLUE: RGBColor = RGBColor(0, 114, 178);
+const GRAY: RGBColor = RGBColor(128, 128, 128);
+
+/// Colors that stay apart on light and dark ground, the first seven after Okabe and Ito; with the three kinds
+/// of markers no two of 36 series look alike.
+const PALETTE: [RGBColor; 12] = [
+    BLUE,
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(150, 130, 40),
+    GRAY,
+    RGBColor(110, 64, 170),
+    RGBColor(176, 30, 60),
+    RGBColor(110, 170, 40),
+    RGBColor(150, 95, 60),
+];
+
+/// A value of every point of a grid.
+pub(crate) struct HeatMap<'a> {
+    /// What the columns are.
+    pub across: &'a str,
+    /// What the rows are.
+    pub down: &'a str,
+    /// Column, row, value in 0..=100.
+    pub points: Vec<(f64, f64, f64)>,
 }
 
-impl Figure {
-    /// The figure of a table; nothing where the records have nothing to draw.
-    pub(crate) fn draw(self, table: &Table) -> Option<String> {
-        let title = format!("{}, {}", table.dataset, table.pattern);
-        match self {
-            Self::Bars => bars(&title, &table.rows),
-            Self::Grid => grid(&title, &table.rows),
-            Self::Curves => curves(&title, &table.rows),
-        }
-    }
+/// A method's scores over the missing rates.
+pub(crate) struct Series<'a> {
+    pub name: &'a str,
+    /// Rate and score x 100, by rate.
+    pub points: Vec<(f64, Summary)>,
+    /// Whether the line stands out.
+    pub strong: bool,
 }
 
-const WIDTH: f64 = 640.0;
-const INK: &str = "#333";
-const BLUE: &str = "#3b6ea5";
-
-fn bars(title: &str, rows: &[Row]) -> Option<String> {
-    let rows: Vec<(&str, f64, f64)> = rows
-        .iter()
-        .filter_map(|row| {
-            accuracy(row).map(|(mean, deviation)| (row.label.as_str(), mean, deviation))
-        })
-        .collect();
-    (!rows.is_empty()).then(|| {
-        let (left, step) = (190.0, 30.0);
-        let scale = (WIDTH - left - 120.0) / 100.0;
-        let mut svg = Svg::new(title, 50.0 + step * rows.len() as f64);
-        for (i, (label, mean, deviation)) in rows.into_iter().enumerate() {
-            let (y, end) = (44.0 + step * i as f64, left + scale * mean);
-            svg.text(left - 8.0, y + 14.0, "end", label);
-            svg.rectangle((left, y), (scale * mean, 20.0), BLUE);
-            let reach = scale * deviation;
-            svg.line(&[(end - reach, y + 10.0), (end + reach, y + 10.0)], INK);
-            svg.text(end + reach + 8.0, y + 14.0, "start", &format!("{mean:.2} ± {deviation:.2}"));
+/// Means with their standard deviations, one bar each.
+///
+/// # Errors
+/// If drawing fails.
+pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
+    let (left, width, step) = (170, 330, 28);
+    draw((left + width + 150, 40 + step * rows.len() as i32), |root| {
+        root.draw(&Text::new(title.to_owned(), (8, 18), style(15, HPos::Left)))?;
+        for (i, (label, summary)) in rows.iter().enumerate() {
+            let (top, x) = (36 + step * i as i32, |value: f64| left + scale(value, width));
+            let middle = top + 9;
+            root.draw(&Text::new(label.clone(), (left - 8, middle), style(12, HPos::Right)))?;
+            let bar = [(left, top), (x(summary.mean), top + 18)];
+            root.draw(&Rectangle::new(bar, BLUE.mix(0.8).filled()))?;
+            let mut end = x(summary.mean);
+            if let Some(deviation) = summary.deviation {
+                end = x(summary.mean + deviation);
+                let whisker = vec![(x(summary.mean - deviation), middle), (end, middle)];
+                root.draw(&PathElement::new(whisker, INK.stroke_width(2)))?;
+            }
+            root.draw(&Text::new(summary.to_string(), (end + 8, middle), style(12, HPos::Left)))?;
         }
-        svg.finish()
+        Ok(())
     })
 }
 
-fn grid(title: &str, rows: &[Row]) -> Option<String> {
-    // `cdimc-net alpha=0.1 pretrain.learning-rate=0.01`: the last two words are the point's coordinates.
-    let point = |row: &Row| -> Option<[(String, f64); 2]> {
-        let mut words = row.label.split(' ').rev().map_while(|word| {
-            let (key, value) = word.split_once('=')?;
-            Some((key.to_owned(), value.parse().ok()?))
-        });
-        let (second, first) = (words.next()?, words.next()?);
-        Some([first, second])
-    };
-    let points: Vec<_> =
-        rows.iter().filter_map(|row| Some((point(row)?, accuracy(row)?.0))).collect();
-    let [(vertical, _), (horizontal, _)] = points.first()?.0.clone();
-    let axis = |which: usize| -> Vec<f64> {
-        let mut values: Vec<f64> = points.iter().map(|(point, _)| point[which].1).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
-    };
-    let (down, across) = (axis(0), axis(1));
-    let (left, width, height) = (110.0, 90.0, 34.0);
-    let mut svg = Svg::new(title, 100.0 + height * down.len() as f64);
-    svg.text(
-        left,
-        46.0,
-        "start",
-        &format!("across: {horizontal}, down: {vertical}; mean ACC x 100"),
-    );
-    for (c, value) in across.iter().enumerate() {
-        svg.text(left + width * (c as f64 + 0.5), 70.0, "middle", &value.to_string());
-    }
-    for (r, value) in down.iter().enumerate() {
-        svg.text(left - 10.0, 98.0 + height * r as f64, "end", &value.to_string());
-    }
-    for ([(_, row), (_, column)], mean) in &points {
-        let r = down.iter().position(|value| value == row)? as f64;
-        let c = across.iter().position(|value| value == column)? as f64;
-        // From white at 0 to blue at 100.
-        let shade = |dark: f64| (255.0 - (255.0 - dark) * mean / 100.0) as u8;
-        let color = format!("rgb({},{},{})", shade(90.0), shade(140.0), shade(200.0));
-        svg.rectangle((left + width * c, 78.0 + height * r), (width - 2.0, height - 2.0), &color);
-        let (x, y) = (left + width * (c + 0.5), 98.0 + height * r);
-        svg.text(x, y, "middle", &format!("{mean:.1}"));
-    }
-    Some(svg.finish())
+/// Values over two settings, light to dark from 0 to 100.
+///
+/// # Errors
+/// If drawing fails.
+pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
+    let columns = axis(map.points.iter().map(|point| point.0));
+    let rows = axis(map.points.iter().map(|point| point.1));
+    let (left, top, width, height) = (110, 78, 78, 30);
+    let size = (left + width * columns.len() as i32 + 20, top + height * rows.len() as i32 + 14);
+    draw((size.0.max(420), size.1), |root| {
+        root.draw(&Text::new(title.to_owned(), (8, 18), style(15, HPos::Left)))?;
+        let axes = format!("across: {}, down: {}", map.across, map.down);
+        root.draw(&Text::new(axes, (8, 42), style(12, HPos::Left)))?;
+        let middle = |start: i32, step: i32, i: usize| start + step * i as i32 + step / 2;
+        for (c, value) in columns.iter().enumerate() {
+            let at = (middle(left, width, c), top - 12);
+            root.draw(&Text::new(short(*value), at, style(12, HPos::Center)))?;
+        }
+        for (r, value) in rows.iter().enumerate() {
+            let at = (left - 10, middle(top, height, r));
+            root.draw(&Text::new(short(*value), at, style(12, HPos::Right)))?;
+        }
+        for &(x, y, value) in &map.points {
+            let place = |axis: &[f64], at: f64| axis.iter().position(|&known| known == at);
+            let (Some(c), Some(r)) = (place(&columns, x), place(&rows, y)) else { continue };
+            let corner = (left + width * c as i32, top + height * r as i32);
+            let cell = [corner, (corner.0 + width - 2, corner.1 + height - 2)];
+            root.draw(&Rectangle::new(cell, shade(value).filled()))?;
+            let color = if value > 55.0 { WHITE } else { BLACK };
+            let words = style(12, HPos::Center).color(&color);
+            let at = (middle(left, width, c), middle(top, height, r));
+            root.draw(&Text::new(format!("{value:.1}"), at, words))?;
+        }
+        Ok(())
+    })
 }
 
-fn curves(title: &str, rows: &[Row]) -> Option<String> {
-    let losses: Vec<&[f64]> = rows
-        .iter()
-        .flat_map(|row| &row.records)
-        .filter_map(|record| {
-            record.outcome.curves.iter().find(|curve| curve.name == "finetune-loss")
-        })
-        .map(|curve| curve.values.as_slice())
-        .filter(|values| values.len() > 1)
-        .collect();
-    let longest = losses.iter().map(|values| values.len()).max()?;
-    let highest = losses.iter().copied().flatten().copied().fold(0.0, f64::max);
-    let (left, top, width, height) = (70.0, 44.0, WIDTH - 100.0, 220.0);
-    let mut svg = Svg::new(title, top + height + 50.0);
-    svg.line(&[(left, top), (left, top + height), (left + width, top + height)], INK);
-    svg.text(left - 8.0, top + 10.0, "end", &format!("{highest:.3}"));
-    svg.text(left - 8.0, top + height, "end", "0");
-    svg.text(left + width, top + height + 20.0, "end", &longest.to_string());
-    svg.text(left, top + height + 20.0, "start", "clustering loss over the rounds of fine-tuning");
-    for values in losses {
-        let x = |i: usize| left + width * i as f64 / (longest - 1) as f64;
-        let y = |loss: f64| top + height * (1.0 - loss / highest.max(f64::MIN_POSITIVE));
-        let points: Vec<_> = values.iter().enumerate().map(|(i, &loss)| (x(i), y(loss))).collect();
-        svg.line(&points, BLUE);
-    }
-    Some(svg.finish())
+/// Values over rounds, one line a run.
+///
+/// # Errors
+/// If drawing fails.
+pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<String> {
+    let longest = runs.iter().map(|values| values.len()).max().unwrap_or(0).max(2);
+    let highest = runs.iter().copied().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
+    draw((460, 280), |root| {
+        let mut chart = ChartBuilder::on(root)
+            .caption(title, words(15))
+            .margin(8)
+            .x_label_area_size(36)
+            .y_label_area_size(58)
+            .build_cartesian_2d(1.0..longest as f64, 0.0..1.05 * highest)?;
+        let mut mesh = chart.configure_mesh();
+        mesh.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25));
+        mesh.axis_style(INK.mix(0.5)).label_style(words(12)).x_labels(6).y_labels(6);
+        mesh.x_label_formatter(&|x| format!("{x:.0}")).x_desc(x_name).draw()?;
+        for (i, values) in runs.iter().enumerate() {
+            let points = values.iter().enumerate().map(|(i, &y)| ((i + 1) as f64, y));
+            let color = PALETTE[i % PALETTE.len()].mix(0.8);
+            chart.draw_series(LineSeries::new(points, color.stroke_width(1)))?;
+        }
+        Ok(())
+    })
 }
 
-/// Mean and standard deviation of the ACC of a row, times 100.
-fn accuracy(row: &Row) -> Option<(f64, f64)> {
-    let acc = |record: &&Record| record.outcome.scores.as_ref().map(|scores| 100.0 * scores.acc);
-    let values: Vec<f64> = row.records.iter().filter_map(acc).collect();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    (!values.is_empty()).then(|| (mean, (squares / (n - 1.0).max(1.0)).sqrt()))
+/// Scores over missing rates with their standard deviations, one line a method; `x_name` says what a rate is.
+///
+/// # Errors
+/// If drawing fails.
+pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series<'_>]) -> Result<String> {
+    let rates = axis(series.iter().flat_map(|series| series.points.iter().map(|point| point.0)));
+    let (Some(&low), Some(&high)) = (rates.first(), rates.last()) else { return Ok(String::new()) };
+    let room = if high > low { 0.06 * (high - low) } else { 0.05 };
+    let legend = 150;
+    draw((620, 380), |root| {
+        let (area, side) = root.split_horizontally(620 - legend);
+        let mut chart = ChartBuilder::on(&area)
+            .caption(title, words(15))
+            .margin(8)
+            .x_label_area_size(36)
+            .y_label_area_size(40)
+            .build_cartesian_2d(low - room..high + room, 0.0..100.0)?;
+        let mut mesh = chart.configure_mesh();
+        mesh.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25)).disable_x_mesh();
+        mesh.axis_style(INK.mix(0.5)).label_style(words(12)).y_labels(11);
+        mesh.x_label_formatter(&|x| format!("{x:.1}")).y_label_formatter(&|y| format!("{y:.0}"));
+        mesh.x_desc(x_name).draw()?;
+        for (i, series) in series.iter().enumerate() {
+            let color = PALETTE[i % PALETTE.len()];
+            let width = if series.strong { 3 } else { 1 };
+            // Side by side, so that the bars of one rate can be told apart.
+            let aside = room * 0.5 * (i as f64 / rates.len().max(1) as f64 / 4.0 - 0.4);
+            let points: Vec<(f64, f64)> =
+                series.points.iter().map(|(rate, summary)| (rate + aside, summary.mean)).collect();
+            chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(width)))?;
+            chart.draw_series(series.points.iter().zip(&points).filter_map(
+                |(point, &(x, y))| {
+                    let deviation = point.1.deviation?;
+                    let bar = vec![(x, (y - deviation).max(0.0)), (x, (y + deviation).min(100.0))];
+                    Some(PathElement::new(bar, color.mix(0.7).stroke_width(width)))
+                },
+            ))?;
+            chart.draw_series(
+                points.iter().map(|&at| Circle::new(at, 2 + width as i32 / 3, color.filled())),
+            )?;
+            let y = 40 + 20 * i as i32;
+            side.draw(&PathElement::new(vec![(4, y), (24, y)], color.stroke_width(width)))?;
+            side.draw(&Text::new(series.name.to_owned(), (30, y), style(12, HPos::Left)))?;
+        }
+        Ok(())
+    })
 }
 
-/// An SVG document under construction.
-struct Svg(String);
+/// A figure that stands alone, in a file: dark ink on light ground, or the reverse where the reader asks for that.
+pub(crate) fn alone(svg: &str) -> String {
+    const STYLE: &str = "<style>svg{color:#222;background:#fff}@media (prefers-color-scheme:dark){svg{color:#ddd;background:#181818}}</style>";
+    match svg.find('>') {
+        Some(end) => format!("{}{STYLE}{}\n", &svg[..=end], &svg[end + 1..]),
+        None => svg.to_owned(),
+    }
+}
 
-impl Svg {
-    fn new(title: &str, height: f64) -> Self {
-        let mut svg = Self(format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
-             font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n"
-        ));
-        svg.text(16.0, 24.0, "start", title);
-        svg
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type DrawResult = std::result::Result<(), Box<dyn std::error::Error>>;
+
+/// SVG text whose ink is the text color of the page around it.
+fn draw(
+    (width, height): (i32, i32),
+    paint: impl FnOnce(&Area<'_>) -> DrawResult,
+) -> Result<String> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (width as u32, height as u32));
+        paint(&root.into_drawing_area()).map_err(|e| anyhow!("figure: {e}"))?;
+    }
+    // Without its height a figure is as high as its width asks for.
+    let sized = format!("<svg width=\"{width}\" height=\"{height}\"");
+    let scaled = format!("<svg class=\"figure\" width=\"{width}\"");
+    Ok(svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor"))
+}
+
+fn words(size: i32) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&INK)
+}
+
+fn style(size: i32, side: HPos) -> TextStyle<'static> {
+    words(size).pos(Pos::new(side, VPos::Center))
+}
+
+/// The different values, ascending.
+fn axis(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+/// A setting as a person writes it.
+fn short(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.01 { format!("{value:e}") } else { value.to_string() }
+}
+
+fn scale(percent: f64, width: i32) -> i32 {
+    (percent.clamp(0.0, 100.0) / 100.0 * f64::from(width)).round() as i32
+}
+
+/// From nearly white at 0 to dark blue at 100.
+fn shade(percent: f64) -> RGBColor {
+    let t = percent.clamp(0.0, 100.0) / 100.0;
+    let mix = |light: f64, dark: f64| (light + t * (dark - light)).round() as u8;
+    RGBColor(mix(240.0, 8.0), mix(246.0, 64.0), mix(252.0, 129.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(mean: f64) -> Summary {
+        Summary { mean, deviation: Some(1.5), n: 3 }
     }
 
-    fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
-        let text = text.replace('&', "&amp;").replace('<', "&lt;");
-        let _ = writeln!(
-            self.0,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{INK}\">{text}</text>"
-        );
+    fn all() -> Vec<String> {
+        let series = |name, mean| Series {
+            name,
+            points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
+            strong: name == "b",
+        };
+        let points = vec![(1e-5, 0.1, 90.0), (0.1, 0.1, 20.0), (1e-5, 1.0, 55.5)];
+        let map = HeatMap { across: "learning rate", down: "alpha", points };
+        vec![
+            bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]).unwrap(),
+            heat_map("map", &map).unwrap(),
+            curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]).unwrap(),
+            against_rate("rates", "missing", &[series("a", 80.0), series("b", 90.0)]).unwrap(),
+        ]
     }
 
-    fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), color: &str) {
-        let _ = writeln!(
-            self.0,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{color}\"/>"
-        );
+    #[test]
+    fn figures_take_the_ink_of_the_page_and_ask_for_nothing() {
+        for svg in all() {
+            assert!(svg.starts_with("<svg class=\"figure\" width=\""), "{}", &svg[..60]);
+            assert!(svg.contains("currentColor") && !svg.contains("#010203"));
+            assert_eq!(svg.matches("http").count(), 1, "the name space alone");
+            assert!(alone(&svg).contains("><style>svg{color:"));
+        }
     }
 
-    fn line(&mut self, points: &[(f64, f64)], color: &str) {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let _ = writeln!(
-            self.0,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.2\"/>",
-            points.join(" ")
-        );
-    }
-
-    fn finish(mut self) -> String {
-        self.0 += "</svg>\n";
-        self.0
+    #[test]
+    fn figures_show_their_numbers() {
+        let figures = all();
+        assert!(figures[0].contains("90.00 ± 1.50") && figures[0].contains("a &amp; b"));
+        for text in ["1e-5", "0.1", "90.0", "55.5", "across: learning rate, down: alpha"] {
+            assert!(figures[1].contains(text), "{text}");
+        }
+        assert!(figures[2].contains("curves") && figures[3].contains("rates"));
     }
 }

@@ -6,17 +6,28 @@ mod bench;
 mod cell;
 mod compare;
 mod datasets;
+mod execution;
 mod experiment;
 mod figure;
+mod merge;
+mod methods;
+mod page;
 mod plan;
 mod progress;
 mod published;
 mod record;
+mod records;
 mod report;
 mod reproduce;
+mod runner;
+mod schedule;
+mod selection;
+mod settings;
 mod source;
+mod table;
 mod tidy;
 mod worker;
+mod workspace;
 
 use cdimc::terminal;
 use clap::{Parser, Subcommand};
@@ -34,6 +45,10 @@ struct Arguments {
 enum Command {
     /// Run an experiment, or what is left of it, and print its table.
     Reproduce(Box<reproduce::Arguments>),
+    /// Add what runs and shards have recorded to the records of the workspace.
+    Merge(merge::Arguments),
+    /// Make the page of the paper's experiments from the records of the workspace.
+    Report(page::Arguments),
     /// List, fetch and verify the data sets.
     Datasets(datasets::Args),
     /// Measure seconds, arithmetic and memory, and those of peers.
@@ -60,6 +75,8 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
+        Command::Report(arguments) => page::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Bench(arguments) => bench::run(&arguments),

@@ -1,8 +1,8 @@
 //! Live progress on standard error: bars on a terminal, plain lines elsewhere.
 
-use crate::cell::{Cell, Progress};
+use crate::cell::Cell;
+use crate::execution::Progress;
 use crate::record::{Record, Status};
-use crate::reproduce::name;
 use cdimc::note;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ impl Display {
         self.lanes[lane] = Lane { stage: String::new(), stage_started: now, last_line: now };
         if let Some(bars) = &self.bars {
             bars.lanes[lane].reset();
-            bars.lanes[lane].set_message(name(cell));
+            bars.lanes[lane].set_message(cell.title());
         }
     }
 
@@ -70,7 +70,7 @@ impl Display {
         if share > 0.0 && share < 1.0 {
             parts.push(format!("{} left", duration(spent.mul_f64(1.0 / share - 1.0))));
         }
-        let text = format!("{}: {}", name(cell), parts.join(", "));
+        let text = format!("{}: {}", cell.title(), parts.join(", "));
         if let Some(bars) = &self.bars {
             bars.lanes[lane].set_length(progress.of as u64);
             bars.lanes[lane].set_position(progress.epoch as u64);
@@ -84,12 +84,17 @@ impl Display {
     pub(crate) fn finished(&mut self, lane: usize, record: &Record) {
         self.done += 1;
         let outcome = &record.outcome;
-        let result = match (outcome.status, &outcome.scores) {
-            (Status::Scored, Some(s)) => {
-                format!("ACC {:.4}, NMI {:.4} in {:.1} s", s.acc, s.nmi, outcome.seconds.total)
+        let (score, reason) = (
+            |name| outcome.score(name).unwrap_or(f64::NAN),
+            outcome.reason.as_deref().unwrap_or(""),
+        );
+        let result = match outcome.status {
+            Status::Scored => {
+                let (acc, nmi, seconds) = (score("acc"), score("nmi"), outcome.seconds.total);
+                format!("ACC {acc:.4}, NMI {nmi:.4} in {seconds:.1} s")
             }
-            (Status::Failed, _) => format!("failed: {}", outcome.reason.as_deref().unwrap_or("")),
-            _ => format!("skipped: {}", outcome.reason.as_deref().unwrap_or("")),
+            Status::Failed => format!("failed: {reason}"),
+            Status::Skipped => format!("skipped: {reason}"),
         };
         let left =
             self.started.elapsed().mul_f64((self.total - self.done) as f64 / self.done as f64);
@@ -98,7 +103,7 @@ impl Display {
         } else {
             String::new()
         };
-        let line = format!("[{}/{}] {}: {result}", self.done, self.total, name(&record.cell));
+        let line = format!("[{}/{}] {}: {result}", self.done, self.total, record.cell.title());
         if let Some(bars) = &self.bars {
             let _ = bars.all.println(line);
             bars.overall.set_position(self.done as u64);

@@ -29,10 +29,25 @@ struct Row {
     nmi: Vec<Vec<f64>>,
 }
 
-/// A published cell as text: `94.22 ± 1.07`.
+/// What the paper prints for a method on a data set under a pattern.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Entry {
-    pub acc: String,
-    pub nmi: String,
+    pub acc: Number,
+    pub nmi: Number,
+}
+
+/// A published number, percent: `94.22 ± 1.07`, or `52.80` where no deviation is printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Number {
+    pub mean: f64,
+    pub deviation: Option<f64>,
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2}", self.mean)?;
+        self.deviation.map_or(Ok(()), |deviation| write!(f, " ± {deviation:.2}"))
+    }
 }
 
 impl Published {
@@ -48,14 +63,32 @@ impl Published {
         let rate: f64 = rate.parse().ok()?;
         let column = self.rates.iter().position(|&r| r == rate)?;
         let row = table.methods.get(method)?;
-        Some(Entry { acc: text(row.acc.get(column)?)?, nmi: text(row.nmi.get(column)?)? })
+        Some(Entry { acc: number(row.acc.get(column)?)?, nmi: number(row.nmi.get(column)?)? })
     }
 }
 
-fn text(cell: &[f64]) -> Option<String> {
-    match cell {
-        [mean, deviation] => Some(format!("{mean:.2} ± {deviation:.2}")),
-        [mean] => Some(format!("{mean:.2}")),
+impl Published {
+    /// Everything the paper prints: data set, pattern, method and numbers.
+    pub(crate) fn entries(&self) -> Vec<(&str, String, &str, Entry)> {
+        let mut entries = Vec::new();
+        for (dataset, table) in &self.datasets {
+            for method in table.methods.keys() {
+                for rate in &self.rates {
+                    let pattern = format!("{}:{rate}", table.pattern);
+                    if let Some(entry) = self.entry(dataset, &pattern, method) {
+                        entries.push((dataset.as_str(), pattern, method.as_str(), entry));
+                    }
+                }
+            }
+        }
+        entries
+    }
+}
+
+fn number(cell: &[f64]) -> Option<Number> {
+    match *cell {
+        [mean, deviation] => Some(Number { mean, deviation: Some(deviation) }),
+        [mean] => Some(Number { mean, deviation: None }),
         _ => None,
     }
 }
@@ -74,7 +107,7 @@ mod tests {
                 assert!(
                     cells
                         .iter()
-                        .all(|cell| text(cell).is_some() && (5.0..100.0).contains(&cell[0]))
+                        .all(|cell| number(cell).is_some() && (5.0..100.0).contains(&cell[0]))
                 );
             }
         }
@@ -84,8 +117,14 @@ mod tests {
     fn a_cell_is_found_by_data_set_pattern_and_method() {
         let published = Published::table().unwrap();
         let entry = published.entry("handwritten", "per-view:0.3", "cdimc-net").unwrap();
-        assert_eq!((entry.acc.as_str(), entry.nmi.as_str()), ("94.22 ± 1.07", "89.21 ± 1.11"));
-        assert_eq!(published.entry("mnist4000", "paired:0.5", "pmvc-cgan").unwrap().acc, "52.80");
+        assert_eq!(
+            (entry.acc.to_string().as_str(), entry.nmi.to_string().as_str()),
+            ("94.22 ± 1.07", "89.21 ± 1.11")
+        );
+        assert_eq!(
+            published.entry("mnist4000", "paired:0.5", "pmvc-cgan").unwrap().acc.to_string(),
+            "52.80"
+        );
         assert!(published.entry("handwritten", "paired:0.3", "cdimc-net").is_none());
         assert!(published.entry("handwritten", "per-view:0.2", "cdimc-net").is_none());
     }

@@ -1,14 +1,16 @@
-//! One JSON file for each finished cell: everything a table or figure is rendered from.
+//! What is known of a finished cell: everything a table or figure is rendered from.
 
 use crate::cell::Cell;
-use anyhow::{Context, Result};
 use cdimc_cluster::Curve;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The version of the records' form.
+pub(crate) const FORMAT: u64 = 2;
 
 /// What became of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// The method gave labels and they were scored.
@@ -19,33 +21,13 @@ pub(crate) enum Status {
     Failed,
 }
 
-/// How well labels agree with the truth; fractions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct CellScores {
-    pub acc: f64,
-    /// Normalised by the arithmetic mean of the entropies.
-    pub nmi: f64,
-    pub nmi_geometric: f64,
-    pub nmi_max: f64,
-    pub nmi_min: f64,
-    pub ari: f64,
-    pub purity: f64,
-    /// Over pairs of samples, as the following two.
-    pub precision: f64,
-    pub recall: f64,
-    pub f: f64,
-}
-
-/// Wall-clock seconds of the method, stage by stage; stages a method lacks are 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// Wall-clock seconds of the method.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Seconds {
-    /// Scaling, arrangement and graphs.
-    pub prepare: f64,
-    pub pretrain: f64,
-    /// k-means on the latents, or the whole method where it has no stages.
-    pub cluster: f64,
-    pub finetune: f64,
     pub total: f64,
+    /// Of its stages, by the names it gives them.
+    #[serde(flatten)]
+    pub stages: BTreeMap<String, f64>,
 }
 
 /// What a worker found out about a cell.
@@ -54,7 +36,11 @@ pub(crate) struct Outcome {
     pub status: Status,
     /// Why a cell was skipped or failed; for `bsv`, the view the truth chose.
     pub reason: Option<String>,
-    pub scores: Option<CellScores>,
+    /// The scores by their names, fractions; records of earlier days lack those that came later.
+    pub scores: Option<BTreeMap<String, f64>>,
+    /// The share of the samples that each view lacks.
+    #[serde(default)]
+    pub missing_rates: Vec<f64>,
     pub curves: Vec<Curve>,
     pub seconds: Seconds,
     /// Largest resident set of the worker's process, data set included.
@@ -68,10 +54,16 @@ impl Outcome {
             status,
             reason: Some(reason.into()),
             scores: None,
+            missing_rates: Vec::new(),
             curves: Vec::new(),
             seconds: Seconds::default(),
             peak_memory_bytes: None,
         }
+    }
+
+    /// The score of this name, where there is one.
+    pub(crate) fn score(&self, name: &str) -> Option<f64> {
+        self.scores.as_ref()?.get(name).copied()
     }
 }
 
@@ -82,15 +74,39 @@ pub(crate) struct Circumstances {
     /// Other cells that ran at the same time at most, this one included.
     pub jobs: usize,
     pub revision: String,
-    pub host: String,
     pub cpu: String,
+    /// The operating system and the processor's family.
+    pub system: String,
     /// Seconds since 1970 at the end of the cell.
     pub finished: u64,
+}
+
+impl Circumstances {
+    /// Those of this process, for cells of so many threads, so many at a time.
+    pub(crate) fn here(threads: usize, jobs: usize) -> Self {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+        Self {
+            threads,
+            jobs,
+            revision: crate::workspace::revision().unwrap_or_else(|| "unknown".into()),
+            cpu: cpu.trim_start_matches([' ', '\t', ':']).trim().to_owned(),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            finished: 0,
+        }
+    }
+
+    /// The same for a cell that ends now.
+    pub(crate) fn now(&self) -> Self {
+        let finished = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+        Self { finished, ..self.clone() }
+    }
 }
 
 /// A finished cell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
+    pub format: u64,
     pub key: String,
     #[serde(flatten)]
     pub cell: Cell,
@@ -101,58 +117,57 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The file's name within the experiment's folder.
-    pub(crate) fn file_name(cell: &Cell) -> String {
-        let plain = |text: &str| -> String {
-            let keep =
-                |c: char| if c.is_ascii_alphanumeric() || ".-=".contains(c) { c } else { '-' };
-            text.chars().map(keep).collect()
-        };
-        let fold = cell.fold.map_or_else(String::new, |fold| format!("_fold{fold}"));
-        let (dataset, pattern, label) = (&cell.dataset, plain(&cell.pattern), plain(&cell.label));
-        let key = &cell.key()[..16];
-        format!("{dataset}_{pattern}{fold}_{label}_{}_{key}.json", cell.repetition)
-    }
-
-    /// Writes the record whole or not at all.
-    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
-        let text = serde_json::to_vec_pretty(self)?;
-        write_whole(&folder.join(Self::file_name(&self.cell)), &text)
-    }
-
-    /// The record of `cell`, if there is a readable one.
-    pub(crate) fn find(folder: &Path, cell: &Cell) -> Option<Self> {
-        let text = std::fs::read(folder.join(Self::file_name(cell))).ok()?;
-        let record: Self = serde_json::from_slice(&text).ok()?;
-        (record.key == cell.key()).then_some(record)
-    }
-
-    /// All readable records of a folder, in the order of their names.
-    pub(crate) fn read_all(folder: &Path) -> Result<Vec<Self>> {
-        let mut paths = Vec::new();
-        let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "json") {
-                paths.push(path);
-            }
+    pub(crate) fn new(cell: Cell, mut outcome: Outcome, circumstances: Circumstances) -> Self {
+        // Curves are drawn and not calculated with: six digits are enough, and a third of the file.
+        for curve in &mut outcome.curves {
+            let finite = curve.values.iter().take_while(|value| value.is_finite());
+            curve.values = finite.filter_map(|value| format!("{value:.5e}").parse().ok()).collect();
         }
-        paths.sort();
-        let read =
-            |path: &std::path::PathBuf| serde_json::from_slice(&std::fs::read(path).ok()?).ok();
-        Ok(paths.iter().filter_map(read).collect())
+        Self { format: FORMAT, key: cell.key(), cell, outcome, circumstances }
     }
 }
 
-/// Writes a file through a temporary one beside it, so that no reader ever sees half of it.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().with_context(|| path.display().to_string())
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A scored cell of its own seed.
+    pub(crate) fn record(seed: u64, acc: f64) -> Record {
+        let cell = Cell { seed, ..crate::cell::tests::cell() };
+        let outcome = Outcome {
+            status: Status::Scored,
+            reason: None,
+            scores: Some([("acc".to_owned(), acc), ("nmi".to_owned(), acc / 2.0)].into()),
+            missing_rates: vec![0.3, 0.3],
+            curves: vec![Curve { name: "loss".into(), values: vec![1.0 / 3.0, 2e-9 / 3.0] }],
+            seconds: Seconds { total: 1.5, ..Seconds::default() },
+            peak_memory_bytes: Some(1 << 20),
+        };
+        let circumstances = Circumstances {
+            threads: 1,
+            jobs: 2,
+            revision: "c0ffee".into(),
+            cpu: "abacus".into(),
+            system: "linux x86_64".into(),
+            finished: 1,
+        };
+        Record::new(cell, outcome, circumstances)
+    }
+
+    #[test]
+    fn curves_keep_six_digits() {
+        assert_eq!(record(0, 1.0).outcome.curves[0].values, [0.333333, 6.66667e-10]);
+    }
+
+    #[test]
+    fn a_record_of_earlier_days_lacks_what_came_later() {
+        let mut value = serde_json::to_value(record(0, 0.5)).unwrap();
+        let fields = value.as_object_mut().unwrap();
+        fields.remove("missing_rates");
+        fields.insert("scores".into(), json!({"acc": 0.5}));
+        let record: Record = serde_json::from_value(value).unwrap();
+        assert_eq!(record.outcome.score("acc"), Some(0.5));
+        assert_eq!(record.outcome.score("nmi"), None);
+    }
 }

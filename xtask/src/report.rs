@@ -1,25 +1,17 @@
-//! Tables from records alone: ours beside the paper's.
+//! The report of one experiment, from its records alone: tables beside the paper's, and figures.
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Figure};
+use crate::figure::{self, HeatMap};
 use crate::published::Published;
-use crate::record::{CellScores, Record, Status, write_whole};
+use crate::record::{Record, Status};
+use crate::table::{Row, Summary, Table, or_dash, standing, tables};
+use crate::workspace::write_whole;
 use anyhow::Result;
+use cdimc_metrics::Scores;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-
-/// The rows of one table: the same data set and missing pattern.
-pub(crate) struct Table<'a> {
-    pub dataset: &'a str,
-    pub pattern: &'a str,
-    pub rows: Vec<Row<'a>>,
-}
-
-/// All runs of one method with the same settings.
-pub(crate) struct Row<'a> {
-    pub label: String,
-    pub records: Vec<&'a Record>,
-}
 
 /// Writes `report.md`, `table.csv` and the figures into the experiment's folder.
 ///
@@ -33,10 +25,10 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
         let _ = write!(text, "\n## {dataset}, {pattern}\n\n");
         text += &aligned(&grid(&table, &published), true);
         for &figure in &experiment.figures {
-            if let Some(svg) = figure.draw(&table) {
+            if let Some(svg) = draw(figure, &table)? {
                 let kind = format!("{figure:?}").to_lowercase();
                 let name = format!("{kind}_{dataset}_{}.svg", pattern.replace(':', "-"));
-                write_whole(&folder.join(&name), svg.as_bytes())?;
+                write_whole(&folder.join(&name), figure::alone(&svg).as_bytes())?;
                 let _ = write!(text, "\n![{kind} of {dataset}, {pattern}]({name})\n");
             }
         }
@@ -45,7 +37,7 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     text += &settings(experiment, records);
     text += &circumstances(records);
     write_whole(&folder.join("report.md"), text.as_bytes())?;
-    write_whole(&folder.join("table.csv"), csv(records).as_bytes())
+    write_whole(&folder.join("table.csv"), &csv(records)?)
 }
 
 /// The tables and remarks for a terminal.
@@ -59,123 +51,99 @@ pub(crate) fn terminal(experiment: &Experiment, records: &[Record]) -> Result<St
     Ok(text + &remarks(records, &published))
 }
 
+/// The figure of a table; nothing where the records have nothing to draw.
+pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Result<Option<String>> {
+    let title = format!("{}, {}", table.dataset, table.pattern);
+    Ok(match figure {
+        Figure::Bars => {
+            let bar = |row: &Row| Some((row.label.clone(), row.percent("acc")?));
+            let rows: Vec<(String, Summary)> = table.rows.iter().filter_map(bar).collect();
+            (!rows.is_empty()).then(|| figure::bars(&title, &rows)).transpose()?
+        }
+        Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)).transpose()?,
+        Figure::Curves => {
+            let curve = |record: &&'_ Record| {
+                let mut curves = record.outcome.curves.iter();
+                curves.find(|curve| curve.name == "finetune-loss").map(|curve| curve.values.clone())
+            };
+            let runs: Vec<Vec<f64>> = table
+                .rows
+                .iter()
+                .flat_map(|row| row.records.iter().filter_map(|r| curve(&r)))
+                .filter(|values| values.len() > 1)
+                .collect();
+            let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
+            let x_name = "clustering loss over the rounds of fine-tuning";
+            (!runs.is_empty()).then(|| figure::curves(&title, x_name, &runs)).transpose()?
+        }
+    })
+}
+
+/// Mean ACC over the two coordinates of a table's rows.
+fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
+    let names: Vec<&'a str> = table
+        .rows
+        .iter()
+        .find_map(|row| row.point().filter(|p| p.len() == 2))?
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let point = |row: &Row<'a>| {
+        let point = row.point()?;
+        let at = |name: &str| point.get(name).and_then(Value::as_f64);
+        Some((at(names[1])?, at(names[0])?, row.percent("acc")?.mean))
+    };
+    let points = table.rows.iter().filter_map(point).collect();
+    Some(HeatMap { across: names[1], down: names[0], points })
+}
+
 /// One line for each record.
-fn csv(records: &[Record]) -> String {
-    let mut text = String::from(
-        "dataset,pattern,fold,label,method,overrides,repetition,seed,status,acc,nmi,nmi_geometric,nmi_max,\
-         nmi_min,ari,purity,precision,recall,f,prepare,pretrain,cluster,finetune,total,peak_memory_bytes,\
-         threads,revision,key\n",
-    );
-    for record in newest(records) {
+fn csv(records: &[Record]) -> Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let place = [
+        "dataset",
+        "pattern",
+        "fold",
+        "label",
+        "method",
+        "overrides",
+        "repetition",
+        "seed",
+        "status",
+    ];
+    let costs = ["seconds", "stages", "peak_memory_bytes", "threads", "revision", "key"];
+    csv.write_record(place.iter().chain(Scores::NAMES).chain(&costs))?;
+    for record in standing(records) {
         let (cell, outcome) = (&record.cell, &record.outcome);
         let mut fields = vec![
             cell.dataset.clone(),
-            quoted(&cell.pattern),
+            cell.pattern.clone(),
             cell.fold.map_or_else(String::new, |fold| fold.to_string()),
-            quoted(&cell.label),
+            cell.label.clone(),
             cell.method.clone(),
-            quoted(&cell.overrides.join(" ")),
+            cell.overrides.join(" "),
             cell.repetition.to_string(),
             cell.seed.to_string(),
             format!("{:?}", outcome.status).to_lowercase(),
         ];
-        let scores = outcome.scores.as_ref().map(|s| {
-            [
-                s.acc,
-                s.nmi,
-                s.nmi_geometric,
-                s.nmi_max,
-                s.nmi_min,
-                s.ari,
-                s.purity,
-                s.precision,
-                s.recall,
-                s.f,
-            ]
-        });
-        fields.extend((0..10).map(|i| scores.map_or_else(String::new, |s| s[i].to_string())));
-        let s = &outcome.seconds;
-        fields.extend(
-            [s.prepare, s.pretrain, s.cluster, s.finetune, s.total].map(|s| format!("{s:.4}")),
-        );
+        let text = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        fields.extend(Scores::NAMES.iter().map(|name| text(outcome.score(name))));
+        fields.push(format!("{:.4}", outcome.seconds.total));
+        let stage = |(name, seconds): (&String, &f64)| format!("{name}={seconds:.4}");
+        fields.push(outcome.seconds.stages.iter().map(stage).collect::<Vec<_>>().join(" "));
         fields.push(outcome.peak_memory_bytes.map_or_else(String::new, |bytes| bytes.to_string()));
         fields.push(record.circumstances.threads.to_string());
         fields.push(record.circumstances.revision.clone());
         fields.push(record.key.clone());
-        let _ = writeln!(text, "{}", fields.join(","));
+        csv.write_record(fields)?;
     }
-    text
-}
-
-/// The records that count: the newest of each cell of the experiment; one superseded by another
-/// configuration of the same row does not.
-fn newest(records: &[Record]) -> Vec<&Record> {
-    let mut slots: BTreeMap<_, &Record> = BTreeMap::new();
-    for record in records {
-        let c = &record.cell;
-        let slot = (&c.dataset, &c.pattern, c.fold, &c.label, &c.overrides, c.repetition, c.seed);
-        let kept = slots.entry(slot).or_insert(record);
-        if record.circumstances.finished > kept.circumstances.finished {
-            *kept = record;
-        }
-    }
-    slots.into_values().collect()
-}
-
-fn tables(records: &[Record]) -> Vec<Table<'_>> {
-    let mut tables: Vec<Table> = Vec::new();
-    for record in newest(records) {
-        let cell = &record.cell;
-        let at = tables.iter().position(|t| t.dataset == cell.dataset && t.pattern == cell.pattern);
-        let at = at.unwrap_or_else(|| {
-            tables.push(Table { dataset: &cell.dataset, pattern: &cell.pattern, rows: Vec::new() });
-            tables.len() - 1
-        });
-        let label = if cell.overrides.is_empty() {
-            cell.label.clone()
-        } else {
-            format!("{} ({})", cell.label, cell.overrides.join(" "))
-        };
-        let rows = &mut tables[at].rows;
-        match rows.iter_mut().find(|row| row.label == label) {
-            Some(row) => row.records.push(record),
-            None => rows.push(Row { label, records: vec![record] }),
-        }
-    }
-    for table in &mut tables {
-        table.rows.sort_by_key(|row| rank(&row.records[0].cell.method));
-    }
-    tables
-}
-
-/// The paper's order of methods.
-fn rank(method: &str) -> usize {
-    const ORDER: [&str; 15] = [
-        "bsv",
-        "best-view",
-        "concat",
-        "pmvc",
-        "img",
-        "imc-grmf",
-        "mic",
-        "omvc",
-        "daimc",
-        "opimc",
-        "mkkm-ik",
-        "mkkm-ik-mkc",
-        "pmvc-cgan",
-        "other",
-        "cdimc-net",
-    ];
-    ORDER.iter().position(|&known| known == method).unwrap_or(13)
+    csv.into_inner().map_err(|e| e.into_error().into())
 }
 
 /// Head and rows of a table as text cells.
-fn grid(table: &Table, published: &Published) -> Vec<Vec<String>> {
+fn grid(table: &Table<'_>, published: &Published) -> Vec<Vec<String>> {
     let paper = |row: &Row| {
-        let cell = &row.records[0].cell;
-        let plain = cell.label == cell.method && cell.overrides.is_empty();
-        published.entry(&cell.dataset, &cell.pattern, &cell.method).filter(|_| plain)
+        published.entry(table.dataset, table.pattern, row.method()).filter(|_| row.is_plain())
     };
     let beside = table.rows.iter().any(|row| paper(row).is_some());
     let mut head = vec!["method", "runs", "ACC", "NMI", "ARI", "purity"];
@@ -185,56 +153,20 @@ fn grid(table: &Table, published: &Published) -> Vec<Vec<String>> {
     head.extend(["seconds", "MiB"]);
     let mut lines = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for row in &table.rows {
-        let scored: Vec<&Record> =
-            row.records.iter().copied().filter(|r| r.outcome.scores.is_some()).collect();
-        let score = |of: fn(&CellScores) -> f64| {
-            let values: Vec<f64> = scored
-                .iter()
-                .filter_map(|r| r.outcome.scores.as_ref())
-                .map(|s| 100.0 * of(s))
-                .collect();
-            mean_and_deviation(&values)
-        };
-        let runs = if scored.len() == row.records.len() {
-            scored.len().to_string()
-        } else {
-            format!("{} of {}", scored.len(), row.records.len())
-        };
+        let (scored, all) = (row.n_scored(), row.records.len());
+        let runs = if scored == all { scored.to_string() } else { format!("{scored} of {all}") };
         let mut line = vec![row.label.clone(), runs];
-        line.extend([score(|s| s.acc), score(|s| s.nmi), score(|s| s.ari), score(|s| s.purity)]);
+        line.extend(["acc", "nmi", "ari", "purity"].map(|score| or_dash(row.percent(score))));
         if beside {
             let entry = paper(row);
-            line.push(entry.as_ref().map_or_else(|| "–".into(), |entry| entry.acc.clone()));
-            line.push(entry.map_or_else(|| "–".into(), |entry| entry.nmi));
+            line.push(or_dash(entry.as_ref().map(|entry| entry.acc.to_string())));
+            line.push(or_dash(entry.as_ref().map(|entry| entry.nmi.to_string())));
         }
-        let mean = |of: &dyn Fn(&Record) -> Option<f64>, digits: usize| {
-            let values: Vec<f64> = scored.iter().filter_map(|r| of(r)).collect();
-            let sum: f64 = values.iter().sum();
-            if values.is_empty() {
-                "–".into()
-            } else {
-                format!("{:.digits$}", sum / values.len() as f64)
-            }
-        };
-        line.push(mean(&|r| Some(r.outcome.seconds.total), 2));
-        line.push(mean(&|r| r.outcome.peak_memory_bytes.map(|b| b as f64 / 1_048_576.0), 0));
+        line.push(or_dash(row.seconds().map(|seconds| format!("{seconds:.2}"))));
+        line.push(or_dash(row.mebibytes().map(|mebibytes| format!("{mebibytes:.0}"))));
         lines.push(line);
     }
     lines
-}
-
-/// `mean ± standard deviation` (n - 1), two decimals; one value stands alone.
-fn mean_and_deviation(values: &[f64]) -> String {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    match values.len() {
-        0 => "–".into(),
-        1 => format!("{mean:.2}"),
-        _ => {
-            let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-            format!("{mean:.2} ± {:.2}", (squares / (n - 1.0)).sqrt())
-        }
-    }
 }
 
 /// Text cells in columns, the first flush left, the others flush right.
@@ -271,12 +203,12 @@ fn aligned(lines: &[Vec<String>], markdown: bool) -> String {
 /// How to read the tables, and what they lack.
 fn remarks(records: &[Record], published: &Published) -> String {
     let mut text = format!(
-        "\nScores x 100, mean ± standard deviation (n - 1) over masks and repetitions. NMI is normalised by the \
-         arithmetic mean of the entropies.\nThe paper's numbers: {}; the normaliser of its NMI is not stated. Seconds \
+        "\nScores x 100, mean ± standard deviation (n - 1) over masks and repetitions. NMI is normalized by the \
+         arithmetic mean of the entropies.\nThe paper's numbers: {}; the normalizer of its NMI is not stated. Seconds \
          are the method's alone; MiB is the largest resident set of its process, data included.\n",
         published.source
     );
-    let kept = newest(records);
+    let kept = standing(records);
     if kept.iter().any(|record| record.cell.method == "bsv") {
         text += "bsv is no method one could use: the truth picks its view in every run.\n";
     }
@@ -297,7 +229,7 @@ fn remarks(records: &[Record], published: &Published) -> String {
 fn settings(experiment: &Experiment, records: &[Record]) -> String {
     let mut text = String::from("\n## Settings\n\n");
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
-    for record in newest(records) {
+    for record in standing(records) {
         let cell = &record.cell;
         rows.insert(format!("{} on {}", cell.label, cell.dataset), cell.settings.to_string());
     }
@@ -315,7 +247,7 @@ fn settings(experiment: &Experiment, records: &[Record]) -> String {
 /// Where the records come from.
 fn circumstances(records: &[Record]) -> String {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    for record in newest(records) {
+    for record in standing(records) {
         let c = &record.circumstances;
         let line = format!(
             "revision {}, {}, {} thread(s), {} cell(s) at a time",
@@ -330,24 +262,9 @@ fn circumstances(records: &[Record]) -> String {
     text
 }
 
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn deviation_divides_by_one_less_than_the_runs() {
-        assert_eq!(mean_and_deviation(&[90.0, 92.0, 94.0]), "92.00 ± 2.00");
-        assert_eq!(mean_and_deviation(&[90.0]), "90.00");
-        assert_eq!(mean_and_deviation(&[]), "–");
-    }
 
     #[test]
     fn columns_are_aligned() {

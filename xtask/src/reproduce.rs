@@ -1,54 +1,31 @@
 //! `cargo xtask reproduce`: runs what is left of an experiment and prints its table.
 
-use crate::cell::{Cell, Progress};
-use crate::progress::Display;
-use crate::record::{Circumstances, Outcome, Record, Status};
-use crate::{experiment, plan, report, source, worker};
-use anyhow::{Context, Result, bail, ensure};
+use crate::cell::Cell;
+use crate::experiment::{self, Experiment};
+use crate::record::{Record, Status};
+use crate::records::{self, Finished};
+use crate::runner::Runner;
+use crate::schedule::{self, Job, Needs, Scheduler};
+use crate::selection::Selection;
+use crate::{plan, report, source, workspace};
+use anyhow::{Context, Result, bail};
 use cdimc::{note, say};
-use std::collections::VecDeque;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::sync::{Mutex, mpsc};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::process::ExitCode;
 
-/// Options that repeat may be given several times; each replaces the experiment's own list.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of an experiment, or a TOML file.
+    /// Name of an experiment, a TOML file, or `all` for every experiment of the paper.
     #[arg(default_value = "quickstart")]
     experiment: String,
-    /// Data set to run on.
-    #[arg(long, value_name = "D")]
-    pub dataset: Vec<String>,
-    /// Method to run.
-    #[arg(long, value_name = "M")]
-    pub method: Vec<String>,
-    /// Missing rate, a fraction.
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    pub rate: Vec<f64>,
-    /// Which of the masks the data set's authors give.
-    #[arg(long, value_name = "F")]
-    pub fold: Vec<usize>,
-    /// Runs of every method on every mask (drawn masks differ between them).
-    #[arg(long, value_name = "N")]
-    pub repetitions: Option<usize>,
-    /// Root of all randomness.
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    pub seed: u64,
+    #[command(flatten)]
+    selection: Selection,
     /// Threads of one cell [default: 1, or all cores with --jobs 1].
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
     /// Cells that run at the same time [default: as many as the cores hold].
     #[arg(long, value_name = "J")]
     jobs: Option<usize>,
-    /// Device of the methods that have a choice: cpu or cuda.
-    #[arg(long, value_name = "DEVICE", value_parser = ["cpu", "cuda"])]
-    pub device: Option<String>,
-    /// Setting of the methods that have such a key, e.g. pretrain.epochs=100.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
     /// Folder of all results [default: results].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -58,6 +35,18 @@ pub(crate) struct Arguments {
     /// Say what would run, and stop.
     #[arg(long)]
     dry_run: bool,
+    /// Write scripts by which a scheduler runs the cells in parts, and say how to submit them.
+    #[arg(
+        long,
+        value_name = "SCHEDULER",
+        value_enum,
+        requires = "shards",
+        conflicts_with = "shard"
+    )]
+    emit: Option<Scheduler>,
+    /// Parts of what --emit writes.
+    #[arg(long, value_name = "N", requires = "emit", value_parser = clap::value_parser!(u32).range(1..))]
+    shards: Option<u32>,
     /// Print one JSON object for each finished cell and nothing else.
     #[arg(long)]
     json: bool,
@@ -68,214 +57,139 @@ pub(crate) struct Arguments {
 /// # Errors
 /// If the request is wrong, or the results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let experiment = experiment::load(&arguments.experiment)?;
-    let (jobs, threads) = share_cores(arguments.jobs, arguments.threads, cores())?;
-    if arguments.device.as_deref() == Some("cuda") && !cfg!(feature = "cuda") {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let runner = Runner::new(arguments.jobs, arguments.threads, cores)?;
+    if arguments.selection.device.as_deref() == Some("cuda") && !cfg!(feature = "cuda") {
         bail!(
-            "device cuda: this build has none; run `cargo run --release -p xtask --features cuda -- reproduce ..`"
+            "device cuda: this build has none; run `cargo run -p xtask --features cuda -- reproduce ..`"
         );
     }
-    let cells = plan::cells(&experiment, arguments)?;
-    let out = arguments.out.clone().unwrap_or_else(|| workspace_root().join("results"));
-    let folder = out.join(&experiment.name);
+    let mut failed = false;
+    for experiment in experiment::named(&arguments.experiment)? {
+        failed |= run_experiment(&experiment, runner, arguments)?;
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
 
-    let mut records: Vec<Option<Record>> =
-        cells.iter().map(|cell| recorded(&folder, cell, arguments)).collect();
-    let left: VecDeque<usize> = (0..cells.len()).filter(|&i| records[i].is_none()).collect();
+/// Runs what is left of one experiment; whether a cell failed.
+fn run_experiment(experiment: &Experiment, runner: Runner, arguments: &Arguments) -> Result<bool> {
+    let cells = plan::cells(experiment, &arguments.selection)?;
+    let out = arguments.out.clone().unwrap_or_else(workspace::results);
+    let folder = out.join(&experiment.name);
+    let known = known(&out, &experiment.name)?;
+    let finished = Finished::new(known.clone());
+    // A failure is tried again.
+    let of = |cell: &Cell| {
+        let record = finished.of(cell).filter(|_| !arguments.force)?;
+        (record.outcome.status != Status::Failed).then_some(record)
+    };
     if arguments.dry_run {
-        for (cell, record) in cells.iter().zip(&records) {
-            let state = if record.is_some() { "recorded" } else { "to run" };
+        for cell in &cells {
+            let state = if of(cell).is_some() { "recorded" } else { "to run" };
             if arguments.json {
-                note!("{state:8} {}", name(cell));
+                note!("{state:8} {}", cell.title());
             } else {
-                say!("{state:8} {}", name(cell));
+                say!("{state:8} {}", cell.title());
             }
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(false);
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    if let Some(scheduler) = arguments.emit {
+        let parts = arguments.shards.unwrap_or(1) as usize;
+        let name = match arguments.experiment.as_str() {
+            "all" => experiment.name.clone(),
+            name => name.to_owned(),
+        };
+        let job = Job {
+            experiment: &experiment.name,
+            request: [vec![name], arguments.selection.arguments()].concat(),
+            out: &out,
+            parts,
+            threads: arguments.threads.unwrap_or(1),
+            needs: Needs::of(&cells, parts, &known),
+        };
+        say!("{}", schedule::emit(scheduler, &job)?);
+        return Ok(false);
+    }
+    let file = records::file_of(&folder, arguments.selection.shard);
+    let (mut done, mut left) = (Vec::new(), Vec::new());
+    for cell in &cells {
+        match of(cell) {
+            Some(record) => done.push(record),
+            None => left.push(cell.clone()),
+        }
+    }
+    let Runner { jobs, threads } = runner;
     note!(
         "{}: {} cells, {} of them recorded; {jobs} at a time with {threads} thread{} each",
         experiment.name,
         cells.len(),
-        cells.len() - left.len(),
+        done.len(),
         if threads == 1 { "" } else { "s" },
     );
-    if arguments.json {
-        for record in records.iter().flatten() {
+    for record in &done {
+        if !finished.is_of(record, &experiment.name) {
+            records::append(&file, record)?;
+        }
+        if arguments.json {
             print_json(record)?;
         }
     }
-    run_cells(&cells, left, &mut records, jobs, threads, &folder, arguments.json)?;
-
-    let finished: Vec<Record> = records.into_iter().flatten().collect();
-    let failed = finished.iter().filter(|record| record.outcome.status == Status::Failed).count();
-    report::write(&experiment, &Record::read_all(&folder)?, &folder)?;
+    runner.run(left, &mut |record| {
+        records::append(&file, &record)?;
+        if arguments.json {
+            print_json(&record)?;
+        }
+        done.push(record);
+        Ok(())
+    })?;
+    let failed = done.iter().any(|record| record.outcome.status == Status::Failed);
+    if arguments.selection.shard.is_none() {
+        let mut all = records::read_all(&records::files_in(&folder)?)?;
+        all.extend(records::read(&reference(&experiment.name))?);
+        report::write(experiment, &records::newest(all), &folder)?;
+    }
     if !arguments.json {
-        say!("{}", report::terminal(&experiment, &finished)?);
-        say!("Report: {}", folder.join("report.md").display());
+        say!("{}", report::terminal(experiment, &done)?);
+        if arguments.selection.shard.is_none() {
+            say!("Report: {}", folder.join("report.md").display());
+        }
         if experiment.name == "quickstart" {
             say!("{}", what_else().trim_end());
         }
     }
-    Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(failed)
 }
 
-/// What a worker tells the main thread.
-enum Event {
-    Started,
-    Progress(Progress),
-    Finished(Result<Outcome>),
+/// The records that come with the workspace for an experiment.
+fn reference(experiment: &str) -> PathBuf {
+    workspace::reference_records().join(format!("{experiment}.jsonl"))
 }
 
-/// Runs the cells `left`, `jobs` at a time, and writes a record for each as it ends.
-fn run_cells(
-    cells: &[Cell],
-    left: VecDeque<usize>,
-    records: &mut [Option<Record>],
-    jobs: usize,
-    threads: usize,
-    folder: &Path,
-    json: bool,
-) -> Result<()> {
-    let mut display = Display::new(left.len(), jobs, std::io::stderr().is_terminal());
-    let circumstances = circumstances(threads, jobs);
-    let queue = Mutex::new(left);
-    let (sender, receiver) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for lane in 0..jobs {
-            let (sender, queue) = (sender.clone(), &queue);
-            scope.spawn(move || {
-                // A send fails only when the main thread has given up; then so does the lane.
-                while let Some(i) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) {
-                    if sender.send((lane, i, Event::Started)).is_err() {
-                        return;
-                    }
-                    let outcome = worker::run(&cells[i], threads, &mut |progress| {
-                        let _ = sender.send((lane, i, Event::Progress(progress)));
-                    });
-                    if sender.send((lane, i, Event::Finished(outcome))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut finish = |lane, i: usize, outcome, display: &mut Display| -> Result<()> {
-            let mut circumstances = circumstances.clone();
-            circumstances.finished = now();
-            let (key, cell) = (cells[i].key(), cells[i].clone());
-            let record = Record { key, cell, outcome, circumstances };
-            record.write(folder)?;
-            display.finished(lane, &record);
-            if json {
-                print_json(&record)?;
-            }
-            records[i] = Some(record);
-            Ok(())
-        };
-        let mut result = Ok(());
-        for (lane, i, event) in receiver {
-            match event {
-                Event::Started => display.started(lane, &cells[i]),
-                Event::Progress(progress) => display.progress(lane, &cells[i], &progress),
-                Event::Finished(outcome) => {
-                    let finished = outcome.and_then(|o| finish(lane, i, o, &mut display));
-                    if finished.is_err()
-                        && let Ok(mut queue) = queue.lock()
-                    {
-                        // No further cell begins; those that run still get their records.
-                        queue.clear();
-                    }
-                    result = result.and(finished);
-                }
-            }
-        }
-        display.end();
-        result
-    })
-}
-
-/// The record of a cell that need not run again; a failure is tried again.
-fn recorded(folder: &Path, cell: &Cell, arguments: &Arguments) -> Option<Record> {
-    let record = Record::find(folder, cell).filter(|_| !arguments.force)?;
-    (record.outcome.status != Status::Failed).then_some(record)
+/// All records at hand, those of the experiment itself first: a cell that another experiment has run is done.
+fn known(out: &Path, experiment: &str) -> Result<Vec<Record>> {
+    let mut paths = records::files_in(&out.join(experiment))?;
+    paths.push(reference(experiment));
+    paths.extend(records::files_in(&workspace::reference_records())?);
+    for other in experiment::names() {
+        paths.extend(records::files_in(&out.join(other))?);
+    }
+    records::read_all(&paths)
 }
 
 /// One line of the `--json` output.
 fn print_json(record: &Record) -> Result<()> {
     let (cell, outcome) = (&record.cell, &record.outcome);
-    let score = |of: fn(&crate::record::CellScores) -> f64| outcome.scores.as_ref().map(of);
+    let score = |name| outcome.score(name);
     let line = serde_json::json!({
         "dataset": cell.dataset, "pattern": cell.pattern, "method": cell.method, "fold": cell.fold,
         "repetition": cell.repetition, "seed": cell.seed, "status": outcome.status, "reason": outcome.reason,
-        "acc": score(|s| s.acc), "nmi": score(|s| s.nmi), "ari": score(|s| s.ari), "purity": score(|s| s.purity),
+        "acc": score("acc"), "nmi": score("nmi"), "ari": score("ari"), "purity": score("purity"),
         "seconds": outcome.seconds, "peak_memory_bytes": outcome.peak_memory_bytes,
     });
     say!("{line}");
     Ok(())
-}
-
-/// Jobs and threads such that together they never use more than all cores.
-fn share_cores(
-    jobs: Option<usize>,
-    threads: Option<usize>,
-    cores: usize,
-) -> Result<(usize, usize)> {
-    ensure!(jobs != Some(0), "jobs = 0: must be at least 1");
-    ensure!(threads != Some(0), "threads = 0: must be at least 1");
-    let threads = match (jobs, threads) {
-        (_, Some(threads)) => threads.min(cores),
-        (Some(1), None) => cores,
-        _ => 1,
-    };
-    let most = (cores / threads).max(1);
-    Ok((jobs.unwrap_or(most).min(most), threads))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-/// The folder of the workspace: where the program was built.
-pub(crate) fn workspace_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
-}
-
-fn circumstances(threads: usize, jobs: usize) -> Circumstances {
-    let line = |text: std::io::Result<String>| text.unwrap_or_default().trim().to_owned();
-    let cpu = line(std::fs::read_to_string("/proc/cpuinfo"));
-    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    Circumstances {
-        threads,
-        jobs,
-        revision: revision().unwrap_or_else(|| "unknown".into()),
-        host: line(std::fs::read_to_string("/proc/sys/kernel/hostname")),
-        cpu: cpu.trim_start_matches([' ', '\t', ':']).to_owned(),
-        finished: 0,
-    }
-}
-
-/// The commit the workspace stands at, with a `+` where files differ from it.
-fn revision() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let output =
-            Command::new("git").current_dir(workspace_root()).args(arguments).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    Some(if changed { commit + "+" } else { commit })
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// A cell in words.
-pub(crate) fn name(cell: &Cell) -> String {
-    let fold = cell.fold.map_or_else(String::new, |fold| format!(" fold {fold}"));
-    format!("{} {}{fold} {} repetition {}", cell.dataset, cell.pattern, cell.label, cell.repetition)
 }
 
 /// Which other experiments the data at hand allow.
@@ -298,25 +212,4 @@ fn what_else() -> String {
         let _ = writeln!(text, "  cargo xtask reproduce {name:16} {} ({state})", experiment.title);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jobs_and_threads_never_use_more_than_all_cores() {
-        for cores in 1..9 {
-            for jobs in [None, Some(1), Some(2), Some(7), Some(100)] {
-                for threads in [None, Some(1), Some(3), Some(100)] {
-                    let (jobs, threads) = share_cores(jobs, threads, cores).unwrap();
-                    assert!(jobs >= 1 && threads >= 1 && jobs * threads <= cores);
-                }
-            }
-        }
-        assert_eq!(share_cores(None, None, 8).unwrap(), (8, 1));
-        assert_eq!(share_cores(Some(1), None, 8).unwrap(), (1, 8));
-        assert_eq!(share_cores(None, Some(2), 8).unwrap(), (4, 2));
-        assert!(share_cores(Some(0), None, 8).is_err());
-    }
 }

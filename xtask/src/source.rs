@@ -1,9 +1,8 @@
 //! Where an experiment's data sets and masks come from.
 
-use crate::cell::hex;
-use crate::reproduce::workspace_root;
+use crate::workspace;
 use anyhow::{Result, bail, ensure};
-use cdimc_data::{Catalog, Dataset, DatasetStatus, MissingPattern, Seed, SyntheticViews, ViewMask};
+use cdimc_data::{Catalog, Dataset, MissingPattern, Seed, SyntheticViews, ViewMask};
 use sha2::{Digest, Sha256};
 
 /// The synthetic data sets, made from a fixed seed, with their numbers of views.
@@ -15,37 +14,32 @@ pub(crate) struct Facts {
     pub n_samples: usize,
     pub n_views: usize,
     pub n_classes: usize,
-    /// SHA-256 of what the data set is made from.
+    /// SHA-256 of its values and labels: the same from whatever files they are read.
     pub checksum: String,
 }
 
-/// The facts of the data set of this name, whose files are verified.
+impl Facts {
+    /// A mask of this pattern for the data set.
+    ///
+    /// # Errors
+    /// If there is no such pattern, or no mask can have it.
+    pub(crate) fn draw(&self, pattern: &str, seed: Seed) -> Result<ViewMask> {
+        Ok(pattern.parse::<MissingPattern>()?.mask(self.n_samples, self.n_views, seed)?)
+    }
+}
+
+/// The facts of the data set of this name.
 ///
 /// # Errors
 /// If there is no such data set, or its files are missing or damaged.
 pub(crate) fn facts(name: &str) -> Result<Facts> {
-    if is_synthetic(name) {
-        let dataset = load(name)?;
-        return Ok(Facts {
-            name: name.to_owned(),
-            n_samples: dataset.n_samples(),
-            n_views: dataset.n_views(),
-            n_classes: dataset.n_classes(),
-            checksum: checksum(&dataset),
-        });
-    }
-    let catalog = catalog()?;
-    if catalog.status(name)? != DatasetStatus::Present {
-        // The reader's own words say which file and why.
-        catalog.load(name)?;
-    }
-    let manifest = catalog.manifest(name)?;
+    let dataset = load(name)?;
     Ok(Facts {
         name: name.to_owned(),
-        n_samples: manifest.n_samples,
-        n_views: manifest.views.len(),
-        n_classes: manifest.n_classes,
-        checksum: manifest.checksum(),
+        n_samples: dataset.n_samples(),
+        n_views: dataset.n_views(),
+        n_classes: dataset.n_classes(),
+        checksum: checksum(&dataset),
     })
 }
 
@@ -97,18 +91,18 @@ pub(crate) fn n_folds(name: &str, pattern: &str) -> Result<usize> {
 /// # Errors
 /// If there is no such fold or pattern, or no mask can have it.
 pub(crate) fn mask(
-    dataset: &str,
-    (n_samples, n_views): (usize, usize),
+    dataset: &Dataset,
     pattern: &str,
     fold: Option<usize>,
     seed: Seed,
 ) -> Result<ViewMask> {
     let Some(fold) = fold else {
-        return Ok(pattern.parse::<MissingPattern>()?.mask(n_samples, n_views, seed)?);
+        let pattern: MissingPattern = pattern.parse()?;
+        return Ok(pattern.mask(dataset.n_samples(), dataset.n_views(), seed)?);
     };
-    match authors_masks(dataset, pattern)?.unwrap_or_default().into_iter().nth(fold) {
+    match authors_masks(dataset.name(), pattern)?.unwrap_or_default().into_iter().nth(fold) {
         Some(mask) => Ok(mask),
-        None => bail!("data set {dataset}: has no fold {fold} for {pattern}"),
+        None => bail!("data set {}: has no fold {fold} for {pattern}", dataset.name()),
     }
 }
 
@@ -129,7 +123,7 @@ fn is_synthetic(name: &str) -> bool {
 /// # Errors
 /// If a manifest cannot be read.
 pub(crate) fn catalog() -> Result<Catalog> {
-    Ok(Catalog::from_env(Some(workspace_root().join("datasets")))?)
+    Ok(Catalog::from_env(Some(workspace::root().join("datasets")))?)
 }
 
 fn checksum(dataset: &Dataset) -> String {
@@ -145,7 +139,7 @@ fn checksum(dataset: &Dataset) -> String {
     for label in dataset.labels().unwrap_or_default() {
         hash.update((*label as u64).to_le_bytes());
     }
-    hex(&hash.finalize())
+    workspace::hex(&hash.finalize())
 }
 
 /// The default views, or the first `n_views` of them.

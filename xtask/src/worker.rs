@@ -3,7 +3,8 @@
 //! The parent writes the cell as one line to the worker's standard input and keeps it open; the worker
 //! answers in lines of JSON on standard output. When the parent dies, the input ends and so does the worker.
 
-use crate::cell::{self, Cell, Progress};
+use crate::cell::Cell;
+use crate::execution::{self, Progress};
 use crate::record::{Outcome, Status};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         writeln!(output, "{}", serde_json::to_string(message)?)?;
         Ok(output.flush()?)
     };
-    let outcome = cell::run(&cell, &|progress| {
+    let outcome = execution::run(&cell, &|progress| {
         // If nobody listens any more, the thread above ends the process.
         let _ = send(&Message::Progress(progress));
     })?;

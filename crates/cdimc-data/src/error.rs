@@ -191,11 +191,15 @@ pub enum DataError {
         /// The same in percent of all cells.
         max_percent: String,
     },
-    /// A pattern that needs more than one view.
-    #[error("views = 1: the missing pattern {pattern} needs at least 2")]
-    SingleView {
+    /// A pattern that needs more views.
+    #[error("views = {n_views}: the missing pattern {pattern} needs at least {at_least}")]
+    FewViews {
         /// The pattern.
         pattern: String,
+        /// Views there are.
+        n_views: usize,
+        /// Views it needs.
+        at_least: usize,
     },
     /// A pattern whose draw leaves a view without samples.
     #[error(
@@ -211,7 +215,7 @@ pub enum DataError {
     },
     /// A text that names no missing pattern.
     #[error(
-        "missing pattern = {text:?}: must be complete, per-view:RATE, per-view:RATE,RATE,.., paired:RATIO, incomplete:RATE:mem|mcar|mnar|pm, cells:RATE, blocks:RATE or given:ROW,ROW,.."
+        "missing pattern = {text:?}: must be complete, per-view:RATE, per-view:RATE,RATE,.., paired:RATIO, incomplete:RATE:mem|mcar|mnar|pm, cells:RATE, blocks:RATE, random-views:COUNT, chain, ring or given:ROW,ROW,.."
     )]
     PatternText {
         /// The text given.

@@ -1,7 +1,10 @@
 //! Missing patterns: which views of which samples to hide. The same "0.3" means four different
 //! things in the literature, so every pattern is named by what its rate counts.
 
-use crate::removal::{keep_one_view, remove_blocks, remove_cells, remove_per_view};
+use crate::removal::{
+    keep_neighboring_views, keep_one_view, keep_random_views, remove_blocks, remove_cells,
+    remove_per_view,
+};
 use crate::{DataError, Mechanism, Seed, ViewMask};
 use ndarray::Array2;
 
@@ -49,6 +52,14 @@ pub enum MissingPattern {
     /// `⌊rate · n⌋` consecutive samples (the last is followed by the first) miss from every view,
     /// the views' blocks laid end to end in random order from a random start. Text: `blocks:0.3`.
     Blocks(f64),
+    /// Every sample keeps so many random views. Text: `random-views:2`.
+    RandomViews(usize),
+    /// Cohorts with neighboring views, as studies that share one measurement with the next: random
+    /// samples, split evenly, have views 0 and 1, others 1 and 2, and so on. Text: `chain`.
+    Chain,
+    /// As [`MissingPattern::Chain`], with a last cohort that has the last view and the first one.
+    /// Text: `ring`.
+    Ring,
     /// This mask. Text: `given:` and the rows of the mask, as `given:11,10,01`.
     Given(ViewMask),
 }
@@ -86,8 +97,17 @@ impl MissingPattern {
             Self::Blocks(rate) => remove_blocks(n_samples, &vec![*rate; n_views], &mut rng)?,
             Self::Cells(rate) => remove_cells(n_samples, n_views, *rate, &mut rng)?,
             Self::PairedRatio(_) | Self::IncompleteSamples { .. } if n_views == 1 => {
-                return Err(DataError::SingleView { pattern: self.to_string() });
+                return Err(self.needs_views(2, n_views));
             }
+            Self::RandomViews(kept) if n_views < *kept => {
+                return Err(self.needs_views(*kept, n_views));
+            }
+            Self::RandomViews(kept) => keep_random_views(n_samples, n_views, *kept, &mut rng),
+            Self::Chain if n_views < 2 => return Err(self.needs_views(2, n_views)),
+            Self::Chain => keep_neighboring_views(n_samples, n_views, n_views - 1, &mut rng),
+            // With two views the cohorts of a ring would have both.
+            Self::Ring if n_views < 3 => return Err(self.needs_views(3, n_views)),
+            Self::Ring => keep_neighboring_views(n_samples, n_views, n_views, &mut rng),
             Self::PairedRatio(ratio) => {
                 let n_incomplete = n_samples - (ratio * n_samples as f64).round() as usize;
                 // The last views take the remainder: with two views round(n/2) samples lose the
@@ -117,6 +137,10 @@ impl MissingPattern {
         })
     }
 
+    fn needs_views(&self, at_least: usize, n_views: usize) -> DataError {
+        DataError::FewViews { pattern: self.to_string(), n_views, at_least }
+    }
+
     /// Whether the rates lie in their ranges.
     ///
     /// # Errors
@@ -131,7 +155,9 @@ impl MissingPattern {
             if valid { Ok(()) } else { Err(rate_error(name, value, "[0, 1]")) }
         };
         match self {
-            Self::Complete | Self::Given(_) => Ok(()),
+            Self::Complete | Self::Given(_) | Self::Chain | Self::Ring => Ok(()),
+            Self::RandomViews(0) => Err(rate_error("views of a sample", 0.0, "[1, all views]")),
+            Self::RandomViews(_) => Ok(()),
             Self::PerView(rate) | Self::Blocks(rate) | Self::Cells(rate) => below_one(*rate),
             Self::PerViewRates(rates) => rates.iter().try_for_each(|&rate| below_one(rate)),
             Self::PairedRatio(ratio) => up_to_one("paired ratio", *ratio),
@@ -230,6 +256,21 @@ mod tests {
             ("complete", 10, 0, "views = 0: at least one view is needed"),
             ("paired:0.5", 10, 1, "views = 1: the missing pattern paired:0.5 needs at least 2"),
             (
+                "random-views:4",
+                10,
+                3,
+                "views = 3: the missing pattern random-views:4 needs at least 4",
+            ),
+            ("random-views:0", 10, 3, "views of a sample = 0: must lie in [1, all views]"),
+            ("ring", 10, 2, "views = 2: the missing pattern ring needs at least 3"),
+            ("chain", 10, 1, "views = 1: the missing pattern chain needs at least 2"),
+            (
+                "ring",
+                2,
+                4,
+                "missing pattern ring hides view 3 from all 2 samples: every view needs at least one",
+            ),
+            (
                 "incomplete:1:mem",
                 2,
                 3,
@@ -257,8 +298,46 @@ mod tests {
     }
 
     #[test]
+    fn every_sample_keeps_so_many_random_views() {
+        let report = MaskReport::new(&draw("random-views:2", 1000, 5).unwrap());
+        assert_eq!(report.samples_by_views, [0, 0, 1000, 0, 0, 0]);
+        // All ten pairs occur, each 100 times on average.
+        assert_eq!(report.patterns.len(), 10);
+        assert!(report.patterns.iter().all(|(_, count)| (60..150).contains(count)), "{report:?}");
+        assert_eq!(draw("random-views:3", 40, 3).unwrap().complete_rows().len(), 40);
+    }
+
+    #[test]
+    fn cohorts_have_neighboring_views_and_equal_sizes() {
+        for (pattern, cohorts) in [
+            ("chain", vec![[0, 1], [1, 2], [2, 3]]),
+            ("ring", vec![[0, 1], [0, 3], [1, 2], [2, 3]]),
+        ] {
+            let mask = draw(pattern, 1001, 4).unwrap();
+            let mut counts = std::collections::BTreeMap::<Vec<usize>, usize>::new();
+            for row in mask.entries().outer_iter() {
+                *counts.entry((0..4).filter(|&v| row[v]).collect()).or_default() += 1;
+            }
+            assert!(counts.keys().eq(cohorts.iter()), "{counts:?}");
+            let sizes = counts.values().map(|&size| size.abs_diff(1001 / cohorts.len()));
+            assert!(sizes.max() <= Some(1), "{counts:?}");
+            // Cohorts are no runs of neighboring rows.
+            let first: Vec<usize> = (0..100).filter(|&i| mask.is_observed(i, 0)).collect();
+            assert!(first.last() > Some(&50) && first.len() < 90, "{first:?}");
+        }
+    }
+
+    #[test]
     fn another_seed_draws_another_mask() {
-        for pattern in ["per-view:0.4", "paired:0.2", "cells:0.5", "incomplete:0.5:mcar"] {
+        for pattern in [
+            "per-view:0.4",
+            "paired:0.2",
+            "cells:0.5",
+            "incomplete:0.5:mcar",
+            "random-views:2",
+            "chain",
+            "ring",
+        ] {
             let pattern: MissingPattern = pattern.parse().unwrap();
             let masks = [1, 2].map(|seed| pattern.mask(60, 3, Seed::new(seed)).unwrap());
             assert_ne!(masks[0], masks[1]);
@@ -348,9 +427,9 @@ mod tests {
         }
 
         #[test]
-        fn the_same_seed_draws_the_same_mask(seed: u64, which in 0_usize..6) {
+        fn the_same_seed_draws_the_same_mask(seed: u64, which in 0_usize..9) {
             let pattern = ["per-view:0.4", "paired:0.2", "cells:0.5", "blocks:0.3",
-                "incomplete:0.5:mcar", "incomplete:0.5:pm"][which];
+                "incomplete:0.5:mcar", "incomplete:0.5:pm", "random-views:2", "chain", "ring"][which];
             let pattern: MissingPattern = pattern.parse().unwrap();
             let mask = pattern.mask(60, 3, Seed::new(seed)).unwrap();
             prop_assert_eq!(&mask, &pattern.mask(60, 3, Seed::new(seed)).unwrap());

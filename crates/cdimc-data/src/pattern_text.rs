@@ -23,6 +23,9 @@ impl fmt::Display for MissingPattern {
                 write!(f, "per-view:{}", rates.join(","))
             }
             Self::Blocks(rate) => write!(f, "blocks:{rate}"),
+            Self::RandomViews(kept) => write!(f, "random-views:{kept}"),
+            Self::Chain => f.write_str("chain"),
+            Self::Ring => f.write_str("ring"),
             Self::Given(mask) => {
                 f.write_str("given:")?;
                 for (i, row) in mask.entries().outer_iter().enumerate() {
@@ -44,6 +47,8 @@ impl FromStr for MissingPattern {
         let rate = |text: &str| text.trim().parse::<f64>().map_err(|_| unknown());
         let pattern = match text.trim().split_once(':') {
             None if text.trim() == "complete" => Self::Complete,
+            None if text.trim() == "chain" => Self::Chain,
+            None if text.trim() == "ring" => Self::Ring,
             Some(("per-view", rates)) if rates.contains(',') => {
                 let rates = rates.strip_suffix(',').unwrap_or(rates);
                 Self::PerViewRates(rates.split(',').map(rate).collect::<Result<_, _>>()?)
@@ -60,6 +65,9 @@ impl FromStr for MissingPattern {
             }
             Some(("cells", text)) => Self::Cells(rate(text)?),
             Some(("blocks", text)) => Self::Blocks(rate(text)?),
+            Some(("random-views", text)) => {
+                Self::RandomViews(text.trim().parse().map_err(|_| unknown())?)
+            }
             Some(("given", rows)) => Self::Given(parse_mask(rows).ok_or_else(unknown)??),
             _ => return Err(unknown()),
         };
@@ -110,6 +118,9 @@ mod tests {
             "incomplete:1:pm",
             "cells:0.25",
             "blocks:0",
+            "random-views:2",
+            "chain",
+            "ring",
             "given:110,011",
         ] {
             let pattern: MissingPattern = text.parse().unwrap();
@@ -135,6 +146,9 @@ mod tests {
             "paired:x",
             "incomplete:0.3",
             "incomplete:0.3:mar",
+            "random-views:x",
+            "random-views:1.5",
+            "chain:2",
             "given:1x",
             "given:11,1",
         ] {

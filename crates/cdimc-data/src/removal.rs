@@ -6,7 +6,7 @@
 use crate::DataError;
 use ndarray::Array2;
 use rand::Rng;
-use rand::seq::SliceRandom;
+use rand::seq::{SliceRandom, index};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Removes `⌊rate · n⌋` random samples from each view, `rates` holding one rate a view.
@@ -130,6 +130,41 @@ pub(crate) fn keep_one_view(
             observed.row_mut(sample).fill(false);
             observed[[sample, view]] = true;
         }
+    }
+    observed
+}
+
+/// A mask in which every sample has `n_kept` random views.
+pub(crate) fn keep_random_views(
+    n_samples: usize,
+    n_views: usize,
+    n_kept: usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Array2<bool> {
+    let mut observed = Array2::from_elem((n_samples, n_views), false);
+    for mut row in observed.rows_mut() {
+        for view in index::sample(rng, n_views, n_kept) {
+            row[view] = true;
+        }
+    }
+    observed
+}
+
+/// A mask of `n_cohorts` random cohorts, split evenly: cohort `c` has the views `c` and `c + 1`, the
+/// last view being followed by the first.
+pub(crate) fn keep_neighboring_views(
+    n_samples: usize,
+    n_views: usize,
+    n_cohorts: usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Array2<bool> {
+    let mut samples: Vec<usize> = (0..n_samples).collect();
+    samples.shuffle(rng);
+    let mut observed = Array2::from_elem((n_samples, n_views), false);
+    for (place, sample) in samples.into_iter().enumerate() {
+        let cohort = place % n_cohorts;
+        observed[[sample, cohort]] = true;
+        observed[[sample, (cohort + 1) % n_views]] = true;
     }
     observed
 }

@@ -1,17 +1,17 @@
 /*!
 Scores of a clustering against the truth.
 
-[`scores`] gives all of them as [`Scores`]; each is a function of its own as well. Labels may be any
+[`scores`] gives all of them as [`Scores`], with their names; each is a function of its own as well. Labels may be any
 numbers: only which samples share one matters. Every score reads nothing but the contingency table
 of classes and clusters, takes time linear in the samples, and depends on no other crate of the
 workspace, so that no method can look at it.
 
 ```
-use cdimc_metrics::{NmiNormalizer, scores};
+use cdimc_metrics::scores;
 
 let truth = [0, 0, 1, 1, 2, 2];
 let found = [5, 5, 3, 3, 3, 9];
-let scores = scores(&truth, &found, NmiNormalizer::Arithmetic)?;
+let scores = scores(&truth, &found)?;
 assert_eq!(scores.acc, 5.0 / 6.0);
 assert_eq!(scores.purity, 5.0 / 6.0);
 # Ok::<(), cdimc_metrics::MetricsError>(())

@@ -1,44 +1,65 @@
 //! All scores at once, and purity.
 
+use crate::NmiNormalizer::{Arithmetic, Geometric, Max, Min};
 use crate::contingency::Contingency;
-use crate::{MetricsError, NmiNormalizer, Pairwise, accuracy, information, pairs};
-use serde::{Deserialize, Serialize};
+use crate::{MetricsError, accuracy, information, pairs};
+use serde::Serialize;
 
-/// Every score of a clustering, as fractions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
+/// Makes [`Scores`] from one entry a score: its doc comment, its name, and its value for a table of
+/// classes and clusters.
+macro_rules! scores {
+    ($($(#[$doc:meta])* $name:ident: $of_table:expr,)*) => {
+        /// Every score of a clustering, as fractions.
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+        pub struct Scores {
+            $($(#[$doc])* pub $name: f64,)*
+        }
+
+        impl Scores {
+            /// The names of all scores, in the order of [`Scores::iter`].
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// Every score with its name.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+
+            fn of_table(table: &Contingency) -> Self {
+                Self { $($name: $of_table(table),)* }
+            }
+        }
+    };
+}
+
+scores! {
     /// Clustering accuracy, see [`accuracy`](fn@crate::accuracy).
-    pub acc: f64,
-    /// Normalized mutual information, see [`nmi`](crate::nmi).
-    pub nmi: f64,
-    /// What `nmi` is normalized by.
-    pub nmi_normalizer: NmiNormalizer,
+    acc: accuracy::of_table,
+    /// Mutual information over the arithmetic mean of the entropies, see [`nmi`](crate::nmi).
+    nmi: |table| information::of_table(table, Arithmetic),
+    /// Over their geometric mean.
+    nmi_geometric: |table| information::of_table(table, Geometric),
+    /// Over the larger one.
+    nmi_max: |table| information::of_table(table, Max),
+    /// Over the smaller one.
+    nmi_min: |table| information::of_table(table, Min),
     /// Adjusted Rand index, see [`ari`](crate::ari).
-    pub ari: f64,
+    ari: pairs::ari_of_table,
     /// See [`purity`].
-    pub purity: f64,
-    /// Precision, recall and F over pairs of samples.
-    pub pairwise: Pairwise,
+    purity: purity_of_table,
+    /// Over pairs of samples, see [`pairwise`](crate::pairwise).
+    precision: |table| pairs::pairwise_of_table(table).precision,
+    /// Over pairs of samples.
+    recall: |table| pairs::pairwise_of_table(table).recall,
+    /// Over pairs of samples.
+    f: |table| pairs::pairwise_of_table(table).f,
 }
 
 /// Every score of the labels `found` against `truth`.
 ///
 /// # Errors
 /// If the labels differ in number, or there are none.
-pub fn scores(
-    truth: &[usize],
-    found: &[usize],
-    nmi_normalizer: NmiNormalizer,
-) -> Result<Scores, MetricsError> {
-    let table = Contingency::new(truth, found)?;
-    Ok(Scores {
-        acc: accuracy::of_table(&table),
-        nmi: information::of_table(&table, nmi_normalizer),
-        nmi_normalizer,
-        ari: pairs::ari_of_table(&table),
-        purity: purity_of_table(&table),
-        pairwise: pairs::pairwise_of_table(&table),
-    })
+pub fn scores(truth: &[usize], found: &[usize]) -> Result<Scores, MetricsError> {
+    Ok(Scores::of_table(&Contingency::new(truth, found)?))
 }
 
 /// The purity, in `(0, 1]`: the share of samples that belong to the largest class of their cluster.
@@ -69,14 +90,13 @@ fn purity_of_table(table: &Contingency) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ari, nmi, pairwise};
-    use NmiNormalizer::{Arithmetic, Geometric, Max, Min};
+    use crate::{NmiNormalizer, Pairwise, ari, nmi, pairwise};
     use proptest::prelude::*;
 
     const NORMALIZERS: [NmiNormalizer; 4] = [Arithmetic, Geometric, Min, Max];
 
     fn all(truth: &[usize], found: &[usize]) -> Scores {
-        scores(truth, found, Arithmetic).unwrap()
+        scores(truth, found).unwrap()
     }
 
     // The values of scikit-learn 1.9.1, NMI in the order of NORMALIZERS.
@@ -109,6 +129,18 @@ mod tests {
     }
 
     #[test]
+    fn every_score_goes_by_its_name() {
+        let (truth, found) = ([0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 9]);
+        let s = all(&truth, &found);
+        let by_name: Vec<f64> = s.iter().map(|(_, score)| score).collect();
+        let by_field = [s.acc, s.nmi, s.nmi_geometric, s.nmi_max, s.nmi_min, s.ari, s.purity];
+        assert_eq!(by_name[..7], by_field);
+        assert_eq!(by_name[7..], [s.precision, s.recall, s.f]);
+        assert!(s.iter().map(|(name, _)| name).eq(Scores::NAMES.iter().copied()));
+        assert_eq!(s.nmi_max, nmi(&truth, &found, Max).unwrap());
+    }
+
+    #[test]
     fn pairwise_scores_have_a_value_where_no_pair_is_found_or_true() {
         let p = |truth: &[usize], found: &[usize]| {
             let Pairwise { precision, recall, f } = pairwise(truth, found).unwrap();
@@ -124,7 +156,7 @@ mod tests {
     #[test]
     fn labels_that_cannot_be_compared_are_errors() {
         assert_eq!(
-            scores(&[0, 1], &[0], Max).unwrap_err().to_string(),
+            scores(&[0, 1], &[0]).unwrap_err().to_string(),
             "labels = 1, true labels = 2: one of each is needed for every sample"
         );
         assert_eq!(
@@ -155,9 +187,8 @@ mod tests {
         ) {
             let renamed: Vec<usize> = labels.iter().map(|label| 1000 - label * step).collect();
             let s = all(&labels, &renamed);
-            let p = s.pairwise;
-            for score in [s.acc, s.nmi, s.ari, s.purity, p.precision, p.recall, p.f] {
-                prop_assert_eq!(score, 1.0);
+            for (name, score) in s.iter() {
+                prop_assert_eq!(score, 1.0, "{}", name);
             }
         }
 
@@ -177,7 +208,8 @@ mod tests {
             let renamed: Vec<usize> = found.iter().rev().map(|&label| names[label]).collect();
             let reversed: Vec<usize> = truth.iter().rev().copied().collect();
             let (a, b) = (all(&truth, &found), all(&reversed, &renamed));
-            prop_assert_eq!((a.acc, a.purity, a.pairwise), (b.acc, b.purity, b.pairwise));
+            prop_assert_eq!((a.acc, a.purity), (b.acc, b.purity));
+            prop_assert_eq!((a.precision, a.recall, a.f), (b.precision, b.recall, b.f));
             prop_assert!((a.nmi - b.nmi).abs() < 1e-12 && (a.ari - b.ari).abs() < 1e-12);
         }
 
@@ -186,7 +218,7 @@ mod tests {
             let (a, b) = (all(&truth, &found), all(&found, &truth));
             prop_assert_eq!(a.acc, b.acc);
             prop_assert!((a.nmi - b.nmi).abs() < 1e-12 && (a.ari - b.ari).abs() < 1e-12);
-            prop_assert_eq!(a.pairwise.precision, b.pairwise.recall);
+            prop_assert_eq!(a.precision, b.recall);
         }
 
         #[test]
@@ -200,8 +232,8 @@ mod tests {
                 of_found += f64::from(u8::from(f));
             }
             let s = all(&truth, &found);
-            prop_assert!(of_found == 0.0 || s.pairwise.precision == both / of_found);
-            prop_assert!(of_truth == 0.0 || s.pairwise.recall == both / of_truth);
+            prop_assert!(of_found == 0.0 || s.precision == both / of_found);
+            prop_assert!(of_truth == 0.0 || s.recall == both / of_truth);
             let chance = of_truth * of_found / ((n * (n - 1)) as f64 / 2.0);
             let expected = (both - chance) / (f64::midpoint(of_truth, of_found) - chance);
             prop_assert!(s.ari == 1.0 || (s.ari - expected).abs() < 1e-12);

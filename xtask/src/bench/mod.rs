@@ -7,9 +7,8 @@
 mod case;
 mod ours;
 
-use crate::record::write_whole;
-use crate::reproduce::workspace_root;
 use crate::source;
+use crate::workspace::{self, write_whole};
 use anyhow::{Context, Result, anyhow, ensure};
 use case::{Case, Folder, Task};
 use cdimc::{note, say};
@@ -116,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         lines.push(compare(large()?.name(), 0.3, &folder, &case, &arguments)?);
     }
     let text = table(&lines, together, arguments);
-    let out = arguments.out.clone().unwrap_or_else(|| workspace_root().join("docs/benchmarks.md"));
+    let out = arguments.out.clone().unwrap_or_else(|| workspace::root().join("docs/benchmarks.md"));
     write_whole(&out, text.as_bytes())?;
     say!("{text}");
     Ok(ExitCode::SUCCESS)
@@ -191,7 +190,7 @@ fn compare(
         ours.push(measure(&mut own_process(case)?, case)?);
         if let Some(python) = &arguments.python {
             let mut command = Command::new(python);
-            command.arg(workspace_root().join("xtask/peers/peer.py"));
+            command.arg(workspace::root().join("xtask/peers/peer.py"));
             peer.push(measure(&mut command, case)?);
         }
     }

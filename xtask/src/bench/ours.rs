@@ -2,7 +2,7 @@
 
 use super::Measurement;
 use super::case::{Case, Task};
-use crate::cell::peak_memory_bytes;
+use crate::execution::peak_memory_bytes;
 use anyhow::{Context, Result};
 use cdimc::say;
 use cdimc_cluster::{CdimcNet, Clusterer, Finetune, KMeans, Model, Observer, Pretrain};

@@ -7,7 +7,7 @@ use super::output::{OutputFolder, RUN_FILE, csv_bytes};
 use anyhow::{Context, bail};
 use cdimc::cluster::{ClusterError, Clustering};
 use cdimc::data::Seed;
-use cdimc::metrics::{NmiNormalizer, Scores, ari, scores};
+use cdimc::metrics::{Scores, ari, scores};
 use cdimc::report::table_html;
 use cdimc::{note, say};
 use clap::Args;
@@ -150,10 +150,8 @@ fn row(outcome: &Outcome, truth: Option<&[usize]>) -> anyhow::Result<Vec<String>
             cells.push(stability.unwrap_or_default());
             cells.push(format!("{:.2}", outcome.seconds));
             if let Some(truth) = truth {
-                let all: Vec<_> = found
-                    .iter()
-                    .map(|c| scores(truth, &c.labels, NmiNormalizer::Arithmetic))
-                    .collect::<Result<_, _>>()?;
+                let all: Vec<_> =
+                    found.iter().map(|c| scores(truth, &c.labels)).collect::<Result<_, _>>()?;
                 let picks: [fn(&Scores) -> f64; 4] =
                     [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
                 for pick in picks {

@@ -1,7 +1,7 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
 use anyhow::{Context, bail};
-use cdimc::metrics::{NmiNormalizer, scores};
+use cdimc::metrics::scores;
 use cdimc::say;
 use clap::Args;
 use std::collections::{BTreeMap, HashMap};
@@ -53,13 +53,13 @@ impl Evaluate {
         }
         let classes = numbered(shared.iter().map(|pair| pair.0));
         let clusters = numbered(shared.iter().map(|pair| pair.1));
-        let scores = scores(&classes, &clusters, NmiNormalizer::Arithmetic)?;
+        let scores = scores(&classes, &clusters)?;
         say!("samples with a cluster and a class: {} of {}", shared.len(), found.len());
         say!("ACC     {:.4}   best one-to-one matching of clusters and classes", scores.acc);
         say!("NMI     {:.4}   arithmetic normalizer", scores.nmi);
         say!("ARI     {:.4}", scores.ari);
         say!("purity  {:.4}", scores.purity);
-        say!("F       {:.4}   over pairs of samples", scores.pairwise.f);
+        say!("F       {:.4}   over pairs of samples", scores.f);
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(crate) struct Mask {
     #[command(flatten)]
     input: Input,
-    /// per-view:0.3, paired:0.5, incomplete:0.3:mem, cells:0.3, per-view:0.1,0.5, blocks:0.3
+    /// per-view:0.3, paired:0.5, incomplete:0.3:mem, cells:0.3, per-view:0.1,0.5, blocks:0.3, random-views:2, chain, ring
     #[arg(long)]
     pattern: String,
     /// The seed of the draw

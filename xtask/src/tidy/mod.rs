@@ -1,45 +1,14 @@
 //! `cargo xtask tidy`: house rules as checks.
 
-use crate::reproduce::workspace_root;
+mod circles;
+mod manifests;
+mod spelling;
+
+use crate::workspace;
 use anyhow::{Context, Result};
 use cdimc::{note, say};
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-
-/// What every crate may use of the others, as docs/architecture.md draws it.
-const FLOORS: &[(&str, &[&str])] = &[
-    ("cdimc-metrics", &[]),
-    ("cdimc-data", &[]),
-    ("cdimc-graph", &["cdimc-data"]),
-    ("cdimc-nn", &["cdimc-data", "cdimc-graph"]),
-    ("cdimc-cluster", &["cdimc-data", "cdimc-graph", "cdimc-nn"]),
-    ("cdimc-baselines", &["cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"]),
-    (
-        "cdimc",
-        &[
-            "cdimc-metrics",
-            "cdimc-data",
-            "cdimc-graph",
-            "cdimc-nn",
-            "cdimc-cluster",
-            "cdimc-baselines",
-        ],
-    ),
-];
-
-/// Packages that one crate alone may use.
-const OWNED: &[(&str, &[&str])] = &[
-    ("kiddo", &["cdimc-graph"]),
-    ("linfa", &["cdimc-cluster"]),
-    ("linfa-clustering", &["cdimc-cluster"]),
-    ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
-    ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
-    ("clap", &["cdimc", "xtask"]),
-    ("anyhow", &["cdimc", "xtask"]),
-    ("indicatif", &["cdimc", "xtask"]),
-];
 
 /// No source file is longer.
 const LONGEST_FILE: usize = 600;
@@ -49,9 +18,10 @@ const LONGEST_FILE: usize = 600;
 /// # Errors
 /// If the workspace cannot be read.
 pub(crate) fn run() -> Result<ExitCode> {
-    let root = workspace_root();
+    let root = workspace::root();
     let mut broken = Vec::new();
-    layering(root, &mut broken)?;
+    manifests::check(root, &mut broken)?;
+    rings(root, &mut broken)?;
     let files = tracked_files(root)?;
     for file in &files {
         let path = root.join(file);
@@ -73,41 +43,37 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Holds the workspace's own dependencies against the floors, and the owned packages against their owners.
-fn layering(root: &Path, broken: &mut Vec<String>) -> Result<()> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .current_dir(root)
-        .output()
-        .context("cargo metadata")?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    let floors: BTreeMap<&str, &[&str]> = FLOORS.iter().copied().collect();
-    for package in metadata["packages"].as_array().context("cargo metadata: no packages")? {
-        let name = package["name"].as_str().unwrap_or_default();
-        if package["license"].as_str() != Some("MIT OR Apache-2.0") {
-            broken.push(format!("{name}: licence must be MIT OR Apache-2.0"));
-        }
-        if package["description"].as_str().is_none_or(str::is_empty) {
-            broken.push(format!("{name}: has no description"));
-        }
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            // Tests may look sideways, code may not.
-            if dependency["kind"].as_str() == Some("dev") {
-                continue;
-            }
-            let used = dependency["name"].as_str().unwrap_or_default();
-            let own = used.starts_with("cdimc");
-            if own && floors.get(name).is_some_and(|allowed| !allowed.contains(&used)) {
-                broken.push(format!("{name} uses {used}: dependencies point down the floors only"));
-            }
-            if let Some((_, owners)) = OWNED.iter().find(|(package, _)| *package == used)
-                && !owners.contains(&name)
-            {
-                broken.push(format!("{name} uses {used}: only {} may", owners.join(" and ")));
-            }
+/// The circles among the parts of every crate.
+fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
+    let mut folders = vec![root.join("xtask"), root.join("tests")];
+    for entry in std::fs::read_dir(root.join("crates"))? {
+        folders.push(entry?.path());
+    }
+    folders.sort();
+    for folder in folders {
+        let source = folder.join("src");
+        let files: Vec<(String, String)> = manifests::sources(&source)
+            .into_iter()
+            .filter_map(|(path, text)| {
+                let path = path.strip_prefix(&source).ok()?.with_extension("");
+                Some((path.to_string_lossy().into_owned(), text))
+            })
+            .collect();
+        let name = folder.strip_prefix(root).unwrap_or(&folder).display();
+        for ring in circles::circles(&files) {
+            broken.push(format!("{name}: {} use each other in a circle", ring.join(", ")));
         }
     }
     Ok(())
+}
+
+/// Rust without its comments.
+fn rust_code(text: &str) -> String {
+    let code = |line: &str| match line.trim_start().starts_with("//") {
+        true => String::new(),
+        false => line.split(" // ").next().unwrap_or_default().to_owned(),
+    };
+    text.lines().map(code).collect::<Vec<_>>().join("\n")
 }
 
 /// The files under version control, relative to the root.
@@ -147,6 +113,11 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
             for folder in MACHINE_FOLDERS {
                 if line.contains(folder) {
                     broken.push(format!("{}: names a folder of one machine", at()));
+                }
+            }
+            if name != "xtask/src/tidy/spelling.rs" {
+                for (word, american) in spelling::british(line) {
+                    broken.push(format!("{}: {word} begins with {american} here", at()));
                 }
             }
             if line.trim_end() != line && extension != "md" {

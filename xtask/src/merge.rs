@@ -1,0 +1,94 @@
+//! `cargo xtask merge`: adds what an experiment's runs and shards have recorded to the workspace's own records.
+
+use crate::record::{Record, Status};
+use crate::{experiment, records, workspace};
+use anyhow::{Context, Result, ensure};
+use cdimc::say;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Name of an experiment, a TOML file, or `all`.
+    experiment: String,
+    /// Folder of all results [default: results].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The file that is added to [default: docs/results/records/EXPERIMENT.jsonl].
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If records cannot be read or written, or somebody changed one.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let experiments = experiment::named(&arguments.experiment)?;
+    ensure!(
+        arguments.into.is_none() || experiments.len() == 1,
+        "--into names the file of one experiment, here are {}",
+        experiments.len()
+    );
+    let out = arguments.out.clone().unwrap_or_else(workspace::results);
+    for experiment in experiments {
+        let name = &experiment.name;
+        let own = workspace::reference_records().join(format!("{name}.jsonl"));
+        let into = arguments.into.clone().unwrap_or(own);
+        let files = records::files_in(&out.join(name))?;
+        let known = records::read(&into)?;
+        let before = known.len();
+        let merged = merged(known, records::read_all(&files)?);
+        if let Some(folder) = into.parent() {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        records::write(&into, &merged)?;
+        let (files, all, path) = (files.len(), merged.len(), into.display());
+        say!("{name}: {all} records in {path}, {} of them new, from {files} files", all - before);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The known records in their order, with what replaces them, and after them the new ones in the order of their
+/// cells, whichever shard ran them. Failures are for those to see who can try again, not to be kept.
+fn merged(known: Vec<Record>, found: Vec<Record>) -> Vec<Record> {
+    let n_known = known.len();
+    let mut all = records::newest(known.into_iter().chain(found).collect());
+    let mut new = all.split_off(n_known.min(all.len()));
+    new.retain(|record| record.outcome.status != Status::Failed);
+    new.sort_by_cached_key(|record| {
+        let c = &record.cell;
+        let place = (c.dataset.clone(), c.pattern.clone(), c.label.clone(), c.overrides.clone());
+        (place, c.fold, c.repetition, c.seed)
+    });
+    all.extend(new);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn shards_merge_into_the_same_records_in_any_order() {
+        let (one, two) = (vec![record(1, 0.1), record(3, 0.3)], vec![record(2, 0.2)]);
+        let seeds = |records: Vec<Record>| -> Vec<u64> {
+            records.iter().map(|record| record.cell.seed).collect()
+        };
+        let forth = merged(Vec::new(), [one.clone(), two.clone()].concat());
+        let back = merged(Vec::new(), [two.clone(), one.clone()].concat());
+        assert_eq!(seeds(forth.clone()), [1, 2, 3]);
+        assert_eq!(seeds(back), [1, 2, 3]);
+        // What is there already stays where it is.
+        assert_eq!(seeds(merged(two, one)), [2, 1, 3]);
+        assert_eq!(seeds(merged(forth.clone(), forth)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn failures_are_not_kept() {
+        let mut failed = record(1, 0.0);
+        failed.outcome.status = Status::Failed;
+        assert!(merged(Vec::new(), vec![failed]).is_empty());
+    }
+}

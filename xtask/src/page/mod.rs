@@ -1,0 +1,198 @@
+//! `cargo xtask report`: one page of the paper's experiments, from the records of the workspace alone.
+//!
+//! The same records give the same bytes: what a test holds the committed page and the README's quotation against.
+
+mod document;
+mod sections;
+mod verdict;
+
+use crate::experiment::{self, Experiment};
+use crate::published::Published;
+use crate::record::Record;
+use crate::table::{Table, tables};
+use crate::{records, workspace};
+use anyhow::{Context, Result};
+use cdimc::say;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What begins and ends the quotation in the README.
+const MARKS: [&str; 2] =
+    ["<!-- the main table of docs/results -->\n", "<!-- end of the main table -->\n"];
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Folder of the records [default: docs/results/records].
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Folder of the page [default: docs/results, with the quotation in README.md].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If records cannot be read, or the page cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = arguments.records.clone().unwrap_or_else(workspace::reference_records);
+    let results = Results::read(&folder)?;
+    let out = arguments.out.clone().unwrap_or_else(|| workspace::root().join("docs/results"));
+    let page = out.join("report.html");
+    for (path, bytes) in files(&results)? {
+        let path = out.join(path);
+        let folder = path.parent().unwrap_or(&out);
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        workspace::write_whole(&path, bytes.as_bytes())?;
+    }
+    if arguments.out.is_none() {
+        let path = workspace::root().join("README.md");
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        workspace::write_whole(&path, quoted(&text, &sections::main_table(&results)?)?.as_bytes())?;
+    }
+    say!("{} and {}", out.join("README.md").display(), page.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files of the page by their paths.
+fn files(results: &Results) -> Result<Vec<(PathBuf, String)>> {
+    let document = sections::document(results)?;
+    let mut files = vec![
+        (PathBuf::from("README.md"), document.markdown()),
+        (PathBuf::from("report.html"), document.html()),
+    ];
+    files.extend(document.figures().map(|(name, svg)| (Path::new("figures").join(name), svg)));
+    Ok(files)
+}
+
+/// The README with this table between the marks.
+fn quoted(readme: &str, table: &str) -> Result<String> {
+    let missing = || format!("README.md: must have the lines {}and {}", MARKS[0], MARKS[1]);
+    let (before, rest) = readme.split_once(MARKS[0]).with_context(missing)?;
+    let (_, after) = rest.split_once(MARKS[1]).with_context(missing)?;
+    Ok(format!("{before}{}\n{table}\n{}{after}", MARKS[0], MARKS[1]))
+}
+
+/// Everything the page is made from.
+struct Results {
+    published: Published,
+    /// The paper's experiments with what is recorded of each.
+    experiments: Vec<(Experiment, Vec<Record>)>,
+}
+
+impl Results {
+    fn read(folder: &Path) -> Result<Self> {
+        let mut experiments = Vec::new();
+        for experiment in experiment::named("all")? {
+            let path = folder.join(format!("{}.jsonl", experiment.name));
+            let mut found = records::newest(records::read(&path)?);
+            // What was tried with settings from the command line is no part of the experiment.
+            found.retain(|record| record.cell.overrides.is_empty() && record.cell.seed == 0);
+            experiments.push((experiment, found));
+        }
+        Ok(Self { published: Published::table()?, experiments })
+    }
+
+    /// The tables of one experiment.
+    fn tables(&self, experiment: &str) -> Vec<Table<'_>> {
+        let found = self.experiments.iter().find(|(known, _)| known.name == experiment);
+        found.map_or_else(Vec::new, |(_, records)| tables(records))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Cell;
+    use crate::record::tests::record;
+    use std::collections::BTreeMap;
+
+    /// Records of CDIMC-net on Handwritten at two rates, and of one point of the grid.
+    fn results() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |seed: u64, pattern: &str, acc: f64| {
+            let mut record = record(seed, acc);
+            record.cell = Cell {
+                dataset: "handwritten".into(),
+                pattern: pattern.into(),
+                method: "cdimc-net".into(),
+                label: "cdimc-net".into(),
+                fold: Some(seed as usize),
+                seed: 0,
+                ..record.cell
+            };
+            record.outcome.curves[0].name = "finetune-loss".into();
+            record.key = record.cell.key();
+            record
+        };
+        let table = [
+            of(0, "per-view:0.1", 0.95),
+            of(1, "per-view:0.1", 0.93),
+            of(0, "per-view:0.3", 0.82),
+            of(1, "per-view:0.3", 0.80),
+        ];
+        records::write(&folder.path().join("handwritten.jsonl"), &table).unwrap();
+        let grid: Vec<Record> = [1e-5, 1e-1]
+            .into_iter()
+            .map(|alpha| {
+                let mut record = of(0, "per-view:0.1", 0.9 - alpha);
+                record.cell.point = BTreeMap::from([
+                    ("alpha".to_owned(), alpha.into()),
+                    ("pretrain.learning-rate".to_owned(), 0.01.into()),
+                ]);
+                record.cell.label = format!("cdimc-net alpha={alpha}");
+                record.cell.changed = serde_json::json!({ "alpha": alpha });
+                record.key = record.cell.key();
+                record
+            })
+            .collect();
+        records::write(&folder.path().join("sensitivity.jsonl"), &grid).unwrap();
+        folder
+    }
+
+    #[test]
+    fn the_page_is_made_from_records_alone_and_always_the_same() {
+        let folder = results();
+        let page = || files(&Results::read(folder.path()).unwrap()).unwrap();
+        let (first, second) = (page(), page());
+        assert_eq!(first, second);
+        let text = |name: &str| &first.iter().find(|(path, _)| path.ends_with(name)).unwrap().1;
+        let markdown = text("README.md");
+        // The paper's 95.12 ± 1.11 and 94.22 ± 1.07.
+        assert!(
+            markdown.contains("94.00 ± 1.41") && markdown.contains("95.12 ± 1.11"),
+            "{markdown}"
+        );
+        assert!(markdown.contains("cargo xtask reproduce handwritten --dataset handwritten --method cdimc-net --pattern per-view:0.1 --force"));
+        for word in ["reproduced", "below", "not run"] {
+            assert!(markdown.contains(word), "{word}");
+        }
+        let html = text("report.html");
+        assert!(html.matches("<svg").count() >= 4, "rates, heat map and curves");
+        assert!(
+            html.contains("Figure 2") && html.contains("Figure 3") && html.contains("Figure 4")
+        );
+    }
+
+    #[test]
+    fn the_committed_page_and_the_quotation_are_those_of_the_records() {
+        let results = Results::read(&workspace::reference_records()).unwrap();
+        let folder = workspace::root().join("docs/results");
+        for (path, text) in files(&results).unwrap() {
+            let committed = std::fs::read_to_string(folder.join(&path)).unwrap_or_default();
+            assert!(committed == text, "{}: run `cargo xtask report`", path.display());
+        }
+        let readme = std::fs::read_to_string(workspace::root().join("README.md")).unwrap();
+        let table = sections::main_table(&results).unwrap();
+        assert!(quoted(&readme, &table).unwrap() == readme, "README.md: run `cargo xtask report`");
+    }
+
+    #[test]
+    fn a_quotation_stands_between_its_marks() {
+        let readme = format!("a\n{}old\n{}b\n", MARKS[0], MARKS[1]);
+        let new = quoted(&readme, "new\n").unwrap();
+        assert_eq!(new, format!("a\n{}\nnew\n\n{}b\n", MARKS[0], MARKS[1]));
+        assert_eq!(quoted(&new, "new\n").unwrap(), new);
+        assert!(quoted("a", "new").is_err());
+    }
+}

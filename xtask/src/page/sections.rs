@@ -1,0 +1,524 @@
+//! What the page says, section by section.
+
+use super::Results;
+use super::document::{Block, Cell, Document, Figure, Table};
+use super::verdict::Verdict;
+use crate::experiment;
+use crate::figure::{self, Series};
+use crate::published::{Entry, Number};
+use crate::record::Status;
+use crate::report;
+use crate::source;
+use crate::table::{self, Row, Summary, or_dash, standing};
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The data sets of the paper's Table 2: the experiment, the data set, and how the paper's and ours differ.
+const DATASETS: [(&str, &str, &str); 3] = [
+    ("handwritten", "Handwritten", "the authors' own ten masks at each rate"),
+    (
+        "bdgp",
+        "BDGP",
+        "five masks drawn by the paper's rule at each rate: its own are not published",
+    ),
+    (
+        "mnist",
+        "MNIST-4000",
+        "a stand-in: the first 4000 of the 6000 digits that the authors of PMVC_CGAN give, since neither the paper's 4000 \
+         nor its masks are published; five masks drawn by its rule at each ratio",
+    ),
+];
+
+/// The whole page.
+pub(super) fn document(results: &Results) -> Result<Document> {
+    let mut blocks = summary(results)?;
+    for (experiment, name, remark) in DATASETS {
+        blocks.extend(table_2(results, experiment, name, remark)?);
+    }
+    blocks.extend(figures_2_to_4(results)?);
+    blocks.extend(patterns(results));
+    blocks.extend(costs(results));
+    blocks.extend(coverage(results)?);
+    blocks.extend(environment(results));
+    Ok(Document { title: "The experiments of CDIMC-net, run again".into(), blocks })
+}
+
+/// The table the README quotes, as Markdown.
+pub(super) fn main_table(results: &Results) -> Result<String> {
+    Ok(main(results)?.markdown())
+}
+
+/// CDIMC-net as published and ours, and the mixture of t distributions, at every rate.
+fn main(results: &Results) -> Result<Table> {
+    let mut table = Table::new(&[
+        "data, rate",
+        "paper's ACC",
+        "CDIMC-net's ACC",
+        "",
+        "t-mixture's ACC",
+        "paper's NMI",
+        "CDIMC-net's NMI",
+        "",
+        "t-mixture's NMI",
+    ]);
+    for (experiment, name, _) in DATASETS {
+        let tables = results.tables(experiment);
+        for (pattern, Entry { acc, nmi }) in published(results, experiment, "cdimc-net") {
+            let ours = |method: &str, score: &str| {
+                plain(&tables, &pattern, method).and_then(|row| row.percent(score))
+            };
+            let mut line = vec![Cell::from(format!("{name}, {}", rate_of(&pattern)))];
+            for (score, paper) in [("acc", acc), ("nmi", nmi)] {
+                let network = ours("cdimc-net", score);
+                line.extend([
+                    paper.to_string().into(),
+                    or_dash(network).into(),
+                    Verdict::of("cdimc-net", network, paper).to_string().into(),
+                    Cell::from(or_dash(ours("t-mixture", score))),
+                ]);
+            }
+            table.rows.push(line);
+        }
+    }
+    Ok(table)
+}
+
+fn summary(results: &Results) -> Result<Vec<Block>> {
+    let mut blocks = vec![Block::Paragraph(
+        "Every number of the paper's Table 2 beside ours, and its Figures 2 to 4, made by `cargo xtask report` from the records in \
+         `docs/results/records`. A number is **reproduced** if our mean differs from the paper's by at most two of the deviations that the \
+         paper prints, and otherwise **above** or **below**; **not comparable** are those that the paper took from another paper. Scores x 100, mean ± \
+         standard deviation (n - 1) over the masks; NMI by the arithmetic mean of the entropies (the paper does not say which it takes); the last \
+         result of a run and never its best one; no setting was chosen by labels but where `docs/methods.md` says so."
+            .into(),
+    )];
+    for (experiment, name, _) in DATASETS {
+        blocks.push(Block::Paragraph(format!("**{name}**: {}.", counted(results, experiment))));
+    }
+    blocks.push(Block::Section("CDIMC-net and the best of ours".into()));
+    blocks.push(Block::Table(main(results)?));
+    Ok(blocks)
+}
+
+/// How many of the published numbers of a data set are reproduced, above, and so on.
+fn counted(results: &Results, experiment: &str) -> String {
+    let tables = results.tables(experiment);
+    let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+    let mut all = 0;
+    for (dataset, pattern, method, entry) in results.published.entries() {
+        if dataset == dataset_of(experiment) {
+            let row = plain(&tables, &pattern, method);
+            for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
+                let ours = row.and_then(|row| row.percent(score));
+                *counts.entry(Verdict::of(method, ours, paper)).or_default() += 1;
+                all += 1;
+            }
+        }
+    }
+    let parts: Vec<String> = Verdict::ALL
+        .iter()
+        .filter_map(|verdict| Some(format!("{} {verdict}", counts.get(verdict)?)))
+        .collect();
+    format!("of {all} published numbers {}", parts.join(", "))
+}
+
+/// One data set of Table 2: every method at every rate, and both scores against the rate.
+fn table_2(results: &Results, experiment: &str, name: &str, remark: &str) -> Result<Vec<Block>> {
+    let mut table = Table::new(&[
+        "method, rate",
+        "runs",
+        "ACC",
+        "paper's",
+        "difference",
+        "",
+        "NMI",
+        "paper's",
+        "difference",
+        "",
+        "ARI",
+        "purity",
+    ]);
+    let tables = results.tables(experiment);
+    let mut lines: BTreeMap<(usize, &str), Vec<Vec<Cell>>> = BTreeMap::new();
+    let published = results.published.entries();
+    for of_pattern in &tables {
+        for (rank, row) in of_pattern.rows.iter().enumerate() {
+            let entry = published.iter().find(|(dataset, pattern, method, _)| {
+                (*dataset, pattern.as_str(), *method)
+                    == (of_pattern.dataset, of_pattern.pattern, row.method())
+            });
+            let entry = entry.map(|entry| entry.3).filter(|_| row.is_plain());
+            let line = line(experiment, of_pattern, row, entry);
+            lines.entry((rank, &row.label)).or_default().push(line);
+        }
+    }
+    table.rows.extend(lines.into_values().flatten());
+    let mut blocks = vec![
+        Block::Section(format!("Table 2: {name}")),
+        Block::Paragraph(format!("Masks: {remark}. {}", hidden(&tables))),
+        Block::Table(table),
+    ];
+    if tables.is_empty() {
+        blocks.pop();
+        blocks.push(Block::Paragraph("Not run.".into()));
+    }
+    for (score, word) in [("acc", "ACC"), ("nmi", "NMI")] {
+        let series = against_rate(&tables, score);
+        if !series.is_empty() {
+            let kind = tables.first().and_then(|table| table.pattern.split_once(':'));
+            let x_name = match kind {
+                Some(("paired", _)) => "share of samples that have both views",
+                _ => "share of the samples that each view lacks",
+            };
+            blocks.push(Block::Figure(Figure {
+                name: format!("{experiment}-{score}"),
+                svg: figure::against_rate(&format!("{word} on {name}"), x_name, &series)?,
+                caption: format!(
+                    "{word} x 100 on {name}; bars are standard deviations over the masks."
+                ),
+            }));
+        }
+    }
+    Ok(blocks)
+}
+
+/// One line of Table 2.
+fn line(
+    experiment: &str,
+    table: &table::Table<'_>,
+    row: &Row<'_>,
+    entry: Option<Entry>,
+) -> Vec<Cell> {
+    let (scored, all) = (row.n_scored(), row.records.len());
+    let runs = if scored == all { scored.to_string() } else { format!("{scored} of {all}") };
+    let mut line: Vec<Cell> =
+        vec![format!("{} {}", row.label, rate_of(table.pattern)).into(), runs.into()];
+    if scored == 0 {
+        let reason = row.records.iter().find_map(|record| record.outcome.reason.as_deref());
+        line[0] =
+            format!("{} {}: {}", row.label, rate_of(table.pattern), reason.unwrap_or("no run"))
+                .into();
+    }
+    for (score, paper) in [("acc", entry.map(|e| e.acc)), ("nmi", entry.map(|e| e.nmi))] {
+        let ours = row.percent(score);
+        let difference =
+            ours.zip(paper).map(|(ours, paper)| format!("{:+.2}", ours.mean - paper.mean));
+        let verdict = paper.map(|paper: Number| Verdict::of(row.method(), ours, paper).to_string());
+        line.push(Cell::by(or_dash(ours), command(experiment, table, row)));
+        line.extend([
+            or_dash(paper).into(),
+            or_dash(difference).into(),
+            Cell::from(verdict.unwrap_or_default()),
+        ]);
+    }
+    line.extend(["ari", "purity"].map(|score| Cell::from(or_dash(row.percent(score)))));
+    line
+}
+
+/// What runs a row again.
+fn command(experiment: &str, table: &table::Table<'_>, row: &Row<'_>) -> String {
+    let label =
+        if row.label.contains(' ') { format!("'{}'", row.label) } else { row.label.clone() };
+    format!(
+        "cargo xtask reproduce {experiment} --dataset {} --method {label} --pattern {} --force",
+        table.dataset, table.pattern
+    )
+}
+
+/// Every method's scores over the rates; the two of ours stand out.
+fn against_rate<'a>(tables: &[table::Table<'a>], score: &str) -> Vec<Series<'a>> {
+    let mut series: Vec<Series<'a>> = Vec::new();
+    for table in tables {
+        let Ok(rate) = rate_of(table.pattern).parse::<f64>() else { continue };
+        for row in table.rows.iter().filter(|row| row.is_plain()) {
+            let Some(summary) = row.percent(score) else { continue };
+            let (name, point) = (row.method(), (rate, summary));
+            match series.iter_mut().find(|series| series.name == name) {
+                Some(series) => series.points.push(point),
+                None => {
+                    let strong = matches!(name, "cdimc-net" | "t-mixture");
+                    series.push(Series { name, points: vec![point], strong });
+                }
+            }
+        }
+    }
+    for series in &mut series {
+        series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    series
+}
+
+fn figures_2_to_4(results: &Results) -> Result<Vec<Block>> {
+    let parts = [
+        (
+            "Figure 2: weight of the graph term and learning rate",
+            "sensitivity",
+            experiment::Figure::Grid,
+            "The paper finds small values better; it does not say which of its two learning rates it varies: here it is that of pre-training.",
+        ),
+        (
+            "Figure 3: what each part of CDIMC-net adds",
+            "ablation",
+            experiment::Figure::Bars,
+            "The paper finds the full model above the three degenerate ones. Mean ACC and standard deviation over the masks.",
+        ),
+    ];
+    let mut blocks = Vec::new();
+    for (title, experiment, kind, words) in parts {
+        blocks.push(Block::Section(title.into()));
+        blocks.push(Block::Paragraph(words.into()));
+        let mut table = Table::new(&["data", "row", "runs", "ACC", "NMI"]);
+        let tables = results.tables(experiment);
+        for of_data in &tables {
+            if let Some(svg) = report::draw(kind, of_data)? {
+                let name = format!("{experiment}-{}", of_data.dataset);
+                let caption = format!("ACC x 100 on {}, {}.", of_data.dataset, of_data.pattern);
+                blocks.push(Block::Figure(Figure { name, svg, caption }));
+            }
+            for row in &of_data.rows {
+                let by = |score| {
+                    Cell::by(or_dash(row.percent(score)), command(experiment, of_data, row))
+                };
+                let runs = row.n_scored().to_string().into();
+                table.rows.push(vec![
+                    of_data.dataset.into(),
+                    row.label.as_str().into(),
+                    runs,
+                    by("acc"),
+                    by("nmi"),
+                ]);
+            }
+        }
+        blocks.push(if tables.is_empty() {
+            Block::Paragraph("Not run.".into())
+        } else {
+            Block::Table(table)
+        });
+    }
+    blocks.push(Block::Section("Figure 4: the loss of fine-tuning".into()));
+    blocks.push(Block::Paragraph(
+        "The clustering loss over the rounds at 10 % missing, one line a mask; the paper finds it falling, fastest in the first rounds.".into(),
+    ));
+    for (experiment, name, _) in &DATASETS[..2] {
+        for table in
+            results.tables(experiment).iter().filter(|table| table.pattern == "per-view:0.1")
+        {
+            if let Some(svg) = report::draw(experiment::Figure::Curves, table)? {
+                let caption = format!("Clustering loss of CDIMC-net on {name}, 10 % missing.");
+                blocks.push(Block::Figure(Figure {
+                    name: format!("{experiment}-loss"),
+                    svg,
+                    caption,
+                }));
+            }
+        }
+    }
+    Ok(blocks)
+}
+
+fn patterns(results: &Results) -> Vec<Block> {
+    let tables = results.tables("patterns");
+    let mut blocks = vec![
+        Block::Section("Missing patterns of other papers and of studies".into()),
+        Block::Paragraph(format!(
+            "Handwritten with two random views a sample, and with cohorts that share neighboring views, in a chain or a ring. {}",
+            hidden(&tables)
+        )),
+    ];
+    let mut lines = Table::new(&["method, pattern", "runs", "ACC", "NMI", "ARI", "purity"]);
+    for table in &tables {
+        for row in &table.rows {
+            let mut line = vec![
+                Cell::from(format!("{}, {}", row.label, table.pattern)),
+                row.n_scored().to_string().into(),
+            ];
+            line.extend(["acc", "nmi", "ari", "purity"].map(|score| {
+                Cell::by(or_dash(row.percent(score)), command("patterns", table, row))
+            }));
+            lines.rows.push(line);
+        }
+    }
+    blocks.push(if tables.is_empty() {
+        Block::Paragraph("Not run.".into())
+    } else {
+        Block::Table(lines)
+    });
+    blocks
+}
+
+/// Seconds and memory of every method on every data set, whatever the rate.
+fn costs(results: &Results) -> Vec<Block> {
+    let mut table = Table::new(&["method, data", "runs", "seconds", "MiB", "threads"]);
+    for (experiment, name, _) in DATASETS {
+        let mut runs: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+        let mut threads: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let tables = results.tables(experiment);
+        for record in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.records) {
+            if record.outcome.status == Status::Scored {
+                let [seconds, bytes] = runs.entry(&record.cell.method).or_default();
+                seconds.push(record.outcome.seconds.total);
+                bytes.extend(
+                    record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
+                );
+                threads
+                    .entry(&record.cell.method)
+                    .or_default()
+                    .insert(record.circumstances.threads);
+            }
+        }
+        for (method, [seconds, mebibytes]) in &runs {
+            let threads: Vec<String> = threads[method].iter().map(ToString::to_string).collect();
+            table.rows.push(vec![
+                format!("{method}, {name}").into(),
+                seconds.len().to_string().into(),
+                or_dash(Summary::of(seconds)).into(),
+                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean)))
+                    .into(),
+                threads.join(", ").into(),
+            ]);
+        }
+    }
+    vec![
+        Block::Section("Seconds and memory".into()),
+        Block::Paragraph(
+            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/benchmarks.md` has \
+             measured ones. MiB is the largest resident set of a run's process, data included."
+                .into(),
+        ),
+        Block::Table(table),
+    ]
+}
+
+/// What of every experiment is there.
+fn coverage(results: &Results) -> Result<Vec<Block>> {
+    let mut table = Table::new(&[
+        "experiment, data",
+        "cells",
+        "scored",
+        "not applicable",
+        "failed",
+        "not run",
+        "core hours",
+    ]);
+    let mut hours_of_all = 0.0;
+    for (experiment, records) in &results.experiments {
+        let standing = standing(records);
+        for dataset in &experiment.datasets {
+            let of_data: Vec<_> =
+                standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
+            let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
+            let cells = experiment.n_cells(dataset, &source::catalog()?)?;
+            let hours = of_data
+                .iter()
+                .map(|r| r.outcome.seconds.total * r.circumstances.threads as f64)
+                .sum::<f64>()
+                / 3600.0;
+            hours_of_all += hours;
+            let counts = [
+                cells,
+                with(Status::Scored),
+                with(Status::Skipped),
+                with(Status::Failed),
+                cells.saturating_sub(of_data.len()),
+            ];
+            let mut line = vec![Cell::from(format!("{}, {dataset}", experiment.name))];
+            line.extend(counts.map(|count| Cell::from(count.to_string())));
+            line.push(format!("{hours:.2}").into());
+            table.rows.push(line);
+        }
+    }
+    let mut reasons: BTreeSet<String> = BTreeSet::new();
+    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+        if record.outcome.status == Status::Skipped {
+            let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
+            reasons.insert(format!("`{}` on {}: {reason}", record.cell.label, record.cell.dataset));
+        }
+    }
+    let mut blocks = vec![
+        Block::Section("Coverage".into()),
+        Block::Table(table),
+        Block::Paragraph(format!("Together {hours_of_all:.1} core hours.")),
+    ];
+    if !reasons.is_empty() {
+        let reasons: Vec<String> = reasons.into_iter().collect();
+        blocks.push(Block::Paragraph(format!("Not applicable: {}.", reasons.join("; "))));
+    }
+    Ok(blocks)
+}
+
+fn environment(results: &Results) -> Vec<Block> {
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+        let c = &record.circumstances;
+        let place = format!(
+            "{}, {}, revision {}, {} thread(s), {} at a time",
+            c.cpu, c.system, c.revision, c.threads, c.jobs
+        );
+        *runs.entry(place).or_default() += 1;
+    }
+    let mut table = Table::new(&["where and with what", "cells"]);
+    table.rows =
+        runs.into_iter().map(|(place, n)| vec![place.into(), n.to_string().into()]).collect();
+    vec![
+        Block::Section("Environment".into()),
+        Block::Table(table),
+        Block::Paragraph(
+            "`cargo xtask reproduce all` runs whatever has no record yet; `--force` runs recorded cells again, and the command behind a number runs \
+             the cells it is made of. The same seed gives the same labels on any number of threads; another processor may round differently, \
+             which the long training of networks magnifies."
+                .into(),
+        ),
+    ]
+}
+
+/// What an experiment's data set is called in records.
+fn dataset_of(experiment: &str) -> &str {
+    if experiment == "mnist" { "mnist4000" } else { experiment }
+}
+
+/// The patterns and numbers that the paper prints for a method.
+fn published(results: &Results, experiment: &str, method: &str) -> Vec<(String, Entry)> {
+    let entries = results.published.entries().into_iter();
+    let of = entries.filter(|entry| entry.0 == dataset_of(experiment) && entry.2 == method);
+    of.map(|(_, pattern, _, entry)| (pattern, entry)).collect()
+}
+
+/// A method's row without settings of its own.
+fn plain<'t, 'a>(
+    tables: &'t [table::Table<'a>],
+    pattern: &str,
+    method: &str,
+) -> Option<&'t Row<'a>> {
+    let table = tables.iter().find(|table| table.pattern == pattern)?;
+    table.rows.iter().find(|row| row.method() == method && row.is_plain())
+}
+
+/// The rate in a pattern's text, or else the text.
+fn rate_of(pattern: &str) -> &str {
+    pattern.split_once(':').map_or(pattern, |(_, rate)| rate)
+}
+
+/// What share of each view the patterns hide, from the masks of the runs.
+fn hidden(tables: &[table::Table<'_>]) -> String {
+    let mut parts = Vec::new();
+    for table in tables {
+        let masks = table.rows.iter().flat_map(|row| &row.records);
+        let Some(rates) =
+            masks.map(|record| &record.outcome.missing_rates).find(|rates| !rates.is_empty())
+        else {
+            continue;
+        };
+        let percent: Vec<f64> = rates.iter().map(|rate| 100.0 * rate).collect();
+        let (low, high) =
+            percent.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
+        parts.push(if high - low < 0.05 {
+            format!("`{}` hides {low:.1} %", table.pattern)
+        } else {
+            format!("`{}` hides {low:.1} to {high:.1} %", table.pattern)
+        });
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("Of each view, {}.", parts.join(", ")),
+    }
+}

@@ -1,0 +1,304 @@
+//! The records of finished cells on disk: one line of JSON a cell, added as cells end and never changed.
+//!
+//! A line begins with the SHA-256 of the rest of it. A torn last line, as a kill leaves it, is as if it had
+//! never been written; any other line that does not fit its digest is an error, for somebody changed it.
+
+use crate::cell::Cell;
+use crate::record::{FORMAT, Record, Status};
+use crate::selection::Shard;
+use crate::settings::agree;
+use crate::workspace::{hex, write_whole};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// What a line begins with, before its digest.
+const HEAD: &str = "{\"sha256\":\"";
+/// Between a line's digest and the rest.
+const NECK: &str = "\",";
+/// Hexadecimal digits of a digest.
+const DIGITS: usize = 64;
+
+/// The file to which the cells of a part, or all cells, of an experiment go.
+pub(crate) fn file_of(folder: &Path, shard: Option<Shard>) -> PathBuf {
+    folder.join(match shard {
+        Some(Shard { part, of }) => format!("records-{part}-of-{of}.jsonl"),
+        None => "records.jsonl".to_owned(),
+    })
+}
+
+/// The files of records in a folder, in the order of their names; none where there is no folder.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The records of a file, in its order; none where there is no file.
+///
+/// # Errors
+/// If the file cannot be read, or a line is not as it was written.
+pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
+    let bytes = match std::fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        bytes => bytes.with_context(|| path.display().to_string())?,
+    };
+    let mut records = Vec::new();
+    for (i, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let at = || format!("{}, line {}", path.display(), i + 1);
+        match line.strip_suffix(b"\n") {
+            Some(line) => records.push(parse(line).with_context(at)?),
+            // The last line without an end is either whole or torn.
+            None => records.extend(parse(line).ok()),
+        }
+    }
+    Ok(records)
+}
+
+/// The records of several files.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for path in paths {
+        records.extend(read(path)?);
+    }
+    Ok(records)
+}
+
+/// Adds a record at the end of a file, whole and on the disk when this returns.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn append(path: &Path, record: &Record) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        // Several processes may add to one file.
+        file.lock()?;
+        mend_end(&mut file)?;
+        file.write_all(line(record)?.as_bytes())?;
+        file.sync_data()
+    };
+    write().with_context(|| path.display().to_string())
+}
+
+/// Replaces a file by these records.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(path: &Path, records: &[Record]) -> Result<()> {
+    let lines: Vec<String> = records.iter().map(line).collect::<std::io::Result<_>>()?;
+    write_whole(path, lines.concat().as_bytes())
+}
+
+/// The newest record of every cell, in the order in which the cells first come.
+pub(crate) fn newest(records: Vec<Record>) -> Vec<Record> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut kept: Vec<Record> = Vec::new();
+    for record in records {
+        match places.get(&record.key) {
+            None => {
+                places.insert(record.key.clone(), kept.len());
+                kept.push(record);
+            }
+            Some(&at) if supersedes(&record, &kept[at]) => kept[at] = record,
+            Some(_) => {}
+        }
+    }
+    kept
+}
+
+/// Whether a record counts in place of another of the same cell: the later one does, but no failure in place
+/// of a result.
+fn supersedes(record: &Record, other: &Record) -> bool {
+    let rank = |r: &Record| (r.outcome.status != Status::Failed, r.circumstances.finished);
+    rank(record) > rank(other)
+}
+
+/// Finished cells by their keys.
+pub(crate) struct Finished(HashMap<String, Record>);
+
+impl Finished {
+    pub(crate) fn new(records: Vec<Record>) -> Self {
+        Self(newest(records).into_iter().map(|record| (record.key.clone(), record)).collect())
+    }
+
+    /// The record of a cell, under the names that the cell has now. A method that has learnt a new setting
+    /// since gives no reason to run it again; one whose default has changed does.
+    pub(crate) fn of(&self, cell: &Cell) -> Option<Record> {
+        let record = self.0.get(&cell.key())?;
+        if !agree(&record.cell.settings, &cell.settings) {
+            return None;
+        }
+        let Cell { experiment, label, point, overrides, .. } = cell.clone();
+        let cell = Cell { experiment, label, point, overrides, ..record.cell.clone() };
+        Some(Record { cell, ..record.clone() })
+    }
+
+    /// Whether the record was written for this experiment, and not found under another one.
+    pub(crate) fn is_of(&self, record: &Record, experiment: &str) -> bool {
+        self.0.get(&record.key).is_some_and(|found| found.cell.experiment == experiment)
+    }
+}
+
+/// A record as a line, its end included.
+fn line(record: &Record) -> std::io::Result<String> {
+    let text = serde_json::to_string(record)?;
+    let rest = &text[1..];
+    Ok(format!("{HEAD}{}{NECK}{rest}\n", digest(rest)))
+}
+
+/// The record of a line without its end.
+fn parse(line: &[u8]) -> Result<Record> {
+    let line = std::str::from_utf8(line).context("no text")?;
+    let after = line.strip_prefix(HEAD).context("no record")?;
+    let (found, rest) = after.split_at_checked(DIGITS).context("no record")?;
+    let rest = rest.strip_prefix(NECK).context("no record")?;
+    ensure!(
+        digest(rest) == found,
+        "the record differs from its SHA-256: it was changed after it was written"
+    );
+    let value: Value = serde_json::from_str(&format!("{{{rest}")).context("no record")?;
+    match value["format"].as_u64() {
+        Some(FORMAT) => {}
+        other => {
+            bail!(
+                "record format = {}: must be {FORMAT}",
+                other.map_or("none".into(), |f| f.to_string())
+            )
+        }
+    }
+    let record: Record = serde_json::from_value(value).context("no record")?;
+    ensure!(record.key == record.cell.key(), "the key is not that of the cell");
+    Ok(record)
+}
+
+fn digest(rest: &str) -> String {
+    hex(&Sha256::digest(rest))
+}
+
+/// Ends the last line of a file, or takes it away where it is torn.
+fn mend_end(file: &mut File) -> std::io::Result<()> {
+    let length = file.seek(SeekFrom::End(0))?;
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(0))?;
+            file.read_to_end(&mut bytes)?;
+            let start = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            if parse(&bytes[start..]).is_ok() {
+                file.write_all(b"\n")?;
+            } else {
+                file.set_len(start as u64)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    fn written(records: &[Record]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file_of(folder.path(), None);
+        records.iter().for_each(|record| append(&path, record).unwrap());
+        (folder, path)
+    }
+
+    fn seeds(records: &[Record]) -> Vec<u64> {
+        records.iter().map(|record| record.cell.seed).collect()
+    }
+
+    #[test]
+    fn records_come_back_as_they_were_written() {
+        let (_folder, path) = written(&[record(1, 0.9), record(2, 0.8)]);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        let read = read(&path).unwrap();
+        assert_eq!(seeds(&read), [1, 2]);
+        let again: String = read.iter().map(|record| line(record).unwrap()).collect();
+        assert_eq!(again, text);
+    }
+
+    #[test]
+    fn edited_digits_are_refused() {
+        let (_folder, path) = written(&[record(1, 0.8125), record(2, 0.8)]);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("0.8125"));
+        std::fs::write(&path, text.replace("0.8125", "0.9125")).unwrap();
+        let error = format!("{:#}", read(&path).unwrap_err());
+        assert!(
+            error.ends_with(
+                "line 1: the record differs from its SHA-256: it was changed after it was written"
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_torn_last_line_was_never_written_and_the_next_takes_its_place() {
+        let (_folder, path) = written(&[record(1, 0.9), record(2, 0.8)]);
+        let text = std::fs::read(&path).unwrap();
+        let first = text.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+        for torn in first..text.len() {
+            std::fs::write(&path, &text[..torn]).unwrap();
+            let left = seeds(&read(&path).unwrap());
+            // Without its end alone a line is still whole.
+            assert_eq!(left, if torn + 1 == text.len() { vec![1, 2] } else { vec![1] });
+            append(&path, &record(3, 0.7)).unwrap();
+            assert_eq!(seeds(&read(&path).unwrap()), [left, vec![3]].concat());
+        }
+    }
+
+    #[test]
+    fn the_latest_result_of_a_cell_counts_and_a_failure_only_without_one() {
+        let at = |finished, acc| {
+            let mut record = record(1, acc);
+            record.circumstances.finished = finished;
+            record
+        };
+        let mut failed = at(9, 0.0);
+        failed.outcome.status = Status::Failed;
+        let kept = newest(vec![at(1, 0.1), failed.clone(), at(3, 0.3), at(2, 0.2)]);
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].circumstances.finished, 3);
+        assert_eq!(newest(vec![failed]).len(), 1);
+    }
+
+    #[test]
+    fn a_cell_of_another_experiment_is_found_and_takes_its_new_names() {
+        let finished = Finished::new(vec![record(1, 0.9)]);
+        let mut cell = record(1, 0.9).cell;
+        (cell.experiment, cell.label) = ("other".into(), "row".into());
+        let found = finished.of(&cell).unwrap();
+        assert_eq!((found.cell.experiment.as_str(), found.cell.label.as_str()), ("other", "row"));
+        // A default that has another value now gives another result; a new setting does not.
+        cell.settings = serde_json::json!({"restarts": 20, "components": 3});
+        assert!(finished.of(&cell).is_some());
+        cell.settings = serde_json::json!({"restarts": 10});
+        assert!(finished.of(&cell).is_none());
+    }
+}

@@ -1,0 +1,142 @@
+//! What the command line narrows an experiment to, or puts in place of its own lists.
+
+use crate::settings::Setting;
+use anyhow::ensure;
+use std::str::FromStr;
+
+/// Options that repeat may be given several times; each replaces the experiment's own list.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Selection {
+    /// Data set to run on.
+    #[arg(long, value_name = "D")]
+    pub dataset: Vec<String>,
+    /// Method to run, or row of the experiment's table.
+    #[arg(long, value_name = "M")]
+    pub method: Vec<String>,
+    /// Missing pattern, such as ring or per-view:0.3.
+    #[arg(long, value_name = "TEXT")]
+    pub pattern: Vec<String>,
+    /// Missing rate, a fraction.
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub rate: Vec<f64>,
+    /// Which of the masks the data set's authors give.
+    #[arg(long, value_name = "F")]
+    pub fold: Vec<usize>,
+    /// Runs of every method on every mask (drawn masks differ between them).
+    #[arg(long, value_name = "N")]
+    pub repetitions: Option<usize>,
+    /// Root of all randomness.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Device of the methods that have a choice: cpu or cuda.
+    #[arg(long, value_name = "DEVICE", value_parser = ["cpu", "cuda"])]
+    pub device: Option<String>,
+    /// Setting of the methods that have such a key, e.g. pretrain.epochs=100.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+    /// The I-th of N parts of the cells, e.g. 3/16.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+}
+
+impl Selection {
+    /// The arguments that select the same, without the shard.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, values: Vec<String>| {
+            words.extend(values.into_iter().flat_map(|value| [format!("--{name}"), value]));
+        };
+        option("dataset", self.dataset.clone());
+        option("method", self.method.clone());
+        option("pattern", self.pattern.clone());
+        option("rate", self.rate.iter().map(f64::to_string).collect());
+        option("fold", self.fold.iter().map(usize::to_string).collect());
+        option("repetitions", self.repetitions.iter().map(usize::to_string).collect());
+        option("seed", (self.seed != 0).then(|| self.seed.to_string()).into_iter().collect());
+        option("device", self.device.iter().cloned().collect());
+        option("set", self.set.iter().map(ToString::to_string).collect());
+        words
+    }
+}
+
+/// One of several parts into which the cells of an experiment are dealt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// From 1 to `of`.
+    pub part: usize,
+    pub of: usize,
+}
+
+impl Shard {
+    /// What belongs to this part of a list whose items have these keys: they are dealt in the order of their
+    /// keys, which are as good as random, so that every part gets some of each method.
+    pub(crate) fn members<T>(self, mut items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+        let mut order: Vec<(String, usize)> =
+            items.iter().enumerate().map(|(i, item)| (key(item), i)).collect();
+        order.sort();
+        let mut chosen = vec![false; items.len()];
+        for (_, i) in order.into_iter().skip(self.part - 1).step_by(self.of) {
+            chosen[i] = true;
+        }
+        let mut chosen = chosen.into_iter();
+        items.retain(|_| chosen.next() == Some(true));
+        items
+    }
+}
+
+impl FromStr for Shard {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let parsed = text
+            .split_once('/')
+            .and_then(|(part, of)| Some(Self { part: part.parse().ok()?, of: of.parse().ok()? }));
+        let valid = parsed.filter(|shard| (1..=shard.of).contains(&shard.part));
+        ensure!(valid.is_some(), "must be I/N with I from 1 to N");
+        Ok(valid.unwrap_or(Self { part: 1, of: 1 }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        selection: Selection,
+    }
+
+    #[test]
+    fn arguments_select_what_they_were_made_from() {
+        let line = "x --method a --method b --pattern ring --rate 0.1 --fold 3 --repetitions 2 --seed 7 --device cpu --set k.l=v";
+        let parse = |line: Vec<String>| <Line as clap::Parser>::parse_from(line).selection;
+        let selection = parse(line.split(' ').map(str::to_owned).collect());
+        let words = selection.arguments();
+        assert_eq!(words.join(" "), line[2..]);
+        let again = parse(std::iter::once("x".to_owned()).chain(words).collect());
+        assert_eq!(format!("{again:?}"), format!("{selection:?}"));
+        assert!(Selection::default().arguments().is_empty());
+    }
+
+    #[test]
+    fn every_item_belongs_to_exactly_one_part() {
+        let items: Vec<usize> = (0..23).collect();
+        let key = |i: &usize| format!("{:02}", (i * 7) % 23);
+        for of in 1..30 {
+            let mut together: Vec<usize> =
+                (1..=of).flat_map(|part| Shard { part, of }.members(items.clone(), key)).collect();
+            together.sort_unstable();
+            assert_eq!(together, items, "{of} parts");
+        }
+    }
+
+    #[test]
+    fn a_part_lies_between_1_and_the_number_of_parts() {
+        assert_eq!("3/16".parse::<Shard>().unwrap(), Shard { part: 3, of: 16 });
+        for text in ["0/4", "5/4", "1", "1/0", "a/b", "-1/2", ""] {
+            let error = text.parse::<Shard>().unwrap_err().to_string();
+            assert_eq!(error, "must be I/N with I from 1 to N", "{text}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Records in tables: which rows there are, and the mean and deviation of each.
+
+use crate::record::Record;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The rows of one table: the same data set and missing pattern.
+pub(crate) struct Table<'a> {
+    pub dataset: &'a str,
+    pub pattern: &'a str,
+    pub rows: Vec<Row<'a>>,
+}
+
+/// All runs of one method with the same settings.
+pub(crate) struct Row<'a> {
+    pub label: String,
+    pub records: Vec<&'a Record>,
+}
+
+/// Mean and standard deviation (n - 1) of some values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Summary {
+    pub mean: f64,
+    /// None of a single value.
+    pub deviation: Option<f64>,
+    pub n: usize,
+}
+
+impl Summary {
+    /// None of no values.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        let deviation = (n > 1).then(|| (squares / (n as f64 - 1.0)).sqrt());
+        (n > 0).then_some(Self { mean, deviation, n })
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2}", self.mean)?;
+        self.deviation.map_or(Ok(()), |deviation| write!(f, " ± {deviation:.2}"))
+    }
+}
+
+/// The value as text, a dash for none.
+pub(crate) fn or_dash(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "–".into(), |value| value.to_string())
+}
+
+impl<'a> Row<'a> {
+    /// The method's name.
+    pub(crate) fn method(&self) -> &'a str {
+        self.records.first().map_or("", |record| record.cell.method.as_str())
+    }
+
+    /// Whether the row is a method as it stands, without settings of its own: what the paper's tables show.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.records.iter().all(|r| r.cell.label == r.cell.method && r.cell.overrides.is_empty())
+    }
+
+    /// The row's coordinates in the experiment's grid.
+    pub(crate) fn point(&self) -> Option<&'a BTreeMap<String, Value>> {
+        self.records.first().map(|record| &record.cell.point)
+    }
+
+    /// Runs that have scores.
+    pub(crate) fn n_scored(&self) -> usize {
+        self.records.iter().filter(|record| record.outcome.scores.is_some()).count()
+    }
+
+    /// A score times 100 over the runs.
+    pub(crate) fn percent(&self, score: &str) -> Option<Summary> {
+        self.summary(|record| Some(100.0 * record.outcome.score(score)?))
+    }
+
+    /// A number of every run that has scores.
+    pub(crate) fn summary(&self, of: impl Fn(&Record) -> Option<f64>) -> Option<Summary> {
+        let scored = self.records.iter().filter(|record| record.outcome.scores.is_some());
+        Summary::of(&scored.filter_map(|record| of(record)).collect::<Vec<_>>())
+    }
+
+    /// Seconds of the method.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        Some(self.summary(|record| Some(record.outcome.seconds.total))?.mean)
+    }
+
+    /// The largest resident set of a run, in MiB.
+    pub(crate) fn mebibytes(&self) -> Option<f64> {
+        let bytes = self.summary(|record| record.outcome.peak_memory_bytes.map(|b| b as f64))?;
+        Some(bytes.mean / 1_048_576.0)
+    }
+}
+
+/// The tables of an experiment's records, rows in the paper's order of methods.
+pub(crate) fn tables(records: &[Record]) -> Vec<Table<'_>> {
+    let mut tables: Vec<Table> = Vec::new();
+    for record in standing(records) {
+        let cell = &record.cell;
+        let at = tables.iter().position(|t| t.dataset == cell.dataset && t.pattern == cell.pattern);
+        let at = at.unwrap_or_else(|| {
+            tables.push(Table { dataset: &cell.dataset, pattern: &cell.pattern, rows: Vec::new() });
+            tables.len() - 1
+        });
+        let label = if cell.overrides.is_empty() {
+            cell.label.clone()
+        } else {
+            format!("{} ({})", cell.label, cell.overrides.join(" "))
+        };
+        let rows = &mut tables[at].rows;
+        match rows.iter_mut().find(|row| row.label == label) {
+            Some(row) => row.records.push(record),
+            None => rows.push(Row { label, records: vec![record] }),
+        }
+    }
+    for table in &mut tables {
+        table.rows.sort_by_key(|row| rank(row.method()));
+    }
+    tables
+}
+
+/// The records that count: the newest of each place in the experiment; one superseded by another configuration
+/// of the same row does not.
+pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
+    let mut places: BTreeMap<_, &Record> = BTreeMap::new();
+    for record in records {
+        let c = &record.cell;
+        let place = (&c.dataset, &c.pattern, c.fold, &c.label, &c.overrides, c.repetition, c.seed);
+        let kept = places.entry(place).or_insert(record);
+        if record.circumstances.finished > kept.circumstances.finished {
+            *kept = record;
+        }
+    }
+    places.into_values().collect()
+}
+
+/// The paper's order of methods; those it does not have come before its own.
+fn rank(method: &str) -> usize {
+    const BEFORE: [&str; 13] = [
+        "bsv",
+        "best-view",
+        "concat",
+        "pmvc",
+        "img",
+        "imc-grmf",
+        "mic",
+        "omvc",
+        "daimc",
+        "opimc",
+        "mkkm-ik",
+        "mkkm-ik-mkc",
+        "pmvc-cgan",
+    ];
+    match BEFORE.iter().position(|&known| known == method) {
+        Some(rank) => rank,
+        None => BEFORE.len() + usize::from(method == "cdimc-net"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn deviation_divides_by_one_less_than_the_runs() {
+        let text = |values: &[f64]| or_dash(Summary::of(values));
+        assert_eq!(text(&[90.0, 92.0, 94.0]), "92.00 ± 2.00");
+        assert_eq!(text(&[90.0]), "90.00");
+        assert_eq!(text(&[]), "–");
+    }
+
+    #[test]
+    fn a_table_is_a_data_set_under_a_pattern_and_a_row_what_ran_alike() {
+        let mut records = [record(1, 0.9), record(2, 0.7), record(3, 0.5), record(4, 0.4)];
+        records[2].cell.overrides = vec!["restarts=1".into()];
+        records[3].cell.pattern = "per-view:0.5".into();
+        let tables = tables(&records);
+        assert_eq!(tables.len(), 2);
+        let labels: Vec<&str> = tables[0].rows.iter().map(|row| row.label.as_str()).collect();
+        assert_eq!(labels, ["concat", "concat (restarts=1)"]);
+        let row = &tables[0].rows[0];
+        assert_eq!(row.percent("acc").unwrap().to_string(), "80.00 ± 14.14");
+        assert_eq!(row.percent("ari"), None);
+        assert!(row.is_plain() && !tables[0].rows[1].is_plain());
+    }
+}

@@ -1,0 +1,152 @@
+//! What crates may use of each other and of others, and that they use what they ask for.
+
+use super::rust_code;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What every crate may use of the others, as docs/architecture.md draws it.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("cdimc-metrics", &[]),
+    ("cdimc-numeric", &[]),
+    ("cdimc-data", &["cdimc-numeric"]),
+    ("cdimc-graph", &["cdimc-numeric", "cdimc-data"]),
+    ("cdimc-nn", &["cdimc-numeric", "cdimc-data", "cdimc-graph"]),
+    ("cdimc-cluster", &["cdimc-numeric", "cdimc-data", "cdimc-graph", "cdimc-nn"]),
+    ("cdimc-mixture", &["cdimc-numeric", "cdimc-data", "cdimc-cluster"]),
+    (
+        "cdimc-baselines",
+        &["cdimc-numeric", "cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"],
+    ),
+    (
+        "cdimc",
+        &[
+            "cdimc-metrics",
+            "cdimc-numeric",
+            "cdimc-data",
+            "cdimc-graph",
+            "cdimc-nn",
+            "cdimc-cluster",
+            "cdimc-mixture",
+            "cdimc-baselines",
+        ],
+    ),
+    ("cdimc-python", &["cdimc"]),
+];
+
+/// Packages that some crates alone may use.
+const OWNED: &[(&str, &[&str])] = &[
+    ("kiddo", &["cdimc-graph"]),
+    ("linfa", &["cdimc-cluster"]),
+    ("linfa-clustering", &["cdimc-cluster"]),
+    ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
+    ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
+    ("clap", &["cdimc", "xtask"]),
+    ("anyhow", &["cdimc", "xtask"]),
+    ("indicatif", &["cdimc", "xtask"]),
+];
+
+/// Dependencies that no source names, and why they are there.
+const UNNAMED: &[(&str, &str, &str)] = &[
+    ("xtask", "num-complex", "with the tests' features, so that both share what they compile"),
+    ("xtask", "num-integer", "with the tests' features, so that both share what they compile"),
+];
+
+/// Checks the workspace's own dependencies against the floors, the owned packages against their owners, and every
+/// dependency against the sources.
+pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root)
+        .output()
+        .context("cargo metadata")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    let floors: BTreeMap<&str, &[&str]> = FLOORS.iter().copied().collect();
+    for package in metadata["packages"].as_array().context("cargo metadata: no packages")? {
+        let name = package["name"].as_str().unwrap_or_default();
+        if package["license"].as_str() != Some("MIT OR Apache-2.0") {
+            broken.push(format!("{name}: license must be MIT OR Apache-2.0"));
+        }
+        if package["description"].as_str().is_none_or(str::is_empty) {
+            broken.push(format!("{name}: has no description"));
+        }
+        let folder = Path::new(package["manifest_path"].as_str().unwrap_or_default())
+            .parent()
+            .context("cargo metadata: a manifest without a folder")?;
+        let code = |parts: &[&str]| -> String {
+            parts
+                .iter()
+                .flat_map(|part| sources(&folder.join(part)))
+                .map(|(_, text)| text)
+                .collect()
+        };
+        let (library, all) =
+            (code(&["src", "build.rs"]), code(&["src", "tests", "benches", "examples"]));
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let is_dev = dependency["kind"].as_str() == Some("dev");
+            let within = if is_dev { &all } else { &library };
+            let known = dependency["rename"].as_str().unwrap_or(used).replace('-', "_");
+            if !names(within, &known)
+                && !UNNAMED.iter().any(|(by, what, _)| (*by, *what) == (name, used))
+            {
+                broken.push(format!("{name} asks for {used} and names it nowhere"));
+            }
+            // Tests may look sideways, code may not.
+            if is_dev {
+                continue;
+            }
+            let own = used.starts_with("cdimc");
+            if own && floors.get(name).is_some_and(|allowed| !allowed.contains(&used)) {
+                broken.push(format!("{name} uses {used}: dependencies point down the floors only"));
+            }
+            if let Some((_, owners)) = OWNED.iter().find(|(package, _)| *package == used)
+                && !owners.contains(&name)
+            {
+                broken.push(format!("{name} uses {used}: only {} may", owners.join(" and ")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The Rust files at or below a place, as (path, code without comments).
+pub(super) fn sources(place: &Path) -> Vec<(PathBuf, String)> {
+    if place.extension().is_some_and(|extension| extension == "rs") {
+        let text = std::fs::read_to_string(place).map(|text| rust_code(&text));
+        return text.map(|text| (place.to_owned(), text)).into_iter().collect();
+    }
+    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths.iter().flat_map(|path| sources(path)).collect()
+}
+
+/// Whether code has this name as a word of its own.
+fn names(code: &str, name: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    code.match_indices(name).any(|(at, _)| {
+        !is_part(code[..at].chars().next_back()) && !is_part(code[at + name.len()..].chars().next())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_is_named_by_a_word_of_its_own() {
+        assert!(
+            names("use serde::Serialize;", "serde")
+                && names("#[derive(thiserror::Error)]", "thiserror")
+        );
+        assert!(!names("use serde_json::Value;", "serde") && !names("my_csv()", "csv"));
+    }
+
+    #[test]
+    fn every_exception_has_a_reason() {
+        assert!(UNNAMED.iter().all(|(_, _, why)| why.len() > 10));
+    }
+}
