@@ -9,7 +9,7 @@ use ndarray::{Array2, s};
 use serde_json::Value;
 
 /// All methods, with settings that end in seconds on the suite's data.
-fn methods() -> Vec<Box<dyn Clusterer>> {
+pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
     let net = CdimcNet {
         batch_size: 32,
         neighbors: 5,
@@ -51,7 +51,7 @@ fn half_paired(n_samples: usize) -> ViewMask {
 
 /// The clustering, or nothing where the method does not apply to such data; any other error fails.
 #[track_caller]
-fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Option<Clustering> {
+pub(crate) fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Option<Clustering> {
     match method.cluster(data, k, Seed::new(7)) {
         Ok(found) => {
             assert_eq!(found.labels.len(), data.n_samples(), "{}", method.name());

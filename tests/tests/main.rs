@@ -4,3 +4,4 @@ mod contract;
 mod datasets;
 mod golden;
 mod preprocessing;
+mod protocol;
