@@ -1,0 +1,143 @@
+//! How sure the responsibilities really are (specification, section 5): one exponent on them, chosen so
+//! that each view's own posterior best predicts that of the sample's other views, on samples that the
+//! mixture was not fitted to.
+
+// The kernels and what they call must end up in one function compiled for the processor at hand.
+#![allow(clippy::inline_always)]
+
+use crate::model::passes::{Densities, moments_of};
+use crate::model::{Mixture, Prior};
+use crate::observations::{BLOCK, Observations};
+use crate::responsibilities::Responsibilities;
+use cdimc_data::Seed;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+/// Parts of the samples; the mixture that judges one is fitted to the others.
+const FOLDS: usize = 4;
+/// The samples judged at most.
+const LARGEST: usize = 20_000;
+/// The least exponent.
+const LEAST: f64 = 0.01;
+/// Steps of the search for the exponent.
+const STEPS: usize = 30;
+
+/// The exponent of the responsibilities, in (0, 1]; 1 where no sample has two views.
+pub(crate) fn exponent(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+    prior: &Prior,
+    seed: Seed,
+) -> f64 {
+    let mut samples: Vec<usize> = (0..observations.n_samples).collect();
+    samples.shuffle(&mut seed.stream("calibration").rng());
+    samples.truncate(LARGEST);
+    let judged: Vec<Vec<Judged>> = (0..FOLDS)
+        .into_par_iter()
+        .map(|fold| {
+            let (mut held_out, mut rest) = (Vec::new(), Vec::new());
+            for (place, &i) in samples.iter().enumerate() {
+                if place % FOLDS == fold { &mut held_out } else { &mut rest }.push(i);
+            }
+            held_out.sort_unstable();
+            rest.sort_unstable();
+            let part = observations.select(&rest);
+            let mut of_part = Responsibilities::zeros(rest.len(), responsibilities.n_clusters);
+            for (to, &i) in rest.iter().enumerate() {
+                (0..responsibilities.n_clusters)
+                    .for_each(|c| *of_part.at_mut(to, c) = responsibilities.at(i, c));
+            }
+            let (mixture, _) = Mixture::fit(&moments_of(&part, &of_part), &part, prior, None);
+            judge(&observations.select(&held_out), &mixture)
+        })
+        .collect();
+    let judged: Vec<Judged> = judged.into_iter().flatten().collect();
+    if judged.is_empty() {
+        return 1.0;
+    }
+    let loss = |log_exponent: f64| -> f64 {
+        let exponent = log_exponent.exp();
+        judged.iter().map(|judged| judged.loss(exponent)).sum()
+    };
+    // Golden sections; the loss has one minimum in the exponent, as that of a logistic regression.
+    let ratio = (5_f64.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = (LEAST.ln(), 0.0_f64);
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (loss(left), loss(right));
+    for _ in 0..STEPS {
+        if at_left < at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = loss(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = loss(right);
+        }
+    }
+    let found = f64::midpoint(low, high).exp();
+    if loss(0.0) <= loss(found.ln()) { 1.0 } else { found }
+}
+
+/// What a view and the others say of a sample that has both.
+struct Judged {
+    /// Log posteriors by the view, the largest 0.
+    own: Vec<f64>,
+    /// The posterior by the others.
+    others: Vec<f64>,
+}
+
+impl Judged {
+    /// The log loss of the view's posterior to the power `exponent`.
+    fn loss(&self, exponent: f64) -> f64 {
+        let sum: f64 = self.own.iter().map(|x| (exponent * x).exp()).sum();
+        let told: f64 = self.own.iter().zip(&self.others).map(|(x, p)| p * x).sum();
+        sum.ln() - exponent * told
+    }
+}
+
+/// Every view of every sample against the sample's other views.
+fn judge(observations: &Observations, mixture: &Mixture) -> Vec<Judged> {
+    let k = mixture.n_clusters();
+    let mut judged = Vec::new();
+    let mut densities = Densities::default();
+    for block in &observations.blocks {
+        // (n_views, BLOCK, n_clusters)
+        let mut logs: Vec<Option<Vec<f64>>> = vec![None; observations.n_views() * BLOCK];
+        for (v, (view, components)) in block.views.iter().zip(&mixture.views).enumerate() {
+            densities.of(view, components, mixture.nu);
+            for (j, &i) in view.samples.iter().enumerate() {
+                let of_row = |c| densities.logs[Densities::place(j, c, k)];
+                logs[v * BLOCK + i as usize] = Some((0..k).map(of_row).collect());
+            }
+        }
+        for i in 0..block.len {
+            let of_sample = || (0..observations.n_views()).filter_map(|v| logs[v * BLOCK + i].as_ref());
+            if of_sample().count() < 2 {
+                continue;
+            }
+            let total: Vec<f64> = (0..k).map(|c| of_sample().map(|logs| logs[c]).sum()).collect();
+            for logs in of_sample() {
+                let own = (0..k).map(|c| mixture.log_weights[c] + logs[c]).collect();
+                let others =
+                    (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect::<Vec<_>>();
+                let others = posterior(&others);
+                judged.push(Judged { own: less_largest(own), others });
+            }
+        }
+    }
+    judged
+}
+
+fn less_largest(mut logs: Vec<f64>) -> Vec<f64> {
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logs.iter_mut().for_each(|x| *x -= largest);
+    logs
+}
+
+fn posterior(logs: &[f64]) -> Vec<f64> {
+    let mut p: Vec<f64> = less_largest(logs.to_vec()).into_iter().map(f64::exp).collect();
+    let sum: f64 = p.iter().sum();
+    p.iter_mut().for_each(|p| *p /= sum);
+    p
+}

@@ -1,0 +1,116 @@
+//! Coordinates of the views (specification, section 1).
+
+pub(crate) mod leading;
+pub(crate) mod projection;
+
+use crate::observations::Observations;
+use cdimc_cluster::ClusterError;
+use cdimc_data::MultiView;
+use ndarray::Array2;
+use projection::Projection;
+use serde::{Deserialize, Serialize};
+
+/// How the rows of a view become coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Rows to unit length, their leading directions, rows to unit length again: for counts,
+    /// histograms, pixels and spectra. A row of zeros counts as missing.
+    Unit,
+    /// Columns to mean 0 and deviation 1, then the leading directions: for columns in different units.
+    Standard,
+    /// Columns to mean 0, then the leading directions: for columns in one unit.
+    Centered,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Unit, Self::Standard, Self::Centered];
+
+    /// The name in files: `unit`, `standard` or `centered`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unit => "unit",
+            Self::Standard => "standard",
+            Self::Centered => "centered",
+        }
+    }
+}
+
+/// Coordinates of at most so many dimensions.
+pub(crate) const LEAST_WIDTH: usize = 5;
+
+/// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row
+/// of zeros has no direction and counts as missing, unless the sample has nothing else.
+pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
+    let mask = data.mask().entries();
+    let mut seen = mask.to_owned();
+    for (v, _) in kinds.iter().enumerate().filter(|&(_, kind)| *kind == Kind::Unit) {
+        for (i, row) in data.view(v).rows().into_iter().enumerate() {
+            seen[[i, v]] &= row.iter().any(|&x| x != 0.0);
+        }
+    }
+    for (mut seen, given) in seen.rows_mut().into_iter().zip(mask.rows()) {
+        if !seen.iter().any(|&s| s) {
+            seen.assign(&given);
+        }
+    }
+    for (mut seen, given) in seen.columns_mut().into_iter().zip(mask.columns()) {
+        // A view of zeros alone says nothing, which is no reason to have no model of it.
+        if !seen.iter().any(|&s| s) {
+            seen.assign(&given);
+        }
+    }
+    seen
+}
+
+/// The number of coordinates of a view: `q`, and in small data no more than they can carry.
+pub(crate) fn width(q: usize, n_observed: usize, n_clusters: usize) -> usize {
+    q.min(LEAST_WIDTH.max(n_observed / (2 * n_clusters))).max(1)
+}
+
+/// The projections of all views and the observations they give.
+///
+/// # Errors
+/// If a decomposition does not converge.
+pub(crate) fn fit(
+    data: &MultiView,
+    kinds: &[Kind],
+    q: usize,
+    n_clusters: usize,
+) -> Result<(Vec<Projection>, Observations), ClusterError> {
+    let seen = present(data, kinds);
+    let mut projections = Vec::with_capacity(kinds.len());
+    for (v, &kind) in kinds.iter().enumerate() {
+        let rows = rows_of(&seen, v);
+        let q = width(q, rows.len(), n_clusters);
+        projections.push(Projection::fit(data, v, &rows, q, kind)?);
+    }
+    let observations = observe(data, &projections, &seen);
+    Ok((projections, observations))
+}
+
+/// The observations that given projections give; view `v` of the data is that of `projections[v]`.
+pub(crate) fn observe(
+    data: &MultiView,
+    projections: &[Projection],
+    seen: &Array2<bool>,
+) -> Observations {
+    let coordinates: Vec<Array2<f64>> = projections
+        .iter()
+        .enumerate()
+        .map(|(v, projection)| {
+            let rows = rows_of(seen, v);
+            let mut all = Array2::zeros((rows.len(), projection.width()));
+            projection.each_block(data.view(v), &rows, |start, block| {
+                all.slice_mut(ndarray::s![start..start + block.nrows(), ..]).assign(&block);
+            });
+            all
+        })
+        .collect();
+    Observations::new(&coordinates, seen.view())
+}
+
+fn rows_of(seen: &Array2<bool>, view: usize) -> Vec<usize> {
+    (0..seen.nrows()).filter(|&i| seen[[i, view]]).collect()
+}

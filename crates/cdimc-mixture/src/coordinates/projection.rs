@@ -1,0 +1,299 @@
+//! How the rows of one view become coordinates, and back.
+
+use crate::coordinates::Kind;
+use crate::coordinates::leading::{self, product};
+use cdimc_cluster::ClusterError;
+use cdimc_data::MultiView;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, Mat, MatRef, Par};
+use ndarray::{Array2, ArrayView1, ArrayView2};
+use rayon::prelude::*;
+
+/// Rows read together.
+const ROWS: usize = 256;
+/// Parts of a sum over rows, which threads share.
+const PARTS: usize = 16;
+/// Beyond this size no matrix of inner products is formed.
+const LARGEST_GRAM: usize = 3000;
+/// Columns whose deviation is below this share of their largest value count as constant.
+const CONSTANT: f64 = 1e-12;
+
+/// The map from the rows of a view to coordinates (specification, section 1).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Projection {
+    pub(crate) kind: Kind,
+    /// The mean of every column; zeros in `unit`.
+    pub(crate) means: Vec<f64>,
+    /// What every column is divided by, 0 where it is constant; ones in `unit`.
+    pub(crate) scales: Vec<f64>,
+    /// `(n_features, q)`, or none where the columns themselves are the coordinates.
+    pub(crate) directions: Option<Array2<f64>>,
+    /// The means of the coordinates, which are subtracted last.
+    pub(crate) shift: Vec<f64>,
+    /// `unit`: the mean length of the rows, for the way back.
+    pub(crate) length: f64,
+}
+
+impl Projection {
+    /// That of the rows `rows` of `view`, with `q` coordinates at most.
+    ///
+    /// # Errors
+    /// If a decomposition does not converge.
+    pub(crate) fn fit(
+        data: &MultiView,
+        view: usize,
+        rows: &[usize],
+        q: usize,
+        kind: Kind,
+    ) -> Result<Self, ClusterError> {
+        let x = data.view(view);
+        let d = x.ncols();
+        let mut fitted = Self {
+            kind,
+            means: vec![0.0; d],
+            scales: vec![1.0; d],
+            directions: None,
+            shift: Vec::new(),
+            length: 1.0,
+        };
+        match kind {
+            Kind::Unit => {
+                let lengths = rows.iter().map(|&i| length(x.row(i)));
+                fitted.length = lengths.sum::<f64>() / rows.len() as f64;
+            }
+            Kind::Standard | Kind::Centered => fitted.scale(x, rows),
+        }
+        if q + 1 < d.min(rows.len()) {
+            fitted.directions = Some(fitted.leading_directions(x, rows, q)?);
+        }
+        fitted.shift = vec![0.0; fitted.width()];
+        let mut shift = vec![0.0; fitted.width()];
+        fitted.each_block(x, rows, |_, coordinates| {
+            for row in coordinates.rows() {
+                shift.iter_mut().zip(row).for_each(|(s, z)| *s += z / rows.len() as f64);
+            }
+        });
+        fitted.shift = shift;
+        Ok(fitted)
+    }
+
+    /// Number of coordinates.
+    pub(crate) fn width(&self) -> usize {
+        self.directions.as_ref().map_or(self.means.len(), Array2::ncols)
+    }
+
+    /// Calls `visit` with the coordinates of the rows `rows` of `x`, `(n_rows, q)`, block by block, and the
+    /// place of the first.
+    pub(crate) fn each_block(
+        &self,
+        x: ArrayView2<'_, f64>,
+        rows: &[usize],
+        mut visit: impl FnMut(usize, ArrayView2<'_, f64>),
+    ) {
+        // So many blocks at a time that threads have work and memory stays small.
+        for (start, part) in (0..).step_by(PARTS * ROWS).zip(rows.chunks(PARTS * ROWS)) {
+            let blocks: Vec<Array2<f64>> =
+                part.par_chunks(ROWS).map(|rows| self.coordinates(x, rows)).collect();
+            for (block, coordinates) in blocks.iter().enumerate() {
+                visit(start + block * ROWS, coordinates.view());
+            }
+        }
+    }
+
+    /// The coordinates of some rows, `(n_rows, q)`.
+    fn coordinates(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+        let prepared = self.prepared(x, rows);
+        let mut z = match &self.directions {
+            None => prepared,
+            Some(directions) => {
+                let mut z = dot(prepared.view(), directions.view());
+                if self.kind == Kind::Unit {
+                    z.rows_mut().into_iter().for_each(|mut row| {
+                        let length = length(row.view());
+                        row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
+                    });
+                }
+                z
+            }
+        };
+        z.rows_mut().into_iter().for_each(|mut row| {
+            row.iter_mut().zip(&self.shift).for_each(|(x, shift)| *x -= shift);
+        });
+        z
+    }
+
+    /// Coordinates `z` back in the units of the view's columns, as far as the directions reach.
+    pub(crate) fn invert(&self, z: &[f64]) -> Vec<f64> {
+        let moved: Vec<f64> = z.iter().zip(&self.shift).map(|(z, shift)| z + shift).collect();
+        let mut x = self.along_columns(&moved);
+        if self.kind == Kind::Unit {
+            let length = length(ArrayView1::from(&x[..]));
+            let factor = if length > 0.0 { self.length / length } else { 0.0 };
+            x.iter_mut().for_each(|x| *x *= factor);
+        } else {
+            let columns = x.iter_mut().zip(self.means.iter().zip(&self.scales));
+            columns.for_each(|(x, (mean, scale))| *x = *x * scale + mean);
+        }
+        x
+    }
+
+    /// What a step `z` in coordinates is in each prepared column.
+    pub(crate) fn along_columns(&self, z: &[f64]) -> Vec<f64> {
+        match &self.directions {
+            None => z.to_vec(),
+            Some(directions) => {
+                let of_column = |row: ArrayView1<'_, f64>| row.iter().zip(z).map(|(a, z)| a * z).sum();
+                directions.rows().into_iter().map(of_column).collect()
+            }
+        }
+    }
+
+    /// Rows before the directions are applied: of unit length, or centered and scaled.
+    fn prepared(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+        let mut prepared = x.select(ndarray::Axis(0), rows);
+        for mut row in prepared.rows_mut() {
+            if self.kind == Kind::Unit {
+                let length = length(row.view());
+                row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
+            } else {
+                let columns = row.iter_mut().zip(self.means.iter().zip(&self.scales));
+                columns.for_each(|(x, (mean, scale))| {
+                    *x = if *scale > 0.0 { (*x - mean) / scale } else { 0.0 };
+                });
+            }
+        }
+        prepared
+    }
+
+    /// Column means, and the deviation of each column or, in `centered`, of all together.
+    fn scale(&mut self, x: ArrayView2<'_, f64>, rows: &[usize]) {
+        let (n, d) = (rows.len() as f64, x.ncols());
+        let mut largest = vec![0.0_f64; d];
+        for &i in rows {
+            for (j, &value) in x.row(i).iter().enumerate() {
+                self.means[j] += value / n;
+                largest[j] = largest[j].max(value.abs());
+            }
+        }
+        let mut squares = vec![0.0; d];
+        for &i in rows {
+            for (j, &value) in x.row(i).iter().enumerate() {
+                // Relative to the largest value, so that no square overflows.
+                let share = (value - self.means[j]) / largest[j].max(f64::MIN_POSITIVE);
+                squares[j] += share * share / n;
+            }
+        }
+        let deviation = |(square, largest): (&f64, &f64)| {
+            let share = square.sqrt();
+            if share > CONSTANT { share * largest } else { 0.0 }
+        };
+        self.scales = squares.iter().zip(&largest).map(deviation).collect();
+        if self.kind == Kind::Centered {
+            let top = self.scales.iter().copied().fold(0.0, f64::max);
+            let mean_square = |s: &f64| if top > 0.0 { (s / top) * (s / top) / d as f64 } else { 0.0 };
+            let all = self.scales.iter().map(mean_square).sum::<f64>().sqrt() * top;
+            self.scales.iter_mut().for_each(|s| *s = if *s > 0.0 { all } else { 0.0 });
+        }
+    }
+
+    /// The `q` leading right singular directions of the prepared rows, `(n_features, q)`.
+    fn leading_directions(
+        &self,
+        x: ArrayView2<'_, f64>,
+        rows: &[usize],
+        q: usize,
+    ) -> Result<Array2<f64>, ClusterError> {
+        let (n, d) = (rows.len(), x.ncols());
+        if n.min(d) > LARGEST_GRAM {
+            let leading = leading::of_operator(d, q, |b| {
+                self.sum_over_rows(x, rows, (d, b.ncols()), |rows, sum| {
+                    let rows = faer_view(rows);
+                    let image = product(rows, b);
+                    let (rows, image) = (rows.transpose(), image.as_ref());
+                    faer::linalg::matmul::matmul(sum.as_mut(), Accum::Add, rows, image, 1.0, Par::Seq);
+                })
+            })?;
+            return Ok(to_array(leading.vectors.as_ref()));
+        }
+        if d <= n {
+            let gram = self.sum_over_rows(x, rows, (d, d), |rows, sum| {
+                let rows = faer_view(rows);
+                add_gram(sum, rows.transpose(), rows);
+            });
+            return Ok(to_array(leading::of_matrix(gram.as_ref(), q)?.vectors.as_ref()));
+        }
+        // Wide: from the inner products of the rows.
+        let prepared = self.prepared(x, rows);
+        let wide = faer_view(prepared.view());
+        let mut gram = Mat::zeros(n, n);
+        add_gram(&mut gram, wide, wide.transpose());
+        let leading = leading::of_matrix(gram.as_ref(), q)?;
+        let mut directions = to_array(product(wide.transpose(), leading.vectors.as_ref()).as_ref());
+        for (mut column, value) in directions.columns_mut().into_iter().zip(&leading.values) {
+            let singular = value.max(f64::MIN_POSITIVE).sqrt();
+            column.mapv_inplace(|x| x / singular);
+        }
+        Ok(directions)
+    }
+
+    /// The sum of what `add` adds for each block of prepared rows, in fixed parts.
+    fn sum_over_rows(
+        &self,
+        x: ArrayView2<'_, f64>,
+        rows: &[usize],
+        shape: (usize, usize),
+        add: impl Fn(ArrayView2<'_, f64>, &mut Mat<f64>) + Sync,
+    ) -> Mat<f64> {
+        let size = rows.len().div_ceil(PARTS).max(ROWS);
+        let part = |rows: &[usize]| {
+            let mut sum = Mat::zeros(shape.0, shape.1);
+            rows.chunks(ROWS).for_each(|rows| add(self.prepared(x, rows).view(), &mut sum));
+            sum
+        };
+        let parts: Vec<Mat<f64>> = rows.par_chunks(size).map(part).collect();
+        let mut all = Mat::zeros(shape.0, shape.1);
+        parts.iter().for_each(|part| all += part);
+        all
+    }
+}
+
+/// The Euclidean length, without overflow.
+pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
+    let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    if (1e-100..1e100).contains(&largest) {
+        row.iter().map(|x| x * x).sum::<f64>().sqrt()
+    } else if largest > 0.0 {
+        largest * row.iter().map(|x| (x / largest) * (x / largest)).sum::<f64>().sqrt()
+    } else {
+        0.0
+    }
+}
+
+/// Adds the lower triangle of the product of a matrix with its transpose.
+fn add_gram(sum: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    triangular::matmul(sum.as_mut(), lower, Accum::Add, a, whole, b, whole, 1.0, Par::Seq);
+}
+
+fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
+    let (rows, columns) = a.dim();
+    match a.to_slice() {
+        Some(values) => MatRef::from_row_major_slice(values, rows, columns),
+        None => unreachable!("arrays are made here in standard layout"),
+    }
+}
+
+fn to_array(a: MatRef<'_, f64>) -> Array2<f64> {
+    Array2::from_shape_fn((a.nrows(), a.ncols()), |(i, j)| a[(i, j)])
+}
+
+/// `a` `b` in standard layout.
+fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
+    let mut c = vec![0.0; a.nrows() * b.ncols()];
+    let to = faer::MatMut::from_row_major_slice_mut(&mut c, a.nrows(), b.ncols());
+    faer::linalg::matmul::matmul(to, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
+    match Array2::from_shape_vec((a.nrows(), b.ncols()), c) {
+        Ok(product) => product,
+        Err(_) => unreachable!("as many numbers as the shape says"),
+    }
+}

@@ -1,0 +1,72 @@
+//! Shared information: what the views of a sample say about one another, as the clusters explain it
+//! (specification, section 4; Watanabe, IBM J. 1960).
+
+use crate::model::passes::{Densities, add_logs, in_parts, normalize_into};
+use crate::model::{Mixture, Prior};
+use crate::observations::{BLOCK, Block, Observations};
+use crate::model::passes::moments_of;
+use crate::responsibilities::Responsibilities;
+
+/// What a mixture says of samples with two views or more.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Shared {
+    /// T: the mean of `log p(all views) - Σᵥ log p(view v)` in nats; 0 without such samples.
+    pub(crate) information: f64,
+    /// n₂: the number of such samples.
+    pub(crate) n_samples: usize,
+}
+
+/// T after one M step of `responsibilities` with u = 1.
+pub(crate) fn shared_information(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+    prior: &Prior,
+) -> Shared {
+    let moments = moments_of(observations, responsibilities);
+    let (mixture, _) = Mixture::fit(&moments, observations, prior, None);
+    shared_information_under(observations, &mixture)
+}
+
+/// T under a given mixture, which may come from other samples.
+pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mixture) -> Shared {
+    let k = mixture.n_clusters();
+    let mut joints = vec![0.0; observations.blocks.len() * BLOCK];
+    let part = |blocks: &[Block], joints: &mut [f64]| {
+        let (mut densities, mut alone) = (Densities::default(), vec![0.0; k * BLOCK]);
+        let (mut joint, mut sums) = (vec![0.0; k * BLOCK], vec![0.0; BLOCK]);
+        let (mut own, mut tops) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
+        let (mut total, mut n_samples) = (0.0, 0);
+        for (block, of_block) in blocks.iter().zip(joints.chunks_exact_mut(BLOCK)) {
+            let start = |to: &mut [f64]| {
+                for (to, &log_weight) in to.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
+                    to.fill(log_weight);
+                }
+            };
+            start(&mut joint);
+            own.fill(0.0);
+            let mut n_views = [0_u32; BLOCK];
+            for (view, components) in block.views.iter().zip(&mixture.views) {
+                densities.of(view, components, mixture.nu);
+                add_logs(&mut joint, view, &densities.logs);
+                start(&mut alone);
+                add_logs(&mut alone, view, &densities.logs);
+                normalize_into(&mut alone, block.len, &mut tops, &mut sums);
+                for &i in &view.samples {
+                    own[i as usize] += tops[i as usize];
+                    n_views[i as usize] += 1;
+                }
+            }
+            normalize_into(&mut joint, block.len, of_block, &mut sums);
+            for i in (0..block.len).filter(|&i| n_views[i] > 1) {
+                total += of_block[i] - own[i];
+                n_samples += 1;
+            }
+        }
+        (total, n_samples)
+    };
+    let parts = in_parts(observations, &mut joints, BLOCK, part);
+    let (total, n_samples) =
+        parts.into_iter().fold((0.0, 0), |(total, n), part| (total + part.0, n + part.1));
+    let information = if n_samples > 0 { total / n_samples as f64 } else { 0.0 };
+    Shared { information, n_samples }
+}

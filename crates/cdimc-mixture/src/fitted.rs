@@ -1,0 +1,273 @@
+//! The fitted mixture: clusters of new samples with any subset of the views, probabilities, missing views
+//! filled in, discriminant coordinates, contributions of views and markers of clusters.
+
+use crate::choice::Evidence;
+use crate::columns::ColumnMeans;
+use crate::coordinates::{self, Kind, projection::Projection};
+use crate::criterion::{Contribution, contributions};
+use crate::discriminant::Discriminant;
+use crate::model::Mixture;
+use crate::model::passes::{Densities, expectation};
+use crate::observations::{BLOCK, Observations};
+use crate::responsibilities::Responsibilities;
+use crate::t_mixture::{Solution, TMixture, tempered};
+use cdimc_cluster::{ClusterError, Model, Prediction, check_views};
+use cdimc_data::{MultiView, Standardizer};
+use ndarray::{Array2, Axis};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The share of the training samples that lie nearer to their cluster than an unusual sample.
+const USUAL: f64 = 0.999;
+/// Markers of a cluster that [`MixtureModel::facts`] tells.
+const MARKERS: usize = 10;
+
+/// A fitted mixture.
+#[derive(Debug, Clone)]
+pub struct MixtureModel {
+    pub(crate) settings: TMixture,
+    pub(crate) projections: Vec<Projection>,
+    pub(crate) mixture: Mixture,
+    /// The exponent that calibrates responsibilities.
+    pub(crate) exponent: f64,
+    /// A sample whose mean D / q over its views is beyond this is unlike anything in training.
+    pub(crate) farthest: f64,
+    pub(crate) discriminant: Discriminant,
+    pub(crate) columns: Vec<ColumnMeans>,
+    pub(crate) standardizers: Vec<Standardizer>,
+    pub(crate) findings: Findings,
+}
+
+/// What a fit found out about the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Findings {
+    /// The kind of coordinates of every view.
+    pub coordinates: Vec<Kind>,
+    /// What spoke for them: shared information with other kinds; empty where they were given.
+    pub evidence: Vec<Evidence>,
+    /// T in nats: what the views of a sample say about one another, as the clusters explain it.
+    pub shared_information: f64,
+    /// The log-likelihood of the data, but for a constant of each view.
+    pub log_likelihood: f64,
+    /// What every view says about the others and they about it.
+    pub contributions: Vec<Contribution>,
+    /// Samples that the clusters were fitted to.
+    pub n_samples: usize,
+}
+
+/// A column in which a cluster differs from all samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Marker {
+    /// The view, counted from 0.
+    pub view: usize,
+    /// The column of the view, counted from 0.
+    pub column: usize,
+    /// Mean of the cluster less the mean of all samples, in within-cluster deviations.
+    pub difference: f64,
+    /// Mean of the cluster in the column's units.
+    pub mean: f64,
+}
+
+impl MixtureModel {
+    pub(crate) fn new(
+        settings: TMixture,
+        data: &MultiView,
+        solution: &Solution,
+        exponent: f64,
+    ) -> Self {
+        let Solution { projections, observations, fit, shared, evidence, .. } = solution;
+        let labels = fit.responsibilities.labels();
+        let k = fit.mixture.n_clusters();
+        let columns: Vec<ColumnMeans> =
+            (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
+        let distances = relative_distances(observations, &fit.mixture, &labels);
+        Self {
+            settings,
+            projections: projections.clone(),
+            mixture: fit.mixture.clone(),
+            exponent,
+            farthest: quantile(distances, USUAL),
+            discriminant: Discriminant::new(&fit.mixture, &fit.pooled),
+            standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
+            columns,
+            findings: Findings {
+                coordinates: projections.iter().map(|projection| projection.kind).collect(),
+                evidence: evidence.clone(),
+                shared_information: shared.information,
+                log_likelihood: fit.log_likelihood,
+                contributions: contributions(observations, &fit.mixture),
+                n_samples: observations.n_samples,
+            },
+        }
+    }
+
+    /// The settings it was fitted with.
+    pub fn settings(&self) -> &TMixture {
+        &self.settings
+    }
+
+    /// What the fit found out about the data.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// The exponent in (0, 1] that turns responsibilities into calibrated probabilities.
+    pub fn calibration_exponent(&self) -> f64 {
+        self.exponent
+    }
+
+    /// The `n` columns of all views in which cluster `c` differs most from all samples, largest difference
+    /// first.
+    ///
+    /// # Panics
+    /// If there is no such cluster.
+    pub fn markers(&self, c: usize, n: usize) -> Vec<Marker> {
+        let mut all = Vec::new();
+        for (view, columns) in self.columns.iter().enumerate() {
+            for column in 0..columns.means.ncols() {
+                let difference = columns.difference(c, column);
+                if difference != 0.0 {
+                    let mean = columns.means[[c, column]];
+                    all.push(Marker { view, column, difference, mean });
+                }
+            }
+        }
+        all.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
+        all.truncate(n);
+        all
+    }
+
+    /// What the model says of observed samples.
+    pub(crate) fn describe(&self, observations: &Observations) -> Prediction {
+        let k = self.mixture.n_clusters();
+        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
+        let _ = expectation(observations, &self.mixture, &mut responsibilities);
+        let labels = responsibilities.labels();
+        let raw = responsibilities.to_array();
+        drop(responsibilities);
+        let embedding = self.discriminant.embed(observations, &raw);
+        let probabilities = tempered(&raw, self.exponent);
+        let confidence = probabilities.rows().into_iter().zip(&labels).map(|(row, &c)| row[c]);
+        let distances = relative_distances(observations, &self.mixture, &labels);
+        Prediction {
+            confidence: confidence.collect(),
+            unusual: Some(distances.iter().map(|&d| d > self.farthest).collect()),
+            losses: Some(distances),
+            probabilities: Some(probabilities),
+            embedding,
+            labels,
+        }
+    }
+
+    /// The data as observations of all views of the model, those that they lack being unobserved.
+    fn observe(&self, data: &MultiView, views: &[usize]) -> Result<Observations, ClusterError> {
+        check_views(&self.widths(), data, views)?;
+        let given: Vec<Kind> = views.iter().map(|&v| self.projections[v].kind).collect();
+        let present = coordinates::present(data, &given);
+        let mut seen = Array2::from_elem((data.n_samples(), self.projections.len()), false);
+        for (given, &view) in views.iter().enumerate() {
+            seen.column_mut(view).assign(&present.column(given));
+        }
+        Ok(coordinates::observe_given(data, views, &self.projections, &seen))
+    }
+}
+
+impl Model for MixtureModel {
+    fn method(&self) -> &'static str {
+        TMixture::NAME
+    }
+
+    fn n_clusters(&self) -> usize {
+        self.mixture.n_clusters()
+    }
+
+    fn standardizers(&self) -> &[Standardizer] {
+        &self.standardizers
+    }
+
+    /// Labels are those of largest responsibility, losses the mean of D / q over the sample's views.
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
+        Ok(self.describe(&self.observe(data, views)?))
+    }
+
+    /// A missing view is the mean of the clusters in the view's own columns, weighted by the calibrated
+    /// probabilities: views are independent given the cluster.
+    fn impute_from(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Vec<Array2<f64>>, ClusterError> {
+        let probabilities = self.predict_from(data, views)?.probabilities;
+        let probabilities = probabilities.unwrap_or_default();
+        let fill = |view: usize| {
+            let given = views.iter().position(|&v| v == view);
+            let means = &self.columns[view].shrunk;
+            let mut filled = Array2::zeros((data.n_samples(), means.ncols()));
+            for (i, mut row) in filled.rows_mut().into_iter().enumerate() {
+                match given.filter(|&given| data.mask().is_observed(i, given)) {
+                    Some(given) => row.assign(&data.view(given).row(i)),
+                    None => {
+                        for (p, mean) in probabilities.row(i).iter().zip(means.rows()) {
+                            row.scaled_add(*p, &mean);
+                        }
+                    }
+                }
+            }
+            filled
+        };
+        Ok((0..self.projections.len()).map(fill).collect())
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        self.write()
+    }
+
+    fn facts(&self) -> Value {
+        let markers: Vec<Vec<Marker>> =
+            (0..self.n_clusters()).map(|c| self.markers(c, MARKERS)).collect();
+        json!({
+            "findings": self.findings,
+            "calibration-exponent": self.exponent,
+            "markers": markers,
+        })
+    }
+}
+
+/// For every sample the mean over its views of D / q, D its squared Mahalanobis distance from its cluster.
+fn relative_distances(
+    observations: &Observations,
+    mixture: &Mixture,
+    labels: &[usize],
+) -> Vec<f64> {
+    let k = mixture.n_clusters();
+    let (mut sums, mut counts) = (vec![0.0; labels.len()], vec![0_u32; labels.len()]);
+    let mut densities = Densities::default();
+    for block in &observations.blocks {
+        debug_assert!(block.len <= BLOCK);
+        for (view, components) in block.views.iter().zip(&mixture.views) {
+            densities.of(view, components, mixture.nu);
+            let q = components.width as f64;
+            for (j, &i) in view.samples.iter().enumerate() {
+                let sample = block.first + i as usize;
+                let u = densities.weights[Densities::place(j, labels[sample], k)];
+                sums[sample] += ((mixture.nu + q) / u - mixture.nu) / q;
+                counts[sample] += 1;
+            }
+        }
+    }
+    sums.iter().zip(counts).map(|(sum, n)| sum / f64::from(n.max(1))).collect()
+}
+
+/// The value that a share of `values` does not exceed.
+fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (share * values.len() as f64).ceil() as usize;
+    values.get(place.max(1) - 1).copied().unwrap_or(f64::INFINITY)
+}
+
+/// The rows of an array as one list.
+pub(crate) fn flat(values: &Array2<f64>) -> Vec<f64> {
+    values.axis_iter(Axis(0)).flat_map(|row| row.to_vec()).collect()
+}

@@ -1,0 +1,161 @@
+//! The values of the NumPy program that the specification comes with, on its small data.
+
+use crate::coordinates::projection::Projection;
+use crate::coordinates::{Kind, observe};
+use crate::criterion::shared_information;
+use crate::model::Prior;
+use crate::model::em::{Em, Fit};
+use crate::model::passes::moments_of;
+use crate::observations::Observations;
+use crate::responsibilities::Responsibilities;
+use crate::search::merge_split::Groups;
+use crate::search::{Effort, Ground};
+use crate::watch::Watch;
+use approx::{assert_abs_diff_eq, assert_relative_eq};
+use cdimc_data::{MultiView, Seed, ViewMask};
+use ndarray::{Array, Array2, ArrayD, IxDyn};
+use std::fs::File;
+use std::io::BufReader;
+
+const PRIOR: Prior = Prior { nu: 5.0, kappa: 4.0, diagonal: 0.05 };
+
+struct Golden(npyz::npz::NpzArchive<BufReader<File>>);
+
+impl Golden {
+    fn open() -> Self {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/view_mixture.npz");
+        Self(npyz::npz::NpzArchive::open(path).unwrap())
+    }
+
+    fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
+        let npy = self.0.by_name(name).unwrap().unwrap();
+        let shape: Vec<usize> = npy.shape().iter().map(|&n| n as usize).collect();
+        let order = npy.order();
+        let values: Vec<T> = npy.into_vec().unwrap();
+        match order {
+            npyz::Order::C => Array::from_shape_vec(IxDyn(&shape), values).unwrap(),
+            npyz::Order::Fortran => {
+                let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+                Array::from_shape_vec(IxDyn(&reversed), values).unwrap().reversed_axes()
+            }
+        }
+    }
+
+    fn matrix(&mut self, name: &str) -> Array2<f64> {
+        self.array(name).into_dimensionality().unwrap()
+    }
+
+    fn number(&mut self, name: &str) -> f64 {
+        self.array::<f64>(name).iter().copied().next().unwrap()
+    }
+
+    fn data(&mut self) -> MultiView {
+        let mask: Array2<bool> = self.array("mask").into_dimensionality().unwrap();
+        let views = (0..3).map(|v| self.matrix(&format!("x{v}"))).collect();
+        MultiView::new(views, ViewMask::new(mask).unwrap()).unwrap()
+    }
+}
+
+fn observations(data: &MultiView) -> Observations {
+    let projection = |v| {
+        let rows = data.mask().observed_rows(v);
+        Projection::fit(data, v, &rows, 20, Kind::Unit).unwrap()
+    };
+    let projections: Vec<Projection> = (0..3).map(projection).collect();
+    observe(data, &projections, &data.mask().entries().to_owned())
+}
+
+fn gram(observations: &Observations, v: usize) -> Array2<f64> {
+    let mut rows = Vec::new();
+    observations.each_row(v, |_, row| rows.extend_from_slice(row));
+    let z = Array2::from_shape_vec((observations.n_observed(v), observations.widths[v]), rows);
+    let z = z.unwrap();
+    z.dot(&z.t())
+}
+
+fn em<'a>(observations: &'a Observations, watch: &'a Watch<'a>) -> Em<'a> {
+    Em {
+        observations,
+        prior: &PRIOR,
+        iterations: 100,
+        tolerance: 1e-5,
+        held: None,
+        goal: None,
+        watch,
+    }
+}
+
+fn assert_near(found: &Responsibilities, expected: &Array2<f64>) {
+    assert_abs_diff_eq!(found.to_array(), expected, epsilon = 1e-8);
+}
+
+#[test]
+fn coordinates_have_the_inner_products_of_the_reference() {
+    let mut golden = Golden::open();
+    let observations = observations(&golden.data());
+    for v in 0..3 {
+        let expected = golden.matrix(&format!("gram{v}"));
+        assert_abs_diff_eq!(gram(&observations, v), expected, epsilon = 1e-8);
+    }
+}
+
+#[test]
+fn every_step_of_em_is_that_of_the_reference() {
+    let mut golden = Golden::open();
+    let observations = observations(&golden.data());
+    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, observations.n_samples);
+    let start = Responsibilities::from_array(golden.matrix("R0").view());
+    for iterations in [1, 2, 5, 100] {
+        let run = Em { iterations, ..em(&observations, &watch) };
+        let fit = run.run(moments_of(&observations, &start)).unwrap();
+        let value = golden.number(&format!("value{iterations}"));
+        assert_relative_eq!(fit.log_likelihood, value, max_relative = 1e-8);
+        assert_near(&fit.responsibilities, &golden.matrix(&format!("R{iterations}")));
+    }
+}
+
+fn ended(golden: &mut Golden, observations: &Observations) -> Fit {
+    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, observations.n_samples);
+    let start = Responsibilities::from_array(golden.matrix("R0").view());
+    em(observations, &watch).run(moments_of(observations, &start)).unwrap()
+}
+
+#[test]
+fn groups_halves_and_shared_information_are_those_of_the_reference() {
+    let mut golden = Golden::open();
+    let observations = observations(&golden.data());
+    let fit = ended(&mut golden, &observations);
+    let pooled = golden.matrix("pooled0");
+    for ((a, b), &expected) in pooled.indexed_iter().filter(|((a, b), _)| b <= a) {
+        assert_abs_diff_eq!(fit.pooled[0][a * 6 + b], expected, epsilon = 1e-8);
+    }
+    let ground = Ground {
+        observations: &observations,
+        prior: &PRIOR,
+        n_clusters: 4,
+        effort: Effort { starts: 1, refined: 1, tries: 1 },
+        seed: Seed::new(0),
+    };
+    let found = Groups::new(&ground, &fit).values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
+    let mut expected: Vec<f64> = golden.array("groups").iter().copied().collect();
+    expected.push(golden.number("merged01"));
+    for (found, expected) in found.iter().zip(expected) {
+        assert_relative_eq!(*found, expected, max_relative = 1e-8);
+    }
+    let shared = shared_information(&observations, &fit.responsibilities, &PRIOR);
+    let expected = golden.number("shared_information");
+    assert_relative_eq!(shared.information, expected, max_relative = 1e-8);
+
+    let rows: Vec<usize> = golden.array::<i64>("rows").iter().map(|&i| i as usize).collect();
+    let labels = fit.responsibilities.labels();
+    assert_eq!(rows, (0..240).filter(|&i| labels[i] == 0).collect::<Vec<_>>());
+    let halves = Array2::from_shape_fn((rows.len(), 2), |(i, c)| if i % 2 == c { 0.8 } else { 0.2 });
+    let halves = Responsibilities::from_array(halves.view());
+    let few = observations.select(&rows);
+    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, rows.len());
+    let run = Em { iterations: 15, tolerance: 1e-4, held: Some(&fit.pooled), ..em(&few, &watch) };
+    let split = run.run(moments_of(&few, &halves)).unwrap();
+    assert_near(&split.responsibilities, &golden.matrix("half"));
+    let expected = golden.number("half_value");
+    assert_relative_eq!(split.log_likelihood, expected, max_relative = 1e-8);
+}

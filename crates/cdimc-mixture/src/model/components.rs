@@ -1,0 +1,234 @@
+//! The M step of a view: means and scatters of all clusters, shrunk towards the pooled scatter
+//! (specification, section 2; Friedman, JASA 84, 1989).
+
+// The kernel and what it calls must end up in one function compiled for the processor at hand.
+#![allow(clippy::inline_always)]
+
+use crate::model::kernel::LINE;
+use crate::model::moments::ViewMoments;
+use crate::model::Prior;
+use pulp::{Arch, Simd, WithSimd};
+use std::f64::consts::PI;
+
+/// What keeps a cluster without samples from division by 0.
+pub(crate) const LEAST_SIZE: f64 = 1e-9;
+/// Clusters factorized side by side.
+const BATCH: usize = 8;
+
+/// The clusters of a view.
+#[derive(Debug, Clone)]
+pub(crate) struct Components {
+    /// q.
+    pub(crate) width: usize,
+    /// `(n_clusters, q)`: the μ.
+    pub(crate) means: Vec<f64>,
+    /// `(n_clusters, q (q + 1) / 2)`: the inverse Cholesky factors W of the Σ, Σ⁻¹ = Wᵀ W.
+    pub(crate) whitening: Vec<f64>,
+    /// `(n_clusters, q)`: W μ, so that (z - μ)ᵀ Σ⁻¹ (z - μ) = ‖W z - W μ‖².
+    pub(crate) offsets: Vec<f64>,
+    /// -½ log|Σ| - ½ q log 2π.
+    pub(crate) constants: Vec<f64>,
+}
+
+/// The pooled scatter P of a view, `(q, q)`, of which the lower triangle is read.
+pub(crate) type Pooled = Vec<f64>;
+
+/// The lower triangles of `S = Σ w (z - μ)(z - μ)ᵀ`, `(n_clusters, q, stride)`.
+fn scatters(moments: &ViewMoments, means: &[f64]) -> Vec<f64> {
+    let q = moments.width;
+    let stride = q.next_multiple_of(LINE);
+    let mut scatters = moments.second.clone();
+    let clusters = scatters.chunks_exact_mut(q * stride).zip(&moments.weights);
+    let sums = moments.first.chunks_exact(q).zip(means.chunks_exact(q));
+    for ((scatter, weight), (first, mean)) in clusters.zip(sums) {
+        for (a, line) in scatter.chunks_exact_mut(stride).enumerate() {
+            let (m, f) = (mean[a], first[a]);
+            for ((s, &mean), &first) in line[..=a].iter_mut().zip(mean).zip(first) {
+                *s += weight * m * mean - m * first - f * mean;
+            }
+        }
+    }
+    scatters
+}
+
+fn means(moments: &ViewMoments) -> Vec<f64> {
+    let q = moments.width;
+    let mean = |(c, x): (usize, &f64)| x / (moments.weights[c / q] + LEAST_SIZE);
+    moments.first.iter().enumerate().map(mean).collect()
+}
+
+/// P = Σ꜀ S꜀ / Σ꜀ N꜀, its off-diagonal part shrunk, and never without variance.
+pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) -> Pooled {
+    let q = moments.width;
+    let stride = q.next_multiple_of(LINE);
+    let scatters = scatters(moments, &means(moments));
+    let total: f64 = moments.sizes.iter().map(|n| n + LEAST_SIZE).sum();
+    let mut pooled = vec![0.0; q * q];
+    for scatter in scatters.chunks_exact(q * stride) {
+        for (to, from) in pooled.chunks_exact_mut(q).zip(scatter.chunks_exact(stride)) {
+            to.iter_mut().zip(from).for_each(|(to, s)| *to += s / total);
+        }
+    }
+    for a in 0..q {
+        pooled[a * q..a * q + a].iter_mut().for_each(|p| *p *= 1.0 - prior.diagonal);
+        pooled[a * q + a] = pooled[a * q + a].max(0.0) + 1e-6 * variances[a];
+    }
+    pooled
+}
+
+impl Components {
+    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q).
+    pub(crate) fn fit(moments: &ViewMoments, pooled: &[f64], prior: &Prior) -> Self {
+        let (q, k) = (moments.width, moments.sizes.len());
+        let stride = q.next_multiple_of(LINE);
+        let means = means(moments);
+        let scatters = scatters(moments, &means);
+        let size = q * (q + 1) / 2;
+        let strength = prior.kappa * q as f64;
+        let mut whitening = vec![0.0; k * size];
+        let mut constants = vec![0.0; k];
+        let mut batch = vec![[0.0; BATCH]; size];
+        for start in (0..k).step_by(BATCH) {
+            // Places beyond the last cluster hold the pooled scatter, which nobody reads.
+            for (a, pooled) in pooled.chunks_exact(q).enumerate() {
+                for (to, p) in batch[a * (a + 1) / 2..].iter_mut().zip(&pooled[..=a]) {
+                    *to = [strength * p; BATCH];
+                }
+            }
+            let clusters = start..k.min(start + BATCH);
+            for (lane, c) in clusters.clone().enumerate() {
+                let total = 1.0 / (moments.sizes[c] + LEAST_SIZE + strength);
+                let scatter = &scatters[c * q * stride..(c + 1) * q * stride];
+                for (a, line) in scatter.chunks_exact(stride).enumerate() {
+                    for (to, s) in batch[a * (a + 1) / 2..].iter_mut().zip(&line[..=a]) {
+                        to[lane] = (to[lane] + s) * total;
+                    }
+                }
+            }
+            Arch::new().dispatch(InverseFactors { batch: &mut batch, width: q });
+            for (lane, c) in clusters.enumerate() {
+                let of_cluster = &mut whitening[c * size..(c + 1) * size];
+                of_cluster.iter_mut().zip(&batch).for_each(|(to, from)| *to = from[lane]);
+                let diagonal = (0..q).map(|a| batch[a * (a + 3) / 2][lane].ln());
+                constants[c] = diagonal.sum::<f64>() - 0.5 * q as f64 * (2.0 * PI).ln();
+            }
+        }
+        Self::new(q, means, whitening, constants)
+    }
+
+    pub(crate) fn new(
+        width: usize,
+        means: Vec<f64>,
+        whitening: Vec<f64>,
+        constants: Vec<f64>,
+    ) -> Self {
+        let mut offsets = Vec::with_capacity(means.len());
+        let size = width * (width + 1) / 2;
+        for (mean, w) in means.chunks_exact(width).zip(whitening.chunks_exact(size)) {
+            for a in 0..width {
+                let line = &w[a * (a + 1) / 2..][..=a];
+                offsets.push(line.iter().zip(mean).map(|(w, m)| w * m).sum());
+            }
+        }
+        Self { width, means, whitening, offsets, constants }
+    }
+
+    /// Cluster `c` alone.
+    pub(crate) fn one(&self, c: usize) -> Self {
+        let q = self.width;
+        let size = q * (q + 1) / 2;
+        Self {
+            width: q,
+            means: self.means[c * q..(c + 1) * q].to_vec(),
+            whitening: self.whitening[c * size..(c + 1) * size].to_vec(),
+            offsets: self.offsets[c * q..(c + 1) * q].to_vec(),
+            constants: vec![self.constants[c]],
+        }
+    }
+
+    /// The squared Mahalanobis distance of the mean of `to` from cluster `from`.
+    pub(crate) fn squared_distance(&self, from: usize, to: usize) -> f64 {
+        let q = self.width;
+        let w = &self.whitening[from * q * (q + 1) / 2..];
+        let difference: Vec<f64> =
+            (0..q).map(|b| self.means[to * q + b] - self.means[from * q + b]).collect();
+        let line = |a: usize| -> f64 {
+            w[a * (a + 1) / 2..][..=a].iter().zip(&difference).map(|(w, x)| w * x).sum()
+        };
+        (0..q).map(line).map(|y| y * y).sum()
+    }
+
+    pub(crate) fn n_clusters(&self) -> usize {
+        self.constants.len()
+    }
+}
+
+/// Replaces matrices by the inverses of their Cholesky factors.
+struct InverseFactors<'a> {
+    /// Lower triangles side by side.
+    batch: &'a mut [[f64; BATCH]],
+    width: usize,
+}
+
+impl WithSimd for InverseFactors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        factorize(self.batch, self.width);
+        invert(self.batch, self.width);
+    }
+}
+
+/// The Cholesky factors of the matrices whose lower triangles lie side by side in `batch`, in place.
+#[inline(always)]
+fn factorize(batch: &mut [[f64; BATCH]], q: usize) {
+    for i in 0..q {
+        let line = i * (i + 1) / 2;
+        for j in 0..=i {
+            let other = j * (j + 1) / 2;
+            let mut sum = batch[line + j];
+            for p in 0..j {
+                let (x, y) = (batch[line + p], batch[other + p]);
+                for l in 0..BATCH {
+                    sum[l] = (-x[l]).mul_add(y[l], sum[l]);
+                }
+            }
+            let pivot = batch[other + j];
+            for l in 0..BATCH {
+                // The prior keeps pivots positive; rounding may not on data without any variance.
+                batch[line + j][l] = if i == j {
+                    (if sum[l] > f64::MIN_POSITIVE { sum[l] } else { f64::MIN_POSITIVE }).sqrt()
+                } else {
+                    sum[l] / pivot[l]
+                };
+            }
+        }
+    }
+}
+
+/// The inverses of the lower triangles in `batch`, in place.
+#[inline(always)]
+fn invert(batch: &mut [[f64; BATCH]], q: usize) {
+    for i in 0..q {
+        let line = i * (i + 1) / 2;
+        let mut inverse = [0.0; BATCH];
+        for l in 0..BATCH {
+            inverse[l] = 1.0 / batch[line + i][l];
+        }
+        // From left to right each entry needs only those of its line that are not yet replaced.
+        for j in 0..i {
+            let mut sum = [0.0; BATCH];
+            for p in j..i {
+                let (x, y) = (batch[line + p], batch[p * (p + 1) / 2 + j]);
+                for l in 0..BATCH {
+                    sum[l] = x[l].mul_add(y[l], sum[l]);
+                }
+            }
+            for l in 0..BATCH {
+                batch[line + j][l] = -sum[l] * inverse[l];
+            }
+        }
+        batch[line + i] = inverse;
+    }
+}

@@ -1,0 +1,326 @@
+//! Passes over all rows: log densities, responsibilities and the sums of the next M step.
+//!
+//! A pass takes the blocks of samples in fixed parts, which threads share; the sums of a part run in the
+//! order of its blocks, those of the parts in theirs, so that threads never change a bit.
+
+// The kernels and what they call must end up in one function compiled for the processor at hand.
+#![allow(clippy::inline_always)]
+
+use crate::model::Mixture;
+use crate::model::components::Components;
+use crate::model::kernel::{LINE, SquaredDistances, add_rows, exp, ln};
+use crate::model::moments::{Moments, ViewMoments};
+use crate::observations::{BLOCK, Block, BlockView, LANES, Observations};
+use crate::responsibilities::Responsibilities;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+/// Parts of a pass.
+const PARTS: usize = 32;
+/// Responsibilities below this add nothing to a sum of doubles.
+const NEGLIGIBLE: f64 = 1e-14;
+
+/// Log densities and weights of the rows of a view in a block, `(n_chunks, n_clusters, LANES)` each.
+#[derive(Debug, Default)]
+pub(crate) struct Densities {
+    /// log t(z; μ, Σ) but for a constant of the view.
+    pub(crate) logs: Vec<f64>,
+    /// u = (ν + q) / (ν + D).
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Densities {
+    /// Computes those of `view`.
+    pub(crate) fn of(&mut self, view: &BlockView, components: &Components, nu: f64) {
+        let size = view.samples.len().div_ceil(LANES) * components.n_clusters() * LANES;
+        self.logs.resize(size, 0.0);
+        self.weights.resize(size, 0.0);
+        let Self { logs, weights } = self;
+        Arch::new().dispatch(DensitiesOf { rows: &view.lanes, components, nu, logs, weights });
+    }
+
+    /// The place of row `j` for cluster `c` of `n_clusters`.
+    #[inline(always)]
+    pub(crate) fn place(j: usize, c: usize, n_clusters: usize) -> usize {
+        (j / LANES * n_clusters + c) * LANES + j % LANES
+    }
+}
+
+struct DensitiesOf<'a> {
+    rows: &'a [f64],
+    components: &'a Components,
+    nu: f64,
+    logs: &'a mut [f64],
+    weights: &'a mut [f64],
+}
+
+impl WithSimd for DensitiesOf<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Components { width, whitening, offsets, constants, .. } = self.components;
+        let size = constants.len() * LANES;
+        let chunks = self.rows.chunks_exact(width * LANES).zip(self.logs.chunks_exact_mut(size));
+        let (nu, reach) = (self.nu, self.nu + *width as f64);
+        for ((rows, logs), weights) in chunks.zip(self.weights.chunks_exact_mut(size)) {
+            SquaredDistances { rows, whitening, offsets, width: *width, out: weights }
+                .with_simd(simd);
+            let clusters = logs.chunks_exact_mut(LANES).zip(weights.chunks_exact_mut(LANES));
+            for ((logs, weights), constant) in clusters.zip(constants) {
+                for (log, weight) in logs.iter_mut().zip(weights) {
+                    let reached = nu + *weight;
+                    *log = constant - 0.5 * reach * ln(reached / nu);
+                    *weight = reach / reached;
+                }
+            }
+        }
+    }
+}
+
+/// What a block needs on its way.
+#[derive(Debug, Default)]
+struct Scratch {
+    views: Vec<Densities>,
+    /// Of four rows each.
+    rows: Vec<f64>,
+    tops: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+/// Adds the log densities of a view to `joint`, `(n_clusters, BLOCK)`.
+pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
+    let k = joint.len() / BLOCK;
+    for (samples, logs) in view.samples.chunks(LANES).zip(logs.chunks_exact(k * LANES)) {
+        for (joint, logs) in joint.chunks_exact_mut(BLOCK).zip(logs.chunks_exact(LANES)) {
+            samples.iter().zip(logs).for_each(|(&i, log)| joint[i as usize] += log);
+        }
+    }
+}
+
+/// Turns the log densities of a block, `(n_clusters, BLOCK)`, into responsibilities; returns the sum of
+/// the log-likelihoods of its first `len` samples.
+pub(crate) fn normalize(joint: &mut [f64], len: usize) -> f64 {
+    let (mut tops, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
+    normalize_into(joint, len, &mut tops, &mut sums)
+}
+
+/// As [`normalize`]; leaves the log-likelihood of every sample in `tops`.
+pub(crate) fn normalize_into(
+    joint: &mut [f64],
+    len: usize,
+    tops: &mut [f64],
+    sums: &mut [f64],
+) -> f64 {
+    Arch::new().dispatch(Normalize { joint, len, tops, sums })
+}
+
+struct Normalize<'a> {
+    joint: &'a mut [f64],
+    len: usize,
+    tops: &'a mut [f64],
+    sums: &'a mut [f64],
+}
+
+impl WithSimd for Normalize<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let Self { joint, len, tops, sums } = self;
+        tops.copy_from_slice(&joint[..BLOCK]);
+        for logs in joint.chunks_exact(BLOCK).skip(1) {
+            for (top, log) in tops.iter_mut().zip(logs) {
+                *top = if *log > *top { *log } else { *top };
+            }
+        }
+        sums.fill(0.0);
+        for logs in joint.chunks_exact_mut(BLOCK) {
+            for ((x, top), sum) in logs.iter_mut().zip(&*tops).zip(&mut *sums) {
+                *x = exp(*x - top);
+                *sum += *x;
+            }
+        }
+        for (top, sum) in tops.iter_mut().zip(&mut *sums) {
+            *top += ln(*sum);
+            *sum = 1.0 / *sum;
+        }
+        for logs in joint.chunks_exact_mut(BLOCK) {
+            for (x, sum) in logs.iter_mut().zip(&*sums) {
+                *x *= sum;
+            }
+            logs[len..].fill(0.0);
+        }
+        tops[..len].iter().sum()
+    }
+}
+
+/// The log-likelihood under `mixture`, whose responsibilities replace `responsibilities`, and the sums of
+/// the next M step.
+pub(crate) fn expectation(
+    observations: &Observations,
+    mixture: &Mixture,
+    responsibilities: &mut Responsibilities,
+) -> (f64, Moments) {
+    let k = mixture.n_clusters();
+    let part = |blocks: &[Block], values: &mut [f64]| {
+        let mut moments = Moments::zeros(k, &observations.widths);
+        let mut scratch = Scratch::default();
+        scratch.views.resize_with(observations.n_views(), Densities::default);
+        scratch.tops.resize(BLOCK, 0.0);
+        scratch.sums.resize(BLOCK, 0.0);
+        let mut value = 0.0;
+        for (block, joint) in blocks.iter().zip(values.chunks_exact_mut(k * BLOCK)) {
+            for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
+                joint.fill(log_weight);
+            }
+            let views = block.views.iter().zip(&mixture.views).zip(&mut scratch.views);
+            for ((view, components), densities) in views {
+                densities.of(view, components, mixture.nu);
+                add_logs(joint, view, &densities.logs);
+            }
+            let Scratch { views, rows, tops, sums } = &mut scratch;
+            value += normalize_into(joint, block.len, tops, sums);
+            for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
+                moments.sizes[c] += joint.iter().sum::<f64>();
+            }
+            let views = block.views.iter().zip(&*views).zip(&mut moments.views);
+            for ((view, densities), moments) in views {
+                accumulate(moments, view, joint, Some(&densities.weights), rows);
+            }
+        }
+        (value, moments)
+    };
+    let parts = in_parts(observations, &mut responsibilities.values, k * BLOCK, part);
+    let mut all = Moments::zeros(k, &observations.widths);
+    let mut value = 0.0;
+    for (of_part, moments) in parts {
+        value += of_part;
+        all.add(1.0, &moments);
+    }
+    (value, all)
+}
+
+/// The sums of an M step in which every row counts as its responsibility says, u = 1.
+pub(crate) fn moments_of(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+) -> Moments {
+    let k = responsibilities.n_clusters;
+    let part = |(blocks, values): (&[Block], &[f64])| {
+        let mut moments = Moments::zeros(k, &observations.widths);
+        let mut rows = Vec::new();
+        for (block, values) in blocks.iter().zip(values.chunks_exact(k * BLOCK)) {
+            for (c, values) in values.chunks_exact(BLOCK).enumerate() {
+                moments.sizes[c] += values.iter().sum::<f64>();
+            }
+            for (view, moments) in block.views.iter().zip(&mut moments.views) {
+                accumulate(moments, view, values, None, &mut rows);
+            }
+        }
+        moments
+    };
+    let size = part_size(observations);
+    let parts = observations.blocks.par_chunks(size);
+    let parts = parts.zip(responsibilities.values.par_chunks(size * k * BLOCK));
+    let parts: Vec<Moments> = parts.map(part).collect();
+    let mut all = Moments::zeros(k, &observations.widths);
+    parts.iter().for_each(|part| all.add(1.0, part));
+    all
+}
+
+/// What `of_part` gives for every part and its numbers, `per_block` for each of its blocks.
+pub(crate) fn in_parts<T: Send>(
+    observations: &Observations,
+    numbers: &mut [f64],
+    per_block: usize,
+    of_part: impl Fn(&[Block], &mut [f64]) -> T + Sync,
+) -> Vec<T> {
+    let size = part_size(observations);
+    let parts = observations.blocks.par_chunks(size);
+    let parts = parts.zip(numbers.par_chunks_mut(size * per_block));
+    parts.map(|(blocks, numbers)| of_part(blocks, numbers)).collect()
+}
+
+fn part_size(observations: &Observations) -> usize {
+    observations.blocks.len().div_ceil(PARTS).max(1)
+}
+
+/// Adds the rows of a block to the sums, with the weights R u or, without `weights`, R.
+///
+/// `responsibilities`: `(n_clusters, BLOCK)`.
+fn accumulate(
+    moments: &mut ViewMoments,
+    view: &BlockView,
+    responsibilities: &[f64],
+    weights: Option<&[f64]>,
+    rows: &mut Vec<f64>,
+) {
+    rows.clear();
+    rows.resize(4 * moments.width.next_multiple_of(LINE), 0.0);
+    Arch::new().dispatch(Accumulate { moments, view, responsibilities, weights, rows });
+}
+
+struct Accumulate<'a> {
+    moments: &'a mut ViewMoments,
+    view: &'a BlockView,
+    responsibilities: &'a [f64],
+    weights: Option<&'a [f64]>,
+    /// `(4, stride)`.
+    rows: &'a mut [f64],
+}
+
+impl WithSimd for Accumulate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, _: S) {
+        for c in 0..self.moments.sizes.len() {
+            self.of_cluster(c);
+        }
+    }
+}
+
+impl Accumulate<'_> {
+    #[inline(always)]
+    fn of_cluster(&mut self, c: usize) {
+        let Self { moments, view, responsibilities, weights, rows } = self;
+        let (k, q) = (moments.sizes.len(), moments.width);
+        let stride = rows.len() / 4;
+        let first = &mut moments.first[c * q..(c + 1) * q];
+        let second = &mut moments.second[c * q * stride..(c + 1) * q * stride];
+        let responsibilities = &responsibilities[c * BLOCK..(c + 1) * BLOCK];
+        let (mut of_rows, mut n_rows) = ([0.0; 4], 0);
+        let (mut size, mut weight) = (0.0, 0.0);
+        for (j, &i) in view.samples.iter().enumerate() {
+            let r = responsibilities[i as usize];
+            if r <= NEGLIGIBLE {
+                continue;
+            }
+            let w = match weights {
+                Some(weights) => r * weights[Densities::place(j, c, k)],
+                None => r,
+            };
+            size += r;
+            weight += w;
+            of_rows[n_rows] = w;
+            let lanes = &view.lanes[j / LANES * q * LANES..][..q * LANES];
+            for b in 0..q {
+                rows[n_rows * stride + b] = lanes[b * LANES + j % LANES];
+            }
+            n_rows += 1;
+            if n_rows == 4 {
+                add_rows(first, second, rows, of_rows);
+                n_rows = 0;
+            }
+        }
+        if n_rows > 0 {
+            for w in &mut of_rows[n_rows..] {
+                *w = 0.0;
+            }
+            add_rows(first, second, rows, of_rows);
+        }
+        moments.sizes[c] += size;
+        moments.weights[c] += weight;
+    }
+}

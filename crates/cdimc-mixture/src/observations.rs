@@ -1,0 +1,189 @@
+//! The coordinates of all observed rows, laid out for passes over fixed blocks of samples.
+
+use ndarray::{Array2, ArrayView2};
+
+/// Samples of a block. Sums run block by block in order, whatever the number of threads.
+pub(crate) const BLOCK: usize = 512;
+/// Rows of a view that are treated together.
+pub(crate) const LANES: usize = 32;
+/// What keeps a constant column from variance 0.
+const LEAST_VARIANCE: f64 = 1e-9;
+
+/// The views of all samples as coordinates.
+#[derive(Debug, Clone)]
+pub(crate) struct Observations {
+    pub(crate) n_samples: usize,
+    pub(crate) widths: Vec<usize>,
+    /// The variances of the columns of each view over its observed rows.
+    pub(crate) variances: Vec<Vec<f64>>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Consecutive samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    /// The first of them.
+    pub(crate) first: usize,
+    pub(crate) len: usize,
+    pub(crate) views: Vec<BlockView>,
+}
+
+/// The rows of a view that a block observes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BlockView {
+    /// Their samples, counted from the block's first.
+    pub(crate) samples: Vec<u16>,
+    /// `(n_chunks, q, LANES)`: their coordinates, [`LANES`] rows side by side; zeros fill the last chunk.
+    pub(crate) lanes: Vec<f64>,
+}
+
+impl BlockView {
+    pub(crate) fn push(&mut self, sample: u16, row: impl ExactSizeIterator<Item = f64>) {
+        let (q, lane) = (row.len(), self.samples.len() % LANES);
+        if lane == 0 {
+            self.lanes.resize(self.lanes.len() + q * LANES, 0.0);
+        }
+        let start = self.lanes.len() - q * LANES;
+        row.enumerate().for_each(|(b, x)| self.lanes[start + b * LANES + lane] = x);
+        self.samples.push(sample);
+    }
+
+    /// The coordinates of the `j`-th row.
+    pub(crate) fn row(&self, j: usize, q: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+        let start = j / LANES * q * LANES + j % LANES;
+        (0..q).map(move |b| self.lanes[start + b * LANES])
+    }
+}
+
+impl Observations {
+    /// `coordinates`: of every view, `(n_observed, q)`, in the order of the samples; `observed`:
+    /// `(n_samples, n_views)`.
+    pub(crate) fn new(coordinates: &[Array2<f64>], observed: ArrayView2<'_, bool>) -> Self {
+        let widths = coordinates.iter().map(Array2::ncols).collect();
+        let mut next = vec![0; coordinates.len()];
+        let row = |v: usize, block: &mut BlockView, sample: u16| {
+            block.push(sample, coordinates[v].row(next[v]).iter().copied());
+            next[v] += 1;
+        };
+        Self::fill(observed, widths, row)
+    }
+
+    /// The observations whose rows `push` adds, view by view and sample by sample of each block.
+    pub(crate) fn fill(
+        observed: ArrayView2<'_, bool>,
+        widths: Vec<usize>,
+        mut push: impl FnMut(usize, &mut BlockView, u16),
+    ) -> Self {
+        let (n_samples, n_views) = observed.dim();
+        let mut blocks = Vec::with_capacity(n_samples.div_ceil(BLOCK));
+        for first in (0..n_samples).step_by(BLOCK) {
+            let len = BLOCK.min(n_samples - first);
+            let view = |v| {
+                let mut view = BlockView::default();
+                for i in 0..len {
+                    if observed[[first + i, v]] {
+                        push(v, &mut view, i as u16);
+                    }
+                }
+                view.lanes.shrink_to_fit();
+                view
+            };
+            blocks.push(Block { first, len, views: (0..n_views).map(view).collect() });
+        }
+        let mut all = Self { n_samples, widths, variances: Vec::new(), blocks };
+        all.variances = (0..n_views).map(|v| all.column_variances(v)).collect();
+        all
+    }
+
+    pub(crate) fn n_views(&self) -> usize {
+        self.widths.len()
+    }
+
+    /// Number of rows that view `v` observes.
+    pub(crate) fn n_observed(&self, v: usize) -> usize {
+        self.blocks.iter().map(|block| block.views[v].samples.len()).sum()
+    }
+
+    /// Calls `visit` with every observed row of view `v` and its sample.
+    pub(crate) fn each_row(&self, v: usize, mut visit: impl FnMut(usize, &[f64])) {
+        let q = self.widths[v];
+        let mut row = vec![0.0; q];
+        for block in &self.blocks {
+            let view = &block.views[v];
+            for (j, &i) in view.samples.iter().enumerate() {
+                row.iter_mut().zip(view.row(j, q)).for_each(|(to, x)| *to = x);
+                visit(block.first + i as usize, &row);
+            }
+        }
+    }
+
+    /// The number of views of every sample.
+    pub(crate) fn views_of_samples(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.n_samples];
+        for block in &self.blocks {
+            for &i in block.views.iter().flat_map(|view| &view.samples) {
+                counts[block.first + i as usize] += 1;
+            }
+        }
+        counts
+    }
+
+    /// The samples `samples`, ascending, with the variances of all.
+    pub(crate) fn select(&self, samples: &[usize]) -> Self {
+        let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
+        for (first, part) in (0..).step_by(BLOCK).zip(samples.chunks(BLOCK)) {
+            let view = |v: usize| {
+                let mut view = BlockView::default();
+                for (i, &sample) in (0..).zip(part) {
+                    let from = &self.blocks[sample / BLOCK].views[v];
+                    if let Ok(j) = from.samples.binary_search(&((sample % BLOCK) as u16)) {
+                        view.push(i, from.row(j, self.widths[v]));
+                    }
+                }
+                view
+            };
+            let views = (0..self.n_views()).map(view).collect();
+            blocks.push(Block { first, len: part.len(), views });
+        }
+        let (widths, variances) = (self.widths.clone(), self.variances.clone());
+        Self { n_samples: samples.len(), widths, variances, blocks }
+    }
+
+    /// The views side by side, `(n_samples, Σ q)`: each centered, of total variance 1 and multiplied by
+    /// its weight; what is missing lies at the mean.
+    pub(crate) fn side_by_side(&self, weights: &[f64]) -> Array2<f64> {
+        let mut filled = Array2::zeros((self.n_samples, self.widths.iter().sum()));
+        let mut start = 0;
+        for (v, &q) in self.widths.iter().enumerate() {
+            let n = self.n_observed(v) as f64;
+            let (mut mean, mut square) = (vec![0.0; q], 0.0);
+            if n > 1.0 {
+                self.each_row(v, |_, row| mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n));
+                self.each_row(v, |_, row| {
+                    square += row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>();
+                });
+            }
+            let scale = if n > 1.0 { weights[v] / ((square / n).sqrt() + 1e-12) } else { weights[v] };
+            self.each_row(v, |i, row| {
+                for (b, (x, m)) in row.iter().zip(&mean).enumerate() {
+                    filled[[i, start + b]] = (x - m) * scale;
+                }
+            });
+            start += q;
+        }
+        filled
+    }
+
+    fn column_variances(&self, v: usize) -> Vec<f64> {
+        let n = self.n_observed(v).max(1) as f64;
+        let (mut mean, mut variance) = (vec![0.0; self.widths[v]], vec![0.0; self.widths[v]]);
+        self.each_row(v, |_, row| mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n));
+        self.each_row(v, |_, row| {
+            for ((s, m), x) in variance.iter_mut().zip(&mean).zip(row) {
+                *s += (x - m) * (x - m) / n;
+            }
+        });
+        variance.iter_mut().for_each(|s| *s += LEAST_VARIANCE);
+        variance
+    }
+}

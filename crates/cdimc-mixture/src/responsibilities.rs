@@ -1,0 +1,65 @@
+//! How much of each sample belongs to each cluster.
+
+use crate::observations::BLOCK;
+use ndarray::Array2;
+
+/// R, `(n_samples, n_clusters)`, rows sum to 1; stored block by block of samples, cluster by cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Responsibilities {
+    pub(crate) n_samples: usize,
+    pub(crate) n_clusters: usize,
+    /// `(n_blocks, n_clusters, BLOCK)`; zeros fill the last block.
+    pub(crate) values: Vec<f64>,
+}
+
+impl Responsibilities {
+    pub(crate) fn zeros(n_samples: usize, n_clusters: usize) -> Self {
+        let n_blocks = n_samples.div_ceil(BLOCK);
+        Self { n_samples, n_clusters, values: vec![0.0; n_blocks * n_clusters * BLOCK] }
+    }
+
+    /// Each sample wholly in its cluster.
+    pub(crate) fn from_labels(labels: &[usize], n_clusters: usize) -> Self {
+        let mut all = Self::zeros(labels.len(), n_clusters);
+        labels.iter().enumerate().for_each(|(i, &c)| *all.at_mut(i, c) = 1.0);
+        all
+    }
+
+    #[cfg(test)]
+    pub(crate) fn from_array(values: ndarray::ArrayView2<'_, f64>) -> Self {
+        let mut all = Self::zeros(values.nrows(), values.ncols());
+        values.indexed_iter().for_each(|((i, c), &r)| *all.at_mut(i, c) = r);
+        all
+    }
+
+    fn place(&self, i: usize, c: usize) -> usize {
+        (i / BLOCK * self.n_clusters + c) * BLOCK + i % BLOCK
+    }
+
+    pub(crate) fn at(&self, i: usize, c: usize) -> f64 {
+        self.values[self.place(i, c)]
+    }
+
+    pub(crate) fn at_mut(&mut self, i: usize, c: usize) -> &mut f64 {
+        let place = self.place(i, c);
+        &mut self.values[place]
+    }
+
+    /// Numbers of a block.
+    pub(crate) fn block_size(&self) -> usize {
+        self.n_clusters * BLOCK
+    }
+
+    /// The likeliest cluster of every sample, of equally likely ones the first.
+    pub(crate) fn labels(&self) -> Vec<usize> {
+        let best = |i| {
+            let better = |best, c| if self.at(i, c) > self.at(i, best) { c } else { best };
+            (1..self.n_clusters).fold(0, better)
+        };
+        (0..self.n_samples).map(best).collect()
+    }
+
+    pub(crate) fn to_array(&self) -> Array2<f64> {
+        Array2::from_shape_fn((self.n_samples, self.n_clusters), |(i, c)| self.at(i, c))
+    }
+}

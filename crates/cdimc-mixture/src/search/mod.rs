@@ -1,0 +1,127 @@
+//! The search for the mixture (specification, section 3).
+
+pub(crate) mod merge_split;
+pub(crate) mod repair;
+pub(crate) mod starts;
+
+use crate::criterion::{Shared, shared_information};
+use crate::model::em::{Em, Fit};
+use crate::model::{Prior, moments::Moments};
+use crate::observations::Observations;
+use crate::watch::{Tell, Watch};
+use cdimc_cluster::ClusterError;
+use cdimc_data::Seed;
+use rayon::prelude::*;
+
+/// How long to search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Effort {
+    pub(crate) starts: usize,
+    pub(crate) refined: usize,
+    /// Combinations of a split and a merge tried in a round.
+    pub(crate) tries: usize,
+}
+
+/// Merge-and-split and repair take turns so many times at most.
+const CYCLES: usize = 3;
+/// Rounds of merge-and-split, and of repair, at most.
+pub(crate) const ROUNDS: usize = 10;
+/// A move is kept if it raises the log-likelihood by more than this share of itself; EM ends at less.
+pub(crate) const TOLERANCE: f64 = 1e-5;
+/// Iterations of EM at most.
+pub(crate) const ITERATIONS: usize = 100;
+
+/// A mixture that the search ended at.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) fit: Fit,
+    pub(crate) shared: Shared,
+    /// The start it comes from.
+    pub(crate) start: usize,
+}
+
+/// What every part of the search reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) observations: &'a Observations,
+    pub(crate) prior: &'a Prior,
+    pub(crate) n_clusters: usize,
+    pub(crate) effort: Effort,
+    pub(crate) seed: Seed,
+}
+
+impl<'a> Ground<'a> {
+    /// EM on all samples to the end.
+    pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
+        Em {
+            observations: self.observations,
+            prior: self.prior,
+            iterations: ITERATIONS,
+            tolerance: TOLERANCE,
+            held: None,
+            goal: None,
+            watch,
+        }
+    }
+
+    /// The refined starts, that of the most shared information first.
+    ///
+    /// # Errors
+    /// If the observer asks to stop.
+    pub(crate) fn search(&self, tell: &Tell<'_>) -> Result<Vec<Found>, ClusterError> {
+        let n = self.observations.n_samples;
+        let watch = Watch::new(tell, "starts", self.effort.starts, n);
+        let tried: Vec<starts::Tried> = (0..self.effort.starts)
+            .into_par_iter()
+            .map(|start| {
+                let tried = starts::attempt(self, start, &watch)?;
+                watch.step()?;
+                Ok(tried)
+            })
+            .collect::<Result<_, ClusterError>>()?;
+        let tried = starts::best(tried, self.effort.refined);
+        let watch = Watch::new(tell, "refinement", tried.len(), n);
+        let mut found: Vec<Found> = tried
+            .into_par_iter()
+            .map(|tried| {
+                let fit = self.refine(tried.moments, tried.start, &watch)?;
+                let shared =
+                    shared_information(self.observations, &fit.responsibilities, self.prior);
+                watch.step()?;
+                Ok(Found { fit, shared, start: tried.start })
+            })
+            .collect::<Result<_, ClusterError>>()?;
+        found.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));
+        Ok(found)
+    }
+
+    /// EM, then merge-and-split and repair in turn until neither raises the likelihood.
+    pub(crate) fn refine(
+        &self,
+        moments: Moments,
+        start: usize,
+        watch: &Watch<'_>,
+    ) -> Result<Fit, ClusterError> {
+        let mut fit = Ground::em(self, watch).run(moments)?;
+        let seed = self.seed.stream("splits").nth(start as u64);
+        for cycle in 0..CYCLES {
+            let before = fit.log_likelihood;
+            fit = merge_split::improve(self, fit, seed.nth(cycle as u64), watch)?;
+            fit = repair::repair(self, fit, watch)?;
+            if !raises(fit.log_likelihood, before) {
+                break;
+            }
+        }
+        Ok(fit)
+    }
+}
+
+/// Whether a log-likelihood is higher than another by more than EM's tolerance.
+pub(crate) fn raises(value: f64, than: f64) -> bool {
+    value > goal(than)
+}
+
+/// The log-likelihood that a move from `value` has to exceed.
+pub(crate) fn goal(value: f64) -> f64 {
+    value + TOLERANCE * value.abs()
+}

@@ -1,0 +1,247 @@
+//! Repair: where few samples join two groups of views, two clusters may be taken for one another between
+//! them; they are exchanged within a subset of the views (specification, section 3).
+
+// The kernels and what they call must end up in one function compiled for the processor at hand.
+#![allow(clippy::inline_always)]
+
+use crate::model::Mixture;
+use crate::model::em::{Em, Fit};
+use crate::model::kernel::{exp, ln};
+use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
+use crate::observations::{BLOCK, Block, Observations};
+use crate::responsibilities::Responsibilities;
+use crate::search::merge_split::near_pairs;
+use crate::search::{Ground, ROUNDS, goal, raises};
+use crate::watch::Watch;
+use cdimc_cluster::ClusterError;
+use pulp::{Arch, Simd, WithSimd};
+
+/// Exchanges that get full EM in a round.
+const TRIES: usize = 6;
+/// Beyond so many views only single ones and pairs are exchanged.
+const ALL_SUBSETS: usize = 6;
+
+/// Exchanges two clusters within a subset of the views where that promises most, EM, kept if better; until
+/// nothing is.
+pub(crate) fn repair(
+    ground: &Ground<'_>,
+    mut fit: Fit,
+    watch: &Watch<'_>,
+) -> Result<Fit, ClusterError> {
+    let subsets = subsets(ground.observations.n_views());
+    for _ in 0..ROUNDS {
+        if subsets.is_empty() {
+            break;
+        }
+        watch.check(fit.log_likelihood)?;
+        let logs = Logs::new(ground, &fit);
+        let pairs = near_pairs(&fit);
+        let values = logs.values_of_exchanges(ground.observations, &subsets, &pairs);
+        let mut moves: Vec<usize> = (0..values.len()).collect();
+        moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
+        let mut better = None;
+        for place in moves.into_iter().take(TRIES) {
+            let (subset, pair) = (&subsets[place / pairs.len()], pairs[place % pairs.len()]);
+            let exchanged = logs.exchanged(ground.observations, subset, pair);
+            let em = Em { goal: Some(goal(fit.log_likelihood)), ..ground.em(watch) };
+            let tried = em.run(moments_of(ground.observations, &exchanged))?;
+            if raises(tried.log_likelihood, fit.log_likelihood) {
+                better = Some(tried);
+                break;
+            }
+        }
+        match better {
+            Some(better) => fit = better,
+            None => break,
+        }
+    }
+    Ok(fit)
+}
+
+/// Subsets of up to half of the views, one of each two that complement one another.
+fn subsets(n_views: usize) -> Vec<Vec<usize>> {
+    if n_views > ALL_SUBSETS {
+        let pairs = (0..n_views).flat_map(|v| (0..v).map(move |w| vec![w, v]));
+        return (0..n_views).map(|v| vec![v]).chain(pairs).collect();
+    }
+    let members = |set: u32| (0..n_views).filter(|v| set >> v & 1 == 1).collect::<Vec<_>>();
+    let all = (1_u32..1 << n_views).map(members);
+    all.filter(|s| 2 * s.len() < n_views || (2 * s.len() == n_views && s[0] == 0)).collect()
+}
+
+/// The log densities of all samples, `(n_blocks, n_clusters, BLOCK)`.
+struct Logs {
+    n_clusters: usize,
+    /// In each view, 0 where it is missing.
+    views: Vec<Vec<f64>>,
+    /// log π and all views.
+    joint: Vec<f64>,
+}
+
+impl Logs {
+    /// Under one M step of the responsibilities with u = 1.
+    fn new(ground: &Ground<'_>, fit: &Fit) -> Self {
+        let observations = ground.observations;
+        let moments = moments_of(observations, &fit.responsibilities);
+        let (mixture, _) = Mixture::fit(&moments, observations, ground.prior, None);
+        let k = mixture.n_clusters();
+        let of_view = |v: usize| {
+            let mut logs = vec![0.0; observations.blocks.len() * k * BLOCK];
+            in_parts(observations, &mut logs, k * BLOCK, |blocks: &[Block], logs| {
+                let mut densities = Densities::default();
+                for (block, logs) in blocks.iter().zip(logs.chunks_exact_mut(k * BLOCK)) {
+                    densities.of(&block.views[v], &mixture.views[v], mixture.nu);
+                    add_logs(logs, &block.views[v], &densities.logs);
+                }
+            });
+            logs
+        };
+        let views: Vec<Vec<f64>> = (0..observations.n_views()).map(of_view).collect();
+        let weight = |place: usize| mixture.log_weights[place / BLOCK % k];
+        let mut joint: Vec<f64> = (0..observations.blocks.len() * k * BLOCK).map(weight).collect();
+        for view in &views {
+            joint.iter_mut().zip(view).for_each(|(sum, x)| *sum += x);
+        }
+        Self { n_clusters: k, views, joint }
+    }
+
+    /// The log-likelihoods after each exchange, subset by subset and pair by pair.
+    fn values_of_exchanges(
+        &self,
+        observations: &Observations,
+        subsets: &[Vec<usize>],
+        pairs: &[(usize, usize)],
+    ) -> Vec<f64> {
+        let k = self.n_clusters;
+        let mut places: Vec<f64> = self.joint.clone();
+        let of_part = |blocks: &[Block], joint: &mut [f64]| {
+            let mut values = vec![0.0; subsets.len() * pairs.len()];
+            let mut sums = vec![0.0; k * BLOCK];
+            for (block, joint) in blocks.iter().zip(joint.chunks_exact_mut(k * BLOCK)) {
+                let at = block.first / BLOCK * k * BLOCK;
+                let tops = subtract_tops(joint);
+                let total: f64 = tops[..block.len].iter().sum();
+                let rests = rests(joint, pairs);
+                for (s, subset) in subsets.iter().enumerate() {
+                    sums.fill(0.0);
+                    for &v in subset {
+                        let logs = &self.views[v][at..at + k * BLOCK];
+                        sums.iter_mut().zip(logs).for_each(|(sum, x)| *sum += x);
+                    }
+                    for (p, &(a, b)) in pairs.iter().enumerate() {
+                        let of = |c: usize| c * BLOCK..c * BLOCK + block.len;
+                        let exchange = Exchange {
+                            joint: [&joint[of(a)], &joint[of(b)]],
+                            subset: [&sums[of(a)], &sums[of(b)]],
+                            rest: &rests[of(p)],
+                        };
+                        values[s * pairs.len() + p] += total + Arch::new().dispatch(exchange);
+                    }
+                }
+            }
+            values
+        };
+        let parts = in_parts(observations, &mut places, k * BLOCK, of_part);
+        let mut values = vec![0.0; subsets.len() * pairs.len()];
+        for part in parts {
+            values.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+        }
+        values
+    }
+
+    /// The responsibilities after an exchange.
+    fn exchanged(
+        &self,
+        observations: &Observations,
+        subset: &[usize],
+        (a, b): (usize, usize),
+    ) -> Responsibilities {
+        let k = self.n_clusters;
+        let mut moved = Responsibilities::zeros(observations.n_samples, k);
+        moved.values.copy_from_slice(&self.joint);
+        let blocks = observations.blocks.iter();
+        for (block, joint) in blocks.zip(moved.values.chunks_exact_mut(k * BLOCK)) {
+            let at = block.first / BLOCK * k * BLOCK;
+            for i in 0..BLOCK {
+                let of = |c: usize| -> f64 {
+                    subset.iter().map(|&v| self.views[v][at + c * BLOCK + i]).sum()
+                };
+                let difference = of(b) - of(a);
+                joint[a * BLOCK + i] += difference;
+                joint[b * BLOCK + i] -= difference;
+            }
+            normalize(joint, block.len);
+        }
+        moved
+    }
+}
+
+/// Takes its largest entry off every sample of `joint`, `(n_clusters, BLOCK)`; returns them.
+fn subtract_tops(joint: &mut [f64]) -> Vec<f64> {
+    let mut tops = vec![f64::NEG_INFINITY; BLOCK];
+    for logs in joint.chunks_exact(BLOCK) {
+        tops.iter_mut().zip(logs).for_each(|(top, x)| *top = top.max(*x));
+    }
+    for logs in joint.chunks_exact_mut(BLOCK) {
+        logs.iter_mut().zip(&tops).for_each(|(x, top)| *x -= top);
+    }
+    tops
+}
+
+/// For every pair the sum of the exponentials of all other clusters, `(n_pairs, BLOCK)`.
+fn rests(joint: &[f64], pairs: &[(usize, usize)]) -> Vec<f64> {
+    let mut exponentials = joint.to_vec();
+    Arch::new().dispatch(Exponentials(&mut exponentials));
+    let mut rests = vec![0.0; pairs.len() * BLOCK];
+    for (rest, &(a, b)) in rests.chunks_exact_mut(BLOCK).zip(pairs) {
+        for (c, of_cluster) in exponentials.chunks_exact(BLOCK).enumerate() {
+            if c != a && c != b {
+                rest.iter_mut().zip(of_cluster).for_each(|(sum, x)| *sum += x);
+            }
+        }
+    }
+    rests
+}
+
+/// Replaces numbers by their exponentials.
+struct Exponentials<'a>(&'a mut [f64]);
+
+impl WithSimd for Exponentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for x in self.0 {
+            *x = exp(*x);
+        }
+    }
+}
+
+/// Two clusters of a block, less the largest log densities of its samples; gives the sum of the
+/// log-likelihoods after they are exchanged, less the same.
+struct Exchange<'a> {
+    joint: [&'a [f64]; 2],
+    /// In the views that are exchanged.
+    subset: [&'a [f64]; 2],
+    /// The sum of the exponentials of all other clusters.
+    rest: &'a [f64],
+}
+
+impl WithSimd for Exchange<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let Self { joint: [a, b], subset: [of_a, of_b], rest } = self;
+        let mut logs = [0.0; BLOCK];
+        let ends = a.iter().zip(b).zip(of_a.iter().zip(of_b)).zip(rest);
+        for (log, (((a, b), (of_a, of_b)), rest)) in logs.iter_mut().zip(ends) {
+            let difference = of_b - of_a;
+            let (a, b) = (a + difference, b - difference);
+            // What grows beyond e⁷⁰⁰ times the best of before is no better for it.
+            let (a, b) = (if a < 700.0 { a } else { 700.0 }, if b < 700.0 { b } else { 700.0 });
+            *log = ln(rest + exp(a) + exp(b));
+        }
+        logs[..rest.len()].iter().sum()
+    }
+}

@@ -1,0 +1,57 @@
+//! Starts: k-means on the views side by side, weighted at random, and a few iterations of EM.
+
+use crate::model::moments::Moments;
+use crate::model::passes::moments_of;
+use crate::responsibilities::Responsibilities;
+use crate::search::Ground;
+use crate::watch::Watch;
+use cdimc_cluster::{ClusterError, KMeans};
+use rand::Rng;
+
+/// Iterations that tell starts apart.
+const ITERATIONS: usize = 6;
+/// The share of a sample that its cluster of k-means does not get.
+const DOUBT: f64 = 0.1;
+
+/// A start after its first iterations.
+pub(crate) struct Tried {
+    pub(crate) start: usize,
+    pub(crate) log_likelihood: f64,
+    /// The sums of the next M step.
+    pub(crate) moments: Moments,
+}
+
+/// The `start`-th start.
+pub(crate) fn attempt(
+    ground: &Ground<'_>,
+    start: usize,
+    watch: &Watch<'_>,
+) -> Result<Tried, ClusterError> {
+    watch.check(f64::NEG_INFINITY)?;
+    let seed = ground.seed.stream("starts").nth(start as u64);
+    let n_views = ground.observations.n_views();
+    let mut weights = vec![1.0; n_views];
+    if start > 0 {
+        // A flat Dirichlet draw: exponential variables over their sum.
+        let mut rng = seed.stream("weights").rng();
+        weights.fill_with(|| -(1.0 - rng.r#gen::<f64>()).ln());
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w = (*w / sum * n_views as f64).sqrt());
+    }
+    let points = ground.observations.side_by_side(&weights);
+    let k_means = KMeans { restarts: 1, ..KMeans::new(ground.n_clusters) };
+    let labels = k_means.fit(points.view(), seed.stream("k-means"))?.labels;
+    drop(points);
+    let responsibilities = Responsibilities::from_labels(&labels, ground.n_clusters);
+    let moments = moments_of(ground.observations, &responsibilities).mixed_with_uniform(DOUBT);
+    let em = crate::model::em::Em { iterations: ITERATIONS, ..ground.em(watch) };
+    let fit = em.run(moments)?;
+    Ok(Tried { start, log_likelihood: fit.log_likelihood, moments: fit.moments })
+}
+
+/// The `n` starts of highest likelihood.
+pub(crate) fn best(mut tried: Vec<Tried>, n: usize) -> Vec<Tried> {
+    tried.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
+    tried.truncate(n);
+    tried
+}

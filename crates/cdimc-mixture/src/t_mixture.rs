@@ -1,0 +1,316 @@
+//! The method: its settings, and how a fit goes from data to a model.
+
+use crate::calibration;
+use crate::choice;
+use crate::coordinates::{self, Kind, projection::Projection};
+use crate::criterion::Shared;
+use crate::fitted::MixtureModel;
+use crate::model::em::{Em, Fit};
+use crate::model::passes::expectation;
+use crate::model::Prior;
+use crate::observations::Observations;
+use crate::responsibilities::Responsibilities;
+use crate::search::{Effort, Found, Ground, ITERATIONS, TOLERANCE};
+use crate::watch::Watch;
+use cdimc_cluster::check::{at_least_one, positive, setting};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, Fitted, Observer};
+use cdimc_data::{MultiView, Seed};
+use ndarray::Array2;
+use rand::seq::index::sample;
+use serde::{Deserialize, Serialize};
+
+/// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
+/// one cluster, and a view that it lacks drops out of its likelihood.
+///
+/// ```
+/// use cdimc_cluster::Clusterer;
+/// use cdimc_data::{MissingPattern, Seed, SyntheticViews};
+/// use cdimc_mixture::TMixture;
+///
+/// let dataset = SyntheticViews { n_samples: 200, ..SyntheticViews::default() }.generate(Seed::new(1))?;
+/// let mask = MissingPattern::PerView(0.3).mask(200, dataset.n_views(), Seed::new(1).stream("mask"))?;
+/// let found = TMixture::default().cluster(&dataset.observe(mask)?, 4, Seed::new(1))?;
+/// assert_eq!(found.labels.len(), 200);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # References
+/// Peel and McLachlan, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
+/// Ueda, Nakano, Ghahramani and Hinton, Neural Comput. 12 (2000); Watanabe, IBM J. (1960).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TMixture {
+    /// How the rows of the views become coordinates: `auto`, chosen by shared information.
+    pub coordinates: Coordinates,
+    /// q: coordinates of a view at most, fewer in small data: 20.
+    pub dimensions: usize,
+    /// ν of the t distributions: 5.
+    pub degrees_of_freedom: f64,
+    /// κ: the pooled scatter counts as κ q rows in every cluster: 4.
+    pub pooling: f64,
+    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
+    pub diagonal: f64,
+    /// Starts: 12.
+    pub starts: usize,
+    /// Starts of highest likelihood that merge-and-split and repair go on from: 4.
+    pub refined: usize,
+    /// Combinations of a merge and a split tried in a round: 4.
+    pub tries: usize,
+    /// Which of the refined starts wins: that of most shared information.
+    pub rule: Rule,
+    /// The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
+    pub search_samples: usize,
+}
+
+impl Default for TMixture {
+    fn default() -> Self {
+        Self {
+            coordinates: Coordinates::Auto,
+            dimensions: 20,
+            degrees_of_freedom: 5.0,
+            pooling: 4.0,
+            diagonal: 0.05,
+            starts: 12,
+            refined: 4,
+            tries: 4,
+            rule: Rule::SharedInformation,
+            search_samples: 20_000,
+        }
+    }
+}
+
+/// How the rows of the views become coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coordinates {
+    /// Chosen without labels by shared information: one kind for all views, then view by view.
+    #[default]
+    Auto,
+    /// [`Kind::Unit`] for all views.
+    Unit,
+    /// [`Kind::Standard`] for all views.
+    Standard,
+    /// [`Kind::Centered`] for all views.
+    Centered,
+}
+
+impl Coordinates {
+    /// The kind of all views, where it is given.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Auto => None,
+            Self::Unit => Some(Kind::Unit),
+            Self::Standard => Some(Kind::Standard),
+            Self::Centered => Some(Kind::Centered),
+        }
+    }
+}
+
+/// Which of the refined starts wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// That of highest log-likelihood.
+    Likelihood,
+    /// That of most shared information T.
+    #[default]
+    SharedInformation,
+    /// That of highest log-likelihood + n₂ T, n₂ the number of samples with two views or more.
+    Both,
+}
+
+impl Rule {
+    /// What the rule makes of a mixture; more is better.
+    pub(crate) fn score(self, log_likelihood: f64, shared: Shared) -> f64 {
+        match self {
+            Self::Likelihood => log_likelihood,
+            Self::SharedInformation => shared.information,
+            Self::Both => log_likelihood + shared.n_samples as f64 * shared.information,
+        }
+    }
+
+    /// The best of `found` by this rule; the first of equals.
+    pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
+        let score = |found: &Found| self.score(found.fit.log_likelihood, found.shared);
+        found.into_iter().reduce(|best, other| if score(&other) > score(&best) { other } else { best })
+    }
+}
+
+/// A mixture on some data, before anything is made of it.
+pub(crate) struct Solution {
+    pub(crate) projections: Vec<Projection>,
+    pub(crate) observations: Observations,
+    pub(crate) fit: Fit,
+    /// Of the search.
+    pub(crate) shared: Shared,
+    /// Of every refined start.
+    pub(crate) refined: Vec<(f64, Shared)>,
+    /// What spoke for the kinds of coordinates.
+    pub(crate) evidence: Vec<choice::Evidence>,
+}
+
+impl TMixture {
+    /// The method's name.
+    pub const NAME: &'static str = crate::NAME;
+
+    pub(crate) fn prior(&self) -> Prior {
+        let Self { degrees_of_freedom: nu, pooling: kappa, diagonal, .. } = *self;
+        Prior { nu, kappa, diagonal }
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        Effort { starts: self.starts, refined: self.refined, tries: self.tries }
+    }
+
+    /// Coordinates, search and EM.
+    pub(crate) fn solve(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Solution, ClusterError> {
+        let part = self.part_to_search(data, seed)?;
+        let searched = part.as_ref().unwrap_or(data);
+        let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
+        let found = match choice.found {
+            Some(found) => found,
+            None => self.search(&choice.observations, n_clusters, seed, observer)?,
+        };
+        let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
+        let Some(Found { fit, shared, .. }) = self.rule.best(found) else {
+            unreachable!("`check` asks for one refined start at least")
+        };
+        let (projections, evidence) = (choice.projections, choice.evidence);
+        let solution = |observations, fit| Solution {
+            projections: projections.clone(),
+            observations,
+            fit,
+            shared,
+            refined,
+            evidence,
+        };
+        if part.is_none() {
+            return Ok(solution(choice.observations, fit));
+        }
+        drop(part);
+        let kinds: Vec<Kind> = projections.iter().map(|projection| projection.kind).collect();
+        let seen = coordinates::present(data, &kinds);
+        let all = coordinates::observe(data, &projections, &seen);
+        let tell = |stage, done, of, loss| observer.step(stage, done, of, loss);
+        let watch = Watch::new(&tell, "all samples", 1, all.n_samples);
+        let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
+        let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
+        drop(responsibilities);
+        let prior = self.prior();
+        let em = Em {
+            observations: &all,
+            prior: &prior,
+            iterations: ITERATIONS,
+            tolerance: TOLERANCE,
+            held: None,
+            goal: None,
+            watch: &watch,
+        };
+        let fit = em.run(moments)?;
+        Ok(solution(all, fit))
+    }
+
+    /// The refined starts on given coordinates.
+    pub(crate) fn search(
+        &self,
+        observations: &Observations,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<Found>, ClusterError> {
+        let prior = self.prior();
+        let effort = self.effort();
+        let ground = Ground { observations, prior: &prior, n_clusters, effort, seed };
+        ground.search(&|stage, done, of, loss| observer.step(stage, done, of, loss))
+    }
+
+    /// A random part of the samples, where there are more than the search sees.
+    fn part_to_search(&self, data: &MultiView, seed: Seed) -> Result<Option<MultiView>, ClusterError> {
+        let n = data.n_samples();
+        if n <= self.search_samples {
+            return Ok(None);
+        }
+        let mut rng = seed.stream("search samples").rng();
+        let mut rows = sample(&mut rng, n, self.search_samples).into_vec();
+        // A view that hardly any sample has must not be lost.
+        for v in 0..data.n_views() {
+            if !rows.iter().any(|&i| data.mask().is_observed(i, v)) {
+                rows.extend((0..n).find(|&i| data.mask().is_observed(i, v)));
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(Some(data.select_rows(&rows)?))
+    }
+}
+
+impl Clusterer for TMixture {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        at_least_one(&[
+            ("dimensions", self.dimensions),
+            ("starts", self.starts),
+            ("refined", self.refined),
+        ])?;
+        positive("degrees-of-freedom", self.degrees_of_freedom)?;
+        positive("pooling", self.pooling)?;
+        setting("diagonal", self.diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
+        let few = "must be at least 100";
+        setting("search-samples", self.search_samples, few, |&n| n >= 100)
+    }
+
+    fn run(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let solution = self.solve(data, n_clusters, seed, observer)?;
+        observer.step("calibration", 0, 1, None)?;
+        let exponent = calibration::exponent(
+            &solution.observations,
+            &solution.fit.responsibilities,
+            &self.prior(),
+            seed,
+        );
+        let model = MixtureModel::new(self.clone(), data, &solution, exponent);
+        let prediction = model.describe(&solution.observations);
+        let rule_values = |of: fn(&(f64, Shared)) -> f64| solution.refined.iter().map(of).collect();
+        let curves = vec![
+            Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
+            Curve {
+                name: "shared-information".to_owned(),
+                values: rule_values(|refined| refined.1.information),
+            },
+        ];
+        let clustering = Clustering {
+            labels: prediction.labels,
+            losses: prediction.losses,
+            confidence: Some(prediction.confidence),
+            probabilities: prediction.probabilities,
+            embedding: Some(prediction.embedding),
+            curves,
+        };
+        Ok(Fitted { clustering, model: Some(Box::new(model)) })
+    }
+}
+
+/// As probabilities: `R^T`, rows summing to 1.
+pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
+    let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
+    for mut row in tempered.rows_mut() {
+        let sum = row.sum();
+        row.mapv_inplace(|r| r / sum);
+    }
+    tempered
+}

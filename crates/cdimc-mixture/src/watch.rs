@@ -1,0 +1,38 @@
+//! Tells whoever watches a fit how far it is, and hears whether to stop.
+
+use cdimc_cluster::ClusterError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Told of a stage, the steps done, all its steps and the loss; may answer that the fit is to stop.
+pub(crate) type Tell<'a> =
+    dyn Fn(&'static str, usize, usize, Option<f64>) -> Result<(), ClusterError> + Sync + 'a;
+
+/// One stage of a fit.
+pub(crate) struct Watch<'a> {
+    tell: &'a Tell<'a>,
+    stage: &'static str,
+    done: AtomicUsize,
+    of: usize,
+    /// Samples of the log-likelihoods that are told.
+    n_samples: usize,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(tell: &'a Tell<'a>, stage: &'static str, of: usize, n_samples: usize) -> Self {
+        Self { tell, stage, done: AtomicUsize::new(0), of, n_samples }
+    }
+
+    /// One step more is done.
+    pub(crate) fn step(&self) -> Result<(), ClusterError> {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.check(f64::NEG_INFINITY)
+    }
+
+    /// Between steps, so that a request to stop is heard soon; the loss is the negative mean
+    /// log-likelihood of a sample.
+    pub(crate) fn check(&self, log_likelihood: f64) -> Result<(), ClusterError> {
+        let loss = -log_likelihood / self.n_samples.max(1) as f64;
+        let loss = loss.is_finite().then_some(loss);
+        (self.tell)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss)
+    }
+}
