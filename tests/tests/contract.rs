@@ -4,6 +4,7 @@ use cdimc_cluster::{CdimcNet, ClusterError, Clusterer, Clustering, Finetune, Pre
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
 };
+use cdimc_mixture::TMixture;
 use cdimc_nn::Architecture;
 use ndarray::{Array2, s};
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
         ..CdimcNet::default()
     };
-    let mut methods: Vec<Box<dyn Clusterer>> = vec![Box::new(net)];
+    let mixture = TMixture { starts: 3, refined: 2, ..TMixture::default() };
+    let mut methods: Vec<Box<dyn Clusterer>> = vec![Box::new(mixture), Box::new(net)];
     for name in cdimc_baselines::NAMES {
         methods.push(cdimc_baselines::method(name, Value::Null).expect("a method by its name"));
     }

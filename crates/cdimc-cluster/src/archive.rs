@@ -29,7 +29,7 @@ struct Label {
 }
 
 /// Arrays by name, to be written or just read.
-pub(crate) struct Archive {
+pub struct Archive {
     /// What the file is, such as `cdimc model`.
     kind: &'static str,
     description: Value,
@@ -43,9 +43,12 @@ struct Array {
 }
 
 /// A number that arrays hold, little-endian in the file.
-pub(crate) trait Number: Copy {
+pub trait Number: Copy {
+    /// Its type in the file.
     const DTYPE: Dtype;
+    /// Appends its bytes.
     fn write(self, to: &mut Vec<u8>);
+    /// The number of these bytes.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -74,21 +77,17 @@ impl Archive {
     const VERSION: u32 = 1;
 
     /// An archive without arrays yet.
-    pub(crate) fn new(
-        kind: &'static str,
-        description: &impl Serialize,
-    ) -> Result<Self, ClusterError> {
+    ///
+    /// # Errors
+    /// If the description cannot be written as JSON.
+    pub fn new(kind: &'static str, description: &impl Serialize) -> Result<Self, ClusterError> {
         let description = serde_json::to_value(description)
             .map_err(|e| ClusterError::Model(format!("{kind}: {e}")))?;
         Ok(Self { kind, description, arrays: BTreeMap::new() })
     }
 
     /// Adds a list of numbers.
-    pub(crate) fn put<T: Number>(
-        &mut self,
-        name: impl Into<String>,
-        values: impl IntoIterator<Item = T>,
-    ) {
+    pub fn put<T: Number>(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = T>) {
         let mut bytes = Vec::new();
         values.into_iter().for_each(|value| value.write(&mut bytes));
         let shape = vec![bytes.len() / size_of::<T>()];
@@ -96,11 +95,7 @@ impl Archive {
     }
 
     /// Adds a matrix.
-    pub(crate) fn put_matrix<T: Number>(
-        &mut self,
-        name: impl Into<String>,
-        values: ArrayView2<'_, T>,
-    ) {
+    pub fn put_matrix<T: Number>(&mut self, name: impl Into<String>, values: ArrayView2<'_, T>) {
         let mut bytes = Vec::with_capacity(values.len() * size_of::<T>());
         values.iter().for_each(|value| value.write(&mut bytes));
         let shape = values.shape().to_vec();
@@ -121,7 +116,10 @@ impl Archive {
     }
 
     /// The file's bytes; the same archive gives the same bytes.
-    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+    ///
+    /// # Errors
+    /// If an array cannot be described.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("{}: {e}", self.kind));
         let label = Label {
             kind: self.kind.into(),
@@ -143,11 +141,18 @@ impl Archive {
         safetensors::serialize(views, Some(metadata)).map_err(|e| failed(&e))
     }
 
+    /// What the file of these bytes says it is, whether or not it is damaged; nothing if it says nothing.
+    pub fn kind_of(bytes: &[u8]) -> Option<String> {
+        let (_, header) = SafeTensors::read_metadata(bytes).ok()?;
+        let label = header.metadata().as_ref()?.get(METADATA)?;
+        Some(serde_json::from_str::<Label>(label).ok()?.kind)
+    }
+
     /// Reads the bytes of a file of this kind.
     ///
     /// # Errors
     /// If they are no such file, were cut or changed, or come from another version.
-    pub(crate) fn from_bytes(kind: &'static str, bytes: &[u8]) -> Result<Self, ClusterError> {
+    pub fn from_bytes(kind: &'static str, bytes: &[u8]) -> Result<Self, ClusterError> {
         let refuse = |reason: String| ClusterError::Model(reason);
         let foreign =
             |e: &dyn std::fmt::Display| refuse(format!("not a {kind}, or a damaged one: {e}"));
@@ -178,19 +183,33 @@ impl Archive {
     }
 
     /// What the description says.
-    pub(crate) fn description<T: DeserializeOwned>(&self) -> Result<T, ClusterError> {
+    ///
+    /// # Errors
+    /// If it does not say what `T` holds.
+    pub fn description<T: DeserializeOwned>(&self) -> Result<T, ClusterError> {
         serde_json::from_value(self.description.clone())
             .map_err(|e| ClusterError::Model(format!("{}: {e}", self.kind)))
     }
 
+    /// Whether there is an array `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.arrays.contains_key(name)
+    }
+
     /// The list of numbers `name`.
-    pub(crate) fn list<T: Number>(&self, name: &str) -> Result<Vec<T>, ClusterError> {
+    ///
+    /// # Errors
+    /// If there is no such list.
+    pub fn list<T: Number>(&self, name: &str) -> Result<Vec<T>, ClusterError> {
         let (_, values) = self.array(name, 1)?;
         Ok(values)
     }
 
     /// The matrix `name`.
-    pub(crate) fn matrix<T: Number>(&self, name: &str) -> Result<Array2<T>, ClusterError> {
+    ///
+    /// # Errors
+    /// If there is no such matrix.
+    pub fn matrix<T: Number>(&self, name: &str) -> Result<Array2<T>, ClusterError> {
         let (shape, values) = self.array(name, 2)?;
         Array2::from_shape_vec((shape[0], shape[1]), values)
             .map_err(|e| ClusterError::Model(format!("{}: array {name}: {e}", self.kind)))

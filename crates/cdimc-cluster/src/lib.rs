@@ -42,10 +42,10 @@ pub use crate::{
     training::{Stage, Training},
 };
 
+pub mod archive;
 pub mod check;
 pub mod confidence;
 
-mod archive;
 mod arrange;
 mod assignment;
 mod cdimc_model;

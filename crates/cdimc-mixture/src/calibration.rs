@@ -112,7 +112,8 @@ fn judge(observations: &Observations, mixture: &Mixture) -> Vec<Judged> {
             }
         }
         for i in 0..block.len {
-            let of_sample = || (0..observations.n_views()).filter_map(|v| logs[v * BLOCK + i].as_ref());
+            let of_sample =
+                || (0..observations.n_views()).filter_map(|v| logs[v * BLOCK + i].as_ref());
             if of_sample().count() < 2 {
                 continue;
             }

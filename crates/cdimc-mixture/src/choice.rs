@@ -56,11 +56,8 @@ pub(crate) fn choose(
         return Ok(Choice { projections, observations, evidence: Vec::new(), found: None });
     }
     let prior = settings.prior();
-    let effort = Effort {
-        starts: PILOT.0.min(settings.starts),
-        refined: PILOT.1,
-        tries: settings.tries,
-    };
+    let effort =
+        Effort { starts: PILOT.0.min(settings.starts), refined: PILOT.1, tries: settings.tries };
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let mut evidence = Vec::new();
     let mut best: Option<(f64, Vec<Kind>, Found)> = None;
@@ -110,10 +107,8 @@ pub(crate) fn choose(
             };
             let fit = em.run(moments_of(&observations, &responsibilities))?;
             let shared = shared_information(&observations, &fit.responsibilities, &prior);
-            let evidence_of = Evidence {
-                kinds: changed.clone(),
-                shared_information: shared.information,
-            };
+            let evidence_of =
+                Evidence { kinds: changed.clone(), shared_information: shared.information };
             evidence.push(evidence_of);
             if shared.information > information + GAIN * information.abs() {
                 (information, kinds) = (shared.information, changed);

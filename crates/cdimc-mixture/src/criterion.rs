@@ -1,11 +1,11 @@
 //! Shared information: what the views of a sample say about one another, as the clusters explain it
 //! (specification, section 4; Watanabe, IBM J. 1960).
 
-use crate::model::passes::{Densities, add_logs, in_parts, normalize_into};
+use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize_into};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Block, Observations};
-use crate::model::passes::moments_of;
 use crate::responsibilities::Responsibilities;
+use serde::{Deserialize, Serialize};
 
 /// What a mixture says of samples with two views or more.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -69,4 +69,57 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
         parts.into_iter().fold((0.0, 0), |(total, n), part| (total + part.0, n + part.1));
     let information = if n_samples > 0 { total / n_samples as f64 } else { 0.0 };
     Shared { information, n_samples }
+}
+
+/// What a view and the others say about one another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Contribution {
+    /// The mean of `log p(all views) - log p(this view) - log p(the others)` in nats, over the samples that
+    /// have this view and another; 0 without such samples.
+    pub shared_information: f64,
+    /// The number of such samples.
+    pub n_samples: usize,
+}
+
+/// What every view contributes to the shared information.
+pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> Vec<Contribution> {
+    let (k, n_views) = (mixture.n_clusters(), observations.n_views());
+    let mut totals = vec![(0.0, 0_usize); n_views];
+    let mut densities: Vec<Densities> = (0..n_views).map(|_| Densities::default()).collect();
+    let mut sums = vec![0.0; BLOCK];
+    let mut log_likelihoods =
+        |block: &Block, densities: &[Densities], of: &dyn Fn(usize) -> bool| {
+            let mut logs = vec![0.0; k * BLOCK];
+            for (logs, &log_weight) in logs.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
+                logs.fill(log_weight);
+            }
+            for v in (0..n_views).filter(|&v| of(v)) {
+                add_logs(&mut logs, &block.views[v], &densities[v].logs);
+            }
+            let mut values = vec![0.0; BLOCK];
+            normalize_into(&mut logs, block.len, &mut values, &mut sums);
+            values
+        };
+    for block in &observations.blocks {
+        let mut counts = [0_u32; BLOCK];
+        for (v, view) in block.views.iter().enumerate() {
+            densities[v].of(view, &mixture.views[v], mixture.nu);
+            view.samples.iter().for_each(|&i| counts[i as usize] += 1);
+        }
+        let all = log_likelihoods(block, &densities, &|_| true);
+        for (v, total) in totals.iter_mut().enumerate() {
+            let own = log_likelihoods(block, &densities, &|w| w == v);
+            let others = log_likelihoods(block, &densities, &|w| w != v);
+            for i in block.views[v].samples.iter().map(|&i| i as usize).filter(|&i| counts[i] > 1) {
+                total.0 += all[i] - own[i] - others[i];
+                total.1 += 1;
+            }
+        }
+    }
+    let contribution = |(total, n_samples): (f64, usize)| Contribution {
+        shared_information: if n_samples > 0 { total / n_samples as f64 } else { 0.0 },
+        n_samples,
+    };
+    totals.into_iter().map(contribution).collect()
 }

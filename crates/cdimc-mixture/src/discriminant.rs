@@ -57,9 +57,8 @@ impl Discriminant {
             |leading| {
                 let r = leading.values.len();
                 Array2::from_shape_fn((total, r), |(b, j)| {
-                    let along = |c: usize| {
-                        weights[c].sqrt() * leading.vectors[(c, j)] * centered[[c, b]]
-                    };
+                    let along =
+                        |c: usize| weights[c].sqrt() * leading.vectors[(c, j)] * centered[[c, b]];
                     let length = leading.values[j].max(f64::MIN_POSITIVE).sqrt();
                     (0..k).map(along).sum::<f64>() / length
                 })
@@ -96,7 +95,8 @@ impl Discriminant {
                 }
             });
             for i in (0..missing.len()).filter(|&i| missing[i]) {
-                for (c, &p) in probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > 1e-12) {
+                for (c, &p) in probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > 1e-12)
+                {
                     embedded.row_mut(i).scaled_add(p, &means.row(c));
                 }
             }

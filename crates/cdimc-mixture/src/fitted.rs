@@ -8,16 +8,16 @@ use crate::criterion::{Contribution, contributions};
 use crate::discriminant::Discriminant;
 use crate::model::Mixture;
 use crate::model::passes::{Densities, expectation};
-use crate::observations::{BLOCK, Observations};
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::t_mixture::{Solution, TMixture, tempered};
 use cdimc_cluster::{ClusterError, Model, Prediction, check_views};
 use cdimc_data::{MultiView, Standardizer};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The share of the training samples that lie nearer to their cluster than an unusual sample.
+/// The share of a view's training rows that lie nearer to their cluster than an unusual one.
 const USUAL: f64 = 0.999;
 /// Markers of a cluster that [`MixtureModel::facts`] tells.
 const MARKERS: usize = 10;
@@ -30,8 +30,8 @@ pub struct MixtureModel {
     pub(crate) mixture: Mixture,
     /// The exponent that calibrates responsibilities.
     pub(crate) exponent: f64,
-    /// A sample whose mean D / q over its views is beyond this is unlike anything in training.
-    pub(crate) farthest: f64,
+    /// Of every view: a row whose D is beyond this is unlike anything in training.
+    pub(crate) farthest: Vec<f64>,
     pub(crate) discriminant: Discriminant,
     pub(crate) columns: Vec<ColumnMeans>,
     pub(crate) standardizers: Vec<Standardizer>,
@@ -82,13 +82,16 @@ impl MixtureModel {
         let k = fit.mixture.n_clusters();
         let columns: Vec<ColumnMeans> =
             (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
-        let distances = relative_distances(observations, &fit.mixture, &labels);
+        let distances = distances(observations, &fit.mixture, &labels);
+        let farthest = distances
+            .into_iter()
+            .map(|of_view| quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), USUAL));
         Self {
             settings,
             projections: projections.clone(),
             mixture: fit.mixture.clone(),
             exponent,
-            farthest: quantile(distances, USUAL),
+            farthest: farthest.collect(),
             discriminant: Discriminant::new(&fit.mixture, &fit.pooled),
             standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
             columns,
@@ -150,11 +153,19 @@ impl MixtureModel {
         let embedding = self.discriminant.embed(observations, &raw);
         let probabilities = tempered(&raw, self.exponent);
         let confidence = probabilities.rows().into_iter().zip(&labels).map(|(row, &c)| row[c]);
-        let distances = relative_distances(observations, &self.mixture, &labels);
+        let distances = distances(observations, &self.mixture, &labels);
+        let far = |i| distances.iter().zip(&self.farthest).any(|(d, farthest)| d[i] > *farthest);
+        let widths = &observations.widths;
+        let loss = |i: usize| {
+            let relative = distances.iter().zip(widths).map(|(d, &q)| d[i] / q as f64);
+            let (sum, n) =
+                relative.filter(|d| !d.is_nan()).fold((0.0, 0), |(sum, n), d| (sum + d, n + 1));
+            sum / f64::from(n.max(1))
+        };
         Prediction {
             confidence: confidence.collect(),
-            unusual: Some(distances.iter().map(|&d| d > self.farthest).collect()),
-            losses: Some(distances),
+            unusual: Some((0..labels.len()).map(far).collect()),
+            losses: Some((0..labels.len()).map(loss).collect()),
             probabilities: Some(probabilities),
             embedding,
             labels,
@@ -235,29 +246,27 @@ impl Model for MixtureModel {
     }
 }
 
-/// For every sample the mean over its views of D / q, D its squared Mahalanobis distance from its cluster.
-fn relative_distances(
-    observations: &Observations,
-    mixture: &Mixture,
-    labels: &[usize],
-) -> Vec<f64> {
+/// D of every view and sample: its squared Mahalanobis distance from its cluster; NaN where the sample
+/// lacks the view.
+fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -> Vec<Vec<f64>> {
     let k = mixture.n_clusters();
-    let (mut sums, mut counts) = (vec![0.0; labels.len()], vec![0_u32; labels.len()]);
     let mut densities = Densities::default();
-    for block in &observations.blocks {
-        debug_assert!(block.len <= BLOCK);
-        for (view, components) in block.views.iter().zip(&mixture.views) {
+    let mut of_view = |v: usize| {
+        let components = &mixture.views[v];
+        let q = components.width as f64;
+        let mut distances = vec![f64::NAN; labels.len()];
+        for block in &observations.blocks {
+            let view = &block.views[v];
             densities.of(view, components, mixture.nu);
-            let q = components.width as f64;
             for (j, &i) in view.samples.iter().enumerate() {
                 let sample = block.first + i as usize;
                 let u = densities.weights[Densities::place(j, labels[sample], k)];
-                sums[sample] += ((mixture.nu + q) / u - mixture.nu) / q;
-                counts[sample] += 1;
+                distances[sample] = (mixture.nu + q) / u - mixture.nu;
             }
         }
-    }
-    sums.iter().zip(counts).map(|(sum, n)| sum / f64::from(n.max(1))).collect()
+        distances
+    };
+    (0..observations.n_views()).map(&mut of_view).collect()
 }
 
 /// The value that a share of `values` does not exceed.
@@ -265,9 +274,4 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = (share * values.len() as f64).ceil() as usize;
     values.get(place.max(1) - 1).copied().unwrap_or(f64::INFINITY)
-}
-
-/// The rows of an array as one list.
-pub(crate) fn flat(values: &Array2<f64>) -> Vec<f64> {
-    values.axis_iter(Axis(0)).flat_map(|row| row.to_vec()).collect()
 }

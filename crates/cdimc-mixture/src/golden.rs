@@ -136,7 +136,8 @@ fn groups_halves_and_shared_information_are_those_of_the_reference() {
         effort: Effort { starts: 1, refined: 1, tries: 1 },
         seed: Seed::new(0),
     };
-    let found = Groups::new(&ground, &fit).values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
+    let found =
+        Groups::new(&ground, &fit).values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
     let mut expected: Vec<f64> = golden.array("groups").iter().copied().collect();
     expected.push(golden.number("merged01"));
     for (found, expected) in found.iter().zip(expected) {
@@ -149,7 +150,8 @@ fn groups_halves_and_shared_information_are_those_of_the_reference() {
     let rows: Vec<usize> = golden.array::<i64>("rows").iter().map(|&i| i as usize).collect();
     let labels = fit.responsibilities.labels();
     assert_eq!(rows, (0..240).filter(|&i| labels[i] == 0).collect::<Vec<_>>());
-    let halves = Array2::from_shape_fn((rows.len(), 2), |(i, c)| if i % 2 == c { 0.8 } else { 0.2 });
+    let halves =
+        Array2::from_shape_fn((rows.len(), 2), |(i, c)| if i % 2 == c { 0.8 } else { 0.2 });
     let halves = Responsibilities::from_array(halves.view());
     let few = observations.select(&rows);
     let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, rows.len());

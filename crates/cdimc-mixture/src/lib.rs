@@ -4,17 +4,30 @@ in every view, a sample has one cluster in all of them, and a view that a sample
 likelihood. No imputation, no graph, no network.
 */
 
-pub use crate::coordinates::Kind;
+pub use crate::{
+    choice::Evidence,
+    coordinates::Kind,
+    criterion::Contribution,
+    fitted::{Findings, Marker, MixtureModel},
+    t_mixture::{Coordinates, Rule, TMixture},
+};
 
 /// The method's name.
 const NAME: &str = "t-mixture";
 
+mod archive;
+mod calibration;
+mod choice;
+mod columns;
 mod coordinates;
 mod criterion;
+mod discriminant;
+mod fitted;
 mod model;
 mod observations;
 mod responsibilities;
 mod search;
+mod t_mixture;
 mod watch;
 
 #[cfg(test)]

@@ -117,17 +117,6 @@ impl Observations {
         }
     }
 
-    /// The number of views of every sample.
-    pub(crate) fn views_of_samples(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.n_samples];
-        for block in &self.blocks {
-            for &i in block.views.iter().flat_map(|view| &view.samples) {
-                counts[block.first + i as usize] += 1;
-            }
-        }
-        counts
-    }
-
     /// The samples `samples`, ascending, with the variances of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
@@ -163,7 +152,8 @@ impl Observations {
                     square += row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>();
                 });
             }
-            let scale = if n > 1.0 { weights[v] / ((square / n).sqrt() + 1e-12) } else { weights[v] };
+            let scale =
+                if n > 1.0 { weights[v] / ((square / n).sqrt() + 1e-12) } else { weights[v] };
             self.each_row(v, |i, row| {
                 for (b, (x, m)) in row.iter().zip(&mean).enumerate() {
                     filled[[i, start + b]] = (x - m) * scale;

@@ -5,9 +5,9 @@ use crate::choice;
 use crate::coordinates::{self, Kind, projection::Projection};
 use crate::criterion::Shared;
 use crate::fitted::MixtureModel;
+use crate::model::Prior;
 use crate::model::em::{Em, Fit};
 use crate::model::passes::expectation;
-use crate::model::Prior;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Effort, Found, Ground, ITERATIONS, TOLERANCE};
@@ -132,7 +132,9 @@ impl Rule {
     /// The best of `found` by this rule; the first of equals.
     pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
         let score = |found: &Found| self.score(found.fit.log_likelihood, found.shared);
-        found.into_iter().reduce(|best, other| if score(&other) > score(&best) { other } else { best })
+        found
+            .into_iter()
+            .reduce(|best, other| if score(&other) > score(&best) { other } else { best })
     }
 }
 
@@ -231,7 +233,11 @@ impl TMixture {
     }
 
     /// A random part of the samples, where there are more than the search sees.
-    fn part_to_search(&self, data: &MultiView, seed: Seed) -> Result<Option<MultiView>, ClusterError> {
+    fn part_to_search(
+        &self,
+        data: &MultiView,
+        seed: Seed,
+    ) -> Result<Option<MultiView>, ClusterError> {
         let n = data.n_samples();
         if n <= self.search_samples {
             return Ok(None);
@@ -313,4 +319,144 @@ pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<
         row.mapv_inplace(|r| r / sum);
     }
     tempered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MixtureModel;
+    use cdimc_cluster::Model;
+    use cdimc_data::{Dataset, MissingPattern, Standardizer, SyntheticViews};
+    use std::ops::ControlFlow;
+    use std::time::{Duration, Instant};
+
+    fn dataset(n_samples: usize) -> Dataset {
+        SyntheticViews { n_samples, ..SyntheticViews::default() }.generate(Seed::new(1)).unwrap()
+    }
+
+    fn incomplete(dataset: &Dataset) -> MultiView {
+        let (n, n_views) = (dataset.n_samples(), dataset.n_views());
+        let mask = MissingPattern::PerView(0.3).mask(n, n_views, Seed::new(1)).unwrap();
+        dataset.observe(mask).unwrap()
+    }
+
+    fn quick() -> TMixture {
+        TMixture { starts: 4, refined: 2, ..TMixture::default() }
+    }
+
+    fn fitted(data: &MultiView) -> (Clustering, MixtureModel) {
+        let Fitted { clustering, model } =
+            quick().fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
+        (clustering, MixtureModel::from_bytes(&model.unwrap().to_bytes().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn threads_never_change_a_bit() {
+        let data = incomplete(&dataset(1300));
+        let with_threads = |n| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+            pool.install(|| {
+                let fitted = quick().fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap();
+                (fitted.clustering, fitted.model.unwrap().to_bytes().unwrap())
+            })
+        };
+        let one = with_threads(1);
+        assert!(with_threads(2) == one);
+        assert!(with_threads(4) == one);
+    }
+
+    #[test]
+    fn a_saved_model_gives_the_labels_of_the_training() {
+        let data = incomplete(&dataset(400));
+        let (clustering, model) = fitted(&data);
+        let prediction = model.predict(&data).unwrap();
+        assert_eq!(prediction.labels, clustering.labels);
+        assert_eq!(Some(prediction.confidence), clustering.confidence);
+        assert_eq!(Some(prediction.embedding), clustering.embedding);
+        assert_eq!(Some(prediction.probabilities.unwrap()), clustering.probabilities);
+    }
+
+    #[test]
+    fn search_on_a_part_ends_at_the_clusters_of_all() {
+        let dataset = dataset(1500);
+        let truth = dataset.labels().unwrap();
+        let part = TMixture { search_samples: 400, ..quick() };
+        let found = part.cluster(&incomplete(&dataset), 4, Seed::new(3)).unwrap();
+        let all = quick().cluster(&incomplete(&dataset), 4, Seed::new(3)).unwrap();
+        let accuracy = |labels: &[usize]| cdimc_metrics::accuracy(truth, labels).unwrap();
+        assert!(accuracy(&found.labels) > accuracy(&all.labels) - 0.01);
+        assert!(accuracy(&all.labels) > 0.9, "{}", accuracy(&all.labels));
+    }
+
+    #[test]
+    fn one_view_is_enough_to_predict_and_all_are_imputed() {
+        let dataset = dataset(400);
+        let data = incomplete(&dataset);
+        let (clustering, model) = fitted(&data);
+        let first = MultiView::from_nan_rows(vec![dataset.views()[0].clone()]).unwrap();
+        let prediction = model.predict_from(&first, &[0]).unwrap();
+        let equal =
+            prediction.labels.iter().zip(&clustering.labels).filter(|(a, b)| a == b).count();
+        assert!(equal > 240, "{equal} of 400");
+        let filled = model.impute_from(&first, &[0]).unwrap();
+        assert_eq!(filled[0], dataset.views()[0]);
+        // Nearer to the hidden truth than the column means, which is what no cluster would give.
+        let (mut ours, mut means) = (0.0, 0.0);
+        for v in 1..dataset.n_views() {
+            let all = &model.standardizers()[v].mean;
+            for ((i, j), &x) in dataset.views()[v].indexed_iter() {
+                ours += (filled[v][[i, j]] - x).powi(2);
+                means += (all[j] - x).powi(2);
+            }
+        }
+        assert!(ours < 0.8 * means, "{ours} {means}");
+        assert!(model.predict_from(&first, &[1, 0]).is_err());
+    }
+
+    #[test]
+    fn a_sample_far_from_everything_is_flagged() {
+        let dataset = dataset(400);
+        let standard = TMixture { coordinates: Coordinates::Standard, ..quick() };
+        let data = incomplete(&dataset);
+        let model =
+            standard.fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap().model.unwrap();
+        let usual = model.predict(&data).unwrap().unusual.unwrap();
+        assert!(usual.iter().filter(|&&unusual| unusual).count() <= 2);
+        let mut views = dataset.views().to_vec();
+        let Standardizer { mean, scale } = &model.standardizers()[1];
+        let far = mean.iter().zip(scale).map(|(mean, scale)| mean + 100.0 * scale);
+        views[1].row_mut(7).assign(&far.collect());
+        let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
+        assert!(prediction.unusual.unwrap()[7]);
+    }
+
+    #[test]
+    fn whoever_watches_stops_it_at_once() {
+        let data = incomplete(&dataset(3000));
+        for after in [0, 5, 40] {
+            let calls = std::sync::atomic::AtomicUsize::new(0);
+            let asked = std::sync::Mutex::new(None);
+            let tell = |_: &cdimc_cluster::Step| {
+                if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after {
+                    asked.lock().unwrap().get_or_insert_with(Instant::now);
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            };
+            let error =
+                TMixture::default().fit(&data, 4, Seed::new(3), &Observer::new(&tell)).unwrap_err();
+            assert!(matches!(error, ClusterError::Interrupted { checkpoint: None }));
+            assert!(asked.lock().unwrap().unwrap().elapsed() < Duration::from_secs(5));
+        }
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let text = |settings: TMixture| settings.check().unwrap_err().to_string();
+        let diagonal = TMixture { diagonal: 1.5, ..TMixture::default() };
+        assert_eq!(text(diagonal), "diagonal = 1.5: must lie in [0, 1]");
+        let starts = TMixture { starts: 0, ..TMixture::default() };
+        assert_eq!(text(starts), "starts = 0: must be at least 1");
+        TMixture::default().check().unwrap();
+    }
 }

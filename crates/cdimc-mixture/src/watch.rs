@@ -18,7 +18,12 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(tell: &'a Tell<'a>, stage: &'static str, of: usize, n_samples: usize) -> Self {
+    pub(crate) fn new(
+        tell: &'a Tell<'a>,
+        stage: &'static str,
+        of: usize,
+        n_samples: usize,
+    ) -> Self {
         Self { tell, stage, done: AtomicUsize::new(0), of, n_samples }
     }
 

@@ -37,6 +37,8 @@ pub use cdimc_graph as graph;
 #[doc(inline)]
 pub use cdimc_metrics as metrics;
 #[doc(inline)]
+pub use cdimc_mixture as mixture;
+#[doc(inline)]
 pub use cdimc_nn as nn;
 
 pub mod cluster_number;

@@ -1,15 +1,20 @@
 //! Every method of the workspace by the name the command line spells.
 
 use cdimc_baselines::{Configured, MethodError, configure};
+use cdimc_cluster::archive::Archive;
 use cdimc_cluster::{CdimcModel, CdimcNet, ClusterError, Clusterer, Model};
+use cdimc_mixture::{MixtureModel, TMixture};
 use serde_json::Value;
 
 /// The method that the command uses unless told otherwise.
 pub const DEFAULT_METHOD: &str = CdimcNet::NAME;
 
-/// The names of all methods: CDIMC-net and those it is compared with.
+/// The names of all methods: the mixture, CDIMC-net and those it is compared with.
 pub fn method_names() -> Vec<&'static str> {
-    std::iter::once(CdimcNet::NAME).chain(cdimc_baselines::NAMES.iter().copied()).collect()
+    [TMixture::NAME, CdimcNet::NAME]
+        .into_iter()
+        .chain(cdimc_baselines::NAMES.iter().copied())
+        .collect()
 }
 
 /// The method `name` with these settings, a JSON object of its kebab-case fields; what it leaves out
@@ -26,14 +31,15 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 /// # Errors
 /// As [`method`].
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
-    if name == CdimcNet::NAME {
-        return configure::<CdimcNet>(CdimcNet::NAME, settings);
-    }
-    match cdimc_baselines::configured(name, settings) {
-        Err(MethodError::Unknown { name, .. }) => {
-            Err(MethodError::Unknown { name, known: method_names().join(", ") })
-        }
-        result => result,
+    match name {
+        TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
+        CdimcNet::NAME => configure::<CdimcNet>(CdimcNet::NAME, settings),
+        _ => match cdimc_baselines::configured(name, settings) {
+            Err(MethodError::Unknown { name, .. }) => {
+                Err(MethodError::Unknown { name, known: method_names().join(", ") })
+            }
+            result => result,
+        },
     }
 }
 
@@ -42,5 +48,8 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
 /// # Errors
 /// If they are no model, or were cut or changed.
 pub fn read_model(bytes: &[u8]) -> Result<Box<dyn Model>, ClusterError> {
-    Ok(Box::new(CdimcModel::from_bytes(bytes)?))
+    match Archive::kind_of(bytes).as_deref() {
+        Some(MixtureModel::KIND) => Ok(Box::new(MixtureModel::from_bytes(bytes)?)),
+        _ => Ok(Box::new(CdimcModel::from_bytes(bytes)?)),
+    }
 }

@@ -169,7 +169,8 @@ mod tests {
     fn the_krylov_iteration_spans_what_the_full_decomposition_does() {
         let (size, n) = (500, 7);
         let mut rng = Seed::new(3).rng();
-        let half = Mat::from_fn(size, 900, |i, _| rng.gen_range(-1.0..1.0) * 0.99_f64.powi(i as i32));
+        let half =
+            Mat::from_fn(size, 900, |i, _| rng.gen_range(-1.0..1.0) * 0.99_f64.powi(i as i32));
         let a = product(half.as_ref(), half.as_ref().transpose());
         let krylov = of_operator(size, n, |x| product(a.as_ref(), x)).unwrap();
         let whole = all_of(a.as_ref()).unwrap().truncated(n);

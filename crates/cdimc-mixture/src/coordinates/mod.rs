@@ -6,7 +6,7 @@ pub(crate) mod projection;
 use crate::observations::Observations;
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use projection::Projection;
 use serde::{Deserialize, Serialize};
 
@@ -96,15 +96,30 @@ pub(crate) fn observe(
     projections: &[Projection],
     seen: &Array2<bool>,
 ) -> Observations {
+    let views: Vec<usize> = (0..projections.len()).collect();
+    observe_given(data, &views, projections, seen)
+}
+
+/// As [`observe`], for data that lack some views: view `i` of the data is that of `projections[views[i]]`.
+///
+/// `seen`: `(n_samples, n_views)` of all views, false where the data lack them.
+pub(crate) fn observe_given(
+    data: &MultiView,
+    views: &[usize],
+    projections: &[Projection],
+    seen: &Array2<bool>,
+) -> Observations {
     let coordinates: Vec<Array2<f64>> = projections
         .iter()
         .enumerate()
-        .map(|(v, projection)| {
-            let rows = rows_of(seen, v);
+        .map(|(view, projection)| {
+            let rows = rows_of(seen, view);
             let mut all = Array2::zeros((rows.len(), projection.width()));
-            projection.each_block(data.view(v), &rows, |start, block| {
-                all.slice_mut(ndarray::s![start..start + block.nrows(), ..]).assign(&block);
-            });
+            if let Some(given) = views.iter().position(|&v| v == view) {
+                projection.each_block(data.view(given), &rows, |start, block| {
+                    all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
+                });
+            }
             all
         })
         .collect();

@@ -1,4 +1,4 @@
-//! How the rows of one view become coordinates, and back.
+//! How the rows of one view become coordinates.
 
 use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
@@ -30,8 +30,6 @@ pub(crate) struct Projection {
     pub(crate) directions: Option<Array2<f64>>,
     /// The means of the coordinates, which are subtracted last.
     pub(crate) shift: Vec<f64>,
-    /// `unit`: the mean length of the rows, for the way back.
-    pub(crate) length: f64,
 }
 
 impl Projection {
@@ -54,14 +52,9 @@ impl Projection {
             scales: vec![1.0; d],
             directions: None,
             shift: Vec::new(),
-            length: 1.0,
         };
-        match kind {
-            Kind::Unit => {
-                let lengths = rows.iter().map(|&i| length(x.row(i)));
-                fitted.length = lengths.sum::<f64>() / rows.len() as f64;
-            }
-            Kind::Standard | Kind::Centered => fitted.scale(x, rows),
+        if kind != Kind::Unit {
+            fitted.scale(x, rows);
         }
         if q + 1 < d.min(rows.len()) {
             fitted.directions = Some(fitted.leading_directions(x, rows, q)?);
@@ -122,32 +115,6 @@ impl Projection {
         z
     }
 
-    /// Coordinates `z` back in the units of the view's columns, as far as the directions reach.
-    pub(crate) fn invert(&self, z: &[f64]) -> Vec<f64> {
-        let moved: Vec<f64> = z.iter().zip(&self.shift).map(|(z, shift)| z + shift).collect();
-        let mut x = self.along_columns(&moved);
-        if self.kind == Kind::Unit {
-            let length = length(ArrayView1::from(&x[..]));
-            let factor = if length > 0.0 { self.length / length } else { 0.0 };
-            x.iter_mut().for_each(|x| *x *= factor);
-        } else {
-            let columns = x.iter_mut().zip(self.means.iter().zip(&self.scales));
-            columns.for_each(|(x, (mean, scale))| *x = *x * scale + mean);
-        }
-        x
-    }
-
-    /// What a step `z` in coordinates is in each prepared column.
-    pub(crate) fn along_columns(&self, z: &[f64]) -> Vec<f64> {
-        match &self.directions {
-            None => z.to_vec(),
-            Some(directions) => {
-                let of_column = |row: ArrayView1<'_, f64>| row.iter().zip(z).map(|(a, z)| a * z).sum();
-                directions.rows().into_iter().map(of_column).collect()
-            }
-        }
-    }
-
     /// Rows before the directions are applied: of unit length, or centered and scaled.
     fn prepared(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
         let mut prepared = x.select(ndarray::Axis(0), rows);
@@ -190,7 +157,8 @@ impl Projection {
         self.scales = squares.iter().zip(&largest).map(deviation).collect();
         if self.kind == Kind::Centered {
             let top = self.scales.iter().copied().fold(0.0, f64::max);
-            let mean_square = |s: &f64| if top > 0.0 { (s / top) * (s / top) / d as f64 } else { 0.0 };
+            let mean_square =
+                |s: &f64| if top > 0.0 { (s / top) * (s / top) / d as f64 } else { 0.0 };
             let all = self.scales.iter().map(mean_square).sum::<f64>().sqrt() * top;
             self.scales.iter_mut().for_each(|s| *s = if *s > 0.0 { all } else { 0.0 });
         }
@@ -210,7 +178,14 @@ impl Projection {
                     let rows = faer_view(rows);
                     let image = product(rows, b);
                     let (rows, image) = (rows.transpose(), image.as_ref());
-                    faer::linalg::matmul::matmul(sum.as_mut(), Accum::Add, rows, image, 1.0, Par::Seq);
+                    faer::linalg::matmul::matmul(
+                        sum.as_mut(),
+                        Accum::Add,
+                        rows,
+                        image,
+                        1.0,
+                        Par::Seq,
+                    );
                 })
             })?;
             return Ok(to_array(leading.vectors.as_ref()));
@@ -258,7 +233,7 @@ impl Projection {
 }
 
 /// The Euclidean length, without overflow.
-pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
+fn length(row: ArrayView1<'_, f64>) -> f64 {
     let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if (1e-100..1e100).contains(&largest) {
         row.iter().map(|x| x * x).sum::<f64>().sqrt()

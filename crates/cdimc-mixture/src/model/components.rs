@@ -4,9 +4,9 @@
 // The kernel and what it calls must end up in one function compiled for the processor at hand.
 #![allow(clippy::inline_always)]
 
+use crate::model::Prior;
 use crate::model::kernel::LINE;
 use crate::model::moments::ViewMoments;
-use crate::model::Prior;
 use pulp::{Arch, Simd, WithSimd};
 use std::f64::consts::PI;
 

@@ -5,7 +5,7 @@ use crate::model::components::{Components, Pooled};
 use crate::model::em::{Em, Fit};
 use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
-use crate::observations::{BLOCK, BlockView, LANES, Observations};
+use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::{Ground, ROUNDS, goal, raises};
 use crate::watch::Watch;
@@ -136,10 +136,8 @@ pub(crate) fn near_pairs(fit: &Fit) -> Vec<(usize, usize)> {
     };
     let mut pairs = Vec::new();
     for a in 0..k {
-        let mut others: Vec<(f64, usize)> = (0..k)
-            .filter(|&b| b != a)
-            .map(|b| (distance(a, b).min(distance(b, a)), b))
-            .collect();
+        let mut others: Vec<(f64, usize)> =
+            (0..k).filter(|&b| b != a).map(|b| (distance(a, b).min(distance(b, a)), b)).collect();
         others.sort_by(|x, y| x.0.total_cmp(&y.0));
         pairs.extend(others.iter().take(NEAR).map(|&(_, b)| (a.max(b), a.min(b))));
     }

@@ -36,8 +36,6 @@ pub(crate) const ITERATIONS: usize = 100;
 pub(crate) struct Found {
     pub(crate) fit: Fit,
     pub(crate) shared: Shared,
-    /// The start it comes from.
-    pub(crate) start: usize,
 }
 
 /// What every part of the search reads.
@@ -88,7 +86,7 @@ impl<'a> Ground<'a> {
                 let shared =
                     shared_information(self.observations, &fit.responsibilities, self.prior);
                 watch.step()?;
-                Ok(Found { fit, shared, start: tried.start })
+                Ok(Found { fit, shared })
             })
             .collect::<Result<_, ClusterError>>()?;
         found.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));

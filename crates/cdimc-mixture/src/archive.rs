@@ -1,0 +1,155 @@
+//! The file of a fitted mixture.
+
+use crate::columns::ColumnMeans;
+use crate::coordinates::{Kind, projection::Projection};
+use crate::discriminant::Discriminant;
+use crate::fitted::{Findings, MixtureModel};
+use crate::model::Mixture;
+use crate::model::components::Components;
+use crate::t_mixture::TMixture;
+use cdimc_cluster::archive::Archive;
+use cdimc_cluster::{ClusterError, Clusterer};
+use serde::{Deserialize, Serialize};
+
+/// What a model file says beside its arrays; it lies in the file as the array `description` of bytes of
+/// JSON, since the checksum is over numbers as they are written.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    settings: TMixture,
+    findings: Findings,
+    kinds: Vec<Kind>,
+}
+
+impl MixtureModel {
+    /// What a file of such a model says it is.
+    pub const KIND: &'static str = "cdimc mixture";
+
+    pub(crate) fn write(&self) -> Result<Vec<u8>, ClusterError> {
+        let description = Description {
+            settings: self.settings.clone(),
+            findings: self.findings.clone(),
+            kinds: self.projections.iter().map(|projection| projection.kind).collect(),
+        };
+        let mut archive = Archive::new(Self::KIND, &())?;
+        let description = serde_json::to_vec(&description)
+            .map_err(|e| ClusterError::Model(format!("{}: {e}", Self::KIND)))?;
+        archive.put("description", description);
+        archive.put("exponent", [self.exponent]);
+        archive.put("farthest", self.farthest.iter().copied());
+        archive.put("log-weights", self.mixture.log_weights.iter().copied());
+        for (v, projection) in self.projections.iter().enumerate() {
+            let components = &self.mixture.views[v];
+            for (name, values) in [
+                ("column-means", &projection.means),
+                ("column-scales", &projection.scales),
+                ("shift", &projection.shift),
+                ("means", &components.means),
+                ("whitening", &components.whitening),
+                ("constants", &components.constants),
+                ("within", &self.columns[v].within),
+                ("spread", &self.columns[v].spread),
+                ("mean-of-all", &self.columns[v].all),
+            ] {
+                archive.put(format!("view{v}.{name}"), values.iter().copied());
+            }
+            for (name, matrix) in [
+                ("discriminant", &self.discriminant.directions[v]),
+                ("discriminant-means", &self.discriminant.means[v]),
+                ("cluster-means", &self.columns[v].means),
+                ("shrunk-means", &self.columns[v].shrunk),
+            ] {
+                archive.put_matrix(format!("view{v}.{name}"), matrix.view());
+            }
+            if let Some(directions) = &projection.directions {
+                archive.put_matrix(format!("view{v}.directions"), directions.view());
+            }
+        }
+        archive.to_bytes()
+    }
+
+    /// The model in the content of a file.
+    ///
+    /// # Errors
+    /// If it is no such model, or was cut or changed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+        let archive = Archive::from_bytes(Self::KIND, bytes)?;
+        let Description { settings, findings, kinds } =
+            serde_json::from_slice(&archive.list::<u8>("description")?)
+                .map_err(|e| ClusterError::Model(format!("{}: {e}", Self::KIND)))?;
+        let [exponent] = archive.list::<f64>("exponent")?[..] else {
+            return Err(ClusterError::Model(format!("{}: it lacks a number", Self::KIND)));
+        };
+        let farthest: Vec<f64> = archive.list("farthest")?;
+        settings.check()?;
+        let log_weights: Vec<f64> = archive.list("log-weights")?;
+        let k = log_weights.len();
+        let unfit =
+            || ClusterError::Model(format!("{}: its arrays do not fit together", Self::KIND));
+        let n_views = kinds.len();
+        if k == 0 || n_views == 0 || farthest.len() != n_views {
+            return Err(unfit());
+        }
+        let (mut projections, mut views, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut directions_of, mut means_of) = (Vec::new(), Vec::new());
+        for v in 0..n_views {
+            let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
+            let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
+            let (means, shift) = (list("column-means")?, list("shift")?);
+            let (d, q) = (means.len(), shift.len());
+            let directions = if q == d && !archive.has(&format!("view{v}.directions")) {
+                None
+            } else {
+                Some(matrix("directions")?)
+            };
+            let projection = Projection {
+                kind: kinds[v],
+                means,
+                scales: list("column-scales")?,
+                directions,
+                shift,
+            };
+            let column = ColumnMeans {
+                all: list("mean-of-all")?,
+                spread: list("spread")?,
+                within: list("within")?,
+                means: matrix("cluster-means")?,
+                shrunk: matrix("shrunk-means")?,
+            };
+            let (means, whitening) = (list("means")?, list("whitening")?);
+            let constants = list("constants")?;
+            let (of_view, of_means) = (matrix("discriminant")?, matrix("discriminant-means")?);
+            let fits = q > 0
+                && projection.scales.len() == d
+                && projection.directions.as_ref().is_none_or(|a| a.dim() == (d, q))
+                && [&column.all, &column.spread, &column.within].iter().all(|x| x.len() == d)
+                && [&column.means, &column.shrunk].iter().all(|x| x.dim() == (k, d))
+                && means.len() == k * q
+                && whitening.len() == k * q * (q + 1) / 2
+                && constants.len() == k
+                && of_view.nrows() == q
+                && of_means.dim() == (k, of_view.ncols());
+            if !fits {
+                return Err(unfit());
+            }
+            projections.push(projection);
+            columns.push(column);
+            views.push(Components::new(q, means, whitening, constants));
+            directions_of.push(of_view);
+            means_of.push(of_means);
+        }
+        if directions_of.iter().any(|a| a.ncols() != directions_of[0].ncols()) {
+            return Err(unfit());
+        }
+        Ok(Self {
+            mixture: Mixture { nu: settings.degrees_of_freedom, log_weights, views },
+            settings,
+            projections,
+            exponent,
+            farthest,
+            discriminant: Discriminant { directions: directions_of, means: means_of },
+            standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
+            columns,
+            findings,
+        })
+    }
+}
