@@ -3,8 +3,8 @@
 use cdimc_cluster::{Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, ViewWeights, Weights,
-    trainer,
+    Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
+    ViewWeights, Weights, trainer,
 };
 use ndarray::{Array2, ArrayD, Axis};
 use serde_json::Value;
@@ -83,9 +83,8 @@ impl Golden {
 
     fn trainer(&mut self, engine: Engine) -> Box<dyn Trainer> {
         let (input, graphs) = (Arc::new(self.input()), Arc::new(self.graphs()));
-        let (weights, alpha) = (self.weights("init"), self.number("/alpha"));
-        trainer(engine, Device::Cpu, input, graphs, weights, alpha)
-            .expect("parts that fit together")
+        let data = TrainingData { input, graphs, alpha: self.number("/alpha") };
+        trainer(engine, Device::Cpu, data, self.weights("init")).expect("parts that fit together")
     }
 
     pub(crate) fn number(&self, pointer: &str) -> f64 {
@@ -169,7 +168,7 @@ fn pre_training_follows_pytorch() {
             let pointer = format!("/pretrain/epoch_losses/{epoch}");
             assert_near(&format!("{engine}: epoch {epoch}"), golden.number(&pointer), loss, 1e-4);
         }
-        let error = distance(&expected, &trainer.fused().expect("finite weights"));
+        let error = distance(&expected, &trainer.embed().expect("finite weights"));
         assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
         let embedded =
             trainer.weights().expect("weights").embed(&golden.input()).expect("embedding");
@@ -216,7 +215,7 @@ fn fine_tuning_follows_pytorch() {
         let labels = &finetuning.labels;
         let equal = labels.iter().zip(&expected).filter(|&(&a, &b)| a == b as usize).count();
         assert!(equal as f64 >= 0.99 * n as f64, "{engine}: {equal} of {n} labels");
-        let error = distance(&latents, &trainer.fused().expect("finite weights"));
+        let error = distance(&latents, &trainer.embed().expect("finite weights"));
         assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
     }
 }

@@ -3,28 +3,24 @@
 //! Q. Wang, Z. Ding, Z. Tao, Q. Gao, Y. Fu, "Partial Multi-view Clustering via Consistent GAN", ICDM 2018,
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.
 
-mod autoencoder;
-mod candle;
-mod fused;
-mod layer;
 mod networks;
-mod passes;
+mod stages;
 mod student;
 
 use crate::shared::paired_views::PairedViews;
+use candle_core::Tensor;
 use cdimc_cluster::{
-    ClusterError, Clusterer, Clustering, Coordinate, Curve, Fitted, KMeans, KMeansFit, Observer,
+    ClusterError, Clusterer, Clustering, Coordinate, Fitted, KMeans, KMeansFit, Observer,
     RowOrder,
     check::{at_least_one, below_one, positive},
     confidence::margins_of_centers,
 };
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{Device, NnError};
+use cdimc_nn::{Device, NnError, autodiff};
 use ndarray::{Array2, ArrayView2, Axis};
-use networks::{Adam, Networks, Weights, networks};
-use rand::Rng;
+use networks::Networks;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use stages::Run;
 
 const NAME: &str = "pmvc-cgan";
 
@@ -58,7 +54,7 @@ pub struct PmvcCgan {
     pub order: RowOrder,
     /// Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
     pub restarts: usize,
-    /// Where the steps are computed; on the CPU in one thread, whatever the number of cores.
+    /// Where the steps are computed.
     pub device: Device,
 }
 
@@ -93,11 +89,6 @@ impl PmvcCgan {
         }
     }
 
-    fn batches(&self, n: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let size = self.batch_size;
-        (0..n).step_by(size).map(move |start| start..(start + size).min(n))
-    }
-
     fn k_means(
         &self,
         latents: ArrayView2<'_, impl Coordinate>,
@@ -106,192 +97,25 @@ impl PmvcCgan {
     ) -> Result<KMeansFit, ClusterError> {
         KMeans { restarts: self.restarts, ..KMeans::new(n_clusters) }.fit(latents, seed)
     }
-
-    /// Stage 1: both views from either latent, on paired samples.
-    fn reconstruct(
-        &self,
-        networks: &mut dyn Networks,
-        views: &[Rows; 2],
-        n_paired: usize,
-        observer: &Observer<'_>,
-    ) -> Result<Curve, ClusterError> {
-        networks.start(&[])?;
-        epochs(("autoencoder", self.autoencoder_epochs), observer, |losses| {
-            for batch in self.batches(n_paired) {
-                losses.add(networks.reconstruct(both(views, &batch))?);
-            }
-            Ok(())
-        })
-    }
-
-    /// Stage 2: rows of the first view, aligned with the second where paired and with a random row of
-    /// it elsewhere. The authors' loop ends before it reaches unpaired rows; theirs is meant to.
-    fn compete(
-        &self,
-        networks: &mut dyn Networks,
-        [first, second]: &[Rows; 2],
-        n_paired: usize,
-        seed: Seed,
-        observer: &Observer<'_>,
-    ) -> Result<Curve, ClusterError> {
-        networks.start(&[])?;
-        let mut rng = seed.stream("partners").rng();
-        let mut partners = Vec::new();
-        epochs(("adversarial", self.adversarial_epochs), observer, |losses| {
-            for batch in self.batches(first.n()) {
-                partners.clear();
-                for i in batch.clone() {
-                    let partner = if i < n_paired { i } else { rng.gen_range(0..second.n()) };
-                    partners.extend_from_slice(second.part(&(partner..partner + 1)));
-                }
-                losses.add(networks.compete([first.part(&batch), &partners])?);
-            }
-            Ok(())
-        })
-    }
-
-    /// Stage 3: assignments of all completed rows pulled to their sharpened selves, from those of
-    /// `latents` and `centers` on.
-    fn sharpen(
-        &self,
-        networks: &mut dyn Networks,
-        completed: &[Rows; 2],
-        latents: &Rows,
-        centers: &Rows,
-        observer: &Observer<'_>,
-    ) -> Result<Curve, ClusterError> {
-        networks.start(&centers.values)?;
-        let n_clusters = centers.n();
-        let target = |q: &[f32]| {
-            let values = student::sharpened(q, n_clusters);
-            Rows { values, width: n_clusters }
-        };
-        let (z, mu) = (&latents.values, &centers.values);
-        let mut p = target(&student::soft_assignment(z, mu, centers.width));
-        epochs(("clustering", self.clustering_epochs), observer, |losses| {
-            let mut assignments = Vec::with_capacity(p.values.len());
-            for batch in self.batches(latents.n()) {
-                let (loss, q) = networks.sharpen(both(completed, &batch), p.part(&batch))?;
-                assignments.extend(q);
-                losses.add(loss);
-            }
-            p = target(&assignments);
-            Ok(())
-        })
-    }
-}
-
-/// Rows in 32-bit floats, one after the other.
-struct Rows {
-    values: Vec<f32>,
-    width: usize,
-}
-
-impl Rows {
-    fn n(&self) -> usize {
-        self.values.len() / self.width
-    }
-
-    fn part(&self, rows: &Range<usize>) -> &[f32] {
-        &self.values[rows.start * self.width..rows.end * self.width]
-    }
-
-    fn to_array(&self) -> Array2<f32> {
-        let width = self.width;
-        Array2::from_shape_fn((self.n(), width), |(i, j)| self.values[i * width + j])
-    }
-}
-
-fn both<'a>([a, b]: &'a [Rows; 2], rows: &Range<usize>) -> [&'a [f32]; 2] {
-    [a.part(rows), b.part(rows)]
-}
-
-/// Both views of all samples in the order of the stack, absent rows generated.
-fn completed(
-    networks: &dyn Networks,
-    views: &[Rows; 2],
-    n_paired: usize,
-) -> Result<[Rows; 2], NnError> {
-    let [first, second] = views;
-    let mut a = first.values.clone();
-    let mut b = second.part(&(0..n_paired)).to_vec();
-    for rows in blocks(n_paired..first.n()) {
-        b.extend(networks.translate(first.part(&rows), 0)?);
-    }
-    for rows in blocks(n_paired..second.n()) {
-        a.extend(networks.translate(second.part(&rows), 1)?);
-        b.extend_from_slice(second.part(&rows));
-    }
-    Ok([Rows { values: a, width: first.width }, Rows { values: b, width: second.width }])
-}
-
-/// The means of the latents of both views of `rows`.
-fn common_latents(
-    networks: &dyn Networks,
-    views: &[Rows; 2],
-    rows: Range<usize>,
-    width: usize,
-) -> Result<Rows, NnError> {
-    let mut values = Vec::with_capacity(rows.len() * width);
-    for rows in blocks(rows) {
-        values.extend(networks.common(both(views, &rows))?);
-    }
-    Ok(Rows { values, width })
-}
-
-/// Runs of rows that keep hidden layers small.
-fn blocks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    const BLOCK: usize = 4096;
-    rows.clone().step_by(BLOCK).map(move |start| start..(start + BLOCK).min(rows.end))
 }
 
 /// Every feature to [0, 1] on the observed rows; constant features to 0.
-fn min_max(view: ArrayView2<'_, f64>) -> Rows {
+fn min_max(view: ArrayView2<'_, f64>) -> Array2<f32> {
     let least = view.fold_axis(Axis(0), f64::INFINITY, |least, x| least.min(*x));
     let greatest = view.fold_axis(Axis(0), f64::NEG_INFINITY, |greatest, x| greatest.max(*x));
-    let mut values = Vec::with_capacity(view.len());
-    for row in view.outer_iter() {
-        values.extend(row.iter().zip(least.iter().zip(&greatest)).map(|(x, (least, greatest))| {
-            let range = greatest - least;
-            if range > 0.0 { ((x - least) / range) as f32 } else { 0.0 }
-        }));
-    }
-    Rows { values, width: view.ncols() }
+    Array2::from_shape_fn(view.dim(), |(i, j)| {
+        let range = greatest[j] - least[j];
+        if range > 0.0 { ((view[(i, j)] - least[j]) / range) as f32 } else { 0.0 }
+    })
 }
 
-/// The mean loss of an epoch in the making.
-#[derive(Default)]
-struct Losses {
-    sum: f64,
-    steps: usize,
+fn tensor(x: &Array2<f32>, device: &candle_core::Device) -> Result<Tensor, NnError> {
+    Ok(Tensor::from_iter(x.iter().copied(), device)?.reshape(x.dim())?)
 }
 
-impl Losses {
-    fn add(&mut self, loss: f64) {
-        self.sum += loss;
-        self.steps += 1;
-    }
-}
-
-/// Runs the epochs of one stage and keeps the mean loss of each.
-fn epochs(
-    (stage, n_epochs): (&'static str, usize),
-    observer: &Observer<'_>,
-    mut epoch: impl FnMut(&mut Losses) -> Result<(), NnError>,
-) -> Result<Curve, ClusterError> {
-    let mut values = Vec::with_capacity(n_epochs);
-    for number in 0..n_epochs {
-        let mut losses = Losses::default();
-        epoch(&mut losses)?;
-        let mean = losses.sum / losses.steps as f64;
-        if !mean.is_finite() {
-            return Err(ClusterError::Diverged { stage, epoch: number });
-        }
-        tracing::debug!(stage, epoch = number, loss = mean);
-        values.push(mean);
-        observer.step(stage, number + 1, n_epochs, Some(mean))?;
-    }
-    Ok(Curve { name: format!("{stage}-loss"), values })
+fn array(x: &Tensor) -> Result<Array2<f32>, NnError> {
+    let values = x.flatten_all()?.to_vec1()?;
+    Ok(Array2::from_shape_vec(x.dims2()?, values).map_err(candle_core::Error::wrap)?)
 }
 
 impl Clusterer for PmvcCgan {
@@ -330,28 +154,33 @@ impl Clusterer for PmvcCgan {
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let views = PairedViews::two(NAME, data, &order)?;
-        let rows = [min_max(views.view(0)), min_max(views.view(1))];
         let (n, n_paired) = (views.n_samples(), views.n_paired());
-        let latent = self.widths[2];
-        let weights = Weights::draw([views.width(0), views.width(1)], self.widths, seed);
-        let Self { learning_rate, beta1, beta2, .. } = *self;
-        let adam = Adam { learning_rate, beta1, beta2 };
-        let mut networks = networks(self.device, &weights, adam)?;
-        let networks = &mut *networks;
+        let device = autodiff::open(self.device)?;
+        let networks = Networks::new([views.width(0), views.width(1)], self, seed, &device);
+        let mut run = Run {
+            networks: networks.map_err(NnError::from)?,
+            views: [
+                tensor(&min_max(views.view(0)), &device)?,
+                tensor(&min_max(views.view(1)), &device)?,
+            ],
+            n_paired,
+            batch_size: self.batch_size,
+            observer,
+        };
 
-        let first = self.reconstruct(networks, &rows, n_paired, observer)?;
-        let paired = common_latents(networks, &rows, 0..n_paired, latent)?.to_array();
+        let first = run.train_autoencoder(self.autoencoder_epochs)?;
+        let paired = array(&run.common_latents(&run.views, n_paired)?)?;
         let centers = self.k_means(paired.view(), n_clusters, seed.stream("centers"))?.centers;
-        let centers = Rows { values: centers.iter().map(|&x| x as f32).collect(), width: latent };
+        let centers = tensor(&centers.mapv(|x| x as f32), &device)?;
         // The authors start stage 3 from the assignments before stage 2.
-        let before = completed(networks, &rows, n_paired)?;
-        let before = common_latents(networks, &before, 0..n, latent)?;
+        let before = run.common_latents(&run.completed()?, n)?;
 
-        let second = self.compete(networks, &rows, n_paired, seed, observer)?;
-        let completed = completed(networks, &rows, n_paired)?;
-        let third = self.sharpen(networks, &completed, &before, &centers, observer)?;
+        let second = run.train_adversarially(self.adversarial_epochs, seed)?;
+        let completed = run.completed()?;
+        let third =
+            run.train_clustering(self.clustering_epochs, &completed, [&before, &centers])?;
 
-        let common = common_latents(networks, &completed, 0..n, latent)?.to_array();
+        let common = array(&run.common_latents(&completed, n)?)?;
         let embedding = views.restore(&common.mapv(f64::from));
         let found = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?;
         let confidence = margins_of_centers(embedding.view(), found.centers.view(), &found.labels);
@@ -404,6 +233,6 @@ mod tests {
     #[test]
     fn features_are_scaled_to_the_unit_interval() {
         let view = ndarray::array![[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]];
-        assert_eq!(min_max(view.view()).values, [0.0, 0.0, 1.0, 0.0, 0.5, 0.0]);
+        assert_eq!(min_max(view.view()), ndarray::array![[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]);
     }
 }

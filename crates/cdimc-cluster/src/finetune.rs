@@ -136,7 +136,7 @@ impl Finetuning {
             return Ok(None);
         }
         self.update_network(trainer, settings, batch_size)?;
-        let assignment = Assignment::new(trainer.fused()?.view(), self.centers.view());
+        let assignment = Assignment::new(trainer.embed()?.view(), self.centers.view());
         let loss = assignment.mean_loss();
         self.refuse_nan(loss)?;
         let labels_changed = share_changed(&self.labels, &assignment.labels);

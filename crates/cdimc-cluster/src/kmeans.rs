@@ -1,26 +1,22 @@
-//! k-means: greedy k-means++ starts, Lloyd's iteration, moves of single samples, the best of several
-//! restarts, and swaps of its centers.
+//! k-means: greedy k-means++ starts, Lloyd's iteration, the best of several restarts.
 //!
 //! Arthur and Vassilvitskii (SODA 2007), with the greedy choice, the stopping rule and the care for
-//! empty clusters of scikit-learn's `KMeans`; then Hartigan's moves (Hartigan and Wong, Applied
-//! Statistics 28, 1979), whose optima are fewer than Lloyd's, and the swaps of Lattanzi and Sohler
-//! (ICML 2019) from the best of the starts.
+//! empty clusters of scikit-learn's `KMeans`. All restarts go together, so that one matrix product
+//! gives the distances to the centers of all of them.
 
 mod lloyd;
-mod nearest;
 mod points;
 mod seeding;
-mod swaps;
-mod transfers;
 
 pub use points::Coordinate;
 
 use crate::ClusterError;
 use crate::check::setting;
 use cdimc_data::Seed;
-use lloyd::Partition;
+use cdimc_graph::squared_distance;
+use lloyd::{Partition, Sums};
 use ndarray::{Array2, ArrayView2, Axis};
-use points::Points;
+use points::{Points, entries};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -41,14 +37,12 @@ use serde::{Deserialize, Serialize};
 pub struct KMeans {
     /// Number of clusters, in `1..=n_samples`.
     pub n_clusters: usize,
-    /// Independent starts, of which the one of least inertia wins: 20, as the authors' code; and as
-    /// many swaps of a center tried on the winner.
+    /// Independent starts, of which the one of least inertia wins: 20, as the authors' code.
     pub restarts: usize,
-    /// Most of Lloyd's iterations of one start, and most sweeps of single moves after them: 300.
+    /// Most iterations of one start: 300.
     pub max_iterations: usize,
-    /// Lloyd's iteration has converged when no label changes, or when the centers move, in squares
-    /// summed, at most by this share of the mean variance of a column: 1e-4. The single moves that
-    /// follow go on until none lowers the inertia.
+    /// The iteration has converged when no label changes, or when the centers move, in squares
+    /// summed, at most by this share of the mean variance of a column: 1e-4.
     pub tolerance: f64,
 }
 
@@ -73,10 +67,9 @@ impl KMeans {
 
     /// Groups the rows of `points`, `(n_samples, n_features)`.
     ///
-    /// Products in `f32` tell which center is nearest, direct differences in `f64` where these leave a
-    /// doubt; what is returned is computed in `f64`. The result does not depend on the number of
-    /// threads. Beside the points, which are copied as `f32` unless they are that already, centered and
-    /// in standard layout, memory is linear in the samples.
+    /// Products tell which center is nearest during the iteration, direct differences in the end, all
+    /// in double precision. The result does not depend on the number of threads. Memory beside the
+    /// points is linear in the samples.
     ///
     /// # Errors
     /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate or the
@@ -93,18 +86,10 @@ impl KMeans {
         setting("k-means variance", variance, "must be finite", |v| v.is_finite())?;
         let threshold = self.tolerance * variance;
         let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
-        let converge = |partition| {
-            let mut partition = lloyd::iterate(&points, partition, self.max_iterations, threshold);
-            transfers::refine(&points, &mut partition, self.max_iterations);
-            (partition.inertia(&points), partition)
-        };
-        let from = |centers| converge(Partition::unlabeled(&points, centers));
-        let ended: Vec<(f64, Partition)> = starts.into_par_iter().map(from).collect();
-        let best =
-            ended.into_iter().reduce(|best, other| if other.0 < best.0 { other } else { best });
-        let Some(best) = best else { unreachable!("`check` asks for one start at least") };
-        let (_, best) = swaps::improve(&points, best, self.restarts, seed, converge);
-        Ok(finish(&points, &best))
+        let ended = lloyd::iterate(&points, starts, self.max_iterations, threshold);
+        let inertias: Vec<f64> = ended.iter().map(|partition| partition.inertia(&points)).collect();
+        let best = (0..ended.len()).min_by(|&a, &b| inertias[a].total_cmp(&inertias[b]));
+        Ok(finish(&points, &ended[best.unwrap_or(0)]))
     }
 
     fn check<T: Coordinate>(&self, points: ArrayView2<T>) -> Result<(), ClusterError> {
@@ -124,18 +109,18 @@ impl KMeans {
 
 /// The means of the clusters, and the samples given anew to the nearest of them.
 fn finish<T: Coordinate>(points: &Points<T>, partition: &Partition) -> KMeansFit {
-    let n_clusters = partition.centers.nrows();
-    let sums = lloyd::Sums::of(points, &partition.labels, n_clusters);
+    let sums = Sums::of(points, partition);
     let centers = sums.means(&partition.centers);
-    let used: Vec<usize> = (0..n_clusters).filter(|&c| sums.counts[c] > 0).collect();
-    let of_used = centers.select(Axis(0), &used);
-    let all: Vec<usize> = (0..points.n_samples()).collect();
-    let (mut labels, mut inertia) = (vec![0; all.len()], 0.0);
-    nearest::Centers::new(points, &of_used).each_nearest(&all, |i, near| {
-        labels[i] = used[near.label];
-        let center = of_used.row(near.label);
-        inertia += points::squared_distance(points.row(i), lloyd::entries(&center));
-    });
+    let used: Vec<usize> = (0..sums.counts.len()).filter(|&c| sums.counts[c] > 0).collect();
+    let rows: Vec<&[f64]> = entries(&centers).chunks_exact(points.n_features()).collect();
+    let nearest = |i: usize| {
+        let distances = used.iter().map(|&c| (c, squared_distance(points.row(i), rows[c])));
+        let least = distances.reduce(|least, other| if other.1 < least.1 { other } else { least });
+        least.unwrap_or_default()
+    };
+    let found: Vec<(usize, f64)> = (0..points.n_samples()).into_par_iter().map(nearest).collect();
+    let inertia = found.iter().map(|(_, distance)| distance).sum();
+    let labels = found.into_iter().map(|(label, _)| label).collect();
     let mut fit = KMeansFit { labels, centers, inertia };
     compact(&mut fit);
     fit

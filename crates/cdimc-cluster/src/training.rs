@@ -6,7 +6,7 @@ use crate::{
 };
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
-use cdimc_nn::{NetworkInput, ObservedView, Trainer, Weights, trainer};
+use cdimc_nn::{NetworkInput, ObservedView, Trainer, TrainingData, Weights, trainer};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -125,8 +125,8 @@ impl Training {
         let graphs = graphs(data, &order, settings.neighbors, settings.alpha)?;
         let (standardizers, input) = network_input(data, &order)?;
         let (input, graphs) = (Arc::new(input), Arc::new(graphs));
-        let (engine, device, alpha) = (settings.engine(), settings.device, settings.alpha);
-        let trainer = trainer(engine, device, Arc::clone(&input), graphs, weights, alpha)?;
+        let on = TrainingData { input: Arc::clone(&input), graphs, alpha: settings.alpha };
+        let trainer = trainer(settings.engine(), settings.device, on, weights)?;
         let state = State::Pretraining { epochs_done: 0 };
         let (pretrained, curves) = (None, Curves::default());
         Ok(Self {
@@ -257,7 +257,7 @@ impl Training {
 
     /// The centers and first labels of Algorithm 1.
     fn cluster_latents(&mut self) -> Result<Step, ClusterError> {
-        let z = self.trainer.fused()?;
+        let z = self.trainer.embed()?;
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
         }

@@ -1,6 +1,6 @@
 //! Points with what every search needs to know of them beforehand.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::squared_distance;
 
 /// Points row after row, their mean, scale and duplicates.
 pub(crate) struct Cloud<'a> {
@@ -87,35 +87,4 @@ fn representatives(points: &[f64], n_features: usize) -> Vec<u32> {
         }
     }
     representative
-}
-
-/// The squared Euclidean distance, summed from direct differences in one fixed order, which makes it
-/// the same from `a` to `b` as from `b` to `a`.
-pub(crate) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
-    Arch::new().dispatch(Pair(a, b))
-}
-
-struct Pair<'a>(&'a [f64], &'a [f64]);
-
-impl WithSimd for Pair<'_> {
-    type Output = f64;
-
-    // What is not inlined is not compiled for the processor at hand.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        const LANES: usize = 8;
-        let mut sums = [0.0; LANES];
-        let (a, rest_of_a) = self.0.as_chunks::<LANES>();
-        let (b, rest_of_b) = self.1.as_chunks::<LANES>();
-        for (a, b) in a.iter().zip(b) {
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                *sum += (a - b) * (a - b);
-            }
-        }
-        for ((sum, a), b) in sums.iter_mut().zip(rest_of_a).zip(rest_of_b) {
-            *sum += (a - b) * (a - b);
-        }
-        ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
-    }
 }

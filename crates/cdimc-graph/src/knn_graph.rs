@@ -75,22 +75,28 @@ impl KnnGraph {
         self.offsets.len() - 1
     }
 
-    /// Number of undirected edges.
-    pub fn n_edges(&self) -> usize {
-        self.neighbors.len() / 2
-    }
-
     /// The neighbors of `node`, ascending.
     pub fn neighbors(&self, node: usize) -> &[u32] {
         &self.neighbors[self.offsets[node]..self.offsets[node + 1]]
     }
 
-    /// The neighbors of `node` that lie in `batch`, ascending, as sample numbers.
-    pub fn neighbors_within(&self, node: usize, batch: &std::ops::Range<usize>) -> &[u32] {
-        let row = self.neighbors(node);
-        let start = row.partition_point(|&j| (j as usize) < batch.start);
-        let end = row.partition_point(|&j| (j as usize) < batch.end);
-        &row[start..end]
+    /// The graph on some of the nodes, `nodes` ascending, which are numbered anew in this order.
+    pub fn induced(&self, nodes: &[u32]) -> Self {
+        let first = nodes.first().copied().unwrap_or(0);
+        let window = nodes.last().map_or(0, |last| last - first + 1);
+        let mut numbers = vec![None; window as usize];
+        for (number, &node) in (0..).zip(nodes) {
+            numbers[(node - first) as usize] = Some(number);
+        }
+        let (mut offsets, mut neighbors) = (vec![0], Vec::new());
+        for &node in nodes {
+            let row = self.neighbors(node as usize);
+            let row = &row[row.partition_point(|&j| j < first)..];
+            let inside = row.iter().map_while(|&j| numbers.get((j - first) as usize));
+            neighbors.extend(inside.flatten());
+            offsets.push(neighbors.len());
+        }
+        Self { offsets, neighbors }
     }
 }
 
@@ -108,8 +114,16 @@ mod tests {
         assert_eq!(graph.neighbors(4), [2, 5]);
         assert_eq!(graph.neighbors(5), [4]);
         assert!(graph.neighbors(0).is_empty() && graph.neighbors(3).is_empty());
-        assert_eq!(graph.n_edges(), 3);
-        assert_eq!(graph.neighbors_within(4, &(0..5)), [2]);
+        assert_eq!((graph.neighbors(1), graph.neighbors(2)), (&[2][..], &[1, 4][..]));
+    }
+
+    #[test]
+    fn an_induced_graph_keeps_the_edges_between_its_nodes() {
+        let edges = [(0, 2), (1, 2), (2, 4), (2, 5), (4, 5), (5, 6)];
+        let graph = KnnGraph::from_edges(7, edges).unwrap();
+        let expected = KnnGraph::from_edges(4, [(0, 1), (1, 2)]).unwrap();
+        assert_eq!(graph.induced(&[1, 2, 4, 6]), expected);
+        assert_eq!(graph.induced(&[]), KnnGraph::from_edges(0, []).unwrap());
     }
 
     #[test]

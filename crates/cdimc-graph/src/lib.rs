@@ -6,14 +6,16 @@ rows.
 */
 
 pub use crate::{
+    distance::squared_distance,
     error::GraphError,
     knn_graph::KnnGraph,
-    laplacian::{laplacian_energy, laplacian_product},
+    laplacian::laplacian_product,
     nearest::{Neighbors, Search, nearest},
 };
 
 mod closest;
 mod cloud;
+mod distance;
 mod error;
 mod exhaustive;
 mod kd_tree;

@@ -12,11 +12,8 @@ pub enum Search {
     /// The tree for at least 5000 points, and at least 32 a feature, if four directions hold 99 % of
     /// their variance, as they do for up to four features; otherwise all pairs.
     ///
-    /// Ten neighbors on one core, all pairs against the tree: 316 and 132 ms for 20,000 points of 4
-    /// features, 295 and 478 ms of 6, 325 and 1590 ms of 10; with 240 features, 1.07 and 0.36 s
-    /// where four directions hold 99.5 % of the variance, 1.10 and 0.88 s at 97 %, 1.07 and 5.7 s at
-    /// 90 %; 8 and 10 ms for 2000 points of 4. A sample of the points gives the directions, in a
-    /// time that 32 points a feature make small beside that of all pairs.
+    /// Elsewhere all pairs are faster. A sample of the points gives the directions, in a time that 32
+    /// points a feature make small beside that of all pairs.
     #[default]
     Auto,
     /// A kd-tree over the leading principal coordinates, whose candidates are re-ranked.
@@ -91,7 +88,7 @@ mod tests {
         let neighbors_of = |i: usize| {
             let mut others: Vec<(f64, u32)> = (0..points.nrows())
                 .filter(|&j| j != i)
-                .map(|j| (crate::cloud::squared_distance(&row(i), &row(j)), j as u32))
+                .map(|j| (crate::squared_distance(&row(i), &row(j)), j as u32))
                 .collect();
             others.sort_by(|a, b| a.partial_cmp(b).unwrap());
             others.into_iter().map(|(_, j)| j).take(n_neighbors).collect()

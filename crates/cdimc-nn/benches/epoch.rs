@@ -7,7 +7,7 @@ use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
     Architecture, Device, Engine, NetworkInput, Normalization, ObservedView, Optimizer, Targets,
-    Trainer, Weights, trainer,
+    Trainer, TrainingData, Weights, trainer,
 };
 use divan::{Bencher, counter::ItemsCount};
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
@@ -63,7 +63,7 @@ fn candle_finetune_epoch(bencher: Bencher<'_, '_>, missing: f64) {
 
 fn pretrain_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
     let (mut trainer, operations, _) = handwritten(engine, missing);
-    trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 }).expect("valid optimiser");
+    trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 }).expect("valid optimizer");
     bencher.counter(ItemsCount::new(operations)).bench_local(|| {
         for start in (0..N).step_by(BATCH) {
             trainer.pretrain_step(start..(start + BATCH).min(N)).expect("step");
@@ -74,7 +74,7 @@ fn pretrain_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
 fn finetune_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
     let (mut trainer, _, operations) = handwritten(engine, missing);
     let adam = Optimizer::Adam { learning_rate: 1e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
-    trainer.start(adam).expect("valid optimiser");
+    trainer.start(adam).expect("valid optimizer");
     let mut rng = Seed::new(3).rng();
     let centers = Array2::from_shape_simple_fn((LATENT, LATENT), || rng.gen_range(-1.0..1.0));
     let (labels, selected): (Vec<_>, Vec<_>) = (0..N).map(|i| (i % LATENT, true)).unzip();
@@ -129,6 +129,7 @@ fn handwritten(engine: Engine, missing: f64) -> (Box<dyn Trainer>, u64, u64) {
         pretrain += view.rows.len() * (encoder + 6 * size(&weights.decoder));
     }
     let input = Arc::new(NetworkInput { n_samples: N, views });
-    let trainer = trainer(engine, Device::Cpu, input, Arc::new(graphs), weights, 1e-3);
+    let data = TrainingData { input, graphs: Arc::new(graphs), alpha: 1e-3 };
+    let trainer = trainer(engine, Device::Cpu, data, weights);
     (trainer.expect("parts that fit together"), pretrain as u64, finetune as u64)
 }

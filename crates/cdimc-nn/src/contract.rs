@@ -2,7 +2,7 @@
 
 use crate::{
     Architecture, Dense, Device, Engine, NetworkInput, NnError, Normalization, ObservedView,
-    Optimizer, Targets, Trainer, Weights, fused::FusedTrainer, trainer,
+    Optimizer, Targets, Trainer, TrainingData, Weights, fused::FusedTrainer, trainer,
 };
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
@@ -84,8 +84,12 @@ impl Case {
     }
 
     fn try_trainer(&self, engine: Engine, alpha: f64) -> Result<Box<dyn Trainer>, NnError> {
+        trainer(engine, Device::Cpu, self.data(alpha), self.weights.clone())
+    }
+
+    fn data(&self, alpha: f64) -> TrainingData {
         let (input, graphs) = (Arc::clone(&self.input), Arc::clone(&self.graphs));
-        trainer(engine, Device::Cpu, input, graphs, self.weights.clone(), alpha)
+        TrainingData { input, graphs, alpha }
     }
 
     fn targets(&self) -> Targets<'_> {
@@ -100,11 +104,11 @@ impl Case {
     /// Losses of `n_steps` pre-training and as many fine-tuning steps.
     fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
         let mut losses = Vec::new();
-        trainer.start(SGD).expect("valid optimiser");
+        trainer.start(SGD).expect("valid optimizer");
         for batch in batches().cycle().take(n_steps) {
             losses.push(trainer.pretrain_step(batch).expect("step"));
         }
-        trainer.start(ADAM).expect("valid optimiser");
+        trainer.start(ADAM).expect("valid optimizer");
         for batch in batches().cycle().take(n_steps) {
             losses.push(trainer.finetune_step(batch, self.targets()).expect("step"));
         }
@@ -168,15 +172,15 @@ fn fused_gradients_are_those_of_automatic_differentiation() {
     }
 }
 
-/// Wider than the blocks in which the fused engine forms its products, and in batches of more samples.
+/// Layers of more weights than the fused engine updates at once, and larger batches.
 #[test]
 fn engines_agree_on_large_layers_and_batches() {
     let architecture = Architecture { hidden_ratio: 90.0, wide: 300, ..Architecture::default() };
     let case = Case::of(900, &architecture, 10);
     let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
     for optimizer in [SGD, ADAM] {
-        candle.start(optimizer).expect("valid optimiser");
-        fused.start(optimizer).expect("valid optimiser");
+        candle.start(optimizer).expect("valid optimizer");
+        fused.start(optimizer).expect("valid optimizer");
         for batch in [0..500, 500..900] {
             let (expected_loss, expected) =
                 candle.pretrain_gradients(batch.clone()).expect("gradients");
@@ -203,8 +207,7 @@ fn fused_gradients_are_the_slopes_of_the_loss() {
     const STEP: f32 = 1e-6;
     let case = Case::new(1);
     let loss = |weights: &Weights, batch: &Range<usize>, finetune: bool| {
-        let (input, graphs) = (Arc::clone(&case.input), Arc::clone(&case.graphs));
-        let mut trainer = FusedTrainer::<f64>::new(input, graphs, weights, ALPHA);
+        let mut trainer = FusedTrainer::<f64>::new(case.data(ALPHA), weights);
         let gradients = if finetune {
             trainer.finetune_gradients(batch.clone(), case.targets())
         } else {
@@ -271,7 +274,7 @@ fn the_number_of_threads_changes_no_bit() {
                 let losses = case.train(trainer.as_mut(), 4);
                 let weights = trainer.weights().expect("weights");
                 let embedding = weights.embed(&case.input).expect("embedding");
-                (losses, weights, trainer.fused().expect("latents"), embedding)
+                (losses, weights, trainer.embed().expect("latents"), embedding)
             })
         };
         let alone = run(1);
@@ -299,8 +302,9 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
         let weights = Weights { views: vec![case.weights.views[v].clone()] };
         let z = weights.embed(&alone).expect("embedding");
         for i in view.positions(&batch) {
-            for j in case.graphs[v].neighbors_within(view.rows[i] as usize, &batch) {
-                let j = view.rows.binary_search(j).expect("an observed neighbour");
+            let neighbors = case.graphs[v].neighbors(view.rows[i] as usize).iter();
+            for j in neighbors.filter(|&&j| batch.contains(&(j as usize))) {
+                let j = view.rows.binary_search(j).expect("an observed neighbor");
                 energy += 0.5 * (&z.row(i) - &z.row(j)).mapv(|d| f64::from(d).powi(2)).sum();
             }
         }
@@ -310,7 +314,7 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
         let mut trainer = case.trainer(engine);
         let (loss, _) = trainer.finetune_gradients(batch.clone(), targets).expect("gradients");
         approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
-        trainer.start(ADAM).expect("valid optimiser");
+        trainer.start(ADAM).expect("valid optimizer");
         trainer.finetune_step(batch.clone(), targets).expect("step");
         assert!(
             parameters(&trainer.weights().expect("weights")).iter().all(|value| value.is_finite())
@@ -340,7 +344,7 @@ fn fine_tuning_moves_no_decoder() {
     let case = Case::new(6);
     for engine in ENGINES {
         let mut trainer = case.trainer(engine);
-        trainer.start(ADAM).expect("valid optimiser");
+        trainer.start(ADAM).expect("valid optimizer");
         trainer.finetune_step(0..16, case.targets()).expect("step");
         for (before, after) in
             case.weights.views.iter().zip(trainer.weights().expect("weights").views)
@@ -357,7 +361,7 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
     for engine in ENGINES {
         for optimizer in [SGD, ADAM] {
             let mut first = case.trainer(engine);
-            first.start(optimizer).expect("valid optimiser");
+            first.start(optimizer).expect("valid optimizer");
             for batch in batches() {
                 first.pretrain_step(batch).expect("step");
             }
@@ -365,7 +369,7 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
             assert_eq!(state.steps, 4);
             let initial = std::mem::replace(&mut case.weights, first.weights().expect("weights"));
             let mut second = case.trainer(engine);
-            second.start(optimizer).expect("valid optimiser");
+            second.start(optimizer).expect("valid optimizer");
             second.restore_optimizer(&state).expect("state of the same shape");
             for batch in batches() {
                 let expected = first.pretrain_step(batch.clone()).expect("step");
@@ -385,7 +389,7 @@ fn the_embedding_is_what_the_trainer_sees() {
     let case = Case::new(8);
     let embedding = case.weights.embed(&case.input).expect("embedding");
     for engine in ENGINES {
-        let fused = case.trainer(engine).fused().expect("latents");
+        let fused = case.trainer(engine).embed().expect("latents");
         for (&expected, &found) in embedding.iter().zip(&fused) {
             approx::assert_abs_diff_eq!(expected, found, epsilon = 1e-5);
         }
@@ -405,7 +409,7 @@ fn parts_that_do_not_fit_are_errors() {
         let mut trainer = case.trainer(engine);
         assert!(trainer.pretrain_step(0..16).is_err(), "a step before the stage");
         assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
-        trainer.start(SGD).expect("valid optimiser");
+        trainer.start(SGD).expect("valid optimizer");
         assert!(trainer.pretrain_step(5..5).is_err());
         assert!(trainer.pretrain_step(40..N + 1).is_err());
         let labels = vec![4; N];
@@ -427,6 +431,5 @@ fn parts_that_do_not_fit_are_errors() {
         error.to_string(),
         format!("sample {N} has no view: every sample needs at least one")
     );
-    let (input, graphs) = (Arc::clone(&case.input), Arc::clone(&case.graphs));
-    assert!(trainer(Engine::Fused, Device::Cuda, input, graphs, case.weights, ALPHA).is_err());
+    assert!(trainer(Engine::Fused, Device::Cuda, case.data(ALPHA), case.weights).is_err());
 }

@@ -1,9 +1,8 @@
 //! Which implementation computes the training steps, and where.
 
-use crate::{NetworkInput, NnError, Trainer, Weights, candle::CandleTrainer, fused::FusedTrainer};
-use cdimc_graph::KnnGraph;
+use crate::{NnError, Trainer, TrainingData, Weights, candle::CandleTrainer, fused::FusedTrainer};
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 /// What computes the training steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -87,52 +86,25 @@ impl FromStr for Device {
     }
 }
 
-/// A trainer of `weights` on `input` with the graph term weighted by `alpha` (eq. 7).
-///
-/// `graphs` has one graph over all samples a view; edges of samples the view does not observe are ignored.
+/// A trainer of `weights` on `data`.
 ///
 /// # Errors
-/// If input, graphs and weights do not fit together, a sample has no view, `alpha` is negative or not
-/// finite, or this build or machine lacks the device.
+/// If data and weights do not fit together, a sample has no view, alpha is negative or not finite, or this build or
+/// machine lacks the device.
 #[allow(clippy::needless_pass_by_value)] // The caller's copy is freed once the engine has its own.
 pub fn trainer(
     engine: Engine,
     device: Device,
-    input: Arc<NetworkInput>,
-    graphs: Arc<Vec<KnnGraph>>,
+    data: TrainingData,
     weights: Weights,
-    alpha: f64,
 ) -> Result<Box<dyn Trainer>, NnError> {
-    weights.check()?;
-    input.check()?;
-    weights.check_input(&input)?;
-    if graphs.len() != input.views.len() {
-        return Err(NnError::Views { expected: input.views.len(), found: graphs.len() });
-    }
-    if let Some(graph) = graphs.iter().find(|graph| graph.n_nodes() != input.n_samples) {
-        return Err(NnError::Shape {
-            what: "nodes of a graph",
-            expected: input.n_samples,
-            found: graph.n_nodes(),
-        });
-    }
-    if !(alpha.is_finite() && alpha >= 0.0) {
-        return Err(NnError::Setting {
-            name: "alpha",
-            value: alpha.to_string(),
-            rule: "must be finite and at least 0",
-        });
-    }
+    data.check(&weights)?;
     match (engine, device) {
         (Engine::Fused, Device::Cuda) => Err(NnError::Device {
             device: device.to_string(),
             reason: "the fused engine runs on the CPU; take the engine candle".to_owned(),
         }),
-        (Engine::Fused, Device::Cpu) => {
-            Ok(Box::new(FusedTrainer::<f32>::new(input, graphs, &weights, alpha)))
-        }
-        (Engine::Candle, device) => {
-            Ok(Box::new(CandleTrainer::new(device, input, graphs, &weights, alpha)?))
-        }
+        (Engine::Fused, Device::Cpu) => Ok(Box::new(FusedTrainer::<f32>::new(data, &weights))),
+        (Engine::Candle, device) => Ok(Box::new(CandleTrainer::new(device, data, &weights)?)),
     }
 }

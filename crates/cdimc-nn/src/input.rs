@@ -1,10 +1,10 @@
-//! The data as the network reads it: standardised, single precision, only what was observed.
+//! The data as the network reads it: standardized, single precision, only what was observed.
 
 use crate::NnError;
 use ndarray::{Array2, ArrayView2, s};
 use std::ops::Range;
 
-/// One view: the samples that have it and their standardised values.
+/// One view: the samples that have it and their standardized values.
 #[derive(Debug, Clone)]
 pub struct ObservedView {
     /// The samples observed in this view, ascending.
@@ -23,6 +23,11 @@ impl ObservedView {
     pub fn positions(&self, batch: &Range<usize>) -> Range<usize> {
         let below = |end: usize| self.rows.partition_point(|&row| (row as usize) < end);
         below(batch.start)..below(batch.end)
+    }
+
+    /// The observed samples that lie in `batch`.
+    pub fn rows_of(&self, batch: &Range<usize>) -> &[u32] {
+        &self.rows[self.positions(batch)]
     }
 
     /// The values at these positions.

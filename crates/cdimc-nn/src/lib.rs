@@ -1,5 +1,5 @@
 /*!
-The network of CDIMC-net: view-specific autoencoders, fusion, losses and optimisers (paper, section 3.2).
+The network of CDIMC-net: view-specific autoencoders, fusion, losses and optimizers (paper, section 3.2).
 
 The principal type is [`Trainer`]: one interface for a training step, with the weights in
 [`Weights`] and the data in [`NetworkInput`].
@@ -8,7 +8,8 @@ The principal type is [`Trainer`]: one interface for a training step, with the w
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Architecture, Device, Engine, NetworkInput, ObservedView, Optimizer, Weights, trainer,
+    Architecture, Device, Engine, NetworkInput, ObservedView, Optimizer, TrainingData, Weights,
+    trainer,
 };
 use ndarray::array;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ let input = Arc::new(NetworkInput { n_samples: 3, views });
 let graphs = vec![KnnGraph::from_edges(3, [(0, 1), (1, 2)])?, KnnGraph::from_edges(3, [(1, 2)])?];
 let weights = Weights::glorot(&Architecture::default(), &[2, 3], 2, Seed::new(0));
 
-let engine = Engine::default();
-let mut trainer = trainer(engine, Device::Cpu, Arc::clone(&input), Arc::new(graphs), weights, 1e-3)?;
+let data = TrainingData { input: Arc::clone(&input), graphs: Arc::new(graphs), alpha: 1e-3 };
+let mut trainer = trainer(Engine::default(), Device::Cpu, data, weights)?;
 trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
 let first = trainer.pretrain_step(0..3)?;
 for _ in 0..20 {
@@ -43,10 +44,12 @@ pub use crate::{
     engine::{Device, Engine, trainer},
     error::NnError,
     input::{NetworkInput, ObservedView},
-    trainer::{Normalization, Optimizer, OptimizerState, Targets, Trainer},
+    optimizer::{Optimizer, OptimizerState},
+    trainer::{Normalization, Targets, Trainer, TrainingData},
     weights::{Architecture, Dense, ViewWeights, Weights},
 };
 
+pub mod autodiff;
 mod candle;
 #[cfg(test)]
 mod contract;
@@ -55,6 +58,7 @@ mod engine;
 mod error;
 mod fused;
 mod input;
+mod optimizer;
 mod tensors;
 mod trainer;
 mod weights;

@@ -1,40 +1,15 @@
 //! One interface for a training step, whichever engine computes it.
 
-use crate::{NnError, Weights};
+use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights};
+use cdimc_graph::KnnGraph;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
-
-/// How gradients become steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
-pub enum Optimizer {
-    /// u <- momentum u + g; theta <- theta - `learning_rate` u, u starting at 0 (as PyTorch).
-    #[serde(rename_all = "kebab-case")]
-    Sgd {
-        /// Step length.
-        learning_rate: f64,
-        /// Share of the last step kept, in [0, 1).
-        momentum: f64,
-    },
-    /// Adam with bias correction and no weight decay (as PyTorch).
-    #[serde(rename_all = "kebab-case")]
-    Adam {
-        /// Step length.
-        learning_rate: f64,
-        /// Decay of the mean of gradients.
-        beta1: f64,
-        /// Decay of the mean of squared gradients.
-        beta2: f64,
-        /// Added to the root in the denominator.
-        epsilon: f64,
-    },
-}
+use std::{ops::Range, sync::Arc};
 
 /// What fine-tuning pulls the fused latents towards (eq. 11).
 #[derive(Debug, Clone, Copy)]
 pub struct Targets<'a> {
-    /// The frozen centres U, `(n_clusters, latent)`.
+    /// The frozen centers U, `(n_clusters, latent)`.
     pub centers: ArrayView2<'a, f32>,
     /// The cluster s of every sample, `(n_samples)`.
     pub labels: &'a [usize],
@@ -64,9 +39,48 @@ impl Normalization {
     }
 }
 
+/// What a network is trained on.
+#[derive(Debug, Clone)]
+pub struct TrainingData {
+    /// The samples, in training order.
+    pub input: Arc<NetworkInput>,
+    /// One graph a view, over all samples; edges of samples that the view does not observe are ignored.
+    pub graphs: Arc<Vec<KnnGraph>>,
+    /// Weight of the graph term (eq. 7), at least 0.
+    pub alpha: f64,
+}
+
+impl TrainingData {
+    /// Checks that data, graphs and the network's `weights` fit together.
+    pub(crate) fn check(&self, weights: &Weights) -> Result<(), NnError> {
+        let Self { input, graphs, alpha } = self;
+        weights.check()?;
+        input.check()?;
+        weights.check_input(input)?;
+        if graphs.len() != input.views.len() {
+            return Err(NnError::Views { expected: input.views.len(), found: graphs.len() });
+        }
+        if let Some(graph) = graphs.iter().find(|graph| graph.n_nodes() != input.n_samples) {
+            return Err(NnError::Shape {
+                what: "nodes of a graph",
+                expected: input.n_samples,
+                found: graph.n_nodes(),
+            });
+        }
+        if !(alpha.is_finite() && *alpha >= 0.0) {
+            return Err(NnError::Setting {
+                name: "alpha",
+                value: alpha.to_string(),
+                rule: "must be finite and at least 0",
+            });
+        }
+        Ok(())
+    }
+}
+
 /// A network in training on fixed data. Batches are ranges of samples in training order.
 pub trait Trainer: Send {
-    /// Starts a stage: fresh optimiser state, weights kept.
+    /// Starts a stage: fresh optimizer state, weights kept.
     ///
     /// # Errors
     /// If the engine cannot hold the state.
@@ -106,7 +120,7 @@ pub trait Trainer: Send {
     ///
     /// # Errors
     /// If the engine fails.
-    fn fused(&mut self) -> Result<Array2<f32>, NnError>;
+    fn embed(&mut self) -> Result<Array2<f32>, NnError>;
 
     /// The weights as they are now.
     ///
@@ -114,27 +128,18 @@ pub trait Trainer: Send {
     /// If the engine fails.
     fn weights(&self) -> Result<Weights, NnError>;
 
-    /// The optimiser's state, to go on later: the number of steps taken and its moments (one for SGD,
+    /// The optimizer's state, to go on later: the number of steps taken and its moments (one for SGD,
     /// two for Adam), each of the shape of the weights.
     ///
     /// # Errors
     /// If the engine fails.
     fn optimizer_state(&self) -> Result<OptimizerState, NnError>;
 
-    /// Goes on from `state`, after [`Trainer::start`] with the same optimiser.
+    /// Goes on from `state`, after [`Trainer::start`] with the same optimizer.
     ///
     /// # Errors
     /// If the shapes disagree or the engine fails.
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError>;
-}
-
-/// The state of an optimiser between two steps.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OptimizerState {
-    /// Steps taken since the stage started.
-    pub steps: u64,
-    /// SGD: the momentum u. Adam: the means of gradients and of squared gradients.
-    pub moments: Vec<Weights>,
 }
 
 /// Rows computed at once outside training.
@@ -143,15 +148,6 @@ const BLOCK: usize = 256;
 /// The samples `0..n_samples` in blocks of rows.
 pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n_samples).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(n_samples))
-}
-
-/// The optimiser of the stage that has started.
-pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError> {
-    optimizer.ok_or_else(|| NnError::Setting {
-        name: "optimizer",
-        value: "none".to_owned(),
-        rule: "a stage must be started before its first step",
-    })
 }
 
 pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), NnError> {
@@ -163,46 +159,6 @@ pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), 
         value: format!("{batch:?}"),
         rule: "must be a non-empty range of samples",
     })
-}
-
-impl Optimizer {
-    /// Whether every setting lies in its range.
-    ///
-    /// # Errors
-    /// If not, naming the setting.
-    pub fn check(&self) -> Result<(), NnError> {
-        let rate = |name, value: f64| {
-            let holds = value.is_finite() && value > 0.0;
-            setting(name, value, holds, "must be finite and above 0")
-        };
-        let decay = |name, value: f64| {
-            setting(name, value, (0.0..1.0).contains(&value), "must lie in [0, 1)")
-        };
-        match *self {
-            Self::Sgd { learning_rate, momentum } => {
-                rate("learning-rate", learning_rate)?;
-                decay("momentum", momentum)
-            }
-            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
-                rate("learning-rate", learning_rate)?;
-                decay("beta1", beta1)?;
-                decay("beta2", beta2)?;
-                rate("epsilon", epsilon)
-            }
-        }
-    }
-
-    /// Number of moments that the optimiser keeps of each parameter.
-    pub(crate) fn n_moments(self) -> usize {
-        match self {
-            Self::Sgd { .. } => 1,
-            Self::Adam { .. } => 2,
-        }
-    }
-}
-
-fn setting(name: &'static str, value: f64, holds: bool, rule: &'static str) -> Result<(), NnError> {
-    if holds { Ok(()) } else { Err(NnError::Setting { name, value: value.to_string(), rule }) }
 }
 
 impl Targets<'_> {
@@ -222,23 +178,5 @@ impl Targets<'_> {
             }),
             None => Ok(()),
         }
-    }
-}
-
-impl OptimizerState {
-    pub(crate) fn check(&self, optimizer: Optimizer, weights: &Weights) -> Result<(), NnError> {
-        let shape = |what, expected, found| {
-            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
-        };
-        shape("moments", optimizer.n_moments(), self.moments.len())?;
-        for moment in &self.moments {
-            shape("layers of a moment", weights.layers().count(), moment.layers().count())?;
-            for (expected, found) in weights.layers().zip(moment.layers()) {
-                shape("rows of a moment", expected.n_out(), found.n_out())?;
-                shape("columns of a moment", expected.n_in(), found.n_in())?;
-                shape("bias of a moment", expected.bias.len(), found.bias.len())?;
-            }
-        }
-        Ok(())
     }
 }

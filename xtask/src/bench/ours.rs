@@ -10,7 +10,7 @@ use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
     Architecture, Device, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
-    Weights, trainer,
+    TrainingData, Weights, trainer,
 };
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
@@ -112,8 +112,9 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     let input = NetworkInput { n_samples: case.n_samples, views };
     let weights =
         Weights::glorot(&Architecture::default(), &case.widths, case.n_clusters, Seed::new(0));
-    let engine = Device::Cpu.engine();
-    Ok(trainer(engine, Device::Cpu, Arc::new(input), Arc::new(graphs), weights, case.alpha)?)
+    let (input, graphs) = (Arc::new(input), Arc::new(graphs));
+    let data = TrainingData { input, graphs, alpha: case.alpha };
+    Ok(trainer(Device::Cpu.engine(), Device::Cpu, data, weights)?)
 }
 
 fn graph(case: &Case, data: &MultiView, view: usize, present: &[u32]) -> Result<KnnGraph> {

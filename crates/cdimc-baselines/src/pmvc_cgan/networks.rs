@@ -1,188 +1,285 @@
-//! What the stages of `PMVC_CGAN` ask of its networks, the weights these start from, and their optimiser.
+//! The networks of `PMVC_CGAN` in training: an autoencoder of two views whose inner layers both share, and a
+//! discriminator for each view.
 
-use super::candle::Candle;
-use super::fused::Fused;
+use super::PmvcCgan;
+use super::student::{divergence, soft_assignment};
+use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use cdimc_data::Seed;
-use cdimc_nn::{Device, NnError};
+use cdimc_nn::autodiff::{Layer, Parameter, relu};
+use cdimc_nn::{Dense, Optimizer};
+use ndarray::{Array1, Array2};
 use rand::Rng;
 
-/// An autoencoder of two views whose inner layers both share, a discriminator for each view, and the
-/// centers of clusters, in training.
-///
-/// Rows of a view, `(n, m_v)`, come one after the other in a slice. A step returns its loss as it was before.
-pub(super) trait Networks {
-    /// Starts the optimisers of a stage, and with them the centers `(k, latent)`; none before stage 3.
-    fn start(&mut self, centers: &[f32]) -> Result<(), NnError>;
+/// Width of the hidden layer of a discriminator (authors' code).
+const DISCRIMINATOR_WIDTH: usize = 64;
+
+/// Slope of its leaky `ReLU` below 0 (authors' code).
+const LEAK: f64 = 0.2;
+
+/// The networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns its loss as it was before.
+pub(super) struct Networks {
+    autoencoder: Autoencoder,
+    discriminators: [Discriminator; 2],
+    optimizer: Optimizer,
+    /// Steps taken in the current stage.
+    steps: u64,
+}
+
+impl Networks {
+    /// Networks for views of `n_features`, weights drawn from the seed.
+    pub(super) fn new(
+        n_features: [usize; 2],
+        settings: &PmvcCgan,
+        seed: Seed,
+        device: &Device,
+    ) -> Result<Self> {
+        let [outer, inner, latent] = settings.widths;
+        let mut rng = seed.stream("weights").rng();
+        let input = n_features.map(|m| draw_weight(m, outer, &mut rng));
+        let mut layers = |widths: [(usize, usize); 2]| -> Result<[Layer; 2]> {
+            let [first, second] = widths.map(|(n_in, n_out)| draw(n_in, n_out, &mut rng));
+            Ok([Layer::new(&first, device)?, Layer::new(&second, device)?])
+        };
+        let autoencoder = Autoencoder {
+            input: [
+                Layer::linear(input[0].view(), device)?,
+                Layer::linear(input[1].view(), device)?,
+            ],
+            encoder: layers([(outer, inner), (inner, latent)])?,
+            decoder: layers([(latent, inner), (inner, outer)])?,
+            output: layers(n_features.map(|m| (outer, m)))?,
+        };
+        let discriminator = |view: usize| -> Result<Discriminator> {
+            let mut rng = seed.stream("discriminator").nth(view as u64).rng();
+            let hidden = draw(n_features[view], DISCRIMINATOR_WIDTH, &mut rng);
+            let verdict = draw(DISCRIMINATOR_WIDTH, 1, &mut rng);
+            Ok(Discriminator {
+                hidden: Layer::new(&hidden, device)?,
+                verdict: Layer::new(&verdict, device)?,
+            })
+        };
+        Ok(Self {
+            autoencoder,
+            discriminators: [discriminator(0)?, discriminator(1)?],
+            optimizer: Optimizer::Adam {
+                learning_rate: settings.learning_rate,
+                beta1: settings.beta1,
+                beta2: settings.beta2,
+                // PyTorch's default, as in the authors' code.
+                epsilon: 1e-8,
+            },
+            steps: 0,
+        })
+    }
+
+    /// Starts a stage: fresh moments, weights kept. Centers of clusters take part in the last stage.
+    pub(super) fn start(&mut self, centers: Option<&mut Parameter>) -> Result<()> {
+        self.steps = 0;
+        let discriminators = self.discriminators.iter_mut().flat_map(Discriminator::parameters_mut);
+        let mut parameters = self.autoencoder.parameters_mut().chain(discriminators).chain(centers);
+        parameters.try_for_each(|parameter| parameter.start(self.optimizer))
+    }
 
     /// A step of stage 1 on paired rows: both views from either latent.
-    fn reconstruct(&mut self, rows: [&[f32]; 2]) -> Result<f64, NnError>;
-
-    /// A step of stage 2, of the autoencoder against the discriminators and then of these.
-    fn compete(&mut self, rows: [&[f32]; 2]) -> Result<f64, NnError>;
-
-    /// A step of stage 3 towards the assignments `target`, `(n, k)`; also returns those before the step.
-    fn sharpen(&mut self, rows: [&[f32]; 2], target: &[f32]) -> Result<(f64, Vec<f32>), NnError>;
-
-    /// The mean of the latents of both views, `(n, latent)`.
-    fn common(&self, rows: [&[f32]; 2]) -> Result<Vec<f32>, NnError>;
-
-    /// The rows of the other view made from those of `view`.
-    fn translate(&self, rows: &[f32], view: usize) -> Result<Vec<f32>, NnError>;
-
-    /// Adam's means of gradients, layer by layer, weights before biases.
-    #[cfg(test)]
-    fn means(&self) -> Vec<Vec<f32>>;
-}
-
-/// The networks on a device: written out for the CPU, in candle's tensors elsewhere.
-pub(super) fn networks(
-    device: Device,
-    weights: &Weights,
-    adam: Adam,
-) -> Result<Box<dyn Networks>, NnError> {
-    let refused = |reason: String| NnError::Device { device: device.to_string(), reason };
-    match device {
-        Device::Cpu => Ok(Box::new(Fused::new(weights, adam))),
-        Device::Cuda if candle_core::utils::cuda_is_available() => {
-            let place =
-                candle_core::Device::new_cuda(0).map_err(|error| refused(error.to_string()))?;
-            Ok(Box::new(Candle::new(weights, adam, place)?))
-        }
-        Device::Cuda => Err(refused("this build has no CUDA; build with the feature cuda".into())),
-    }
-}
-
-/// Adam without weight decay.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Adam {
-    pub(super) learning_rate: f64,
-    pub(super) beta1: f64,
-    pub(super) beta2: f64,
-}
-
-impl Adam {
-    /// Added to the root in the denominator (PyTorch's default, as in the authors' code).
-    pub(super) const EPSILON: f64 = 1e-8;
-
-    /// What corrects the moments of step `t`, from 1 on, for their start at 0: rate / (1 - β₁ᵗ) and √(1 - β₂ᵗ).
-    pub(super) fn corrections(self, t: i32) -> (f64, f64) {
-        (self.learning_rate / (1.0 - self.beta1.powi(t)), (1.0 - self.beta2.powi(t)).sqrt())
-    }
-}
-
-/// Weights `(n_in, n_out)` and biases `(n_out)` of a layer; a layer may be without biases.
-pub(super) struct Affine {
-    pub(super) n_in: usize,
-    pub(super) n_out: usize,
-    pub(super) weight: Vec<f32>,
-    pub(super) bias: Vec<f32>,
-}
-
-impl Affine {
-    /// Weights and biases uniform in ±1/√`n_in` (PyTorch's default).
-    fn draw(n_in: usize, n_out: usize, bias: bool, rng: &mut impl Rng) -> Self {
-        let bound = 1.0 / (n_in as f32).sqrt();
-        let mut draw = |n: usize| (0..n).map(|_| rng.gen_range(-bound..bound)).collect();
-        Self { n_in, n_out, weight: draw(n_in * n_out), bias: draw(usize::from(bias) * n_out) }
-    }
-}
-
-/// The layers of all networks before training.
-pub(super) struct Weights {
-    /// `m_v` → 500, one a view, without biases.
-    pub(super) input: [Affine; 2],
-    /// 500 → 300 → 100 → 300 → 500, for both views.
-    pub(super) shared: [Affine; 4],
-    /// 500 → `m_v`, one a view.
-    pub(super) output: [Affine; 2],
-    /// `m_v` → 64 → 1, one a view.
-    pub(super) judges: [[Affine; 2]; 2],
-}
-
-impl Weights {
-    pub(super) fn draw(features: [usize; 2], widths: [usize; 3], seed: Seed) -> Self {
-        let [outer, inner, latent] = widths;
-        let mut rng = seed.stream("weights").rng();
-        let mut layer = |n_in, n_out, bias| Affine::draw(n_in, n_out, bias, &mut rng);
-        let input = features.map(|m| layer(m, outer, false));
-        let ends = [(outer, inner), (inner, latent), (latent, inner), (inner, outer)];
-        let shared = ends.map(|(n_in, n_out)| layer(n_in, n_out, true));
-        let output = features.map(|m| layer(outer, m, true));
-        let judges = [0, 1].map(|v| {
-            let mut rng = seed.stream("discriminator").nth(v as u64).rng();
-            [(features[v], 64), (64, 1)]
-                .map(|(n_in, n_out)| Affine::draw(n_in, n_out, true, &mut rng))
-        });
-        Self { input, shared, output, judges }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FEATURES: [usize; 2] = [7, 20];
-    const N_CLUSTERS: usize = 3;
-
-    fn draw(n: usize, rng: &mut impl Rng) -> Vec<f32> {
-        (0..n).map(|_| rng.gen_range(0.0..1.0)).collect()
+    pub(super) fn autoencoder_step(&mut self, [a, b]: &[Tensor; 2]) -> Result<f64> {
+        let decoded = self.autoencoder.decode(&self.autoencoder.encode([a, b])?)?;
+        // The mean over both latents is half the sum of the two reconstructions of a view.
+        let twice = |x: &Tensor| Tensor::cat(&[x, x], 0);
+        let of_a = mean_square(&self.autoencoder.output(&decoded, 0)?, &twice(a)?)?;
+        let of_b = mean_square(&self.autoencoder.output(&decoded, 1)?, &twice(b)?)?;
+        let loss = ((of_a + of_b)? * 2.0)?;
+        self.steps += 1;
+        self.step_autoencoder(&loss.backward()?)?;
+        value(&loss)
     }
 
-    /// Equal but for rounding of the largest entry, or of the numbers around 1 that it is the difference of.
-    #[track_caller]
-    fn assert_close(what: &str, found: &[f32], expected: &[f32]) {
-        assert_eq!(found.len(), expected.len(), "{what}");
-        let largest = expected.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
-        for (i, (a, b)) in found.iter().zip(expected).enumerate() {
-            assert!((a - b).abs() <= 2e-5 * largest + 1e-7, "{what} {i}: {a} and {b} of {largest}");
-        }
-    }
-
-    /// Takes steps on both and compares losses, assignments, read-outs and, by Adam's means, all gradients.
-    fn assert_same_steps(n: usize, stage: &str) {
-        let mut rng = Seed::new(n as u64).stream(stage).rng();
-        let weights = Weights::draw(FEATURES, [18, 9, 6], Seed::new(5));
-        let adam = Adam { learning_rate: 1e-3, beta1: 0.5, beta2: 0.999 };
-        let mut fused = Fused::new(&weights, adam);
-        let mut candle = Candle::new(&weights, adam, candle_core::Device::Cpu).unwrap();
-        let both: [&mut dyn Networks; 2] = [&mut fused, &mut candle];
-        let x = FEATURES.map(|m| draw(n * m, &mut rng));
-        let x = x.each_ref().map(|x| &x[..]);
-        let centers = if stage == "sharpen" { draw(N_CLUSTERS * 6, &mut rng) } else { Vec::new() };
-        let target = super::super::student::sharpened(&draw(n * N_CLUSTERS, &mut rng), N_CLUSTERS);
-        let steps = both.map(|networks| {
-            networks.start(&centers).unwrap();
-            let steps = [(); 3].map(|()| {
-                let (loss, q) = match stage {
-                    "reconstruct" => (networks.reconstruct(x).unwrap(), Vec::new()),
-                    "compete" => (networks.compete(x).unwrap(), Vec::new()),
-                    _ => networks.sharpen(x, &target).unwrap(),
-                };
-                (loss as f32, q, networks.means())
-            });
-            let made = [0, 1].map(|v| networks.translate(x[v], v).unwrap());
-            (steps, made, networks.common(x).unwrap())
-        });
-        let [(found, found_made, found_common), (expected, expected_made, expected_common)] = steps;
-        for (t, (found, expected)) in found.into_iter().zip(expected).enumerate() {
-            let what = format!("{stage}, {n} rows, step {t}");
-            assert_close(&what, &[found.0], &[expected.0]);
-            assert_close(&what, &found.1, &expected.1);
-            assert_eq!(found.2.len(), expected.2.len());
-            for (layer, (found, expected)) in found.2.iter().zip(&expected.2).enumerate() {
-                assert_close(&format!("{what}, parameter {layer}"), found, expected);
+    /// A step of stage 2: of the autoencoder, which generates rows of each view from the other, and then of the
+    /// discriminators. Returns the generator loss.
+    pub(super) fn adversarial_step(&mut self, [a, b]: &[Tensor; 2]) -> Result<f64> {
+        let Self { autoencoder, discriminators, .. } = self;
+        let decoded = autoencoder.decode(&autoencoder.encode([a, b])?)?;
+        let [a_from_a, a_from_b] = halves(&autoencoder.output(&decoded, 0)?)?;
+        let [b_from_a, b_from_b] = halves(&autoencoder.output(&decoded, 1)?)?;
+        // Back again: rows of the second view made from those generated of the first, and the reverse.
+        let generated = autoencoder.encode([&a_from_b, &b_from_a])?;
+        let [decoded_from_a, decoded_from_b] = halves(&autoencoder.decode(&generated)?)?;
+        let cycles = [
+            mean_absolute(&autoencoder.output(&decoded_from_b, 0)?, a)?,
+            mean_absolute(&autoencoder.output(&decoded_from_a, 1)?, b)?,
+        ];
+        let reconstructions = [mean_square(&a_from_a, a)?, mean_square(&b_from_b, b)?];
+        let adversarial = [
+            discriminators[0].generator_loss(&a_from_b)?,
+            discriminators[1].generator_loss(&b_from_a)?,
+        ];
+        let losses = [adversarial, reconstructions, cycles].concat();
+        let loss = Tensor::stack(&losses, 0)?.sum_all()?;
+        self.steps += 1;
+        self.step_autoencoder(&loss.backward()?)?;
+        let Self { discriminators, optimizer, steps, .. } = self;
+        for (discriminator, (real, generated)) in
+            discriminators.iter_mut().zip([(a, a_from_b), (b, b_from_a)])
+        {
+            let gradients = discriminator.loss(real, &generated.detach())?.backward()?;
+            for parameter in discriminator.parameters_mut() {
+                parameter.step(*optimizer, *steps, &gradients)?;
             }
         }
-        for (found, expected) in found_made.iter().zip(&expected_made) {
-            assert_close(stage, found, expected);
-        }
-        assert_close(stage, &found_common, &expected_common);
+        value(&loss)
     }
 
-    #[test]
-    fn written_out_gradients_are_those_of_automatic_differentiation() {
-        for stage in ["reconstruct", "compete", "sharpen"] {
-            [1, 5, 32].into_iter().for_each(|n| assert_same_steps(n, stage));
-        }
+    /// A step of stage 3 towards the assignments `target`, `(n, k)`; also returns those before the step.
+    pub(super) fn clustering_step(
+        &mut self,
+        [a, b]: &[Tensor; 2],
+        centers: &mut Parameter,
+        target: &Tensor,
+    ) -> Result<(f64, Tensor)> {
+        let autoencoder = &self.autoencoder;
+        let latents = autoencoder.encode([a, b])?;
+        let q = soft_assignment(&mean_of_halves(&latents)?, centers.value())?;
+        let [from_a, from_b] = halves(&autoencoder.decode(&latents)?)?;
+        let of_a = mean_square(&autoencoder.output(&from_a, 0)?, a)?;
+        let of_b = mean_square(&autoencoder.output(&from_b, 1)?, b)?;
+        let loss = ((divergence(&q, target)? + of_a)? + of_b)?;
+        let gradients = loss.backward()?;
+        self.steps += 1;
+        self.step_autoencoder(&gradients)?;
+        centers.step(self.optimizer, self.steps, &gradients)?;
+        Ok((value(&loss)?, q.detach()))
     }
+
+    /// The means of the latents of both views, `(n, latent)`.
+    pub(super) fn common_latents(&self, [a, b]: &[Tensor; 2]) -> Result<Tensor> {
+        Ok(mean_of_halves(&self.autoencoder.encode([a, b])?)?.detach())
+    }
+
+    /// The rows of the other view made from those of `view`.
+    pub(super) fn translate(&self, rows: &Tensor, view: usize) -> Result<Tensor> {
+        let autoencoder = &self.autoencoder;
+        let latents = autoencoder.shared_encoder(&autoencoder.input[view].forward(rows)?)?;
+        Ok(autoencoder.output(&autoencoder.decode(&latents)?, 1 - view)?.detach())
+    }
+
+    fn step_autoencoder(&mut self, gradients: &GradStore) -> Result<()> {
+        let Self { optimizer, steps, .. } = *self;
+        let mut parameters = self.autoencoder.parameters_mut();
+        parameters.try_for_each(|parameter| parameter.step(optimizer, steps, gradients))
+    }
+}
+
+/// Encoders and decoders of two views: `m_v` → 500 (own) → 300 → 100 (shared), and back.
+struct Autoencoder {
+    input: [Layer; 2],
+    encoder: [Layer; 2],
+    decoder: [Layer; 2],
+    output: [Layer; 2],
+}
+
+impl Autoencoder {
+    /// The latents of rows of the first view and under them those of rows of the second.
+    fn encode(&self, [a, b]: [&Tensor; 2]) -> Result<Tensor> {
+        let both = [self.input[0].forward(a)?, self.input[1].forward(b)?];
+        self.shared_encoder(&Tensor::cat(&both, 0)?)
+    }
+
+    /// The layers that both views share, of which the first hidden layer is the input.
+    fn shared_encoder(&self, hidden: &Tensor) -> Result<Tensor> {
+        let hidden = relu(&self.encoder[0].forward(&relu(hidden)?)?)?;
+        relu(&self.encoder[1].forward(&hidden)?)
+    }
+
+    /// The part of the decoders that both views share.
+    fn decode(&self, latents: &Tensor) -> Result<Tensor> {
+        let hidden = relu(&self.decoder[0].forward(latents)?)?;
+        relu(&self.decoder[1].forward(&hidden)?)
+    }
+
+    /// Rows of `view` from what was decoded, in (-1, 1).
+    fn output(&self, decoded: &Tensor, view: usize) -> Result<Tensor> {
+        self.output[view].forward(decoded)?.tanh()
+    }
+
+    fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
+        let Self { input, encoder, decoder, output } = self;
+        let layers = [input, encoder, decoder, output].into_iter().flatten();
+        layers.flat_map(Layer::parameters_mut)
+    }
+}
+
+/// Tells real rows of a view from generated ones: m → 64 → 1, leaky `ReLU`, sigmoid.
+struct Discriminator {
+    hidden: Layer,
+    verdict: Layer,
+}
+
+impl Discriminator {
+    /// The least-squares loss of the discriminator: real rows are 1, generated ones 0.
+    fn loss(&self, real: &Tensor, generated: &Tensor) -> Result<Tensor> {
+        let verdicts = |x| self.verdicts(x, Layer::forward);
+        let losses =
+            (least_squares(&verdicts(real)?, 1.0)? + least_squares(&verdicts(generated)?, 0.0)?)?;
+        losses * 0.5
+    }
+
+    /// The least-squares loss of the generator: generated rows pass as real. No gradient reaches the discriminator.
+    fn generator_loss(&self, generated: &Tensor) -> Result<Tensor> {
+        least_squares(&self.verdicts(generated, Layer::forward_frozen)?, 1.0)
+    }
+
+    fn verdicts(
+        &self,
+        x: &Tensor,
+        forward: fn(&Layer, &Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let hidden = candle_nn::ops::leaky_relu(&forward(&self.hidden, x)?, LEAK)?;
+        candle_nn::ops::sigmoid(&forward(&self.verdict, &hidden)?)
+    }
+
+    fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
+        self.hidden.parameters_mut().chain(self.verdict.parameters_mut())
+    }
+}
+
+/// A layer with weights and biases uniform in ±1/√`n_in` (PyTorch's default).
+fn draw(n_in: usize, n_out: usize, rng: &mut impl Rng) -> Dense {
+    let weight = draw_weight(n_in, n_out, rng);
+    let bound = 1.0 / (n_in as f32).sqrt();
+    Dense { weight, bias: Array1::from_shape_simple_fn(n_out, || rng.gen_range(-bound..bound)) }
+}
+
+/// `(n_out, n_in)`, drawn input by input.
+fn draw_weight(n_in: usize, n_out: usize, rng: &mut impl Rng) -> Array2<f32> {
+    let bound = 1.0 / (n_in as f32).sqrt();
+    Array2::from_shape_simple_fn((n_in, n_out), || rng.gen_range(-bound..bound)).reversed_axes()
+}
+
+fn value(x: &Tensor) -> Result<f64> {
+    Ok(f64::from(x.to_scalar::<f32>()?))
+}
+
+/// The upper half of the rows and the lower one.
+fn halves(x: &Tensor) -> Result<[Tensor; 2]> {
+    let n = x.dim(0)? / 2;
+    Ok([x.narrow(0, 0, n)?, x.narrow(0, n, n)?])
+}
+
+fn mean_of_halves(x: &Tensor) -> Result<Tensor> {
+    let [a, b] = halves(x)?;
+    (a + b)? * 0.5
+}
+
+/// Mean squared difference over all entries.
+fn mean_square(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    x.sub(y)?.sqr()?.mean_all()
+}
+
+/// Mean absolute difference over all entries.
+fn mean_absolute(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    x.sub(y)?.abs()?.mean_all()
+}
+
+/// The least-squares adversarial loss: mean of (verdict - `target`)².
+fn least_squares(verdicts: &Tensor, target: f64) -> Result<Tensor> {
+    verdicts.affine(1.0, -target)?.sqr()?.mean_all()
 }

@@ -1,85 +1,67 @@
 //! Student's t assignments of latents to centers, their sharpened selves, and the divergence of the two.
 
-use super::passes::{pull, squared_distance};
+use candle_core::{Result, Tensor};
 
 /// `q_ij` ∝ 1 / (1 + ‖`z_i` - `μ_j`‖²), rows of sum 1: `(n, k)` from latents `(n, width)` and centers `(k, width)`.
-pub(super) fn soft_assignment(latents: &[f32], centers: &[f32], width: usize) -> Vec<f32> {
-    let mut q = Vec::with_capacity(latents.len() / width * (centers.len() / width));
-    for z in latents.chunks_exact(width) {
-        let start = q.len();
-        q.extend(centers.chunks_exact(width).map(|center| similarity(z, center)));
-        scale_to_one(&mut q[start..]);
-    }
-    q
+pub(super) fn soft_assignment(latents: &Tensor, centers: &Tensor) -> Result<Tensor> {
+    let lengths = latents.sqr()?.sum_keepdim(1)?;
+    let center_lengths = centers.sqr()?.sum_keepdim(1)?.t()?;
+    let products = latents.matmul(&centers.t()?)?.affine(-2.0, 1.0)?;
+    scale_to_one(&products.broadcast_add(&lengths)?.broadcast_add(&center_lengths)?.recip()?)
 }
 
 /// p ∝ q² / f, f the sum of q over samples, rows of sum 1.
-pub(super) fn sharpened(q: &[f32], n_clusters: usize) -> Vec<f32> {
-    let mut sums = vec![0.0; n_clusters];
-    for q in q.chunks_exact(n_clusters) {
-        sums.iter_mut().zip(q).for_each(|(sum, q)| *sum += q);
-    }
-    let mut p = q.to_vec();
-    for p in p.chunks_exact_mut(n_clusters) {
-        p.iter_mut().zip(&sums).for_each(|(p, sum)| *p *= *p / sum);
-        scale_to_one(p);
-    }
-    p
+pub(super) fn sharpened(q: &Tensor) -> Result<Tensor> {
+    scale_to_one(&q.sqr()?.broadcast_div(&q.sum_keepdim(0)?)?)
 }
 
-/// The mean of p (ln p - ln q) over all entries, p the `target`: the authors' framework averages over
-/// clusters, so this is the divergence divided by k. Its gradients are added to those of latents and centers.
-pub(super) fn divergence(
-    [latents, centers]: [&[f32]; 2],
-    [q, target]: [&[f32]; 2],
-    width: usize,
-    [by_latents, by_centers]: [&mut [f32]; 2],
-) -> f64 {
-    let n_clusters = centers.len() / width;
-    let share = 1.0 / q.len() as f32;
-    let mut sum = 0.0;
-    let rows = latents.chunks_exact(width).zip(by_latents.chunks_exact_mut(width));
-    let assigned = q.chunks_exact(n_clusters).zip(target.chunks_exact(n_clusters));
-    for ((z, by_z), (q, p)) in rows.zip(assigned) {
-        let centers = centers.chunks_exact(width).zip(by_centers.chunks_exact_mut(width));
-        for ((center, by_center), (&q, &p)) in centers.zip(q.iter().zip(p)) {
-            sum += f64::from(p * (p.clamp(1e-12, 1.0).ln() - q.ln()));
-            // Twice the derivative by the squared distance; rows of p sum to 1.
-            let slope = 2.0 * share * similarity(z, center) * (p - q);
-            pull(z, center, slope, by_z, by_center);
-        }
-    }
-    sum * f64::from(share)
+/// The mean of p (ln p - ln q) over all entries, p the `target`: the authors' framework averages over clusters, so
+/// this is the divergence divided by k.
+pub(super) fn divergence(q: &Tensor, target: &Tensor) -> Result<Tensor> {
+    (target * (target.clamp(1e-12, 1.0)?.log()? - q.log()?)?)?.mean_all()
 }
 
-fn similarity(z: &[f32], center: &[f32]) -> f32 {
-    1.0 / (1.0 + squared_distance(z, center))
-}
-
-fn scale_to_one(row: &mut [f32]) {
-    let sum: f32 = row.iter().sum();
-    row.iter_mut().for_each(|x| *x /= sum);
+fn scale_to_one(rows: &Tensor) -> Result<Tensor> {
+    rows.broadcast_div(&rows.sum_keepdim(1)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candle_core::Device;
 
-    #[test]
-    fn soft_assignments_are_those_of_student() {
-        let q = soft_assignment(&[0.0, 0.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 1.0], 2);
-        // Squared distances 0, 1 and 1, 2.
-        for (found, expected) in q.iter().zip([2.0 / 3.0, 1.0 / 3.0, 0.6, 0.4]) {
+    fn assert_close(found: &Tensor, expected: [[f32; 2]; 2]) {
+        let found = found.to_vec2::<f32>().unwrap();
+        for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }
     }
 
     #[test]
+    fn soft_assignments_are_those_of_student() {
+        let latents = Tensor::new(&[[0.0_f32, 0.0], [1.0, 0.0]], &Device::Cpu).unwrap();
+        let centers = Tensor::new(&[[0.0_f32, 0.0], [0.0, 1.0]], &Device::Cpu).unwrap();
+        // Squared distances 0, 1 and 1, 2.
+        assert_close(
+            &soft_assignment(&latents, &centers).unwrap(),
+            [[2.0 / 3.0, 1.0 / 3.0], [0.6, 0.4]],
+        );
+    }
+
+    #[test]
     fn sharpening_squares_and_makes_clusters_equal() {
-        let p = sharpened(&[0.5, 0.5, 1.0, 0.0], 2);
+        let q = Tensor::new(&[[0.5_f32, 0.5], [1.0, 0.0]], &Device::Cpu).unwrap();
         // q² / f: 1/6, 1/2 and 2/3, 0.
-        for (found, expected) in p.iter().zip([0.25, 0.75, 1.0, 0.0]) {
-            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
-        }
+        assert_close(&sharpened(&q).unwrap(), [[0.25, 0.75], [1.0, 0.0]]);
+    }
+
+    #[test]
+    fn the_divergence_of_a_target_from_itself_is_zero() {
+        let tensor = |x: [f32; 2]| Tensor::new(&[x], &Device::Cpu).unwrap();
+        let divergence =
+            |q, p| divergence(&tensor(q), &tensor(p)).unwrap().to_scalar::<f32>().unwrap();
+        assert_eq!(divergence([0.25, 0.75], [0.25, 0.75]), 0.0);
+        // ln 2 over two clusters.
+        assert!((divergence([0.5, 0.5], [1.0, 0.0]) - 0.5 * 2.0_f32.ln()).abs() < 1e-6);
     }
 }

@@ -1,147 +1,157 @@
-//! The points of k-means, as given and ready for products in single precision.
+//! The points of k-means, and their squared distances to many centers at once.
 
+use cdimc_graph::squared_distance;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
-use pulp::Arch;
-use std::borrow::Cow;
+use rayon::prelude::*;
 
 /// A coordinate of a point: `f32` or `f64`.
-pub trait Coordinate: sealed::Single + Copy + Into<f64> + Send + Sync {}
+pub trait Coordinate: Copy + Into<f64> + Send + Sync {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
-mod sealed {
-    /// What tells whether points are in single precision.
-    pub trait Single: Sized {
-        /// The numbers themselves, if they are.
-        fn singles(numbers: &[Self]) -> Option<&[f32]>;
-    }
+/// Samples that a thread takes at a time.
+const BLOCK: usize = 256;
 
-    impl Single for f32 {
-        fn singles(numbers: &[Self]) -> Option<&[f32]> {
-            Some(numbers)
-        }
-    }
-
-    impl Single for f64 {
-        fn singles(_: &[Self]) -> Option<&[f32]> {
-            None
-        }
-    }
-}
-
-/// The points, and the same in single precision, counted from an origin near their mean in units near
-/// their standard deviation: what is left of that precision is then the spread's.
+/// The points, counted from their mean: squares of that are as small as they get.
 pub(super) struct Points<'a, T> {
-    n_features: usize,
-    rows: &'a [T],
-    singles: Cow<'a, [f32]>,
-    pub(super) origin: Vec<f64>,
-    /// A power of two.
-    pub(super) unit: f64,
-    /// Squared distances from the origin.
+    values: ArrayView2<'a, T>,
+    mean: Vec<f64>,
+    /// Squared distances from the mean.
     pub(super) norms: Vec<f64>,
-    /// Their roots.
-    pub(super) lengths: Vec<f64>,
-    variance: f64,
 }
 
 impl<'a, T: Coordinate> Points<'a, T> {
     /// The rows of `values`, which are in standard layout and of one feature at least.
     pub(super) fn new(values: ArrayView2<'a, T>) -> Self {
-        let rows = values.to_slice().unwrap_or(&[]);
-        let (n_samples, n_features) = values.dim();
-        let mut mean = vec![0.0; n_features];
-        rows.chunks_exact(n_features).for_each(|row| add(&mut mean, 1.0, row));
-        mean.iter_mut().for_each(|m| *m /= n_samples as f64);
-        let norms_from = |origin: &[f64]| -> Vec<f64> {
-            rows.chunks_exact(n_features).map(|row| squared_distance(row, origin)).collect()
-        };
-        let mut norms = norms_from(&mean);
-        let spread: f64 = norms.iter().sum();
-        let variance = spread / (n_samples * n_features) as f64;
-        let mut origin = mean;
-        let mut unit = if variance > 0.0 { variance.sqrt().log2().round().exp2() } else { 1.0 };
-        let zero = vec![0.0; n_features];
-        let is_ready = squared_distance(&origin, &zero) * n_samples as f64 <= spread
-            && (1e-9..=1e9).contains(&unit);
-        let singles = match T::singles(rows) {
-            // As they are, so that many wide samples are not copied.
-            Some(singles) if is_ready => {
-                norms = norms_from(&zero);
-                (origin, unit) = (zero, 1.0);
-                Cow::Borrowed(singles)
-            }
-            _ => {
-                let mut singles = Vec::with_capacity(rows.len());
-                for row in rows.chunks_exact(n_features) {
-                    let counted = row.iter().zip(&origin).map(|(&x, o)| (x.into() - o) / unit);
-                    singles.extend(counted.map(|x| x as f32));
-                }
-                Cow::Owned(singles)
-            }
-        };
-        let lengths = norms.iter().map(|norm| norm.sqrt()).collect();
-        Self { n_features, rows, singles, origin, unit, norms, lengths, variance }
+        let n_samples = values.nrows() as f64;
+        let mut mean = vec![0.0; values.ncols()];
+        for row in values.rows() {
+            mean.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x.into());
+        }
+        mean.iter_mut().for_each(|m| *m /= n_samples);
+        let mut points = Self { values, mean, norms: Vec::new() };
+        let norm = |i| squared_distance(points.row(i), &points.mean);
+        points.norms = (0..values.nrows()).into_par_iter().map(norm).collect();
+        points
     }
 
     pub(super) fn n_samples(&self) -> usize {
-        self.norms.len()
+        self.values.nrows()
     }
 
     pub(super) fn n_features(&self) -> usize {
-        self.n_features
+        self.values.ncols()
     }
 
     /// The mean over the columns of their variance.
     pub(super) fn mean_variance(&self) -> f64 {
-        self.variance
+        self.norms.iter().sum::<f64>() / self.values.len() as f64
     }
 
     pub(super) fn row(&self, i: usize) -> &[T] {
-        &self.rows[i * self.n_features..(i + 1) * self.n_features]
-    }
-
-    /// Sample `i` in single precision, counted from the origin in units.
-    pub(super) fn single(&self, i: usize) -> &[f32] {
-        &self.singles[i * self.n_features..(i + 1) * self.n_features]
+        let n_features = self.n_features();
+        let values = self.values.to_slice().unwrap_or_default();
+        &values[i * n_features..(i + 1) * n_features]
     }
 
     /// The samples as centers.
     pub(super) fn centers_at(&self, samples: &[usize]) -> Array2<f64> {
-        let mut centers = Array2::zeros((samples.len(), self.n_features));
-        for (mut center, &sample) in centers.outer_iter_mut().zip(samples) {
-            center.iter_mut().zip(self.row(sample)).for_each(|(c, &x)| *c = x.into());
-        }
-        centers
+        Array2::from_shape_fn((samples.len(), self.n_features()), |(c, j)| {
+            self.values[(samples[c], j)].into()
+        })
+    }
+
+    /// The squared distance of a center from the mean.
+    pub(super) fn norm_of(&self, center: &[f64]) -> f64 {
+        squared_distance(center, &self.mean)
+    }
+
+    /// Hands the squared distances of each block of samples to all of `centers`, `(n_block, n_centers)` row after row, to
+    /// `visit` with the first sample of the block; what it returns comes in the order of the blocks.
+    ///
+    /// ‖x - c‖² = ‖x‖² - 2 x·c + ‖c‖², all counted from the mean.
+    pub(super) fn distances<R: Send>(
+        &self,
+        centers: &Array2<f64>,
+        visit: impl Fn(usize, &[f64]) -> R + Sync,
+    ) -> Vec<R> {
+        let (n_centers, n_features) = centers.dim();
+        let counted =
+            |row: &[f64]| row.iter().zip(&self.mean).map(|(c, m)| c - m).collect::<Vec<_>>();
+        let coordinates: Vec<f64> =
+            entries(centers).chunks_exact(n_features).flat_map(counted).collect();
+        let norms: Vec<f64> =
+            coordinates.chunks_exact(n_features).map(|c| c.iter().map(|x| x * x).sum()).collect();
+        let centers = MatRef::from_row_major_slice(&coordinates, n_centers, n_features);
+        let n_blocks = self.n_samples().div_ceil(BLOCK);
+        let of_block = |(buffers, block): (&mut (Vec<f64>, Vec<f64>), usize)| {
+            let start = block * BLOCK;
+            let rows = start..(start + BLOCK).min(self.n_samples());
+            let (x, distances) = buffers;
+            x.clear();
+            for i in rows.clone() {
+                x.extend(self.row(i).iter().zip(&self.mean).map(|(&x, m)| x.into() - m));
+            }
+            distances.resize(rows.len() * n_centers, 0.0);
+            let products = MatMut::from_row_major_slice_mut(distances, rows.len(), n_centers);
+            let x = MatRef::from_row_major_slice(x, rows.len(), n_features);
+            matmul(products, Accum::Replace, x, centers.transpose(), -2.0, Par::Seq);
+            for (distances, x) in distances.chunks_exact_mut(n_centers).zip(&self.norms[rows]) {
+                for (distance, c) in distances.iter_mut().zip(&norms) {
+                    *distance = distance_of(*distance, x + c);
+                }
+            }
+            visit(start, distances)
+        };
+        (0..n_blocks).into_par_iter().map_init(Default::default, |b, i| of_block((b, i))).collect()
     }
 }
 
-/// The squared distance of two points, from direct differences.
-pub(super) fn squared_distance<T: Into<f64> + Copy>(a: &[T], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    Arch::new().dispatch(|| {
-        let mut sums = [0.0; LANES];
-        let (a, rest_of_a) = a.as_chunks::<LANES>();
-        let (b, rest_of_b) = b.as_chunks::<LANES>();
-        for (a, b) in a.iter().zip(b) {
-            for ((sum, &a), b) in sums.iter_mut().zip(a).zip(b) {
-                let difference = a.into() - b;
-                *sum += difference * difference;
-            }
-        }
-        for ((sum, &a), b) in sums.iter_mut().zip(rest_of_a).zip(rest_of_b) {
-            let difference = a.into() - b;
-            *sum += difference * difference;
-        }
-        sums.iter().sum()
-    })
+/// The squared distance of two points from -2 times their product and the sum of their squares; what rounding leaves of
+/// equal points is no distance.
+fn distance_of(product: f64, squares: f64) -> f64 {
+    const ROUNDING: f64 = 1e-14;
+    let distance = product + squares;
+    if distance > ROUNDING * squares { distance } else { 0.0 }
 }
 
-/// `sum` <- `sum` + `factor` `row`.
-pub(super) fn add<T: Into<f64> + Copy>(sum: &mut [f64], factor: f64, row: &[T]) {
-    Arch::new().dispatch(|| {
-        for (sum, &x) in sum.iter_mut().zip(row) {
-            *sum += factor * x.into();
+/// The numbers of an array in standard layout.
+pub(super) fn entries(array: &Array2<f64>) -> &[f64] {
+    match array.as_slice() {
+        Some(numbers) => numbers,
+        None => unreachable!("centers are made here in standard layout"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn products_give_the_distances_of_direct_differences() {
+        let values =
+            Array2::from_shape_fn((300, 7), |(i, j)| 1e3 + ((i * 31 + j * 17) % 97) as f64);
+        let points = Points::new(values.view());
+        let centers = points.centers_at(&[3, 299, 0]);
+        let blocks = points.distances(&centers, |start, distances| (start, distances.to_vec()));
+        assert_eq!(blocks.iter().map(|(start, _)| *start).collect::<Vec<_>>(), [0, 256]);
+        let found: Vec<f64> = blocks.into_iter().flat_map(|(_, distances)| distances).collect();
+        for (i, found) in found.chunks_exact(3).enumerate() {
+            for (center, &found) in entries(&centers).chunks_exact(7).zip(found) {
+                let expected = squared_distance(points.row(i), center);
+                assert!((found - expected).abs() <= 1e-9, "{i}: {found} {expected}");
+            }
         }
-    });
+    }
+
+    #[test]
+    fn equal_points_are_at_no_distance() {
+        let values = array![[0.1_f32, 1e5], [0.1, 1e5], [-7.0, 0.0]];
+        let points = Points::new(values.view());
+        let found = points.distances(&points.centers_at(&[0]), |_, distances| distances.to_vec());
+        assert_eq!(found[0][..2], [0.0, 0.0]);
+    }
 }

@@ -1,16 +1,10 @@
 //! Greedy k-means++ (Arthur and Vassilvitskii, SODA 2007, section 7), for all restarts at once, so
 //! that one matrix product serves the candidates of every restart.
 
-use super::nearest::Centers;
 use super::points::{Coordinate, Points};
 use cdimc_data::Seed;
 use ndarray::Array2;
-use pulp::Arch;
 use rand::Rng;
-use rayon::prelude::*;
-
-/// Samples that a thread takes at a time.
-const BLOCK: usize = 256;
 
 /// The first centers of each restart.
 ///
@@ -32,7 +26,10 @@ pub(super) fn centers<T: Coordinate>(
     let mut cumulative = vec![0.0; n_samples];
     for n_chosen in 1..n_clusters {
         let newest: Vec<usize> = chosen.iter().map(|samples| samples[n_chosen - 1]).collect();
-        approach(points, &newest, &mut closest);
+        let distances = points.distances(&points.centers_at(&newest), |_, block| block.to_vec());
+        for (closest, distance) in closest.iter_mut().zip(distances.iter().flatten()) {
+            *closest = closest.min(*distance);
+        }
         let mut candidates = Vec::with_capacity(restarts * trials);
         for (r, rng) in rngs.iter_mut().enumerate() {
             let mut total = 0.0;
@@ -45,77 +42,40 @@ pub(super) fn centers<T: Coordinate>(
                 cumulative.partition_point(|&sum| sum <= threshold).min(n_samples - 1)
             }));
         }
-        let potentials = potentials(points, &candidates, trials, &closest);
+        let potentials = potentials(points, &candidates, &closest, restarts);
         for (r, samples) in chosen.iter_mut().enumerate() {
             let of_restart = r * trials..(r + 1) * trials;
-            let best =
-                of_restart.reduce(
-                    |best, other| {
-                        if potentials[other] < potentials[best] { other } else { best }
-                    },
-                );
+            let best = of_restart.min_by(|&a, &b| potentials[a].total_cmp(&potentials[b]));
             samples.extend(best.map(|best| candidates[best]));
         }
     }
     chosen.iter().map(|samples| points.centers_at(samples)).collect()
 }
 
-/// Takes the newest center of each restart into account.
-fn approach<T: Coordinate>(points: &Points<T>, newest: &[usize], closest: &mut [f64]) {
-    let restarts = newest.len();
-    let newest_centers = points.centers_at(newest);
-    let centers = Centers::new(points, &newest_centers);
-    closest.par_chunks_mut(BLOCK * restarts).enumerate().for_each(|(block, closest)| {
-        let start = block * BLOCK;
-        let samples: Vec<usize> = (start..start + closest.len() / restarts).collect();
-        centers.each_scores(&samples, |i, scores| {
-            let closest = &mut closest[(i - start) * restarts..][..restarts];
-            // What rounding makes of equal samples is no distance.
-            let slack = centers.slack(i);
-            Arch::new().dispatch(|| {
-                for (closest, &score) in closest.iter_mut().zip(scores) {
-                    let distance = centers.squared_distance(i, score);
-                    let distance = if distance <= slack { 0.0 } else { distance };
-                    *closest = if distance < *closest { distance } else { *closest };
-                }
-            });
-        });
-    });
-    for (r, &sample) in newest.iter().enumerate() {
-        closest[sample * restarts + r] = 0.0;
-    }
-}
-
 /// The sum of the squared distances that each candidate would leave to its restart.
 fn potentials<T: Coordinate>(
     points: &Points<T>,
     candidates: &[usize],
-    trials: usize,
     closest: &[f64],
+    restarts: usize,
 ) -> Vec<f64> {
-    let restarts = candidates.len() / trials;
-    let candidate_centers = points.centers_at(candidates);
-    let centers = Centers::new(points, &candidate_centers);
-    let of_block = |(block, closest): (usize, &[f64])| {
-        let start = block * BLOCK;
-        let samples: Vec<usize> = (start..start + closest.len() / restarts).collect();
+    let trials = candidates.len() / restarts;
+    let of_blocks = points.distances(&points.centers_at(candidates), |start, distances| {
         let mut sums = vec![0.0; candidates.len()];
-        centers.each_scores(&samples, |i, scores| {
-            let closest = &closest[(i - start) * restarts..][..restarts];
-            let of_restarts = sums.chunks_exact_mut(trials).zip(scores.chunks_exact(trials));
-            for ((sums, scores), &closest) in of_restarts.zip(closest) {
-                for (sum, &score) in sums.iter_mut().zip(scores) {
-                    *sum += centers.squared_distance(i, score).min(closest);
+        let closest = closest[start * restarts..].chunks_exact(restarts);
+        for (distances, closest) in distances.chunks_exact(candidates.len()).zip(closest) {
+            let of_restarts = sums.chunks_exact_mut(trials).zip(distances.chunks_exact(trials));
+            for ((sums, distances), closest) in of_restarts.zip(closest) {
+                for (sum, distance) in sums.iter_mut().zip(distances) {
+                    *sum += distance.min(*closest);
                 }
             }
-        });
+        }
         sums
-    };
-    let blocks = closest.par_chunks(BLOCK * restarts).enumerate();
-    let sums: Vec<Vec<f64>> = blocks.map(of_block).collect();
+    });
     // Added up in the order of the blocks, whoever computed them.
     let mut potentials = vec![0.0; candidates.len()];
-    for sums in sums {
+    for sums in of_blocks {
         potentials.iter_mut().zip(sums).for_each(|(potential, sum)| *potential += sum);
     }
     potentials

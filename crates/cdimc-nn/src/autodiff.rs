@@ -1,0 +1,212 @@
+/*!
+Layers on candle's tensors, trained through its automatic differentiation: those of the reference engine, and of methods
+that train networks of their own.
+*/
+
+use crate::{Dense, Device, NnError, Optimizer};
+use candle_core::{DType, Result, Tensor, Var, backprop::GradStore};
+use ndarray::{Array1, Array2, ArrayView2};
+
+/// The device of candle's tensors.
+///
+/// # Errors
+/// If this build or machine lacks it.
+pub fn open(device: Device) -> std::result::Result<candle_core::Device, NnError> {
+    let refused = |reason: String| NnError::Device { device: device.to_string(), reason };
+    match device {
+        Device::Cpu => Ok(candle_core::Device::Cpu),
+        Device::Cuda if candle_core::utils::cuda_is_available() => {
+            candle_core::Device::new_cuda(0).map_err(|error| refused(error.to_string()))
+        }
+        Device::Cuda => Err(refused("this build has no CUDA; build with the feature cuda".into())),
+    }
+}
+
+/// A variable and its optimizer's moments.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    pub(crate) value: Var,
+    pub(crate) moments: Vec<Tensor>,
+}
+
+impl Parameter {
+    /// A variable that starts at `value`.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn new(value: &Tensor) -> Result<Self> {
+        Ok(Self { value: Var::from_tensor(value)?, moments: Vec::new() })
+    }
+
+    /// The variable.
+    pub fn value(&self) -> &Tensor {
+        &self.value
+    }
+
+    /// Starts a stage of training: fresh moments, value kept.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn start(&mut self, optimizer: Optimizer) -> Result<()> {
+        let zeros = self.value.zeros_like()?.detach();
+        self.moments = vec![zeros; optimizer.n_moments()];
+        Ok(())
+    }
+
+    /// Step number `t`, from 1 on; a parameter that the loss does not reach has gradient zero.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn step(&mut self, optimizer: Optimizer, t: u64, gradients: &GradStore) -> Result<()> {
+        let gradient = match gradients.get(&self.value) {
+            Some(gradient) => gradient.detach().contiguous()?,
+            None => self.value.zeros_like()?.detach(),
+        };
+        let decrease = optimizer.step(t).decrease(&mut self.moments, &gradient)?;
+        self.value.set(&self.value.as_detached_tensor().sub(&decrease)?)
+    }
+}
+
+/// A fully connected layer x W + b, `W` of shape `(n_in, n_out)`; a layer may be without b, `(1, n_out)`.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    pub(crate) weight: Parameter,
+    pub(crate) bias: Option<Parameter>,
+}
+
+impl Layer {
+    /// The layer with the weights and biases of `layer`.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn new(layer: &Dense, device: &candle_core::Device) -> Result<Self> {
+        let bias = Parameter::new(&bias_tensor(layer, device)?)?;
+        Ok(Self { bias: Some(bias), ..Self::linear(layer.weight.view(), device)? })
+    }
+
+    /// A layer without biases from weights `(n_out, n_in)`.
+    ///
+    /// # Errors
+    /// If candle fails.
+    pub fn linear(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Self> {
+        Ok(Self { weight: Parameter::new(&weight_tensor(weight, device)?)?, bias: None })
+    }
+
+    /// The layer applied to `x`, `(n, n_in)`.
+    ///
+    /// # Errors
+    /// If the shapes disagree.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        affine(x, &self.weight.value, self.bias.as_ref().map(Parameter::value))
+    }
+
+    /// The same map, through which no gradient reaches the layer.
+    ///
+    /// # Errors
+    /// If the shapes disagree.
+    pub fn forward_frozen(&self, x: &Tensor) -> Result<Tensor> {
+        let bias = self.bias.as_ref().map(|bias| bias.value.as_detached_tensor());
+        affine(x, &self.weight.value.as_detached_tensor(), bias.as_ref())
+    }
+
+    /// The weights, then the biases.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        std::iter::once(&self.weight).chain(&self.bias)
+    }
+
+    /// The weights, then the biases.
+    pub fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
+        std::iter::once(&mut self.weight).chain(&mut self.bias)
+    }
+
+    /// Some tensor of each parameter.
+    pub(crate) fn export(&self, of: impl Fn(&Parameter) -> Result<Tensor>) -> Result<Dense> {
+        let weight = of(&self.weight)?;
+        let (n_in, n_out) = weight.dims2()?;
+        let weight = Array2::from_shape_vec((n_in, n_out), weight.flatten_all()?.to_vec1()?);
+        let weight = weight.map_err(candle_core::Error::wrap)?.reversed_axes();
+        let bias = match &self.bias {
+            Some(bias) => Array1::from_vec(of(bias)?.flatten_all()?.to_vec1()?),
+            None => Array1::zeros(n_out),
+        };
+        Ok(Dense { weight: weight.as_standard_layout().into_owned(), bias })
+    }
+
+    /// Sets moment `i` of each parameter.
+    pub(crate) fn restore(&mut self, i: usize, saved: &Dense) -> Result<()> {
+        let device = self.weight.value.device().clone();
+        self.weight.moments[i] = weight_tensor(saved.weight.view(), &device)?;
+        if let Some(bias) = &mut self.bias {
+            bias.moments[i] = bias_tensor(saved, &device)?;
+        }
+        Ok(())
+    }
+}
+
+/// max(x, 0), with slope 0 at 0 as PyTorch's; candle's own has slope 1 there.
+///
+/// # Errors
+/// If candle fails.
+pub fn relu(x: &Tensor) -> Result<Tensor> {
+    x.mul(&x.gt(0.0)?.to_dtype(x.dtype())?)
+}
+
+fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let y = x.matmul(weight)?;
+    let Some(bias) = bias else { return Ok(y) };
+    // The bias under itself as a product, because the gradient of a broadcast is a sum over rows, which
+    // candle computes one strided entry after the other.
+    y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(bias)?)
+}
+
+/// Weights `(n_out, n_in)` as `(n_in, n_out)`: gradients then arise in the order of the weights.
+fn weight_tensor(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Tensor> {
+    let weight = weight.t();
+    Tensor::from_iter(weight.iter().copied(), device)?.reshape(weight.dim())
+}
+
+fn bias_tensor(layer: &Dense, device: &candle_core::Device) -> Result<Tensor> {
+    Tensor::from_iter(layer.bias.iter().copied(), device)?.reshape((1, layer.n_out()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn layer() -> Layer {
+        let dense = Dense {
+            weight: array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
+            bias: array![0.5, 0.0, -0.5],
+        };
+        Layer::new(&dense, &candle_core::Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn a_layer_multiplies_by_its_weights_and_adds_its_biases() {
+        let x = Tensor::new(&[[1.0_f32, -1.0], [0.0, 2.0]], &candle_core::Device::Cpu).unwrap();
+        let y = layer().forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        assert_eq!(y, [[-0.5, -1.0, -1.5], [4.5, 8.0, 11.5]]);
+    }
+
+    #[test]
+    fn no_gradient_reaches_a_frozen_layer() {
+        let layer = layer();
+        let x = Var::new(&[[0.1_f32, 0.2]], &candle_core::Device::Cpu).unwrap();
+        let y = layer.forward_frozen(&x).unwrap();
+        let gradients = y.sum_all().unwrap().backward().unwrap();
+        assert!(gradients.get(&x).is_some());
+        assert!(layer.parameters().all(|p| gradients.get(p.value()).is_none()));
+        let same = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        assert_eq!(same, y.to_vec2::<f32>().unwrap());
+    }
+
+    #[test]
+    fn a_rectifier_has_slope_zero_at_zero() {
+        let x = Var::new(&[-1.0_f32, 0.0, 2.0], &candle_core::Device::Cpu).unwrap();
+        let y = relu(&x).unwrap();
+        assert_eq!(y.to_vec1::<f32>().unwrap(), [0.0, 0.0, 2.0]);
+        let gradients = y.sum_all().unwrap().backward().unwrap();
+        assert_eq!(gradients.get(&x).unwrap().to_vec1::<f32>().unwrap(), [0.0, 0.0, 1.0]);
+    }
+}

@@ -1,0 +1,253 @@
+//! SGD with momentum and Adam: their settings, their state, and what one step of them does.
+
+use crate::{NnError, Weights, fused::Real};
+use candle_core::{Result as TensorResult, Tensor};
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+/// How gradients become steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum Optimizer {
+    /// u <- momentum u + g; theta <- theta - `learning_rate` u, u starting at 0 (as PyTorch).
+    #[serde(rename_all = "kebab-case")]
+    Sgd {
+        /// Step length.
+        learning_rate: f64,
+        /// Share of the last step kept, in [0, 1).
+        momentum: f64,
+    },
+    /// Adam with bias correction and no weight decay (as PyTorch).
+    #[serde(rename_all = "kebab-case")]
+    Adam {
+        /// Step length.
+        learning_rate: f64,
+        /// Decay of the mean of gradients.
+        beta1: f64,
+        /// Decay of the mean of squared gradients.
+        beta2: f64,
+        /// Added to the root in the denominator.
+        epsilon: f64,
+    },
+}
+
+/// The state of an optimizer between two steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptimizerState {
+    /// Steps taken since the stage started.
+    pub steps: u64,
+    /// SGD: the momentum u. Adam: the means of gradients and of squared gradients.
+    pub moments: Vec<Weights>,
+}
+
+/// The optimizer of the stage that has started.
+pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError> {
+    optimizer.ok_or_else(|| NnError::Setting {
+        name: "optimizer",
+        value: "none".to_owned(),
+        rule: "a stage must be started before its first step",
+    })
+}
+
+impl Optimizer {
+    /// Whether every setting lies in its range.
+    ///
+    /// # Errors
+    /// If not, naming the setting.
+    pub fn check(&self) -> Result<(), NnError> {
+        let rate = |name, value: f64| {
+            let holds = value.is_finite() && value > 0.0;
+            setting(name, value, holds, "must be finite and above 0")
+        };
+        let decay = |name, value: f64| {
+            setting(name, value, (0.0..1.0).contains(&value), "must lie in [0, 1)")
+        };
+        match *self {
+            Self::Sgd { learning_rate, momentum } => {
+                rate("learning-rate", learning_rate)?;
+                decay("momentum", momentum)
+            }
+            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
+                rate("learning-rate", learning_rate)?;
+                decay("beta1", beta1)?;
+                decay("beta2", beta2)?;
+                rate("epsilon", epsilon)
+            }
+        }
+    }
+
+    /// Number of moments that the optimizer keeps of each parameter.
+    pub(crate) fn n_moments(self) -> usize {
+        match self {
+            Self::Sgd { .. } => 1,
+            Self::Adam { .. } => 2,
+        }
+    }
+}
+
+/// One step of an optimizer, with the bias corrections of its number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Sgd {
+        rate: f64,
+        momentum: f64,
+    },
+    Adam {
+        /// Learning rate / (1 - beta1^t).
+        rate: f64,
+        /// 1 / sqrt(1 - beta2^t).
+        root: f64,
+        beta1: f64,
+        beta2: f64,
+        epsilon: f64,
+    },
+}
+
+impl Optimizer {
+    /// Step number `t`, from 1 on.
+    pub(crate) fn step(self, t: u64) -> Step {
+        match self {
+            Self::Sgd { learning_rate, momentum } => Step::Sgd { rate: learning_rate, momentum },
+            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
+                let t = i32::try_from(t).unwrap_or(i32::MAX);
+                let rate = learning_rate / (1.0 - beta1.powi(t));
+                let root = 1.0 / (1.0 - beta2.powi(t)).sqrt();
+                Step::Adam { rate, root, beta1, beta2, epsilon }
+            }
+        }
+    }
+}
+
+impl Step {
+    /// Moves the numbers `theta` and their `moments` along a gradient.
+    pub(crate) fn take<T: Real>(self, theta: &mut [T], moments: &mut [&mut [T]], gradient: &[T]) {
+        match (self, moments) {
+            (Self::Sgd { rate, momentum }, [u]) => {
+                let (rate, momentum) = (T::of(rate), T::of(momentum));
+                Arch::new().dispatch(|| {
+                    for ((theta, u), &gradient) in theta.iter_mut().zip(u.iter_mut()).zip(gradient)
+                    {
+                        *u = momentum * *u + gradient;
+                        *theta -= rate * *u;
+                    }
+                });
+            }
+            (Self::Adam { rate, root, beta1, beta2, epsilon }, [mean, square]) => {
+                let [rate, root, beta1, beta2, epsilon] =
+                    [rate, root, beta1, beta2, epsilon].map(T::of);
+                let (rest1, rest2) = (T::of(1.0) - beta1, T::of(1.0) - beta2);
+                Arch::new().dispatch(|| {
+                    let moments = mean.iter_mut().zip(square.iter_mut());
+                    let parameters = theta.iter_mut().zip(moments).zip(gradient);
+                    for ((theta, (mean, square)), &gradient) in parameters {
+                        *mean = beta1 * *mean + rest1 * gradient;
+                        *square = beta2 * *square + rest2 * gradient * gradient;
+                        *theta -= rate * *mean / (square.square_root() * root + epsilon);
+                    }
+                });
+            }
+            _ => unreachable!("a stage starts with the moments of its optimizer"),
+        }
+    }
+
+    /// Brings `moments` up to date with a gradient and returns what is to be taken from the parameter.
+    pub(crate) fn decrease(
+        self,
+        moments: &mut [Tensor],
+        gradient: &Tensor,
+    ) -> TensorResult<Tensor> {
+        match (self, moments) {
+            (Self::Sgd { rate, momentum }, [u]) => {
+                *u = ((&*u * momentum)? + gradient)?;
+                &*u * rate
+            }
+            (Self::Adam { rate, root, beta1, beta2, epsilon }, [mean, square]) => {
+                *mean = ((&*mean * beta1)? + (gradient * (1.0 - beta1))?)?;
+                *square = ((&*square * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
+                mean.div(&square.sqrt()?.affine(root, epsilon)?)? * rate
+            }
+            _ => unreachable!("a stage starts with the moments of its optimizer"),
+        }
+    }
+}
+
+fn setting(name: &'static str, value: f64, holds: bool, rule: &'static str) -> Result<(), NnError> {
+    if holds { Ok(()) } else { Err(NnError::Setting { name, value: value.to_string(), rule }) }
+}
+
+impl OptimizerState {
+    pub(crate) fn check(&self, optimizer: Optimizer, weights: &Weights) -> Result<(), NnError> {
+        let shape = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
+        };
+        shape("moments", optimizer.n_moments(), self.moments.len())?;
+        for moment in &self.moments {
+            shape("layers of a moment", weights.layers().count(), moment.layers().count())?;
+            for (expected, found) in weights.layers().zip(moment.layers()) {
+                shape("rows of a moment", expected.n_out(), found.n_out())?;
+                shape("columns of a moment", expected.n_in(), found.n_in())?;
+                shape("bias of a moment", expected.bias.len(), found.bias.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candle_core::Device;
+
+    const OPTIMIZERS: [Optimizer; 2] = [
+        Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },
+        Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999, epsilon: 1e-8 },
+    ];
+
+    /// Four steps down Σ x³, whose gradient is 3x², by the definitions.
+    fn expected(optimizer: Optimizer, start: f64) -> f64 {
+        let (mut x, mut mean, mut square) = (start, 0.0, 0.0);
+        for t in 1..=4 {
+            let g: f64 = 3.0 * x * x;
+            match optimizer {
+                Optimizer::Sgd { learning_rate, momentum } => {
+                    mean = momentum * mean + g;
+                    x -= learning_rate * mean;
+                }
+                Optimizer::Adam { learning_rate, beta1, beta2, epsilon } => {
+                    mean = beta1 * mean + (1.0 - beta1) * g;
+                    square = beta2 * square + (1.0 - beta2) * g * g;
+                    let (mean, square) =
+                        (mean / (1.0 - beta1.powi(t)), square / (1.0 - beta2.powi(t)));
+                    x -= learning_rate * mean / (f64::sqrt(square) + epsilon);
+                }
+            }
+        }
+        x
+    }
+
+    #[test]
+    fn slices_and_tensors_take_the_steps_of_the_definitions() {
+        for optimizer in OPTIMIZERS {
+            let start = [0.4_f32, -0.3, 0.1];
+            let mut theta = start.map(f64::from);
+            let mut moments = [[0.0; 3]; 2];
+            let mut tensor = Tensor::new(&start, &Device::Cpu).unwrap();
+            let mut tensors = vec![tensor.zeros_like().unwrap(); optimizer.n_moments()];
+            for t in 1..=4 {
+                let gradient = theta.map(|x| 3.0 * x * x);
+                let [first, second] = &mut moments;
+                let mut both: [&mut [f64]; 2] = [first, second];
+                optimizer.step(t).take(&mut theta, &mut both[..optimizer.n_moments()], &gradient);
+                let gradient = (tensor.sqr().unwrap() * 3.0).unwrap();
+                let decrease = optimizer.step(t).decrease(&mut tensors, &gradient).unwrap();
+                tensor = (tensor - decrease).unwrap();
+            }
+            let tensor = tensor.to_vec1::<f32>().unwrap();
+            for ((&start, theta), tensor) in start.iter().zip(theta).zip(tensor) {
+                let expected = expected(optimizer, f64::from(start));
+                approx::assert_abs_diff_eq!(theta, expected, epsilon = 1e-12);
+                approx::assert_abs_diff_eq!(f64::from(tensor), expected, epsilon = 1e-5);
+            }
+        }
+    }
+}
