@@ -1,7 +1,7 @@
 //! One cell of an experiment: data set x missing pattern x method x repetition, and what names it.
 
-use cdimc_data::Seed;
 use crate::workspace::hex;
+use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -1,21 +1,16 @@
 //! Named arrays and a description in one safetensors file that notices when it was damaged.
 //!
-//! The file's metadata hold one entry, `cdimc`: a JSON object with the description and a SHA-256 of the
-//! description and of all arrays.
+//! The entry `cdimc` of the file's metadata is a JSON object with the description and a SHA-256 of
+//! everything else in the file: kind, version, description, all other entries of the metadata, all arrays.
 
 use crate::ClusterError;
 use cdimc_nn::{Dense, ViewWeights, Weights};
 use ndarray::{Array1, Array2, ArrayView2};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    io::Write,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
 const METADATA: &str = "cdimc";
 
@@ -25,14 +20,17 @@ struct Label {
     kind: String,
     version: u32,
     sha256: String,
-    description: Value,
+    /// JSON as text: numbers that are read and written again may differ in the last digit.
+    description: String,
 }
 
 /// Arrays by name, to be written or just read.
 pub struct Archive {
     /// What the file is, such as `cdimc model`.
-    kind: &'static str,
-    description: Value,
+    kind: String,
+    description: String,
+    /// The other entries of the metadata, which the programs around a model put there.
+    notes: BTreeMap<String, String>,
     arrays: BTreeMap<String, Array>,
 }
 
@@ -74,16 +72,17 @@ number!(u8, Dtype::U8);
 
 impl Archive {
     /// The version of the layout that is written and read.
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     /// An archive without arrays yet.
     ///
     /// # Errors
     /// If the description cannot be written as JSON.
     pub fn new(kind: &'static str, description: &impl Serialize) -> Result<Self, ClusterError> {
-        let description = serde_json::to_value(description)
+        let description = serde_json::to_string(description)
             .map_err(|e| ClusterError::Model(format!("{kind}: {e}")))?;
-        Ok(Self { kind, description, arrays: BTreeMap::new() })
+        let (notes, arrays) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { kind: kind.into(), description, notes, arrays })
     }
 
     /// Adds a list of numbers.
@@ -122,7 +121,7 @@ impl Archive {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("{}: {e}", self.kind));
         let label = Label {
-            kind: self.kind.into(),
+            kind: self.kind.clone(),
             version: Self::VERSION,
             sha256: self.digest(),
             description: self.description.clone(),
@@ -137,8 +136,9 @@ impl Archive {
             })
             .collect::<Result<_, _>>()
             .map_err(|e| failed(&e))?;
-        let metadata = HashMap::from([(METADATA.to_owned(), label)]);
-        safetensors::serialize(views, Some(metadata)).map_err(|e| failed(&e))
+        let mut header = self.notes.clone();
+        header.insert(METADATA.to_owned(), label);
+        serialize(views, &header).map_err(|e| failed(&e))
     }
 
     /// What the file of these bytes says it is, whether or not it is damaged; nothing if it says nothing.
@@ -153,19 +153,27 @@ impl Archive {
     /// # Errors
     /// If they are no such file, were cut or changed, or come from another version.
     pub fn from_bytes(kind: &'static str, bytes: &[u8]) -> Result<Self, ClusterError> {
+        Self::read(Some(kind), bytes)
+    }
+
+    /// Reads the bytes of a file of `kind`, or of any kind.
+    fn read(kind: Option<&str>, bytes: &[u8]) -> Result<Self, ClusterError> {
         let refuse = |reason: String| ClusterError::Model(reason);
+        let wanted = kind.unwrap_or("cdimc file");
         let foreign =
-            |e: &dyn std::fmt::Display| refuse(format!("not a {kind}, or a damaged one: {e}"));
+            |e: &dyn std::fmt::Display| refuse(format!("not a {wanted}, or a damaged one: {e}"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(&e))?;
-        let label = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA));
-        let label = label.ok_or_else(|| foreign(&"it does not say what it is"))?;
-        let label: Label = serde_json::from_str(label).map_err(|e| foreign(&e))?;
-        if label.kind != kind {
-            return Err(refuse(format!("the file is a {}: a {kind} is needed", label.kind)));
+        let metadata = header.metadata().as_ref();
+        let mut notes: BTreeMap<String, String> =
+            metadata.into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
+        let label = notes.remove(METADATA).ok_or_else(|| foreign(&"it does not say what it is"))?;
+        let label: Label = serde_json::from_str(&label).map_err(|e| foreign(&e))?;
+        if kind.is_some_and(|kind| label.kind != kind) {
+            return Err(refuse(format!("the file is a {}: a {wanted} is needed", label.kind)));
         }
         if label.version != Self::VERSION {
             let (found, expected) = (label.version, Self::VERSION);
-            return Err(refuse(format!("{kind} of version {found}: must be {expected}")));
+            return Err(refuse(format!("{wanted} of version {found}: must be {expected}")));
         }
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| foreign(&e))?;
         let array = |view: TensorView<'_>| Array {
@@ -175,9 +183,11 @@ impl Archive {
         };
         let arrays =
             tensors.tensors().into_iter().map(|(name, view)| (name, array(view))).collect();
-        let archive = Self { kind, description: label.description, arrays };
+        let archive = Self { kind: label.kind, description: label.description, notes, arrays };
         if archive.digest() != label.sha256 {
-            return Err(refuse(format!("damaged {kind}: its content does not match its checksum")));
+            return Err(refuse(format!(
+                "damaged {wanted}: its content does not match its checksum"
+            )));
         }
         Ok(archive)
     }
@@ -187,7 +197,7 @@ impl Archive {
     /// # Errors
     /// If it does not say what `T` holds.
     pub fn description<T: DeserializeOwned>(&self) -> Result<T, ClusterError> {
-        serde_json::from_value(self.description.clone())
+        serde_json::from_str(&self.description)
             .map_err(|e| ClusterError::Model(format!("{}: {e}", self.kind)))
     }
 
@@ -228,10 +238,13 @@ impl Archive {
             Ok(layers)
         };
         let view = |v| {
-            Ok(ViewWeights {
-                encoder: chain(format!("{prefix}view{v}.encoder"))?,
-                decoder: chain(format!("{prefix}view{v}.decoder"))?,
-            })
+            let encoder = chain(format!("{prefix}view{v}.encoder"))?;
+            if encoder.is_empty() {
+                // Whatever the description says, there are no more views than arrays of them.
+                let array = format!("array {prefix}view{v}.encoder.0.weight");
+                return Err(ClusterError::Model(format!("{}: {array} is not there", self.kind)));
+            }
+            Ok(ViewWeights { encoder, decoder: chain(format!("{prefix}view{v}.decoder"))? })
         };
         let weights =
             Weights { views: (0..n_views).map(view).collect::<Result<_, ClusterError>>()? };
@@ -253,16 +266,52 @@ impl Archive {
         Ok((&array.shape, array.bytes.chunks_exact(size_of::<T>()).map(T::read).collect()))
     }
 
-    /// SHA-256 of the description and of name, type, shape and content of every array.
+    /// SHA-256 of kind, version, description, notes, and of name, type, shape and content of every array.
     fn digest(&self) -> String {
         let mut hash = Sha256::new();
-        hash.update(self.description.to_string());
+        // As JSON, which says where one text ends and the next begins.
+        let texts = json!([self.kind, Self::VERSION, self.description, self.notes]);
+        hash.update(texts.to_string());
         for (name, array) in &self.arrays {
             hash.update(format!("\n{name} {:?} {:?}\n", array.dtype, array.shape));
             hash.update(&array.bytes);
         }
         format!("{:x}", hash.finalize())
     }
+}
+
+/// The model or checkpoint `bytes` with `text` under `key` of its metadata, where the checksum covers it.
+///
+/// # Errors
+/// If the bytes are no such file, or a damaged one.
+pub fn with_note(bytes: &[u8], key: &str, text: String) -> Result<Vec<u8>, ClusterError> {
+    let mut archive = Archive::read(None, bytes)?;
+    archive.notes.insert(key.to_owned(), text);
+    archive.to_bytes()
+}
+
+/// What [`with_note`] put under `key`, if anything.
+///
+/// # Errors
+/// As [`with_note`].
+pub fn note(bytes: &[u8], key: &str) -> Result<Option<String>, ClusterError> {
+    Ok(Archive::read(None, bytes)?.notes.remove(key))
+}
+
+/// A safetensors file with its metadata in alphabetical order: the crate's own order changes from run to
+/// run where there is more than one entry.
+fn serialize(
+    arrays: Vec<(&str, TensorView<'_>)>,
+    metadata: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let bytes = safetensors::serialize(arrays, None)?;
+    let (length, _) = SafeTensors::read_metadata(&bytes)?;
+    let (header, content) = bytes[size_of::<u64>()..].split_at(length);
+    let mut header: Value = serde_json::from_slice(header)?;
+    header["__metadata__"] = serde_json::to_value(metadata)?;
+    let mut header = serde_json::to_vec(&header)?;
+    header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
+    Ok([&(header.len() as u64).to_le_bytes(), header.as_slice(), content].concat())
 }
 
 /// Writes the file whole or not at all: into a temporary file beside it, which then takes its name.
@@ -293,6 +342,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_data::Seed;
     use ndarray::array;
 
     fn sample() -> Archive {
@@ -316,12 +366,38 @@ mod tests {
     }
 
     #[test]
+    fn notes_come_back_and_change_nothing_else() {
+        let bytes = sample().to_bytes().unwrap();
+        assert_eq!(note(&bytes, "names").unwrap(), None);
+        let noted = with_note(&bytes, "names", "rna".into()).unwrap();
+        let noted = with_note(&noted, "author", "me".into()).unwrap();
+        assert_eq!(note(&noted, "names").unwrap().as_deref(), Some("rna"));
+        let read = Archive::from_bytes("test file", &noted).unwrap();
+        assert_eq!(read.list::<u32>("b").unwrap(), [1, 7]);
+        for _ in 0..20 {
+            let again = with_note(&bytes, "author", "me".into()).unwrap();
+            assert!(with_note(&again, "names", "rna".into()).unwrap() == noted);
+        }
+    }
+
+    #[test]
+    fn a_description_of_more_views_than_there_are_costs_nothing() {
+        let weights = Weights::glorot(&cdimc_nn::Architecture::default(), &[3], 2, Seed::new(0));
+        let mut archive = sample();
+        archive.put_weights("", &weights);
+        assert!(archive.weights("", 1).unwrap() == weights);
+        let error = archive.weights("", usize::MAX).err().unwrap().to_string();
+        assert_eq!(error, "test file: array view1.encoder.0.weight is not there");
+    }
+
+    #[test]
     fn every_changed_bit_and_every_cut_is_noticed() {
         let bytes = sample().to_bytes().unwrap();
+        let bytes = with_note(&bytes, "names", "rna, protein".into()).unwrap();
         for length in 0..bytes.len() {
             assert!(Archive::from_bytes("test file", &bytes[..length]).is_err(), "{length} bytes");
         }
-        let original = sample();
+        let original = Archive::from_bytes("test file", &bytes).unwrap();
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);

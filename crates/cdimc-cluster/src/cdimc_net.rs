@@ -4,7 +4,7 @@
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
 
 use crate::{
-    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Finetune, Fitted, KMeans,
+    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Cost, Finetune, Fitted, KMeans,
     Observer, RowOrder, Training,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
@@ -188,13 +188,20 @@ impl Clusterer for CdimcNet {
         self.finetune.check()
     }
 
-    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
+    fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
         // A view with fewer observed rows joins them all; a whole table that small is a mistake.
         setting(
             "neighbors",
             self.neighbors,
             "must be less than the number of samples",
             |&neighbors| neighbors < data.n_samples(),
+        )?;
+        let widths: Vec<usize> = (0..data.n_views()).map(|view| data.width(view)).collect();
+        setting(
+            "parameters of the architecture",
+            self.architecture.n_parameters(&widths, n_clusters),
+            "must be at most 2147483648: take a smaller wide or hidden-ratio, or fewer columns",
+            |&n| n <= 1 << 31,
         )?;
         match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
             Some(view) => Err(ClusterError::Inapplicable {
@@ -230,6 +237,20 @@ impl Clusterer for CdimcNet {
             return Err(ClusterError::Model(reason.into()));
         }
         fitted(training.run(observer)?)
+    }
+
+    /// Of every parameter there are the weight, its gradient, two moments of the optimizer and three copies in
+    /// a checkpoint; an epoch multiplies and adds three times with each parameter for every sample.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let widths: Vec<usize> = (0..data.n_views()).map(|view| data.width(view)).collect();
+        let parameters = self.architecture.n_parameters(&widths, n_clusters) as f64;
+        let epochs = self.pretrain.epochs + self.finetune.rounds * self.finetune.epochs_per_round;
+        let values: usize =
+            (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();
+        Some(Cost {
+            bytes: 7.0 * 4.0 * parameters + 3.0 * 4.0 * values as f64,
+            operations: 6.0 * parameters * data.n_samples() as f64 * epochs as f64,
+        })
     }
 
     /// A fifth of the epochs and rounds.

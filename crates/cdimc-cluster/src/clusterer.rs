@@ -94,10 +94,25 @@ pub trait Clusterer: Send + Sync {
         Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))
     }
 
+    /// What a fit of such data needs, roughly; none where the method does not know.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let (_, _) = (data, n_clusters);
+        None
+    }
+
     /// The method with less effort, to try several numbers of clusters; nothing where it is quick.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         None
     }
+}
+
+/// What a fit needs, to be known before it starts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Bytes of memory at its peak, beyond the data.
+    pub bytes: f64,
+    /// Floating-point operations.
+    pub operations: f64,
 }
 
 /// What a fit gives.

@@ -28,11 +28,12 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 */
 
 pub use crate::{
+    archive::{note, with_note},
     arrange::Arrangement,
     assignment::Assignment,
     cdimc_model::CdimcModel,
     cdimc_net::{CdimcNet, KMeansSettings, Pretrain},
-    clusterer::{Clusterer, Clustering, Curve, Fitted, RowOrder, check_n_clusters},
+    clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     error::ClusterError,
     finetune::{Finetune, FinetuneOptimizer, Finetuning, Round},
     kmeans::{Coordinate, KMeans, KMeansFit},

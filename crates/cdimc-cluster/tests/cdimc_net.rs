@@ -335,6 +335,9 @@ fn impossible_requests_are_refused_in_words() {
     assert_eq!(text(alpha, 3), "alpha = NaN: must be at least 0 and finite");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
+    let wide = Architecture { wide: 1 << 31, ..Architecture::default() };
+    let wide = CdimcNet { architecture: wide, ..small() };
+    assert!(text(wide, 3).contains("must be at most 2147483648: take a smaller wide"));
     let many = CdimcNet { neighbors: 30, ..small() };
     assert_eq!(text(many, 3), "neighbors = 30: must be less than the number of samples");
     let mask = Array2::from_shape_fn((4, 2), |(i, v)| v == 0 || i == 2);

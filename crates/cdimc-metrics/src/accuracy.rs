@@ -5,6 +5,9 @@ use crate::assignment::{Assignment, Weights};
 use crate::contingency::Contingency;
 use std::collections::BTreeMap;
 
+/// The most pairs of a class and a cluster: 200 MB, and at worst a few minutes.
+const MOST_PAIRS: usize = 25_000_000;
+
 /// The clustering accuracy, in `(0, 1]`; 1 for equal partitions.
 ///
 /// ACC = 1/n · max over injective π of `Σ_b N_{π(b), b}`, where `N_ab` counts the samples of class
@@ -19,9 +22,12 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Errors
-/// If the labels differ in number, or there are none.
+/// If the labels differ in number, there are none, or they have more than 25 million pairs of a class
+/// and a cluster.
 pub fn accuracy(truth: &[usize], found: &[usize]) -> Result<f64, MetricsError> {
-    Ok(of_table(&Contingency::new(truth, found)?))
+    let table = Contingency::new(truth, found)?;
+    check_size(&table)?;
+    Ok(of_table(&table))
 }
 
 pub(crate) fn of_table(table: &Contingency) -> f64 {
@@ -35,6 +41,18 @@ pub(crate) fn of_table(table: &Contingency) -> f64 {
     }
     let weights = Weights { values, n_lines, n_columns };
     Assignment::best(&weights).total() as f64 / table.n_samples as f64
+}
+
+/// Checks that a best naming can be sought: its cost is quadratic in memory, and worse in time.
+pub(crate) fn check_size(table: &Contingency) -> Result<(), MetricsError> {
+    check_pairs(table.classes.len(), table.clusters.len())
+}
+
+fn check_pairs(n_classes: usize, n_clusters: usize) -> Result<(), MetricsError> {
+    if n_classes.saturating_mul(n_clusters) > MOST_PAIRS {
+        return Err(MetricsError::TooManyLabels { n_classes, n_clusters, most: MOST_PAIRS });
+    }
+    Ok(())
 }
 
 /// The class that the best naming gives each cluster, by cluster label; none for the clusters that
@@ -52,13 +70,14 @@ pub(crate) fn of_table(table: &Contingency) -> f64 {
 /// ```
 ///
 /// # Errors
-/// If the labels differ in number, or there are none.
+/// As [`accuracy`], the larger number of labels counting twice.
 pub fn match_labels(
     truth: &[usize],
     found: &[usize],
 ) -> Result<BTreeMap<usize, Option<usize>>, MetricsError> {
     let table = Contingency::new(truth, found)?;
     let size = table.classes.len().max(table.clusters.len());
+    check_pairs(size, size)?;
     let mut values = vec![0; size * size];
     for (&(class, cluster), &count) in &table.cells {
         values[cluster * size + class] = count as i64;
@@ -119,6 +138,14 @@ mod tests {
         let truth: Vec<usize> = (0..70_000).map(|i| i % 10).collect();
         let found: Vec<usize> = (0..70_000).collect();
         assert_eq!(accuracy(&truth, &found).unwrap(), 10.0 / 70_000.0);
+    }
+
+    #[test]
+    fn labels_as_many_as_samples_on_both_sides_are_refused() {
+        let labels: Vec<usize> = (0..60_000).collect();
+        let reason = "classes = 60000, clusters = 60000: their product must be at most 25000000 for a best naming";
+        assert_eq!(accuracy(&labels, &labels).unwrap_err().to_string(), reason);
+        assert_eq!(match_labels(&labels, &labels).unwrap_err().to_string(), reason);
     }
 
     proptest! {

@@ -17,6 +17,18 @@ pub enum MetricsError {
     /// There is nothing to score.
     #[error("samples = 0: at least one sample is needed")]
     NoSamples,
+    /// More pairs of a class and a cluster than a best naming can be sought among.
+    #[error(
+        "classes = {n_classes}, clusters = {n_clusters}: their product must be at most {most} for a best naming"
+    )]
+    TooManyLabels {
+        /// Different true labels.
+        n_classes: usize,
+        /// Different found labels.
+        n_clusters: usize,
+        /// The most pairs.
+        most: usize,
+    },
 }
 
 /// How many samples each class (row) shares with each cluster (column); only labels that occur have

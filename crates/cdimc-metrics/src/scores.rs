@@ -57,9 +57,11 @@ scores! {
 /// Every score of the labels `found` against `truth`.
 ///
 /// # Errors
-/// If the labels differ in number, or there are none.
+/// As [`accuracy`](fn@crate::accuracy).
 pub fn scores(truth: &[usize], found: &[usize]) -> Result<Scores, MetricsError> {
-    Ok(Scores::of_table(&Contingency::new(truth, found)?))
+    let table = Contingency::new(truth, found)?;
+    accuracy::check_size(&table)?;
+    Ok(Scores::of_table(&table))
 }
 
 /// The purity, in `(0, 1]`: the share of samples that belong to the largest class of their cluster.

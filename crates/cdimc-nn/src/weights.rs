@@ -41,6 +41,19 @@ impl Architecture {
         if self.square_decoder_layer { [&[k], tail.as_slice()].concat() } else { tail.to_vec() }
     }
 
+    /// Number of parameters of the network for views of these widths, without making it.
+    pub fn n_parameters(&self, widths: &[usize], latent: usize) -> u128 {
+        let chain = |widths: Vec<usize>| {
+            let layer = |pair: &[usize]| (pair[0] as u128 + 1).saturating_mul(pair[1] as u128);
+            widths.windows(2).map(layer).fold(0, u128::saturating_add)
+        };
+        let view = |&m: &usize| {
+            chain(self.encoder_widths(m, latent))
+                .saturating_add(chain(self.decoder_widths(m, latent)))
+        };
+        widths.iter().map(view).fold(0, u128::saturating_add)
+    }
+
     fn hidden_width(&self, m: usize) -> usize {
         ((self.hidden_ratio * m as f64).round_ties_even() as usize).max(1)
     }
@@ -206,6 +219,10 @@ mod tests {
         let widths = [240, 76, 216, 47, 64];
         let weights = Weights::glorot(&Architecture::default(), &widths, 10, Seed::new(0));
         assert_eq!(weights.n_parameters(), 2_048_689);
+        assert_eq!(Architecture::default().n_parameters(&widths, 10), 2_048_689);
+        let absurd =
+            Architecture { hidden_ratio: 1e300, wide: usize::MAX, ..Architecture::default() };
+        assert!(absurd.n_parameters(&widths, 10) > 1 << 100);
         assert_eq!(weights.latent(), 10);
     }
 }

@@ -15,7 +15,6 @@ use faer::{Col, Mat, MatMut, MatRef, Par, Side};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Beyond so many samples the silhouette is that of a random part, drawn by the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
@@ -53,22 +52,16 @@ pub struct ClusterNumber {
     pub n_seeds: usize,
 }
 
-/// Ranks the candidates: best first under each criterion, ties share the better rank; the smallest mean
-/// rank is chosen, the smaller number of clusters on ties.
-///
-/// `clusterings`: for every number of clusters one clustering a seed, at least two;
-/// `eigenvalues`: the smallest eigenvalues of the fused graph's Laplacian, ascending.
-pub fn choose(
-    clusterings: &BTreeMap<usize, Vec<Clustering>>,
-    eigenvalues: &[f64],
-    seed: Seed,
-) -> ClusterNumber {
-    let candidate = |(&n_clusters, found): (&usize, &Vec<Clustering>)| {
+impl Candidate {
+    /// What `found`, clusterings into `n_clusters` clusters with one seed each, say for their number.
+    ///
+    /// `eigenvalues`: the smallest eigenvalues of the fused graph's Laplacian, ascending.
+    pub fn new(n_clusters: usize, found: &[Clustering], eigenvalues: &[f64], seed: Seed) -> Self {
         let scores = found.iter().filter_map(|clustering| {
             let embedding = clustering.embedding.as_ref()?;
             Some(silhouette(embedding.view(), &clustering.labels, seed))
         });
-        Candidate {
+        Self {
             n_clusters,
             stability: stability(found),
             silhouette: mean(scores),
@@ -78,8 +71,13 @@ pub fn choose(
             },
             mean_rank: 0.0,
         }
-    };
-    let mut candidates: Vec<Candidate> = clusterings.iter().map(candidate).collect();
+    }
+}
+
+/// Ranks the candidates, each of `n_seeds` clusterings: best first under each criterion, ties share the
+/// better rank; the smallest mean rank is chosen, the smaller number of clusters on ties.
+pub fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
+    candidates.sort_by_key(|candidate| candidate.n_clusters);
     let rank = |value: f64, all: &[f64]| 1.0 + all.iter().filter(|&&x| x > value).count() as f64;
     let criteria: [fn(&Candidate) -> f64; 3] = [|c| c.stability, |c| c.silhouette, |c| c.eigengap];
     for criterion in criteria {
@@ -105,7 +103,6 @@ pub fn choose(
             format!("k = {}: mean rank {:.2}; {because}", best.n_clusters, best.mean_rank),
         )
     });
-    let n_seeds = clusterings.values().map(Vec::len).max().unwrap_or(0);
     ClusterNumber { chosen, reason, candidates, n_seeds }
 }
 
@@ -314,15 +311,15 @@ mod tests {
     fn the_true_number_of_groups_is_chosen() {
         let (data, _) = three_groups();
         let method = crate::method("concat", serde_json::Value::Null).unwrap();
-        let clusterings = (2..=5)
+        let eigenvalues = graph_eigenvalues(&data, 4, 7, Seed::new(0)).unwrap();
+        let candidates = (2..=5)
             .map(|k| {
                 let mut found = repeat(method.as_ref(), &data, k, 3, Seed::new(1)).unwrap();
                 found.iter_mut().for_each(|c| c.embedding = Some(data.view(0).to_owned()));
-                (k, found)
+                Candidate::new(k, &found, &eigenvalues, Seed::new(0))
             })
             .collect();
-        let eigenvalues = graph_eigenvalues(&data, 4, 7, Seed::new(0)).unwrap();
-        let number = choose(&clusterings, &eigenvalues, Seed::new(0));
+        let number = decide(candidates, 3);
         assert_eq!(number.chosen, 3, "{number:?}");
         assert!(number.reason.starts_with("k = 3: mean rank 1.00"), "{}", number.reason);
     }

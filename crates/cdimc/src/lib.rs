@@ -42,10 +42,13 @@ pub use cdimc_mixture as mixture;
 pub use cdimc_nn as nn;
 
 pub mod cluster_number;
+pub mod markers;
+pub mod recovery;
 pub mod report;
 pub mod tables;
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod terminal;
+pub mod warnings;
 
 mod methods;
 mod named_model;

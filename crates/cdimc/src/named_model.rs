@@ -1,8 +1,7 @@
 //! A trained model together with the names of its views and columns, in one file.
 
 use crate::methods::read_model;
-use cdimc_cluster::{ClusterError, Model};
-use safetensors::SafeTensors;
+use cdimc_cluster::{ClusterError, Model, note, with_note};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -33,15 +32,9 @@ impl NamedModel {
     /// # Errors
     /// If the model cannot be written as such.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
-        let bytes = self.model.to_bytes()?;
-        // The names go into the header as it is: the file of a model is the same bytes every time.
-        let (length, _) = SafeTensors::read_metadata(&bytes).map_err(unusable)?;
-        let (header, arrays) = bytes[size_of::<u64>()..].split_at(length);
-        let mut header: serde_json::Value = serde_json::from_slice(header).map_err(unusable)?;
-        header["__metadata__"][KEY] = serde_json::to_string(&self.views).map_err(unusable)?.into();
-        let mut header = serde_json::to_vec(&header).map_err(unusable)?;
-        header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
-        Ok([&(header.len() as u64).to_le_bytes(), header.as_slice(), arrays].concat())
+        let names = serde_json::to_string(&self.views)
+            .map_err(|error| ClusterError::Model(format!("names of the views: {error}")))?;
+        with_note(&self.model.to_bytes()?, KEY, names)
     }
 
     /// Reads a model file; one without names gets `view0`, `view1`, ... and numbered columns.
@@ -58,14 +51,11 @@ impl NamedModel {
             _ => named(&error),
         })?;
         let model = read_model(&bytes).map_err(|e| named(&e))?;
-        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| named(&e))?;
-        let views = match header.metadata().as_ref().and_then(|metadata| metadata.get(KEY)) {
-            Some(text) => serde_json::from_str(text).map_err(|e| named(&e))?,
+        let views: Vec<NamedView> = match note(&bytes, KEY).map_err(|e| named(&e))? {
+            Some(text) => serde_json::from_str(&text).map_err(|e| named(&e))?,
             None => numbered(&model.widths()),
         };
-        let agrees =
-            |views: &[NamedView]| views.iter().map(|view| view.features.len()).eq(model.widths());
-        if !agrees(&views) {
+        if !views.iter().map(|view| view.features.len()).eq(model.widths()) {
             return Err(named(&"its names and its layers disagree"));
         }
         Ok(Self { model, views })
@@ -78,8 +68,4 @@ fn numbered(widths: &[usize]) -> Vec<NamedView> {
         features: (0..width).map(|j| j.to_string()).collect(),
     };
     widths.iter().enumerate().map(view).collect()
-}
-
-fn unusable(error: impl std::fmt::Display) -> ClusterError {
-    ClusterError::Model(format!("model file: {error}"))
 }

@@ -33,12 +33,12 @@ macro_rules! note {
 /// # Errors
 /// If it is closed or full.
 pub fn say(line: Arguments<'_>) -> Result<(), OutputError> {
-    Ok(writeln!(io::stdout(), "{line}")?)
+    Ok(writeln!(io::stdout(), "{}", printable(&line.to_string()))?)
 }
 
 /// Writes a line to the standard error, if anybody listens.
 pub fn note(line: Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
 
 /// The command line; or the exit code, once the help is shown or what is wrong is said.
@@ -48,8 +48,11 @@ pub fn note(line: Arguments<'_>) {
 pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
     A::try_parse().map_err(|error| {
         if !error.use_stderr() {
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            return match printed {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => failure(&OutputError(error).into()),
+            };
         }
         // The first paragraph says what is wrong; the usage is a `--help` away.
         let text = error.to_string();
@@ -69,6 +72,28 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     }
 }
 
+/// Text without control characters but line ends and tabs: names come out of files, and a terminal does
+/// what some of them say.
+fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c.to_string(),
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(printable("a\x1b[31mb\u{9b}c\r\n\td"), "a\\u{1b}[31mb\\u{9b}c\\r\n\td");
+        assert_eq!(one_line("a\n\n b"), "a b");
+    }
 }

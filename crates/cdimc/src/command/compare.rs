@@ -1,7 +1,7 @@
 //! `cdimc compare`: several methods on the same files.
 
 use super::cluster::{command_line, set_threads};
-use super::evaluate::numbered;
+use super::evaluate::{classes, numbered};
 use super::input::Input;
 use super::output::{OutputFolder, RUN_FILE, csv_bytes};
 use anyhow::{Context, bail};
@@ -28,6 +28,15 @@ pub(crate) struct Compare {
     /// A method; may be repeated; all for every one there is
     #[arg(long = "method", default_value = "all")]
     methods: Vec<String>,
+    /// A CSV of ids (its first column) and known classes, only compared with; as --label, from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "label")]
+    truth: Option<PathBuf>,
+    /// The class column of the truth; its last by default
+    #[arg(long, value_name = "COLUMN", requires = "truth")]
+    truth_column: Option<String>,
+    /// Take different numbers of the truth for different classes, however many they are
+    #[arg(long, requires = "truth")]
+    numeric_truth: bool,
     /// Seeds of each method
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
@@ -68,8 +77,19 @@ impl Compare {
             .iter()
             .map(|name| cdimc::method(name, serde_json::Value::Null))
             .collect::<Result<_, _>>()?;
-        let output = OutputFolder::begin(&self.output, self.force)?;
+        let inputs = [self.input.files(), self.truth.iter().cloned().collect()].concat();
+        let output = OutputFolder::begin(&self.output, self.force, &inputs)?;
         let joined = self.input.read()?;
+        let labels = match &self.truth {
+            None => joined.labels.clone(),
+            Some(path) => {
+                let known = classes(path, None, self.truth_column.as_deref(), self.numeric_truth)?;
+                let class = |id: &String| known.get(id).cloned().unwrap_or_default();
+                Some(joined.ids.iter().map(class).collect())
+            }
+        };
+        // Before the methods take their time.
+        let truth = labels.as_deref().map(Truth::new).transpose()?;
         cdimc::cluster::check_n_clusters(self.clusters, joined.data.n_samples())
             .with_context(|| self.input.samples(&joined))?;
         let mut outcomes = Vec::new();
@@ -88,7 +108,6 @@ impl Compare {
                 seconds,
             });
         }
-        let truth = joined.labels.as_ref().map(|l| numbered(l.iter().map(String::as_str)));
         let mut header = vec!["method", "stability", "seconds"];
         if truth.is_some() {
             header.extend(["ACC", "NMI", "ARI", "purity"]);
@@ -96,7 +115,7 @@ impl Compare {
         header.push("note");
         let rows: Vec<Vec<String>> = outcomes
             .iter()
-            .map(|outcome| row(outcome, truth.as_deref()))
+            .map(|outcome| row(outcome, truth.as_ref()))
             .collect::<Result<_, _>>()?;
         for outcome in &outcomes {
             if let Ok(found) = &outcome.found {
@@ -130,7 +149,29 @@ impl Compare {
     }
 }
 
-fn row(outcome: &Outcome, truth: Option<&[usize]>) -> anyhow::Result<Vec<String>> {
+/// The samples whose class is known, and their classes.
+struct Truth {
+    rows: Vec<usize>,
+    classes: Vec<usize>,
+}
+
+impl Truth {
+    fn new(labels: &[String]) -> anyhow::Result<Self> {
+        let rows: Vec<usize> = (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
+        if rows.is_empty() {
+            bail!("no sample has a known class: are the ids those of the views?");
+        }
+        let classes = numbered(rows.iter().map(|&i| labels[i].as_str()));
+        Ok(Self { rows, classes })
+    }
+
+    /// The clusters of these samples.
+    fn of(&self, labels: &[usize]) -> Vec<usize> {
+        self.rows.iter().map(|&i| labels[i]).collect()
+    }
+}
+
+fn row(outcome: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> {
     let n_scores = if truth.is_some() { 4 } else { 0 };
     let mut cells = vec![outcome.method.clone()];
     match &outcome.found {
@@ -150,8 +191,10 @@ fn row(outcome: &Outcome, truth: Option<&[usize]>) -> anyhow::Result<Vec<String>
             cells.push(stability.unwrap_or_default());
             cells.push(format!("{:.2}", outcome.seconds));
             if let Some(truth) = truth {
-                let all: Vec<_> =
-                    found.iter().map(|c| scores(truth, &c.labels)).collect::<Result<_, _>>()?;
+                let all: Vec<_> = found
+                    .iter()
+                    .map(|c| scores(&truth.classes, &truth.of(&c.labels)))
+                    .collect::<Result<_, _>>()?;
                 let picks: [fn(&Scores) -> f64; 4] =
                     [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
                 for pick in picks {

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use cdimc::metrics::scores;
 use cdimc::say;
 use clap::Args;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Score clusters against known classes
@@ -25,15 +25,16 @@ pub(crate) struct Evaluate {
     /// The class column of the truth; its last by default
     #[arg(long, value_name = "COLUMN")]
     truth_column: Option<String>,
+    /// Take different numbers for different classes, however many they are
+    #[arg(long)]
+    numeric_truth: bool,
 }
 
 impl Evaluate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let found = pairs(&self.labels, Some("id"), Some("cluster"))?;
-        let truth: HashMap<String, String> =
-            pairs(&self.truth, self.id.as_deref(), self.truth_column.as_deref())?
-                .into_iter()
-                .collect();
+        let (id, column) = (self.id.as_deref(), self.truth_column.as_deref());
+        let truth = classes(&self.truth, id, column, self.numeric_truth)?;
         let shared: Vec<(&str, &str)> = found
             .iter()
             .filter(|(_, cluster)| !cluster.is_empty())
@@ -62,6 +63,31 @@ impl Evaluate {
         say!("F       {:.4}   over pairs of samples", scores.f);
         Ok(())
     }
+}
+
+/// The class of every id of a CSV file; a column of measurements is refused unless `numeric`.
+pub(crate) fn classes(
+    path: &Path,
+    id: Option<&str>,
+    column: Option<&str>,
+    numeric: bool,
+) -> anyhow::Result<HashMap<String, String>> {
+    let found: HashMap<String, String> = pairs(path, id, column)?.into_iter().collect();
+    let known: Vec<&str> = found.values().map(String::as_str).filter(|c| !c.is_empty()).collect();
+    let distinct = known.iter().collect::<HashSet<_>>().len();
+    let numbers = || known.iter().map(|class| class.parse::<f64>());
+    let measured = !known.is_empty() && numbers().all(|number| number.is_ok());
+    let fractions = numbers().flatten().any(|number| number.fract() != 0.0);
+    if measured && !numeric && (fractions || 2 * distinct > known.len()) && distinct > 2 {
+        bail!(
+            "{}, column `{}`: {distinct} different numbers for {} samples look like a measurement, not like \
+             classes; choose another with --truth-column, or give --numeric-truth",
+            path.display(),
+            column.unwrap_or("the last"),
+            known.len()
+        );
+    }
+    Ok(found)
 }
 
 /// The id and one more column of a CSV file.

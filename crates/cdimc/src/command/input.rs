@@ -1,10 +1,10 @@
 //! The options that say which files are the views and how to read them.
 
-use anyhow::{Context, bail};
-use cdimc::NamedModel;
-use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, join, join_new, read_views};
+use anyhow::bail;
+use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, join, read_views};
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -48,6 +48,12 @@ impl Input {
         Ok(tables)
     }
 
+    /// The files that are read: tables, and the ids beside them.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let beside = self.views.iter().map(|view| view.path.with_extension("ids.txt"));
+        self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
+    }
+
     /// The tables joined into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
         let tables = self.tables()?;
@@ -70,60 +76,10 @@ impl Input {
         let sources: Vec<String> = self.views.iter().map(ToString::to_string).collect();
         format!("{} samples of {}", joined.data.n_samples(), sources.join(", "))
     }
-
-    /// The tables joined into new samples of `model`, and which of its views they are.
-    pub(crate) fn read_for(&self, model: &NamedModel) -> anyhow::Result<(Joined, Vec<usize>)> {
-        let mut tables = self.tables()?;
-        let mut which = Vec::with_capacity(tables.len());
-        let only_one = tables.len() == 1 && model.views.len() == 1;
-        for table in &mut tables {
-            let file = table.path.display();
-            let view = if only_one {
-                0
-            } else {
-                let names = || model.views.iter().map(|v| v.name.as_str()).collect::<Vec<_>>();
-                model.views.iter().position(|view| view.name == table.name).with_context(|| {
-                    let names = names().join(", ");
-                    format!("{file}: the model has no view `{}`; it has {names}: say which with NAME=FILE", table.name)
-                })?
-            };
-            order_columns(table, &model.views[view].features)?;
-            which.push(view);
-        }
-        let means: Vec<&[f64]> =
-            which.iter().map(|&view| model.model.standardizers()[view].mean.as_slice()).collect();
-        let joined = join_new(tables, self.strict, &means)?;
-        report_gaps(&joined);
-        Ok((joined, which))
-    }
-}
-
-/// Puts the columns of `table` in the model's order, by name.
-fn order_columns(table: &mut Table, features: &[String]) -> anyhow::Result<()> {
-    if table.features == features {
-        return Ok(());
-    }
-    let file = table.path.display();
-    if table.features.len() != features.len() {
-        let (found, expected) = (table.features.len(), features.len());
-        bail!("{file}: {found} columns, the model's view `{}` has {expected}", table.name);
-    }
-    let mut order = Vec::with_capacity(features.len());
-    for feature in features {
-        match table.features.iter().position(|there| there == feature) {
-            Some(column) => order.push(column),
-            None => {
-                bail!("{file}: no column `{feature}`, which the model's view `{}` has", table.name)
-            }
-        }
-    }
-    table.values = table.values.select(ndarray::Axis(1), &order);
-    table.features = features.to_vec();
-    Ok(())
 }
 
 /// Says what was done about gaps in the data.
-fn report_gaps(joined: &Joined) {
+pub(super) fn report_gaps(joined: &Joined) {
     if !joined.filled.is_empty() {
         let cells: usize = joined.filled.iter().map(|column| column.n_cells).sum();
         let first = &joined.filled[0];

@@ -1,7 +1,7 @@
 //! `cdimc inspect`: what is in the files and what would be done about it.
 
 use super::input::Input;
-use super::output::write_file;
+use super::output::OutputFile;
 use cdimc::data::MaskReport;
 use cdimc::report::figures::missing_pattern;
 use cdimc::say;
@@ -24,10 +24,16 @@ pub(crate) struct Inspect {
     /// Also draw the missing pattern as an SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Replace the SVG if it exists
+    #[arg(long)]
+    force: bool,
 }
 
 impl Inspect {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        let inputs = self.input.files();
+        let svg = self.svg.as_ref().map(|path| OutputFile::begin(path, self.force, &inputs));
+        let svg = svg.transpose()?;
         let tables = self.input.tables()?;
         for table in &tables {
             describe(table)?;
@@ -37,11 +43,11 @@ impl Inspect {
         say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
         print_patterns(&joined, &report)?;
         print_findings(&joined, &report)?;
-        if let Some(path) = &self.svg {
+        if let Some(file) = svg {
             let svg = missing_pattern(&joined.names, &report.patterns);
             // Inside a page the name space goes without saying, in a file of its own it does not.
             let svg = svg.replacen("<svg class=\"figure\"", "<svg color=\"#444\"", 1);
-            write_file(path, svg.as_bytes())?;
+            file.finish(svg.as_bytes())?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Shell completions and the man page, made from the command's own description.
 
 use super::Cli;
-use super::output::write_file;
+use super::output::OutputFile;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -17,11 +17,14 @@ pub(crate) struct Manual {
 impl Manual {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.output)?;
+        let write = |name: &str, bytes: &[u8]| {
+            OutputFile::begin(&self.output.join(name), true, &[])?.finish(bytes)
+        };
         let mut command = Cli::command();
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell, Shell::Elvish] {
             let mut bytes = Vec::new();
             clap_complete::generate(shell, &mut command, "cdimc", &mut bytes);
-            write_file(&self.output.join(format!("cdimc.{shell}")), &bytes)?;
+            write(&format!("cdimc.{shell}"), &bytes)?;
         }
         command.build();
         let pages = std::iter::once(("cdimc".to_owned(), command.clone())).chain(
@@ -33,7 +36,7 @@ impl Manual {
         for (name, page) in pages {
             let mut bytes = Vec::new();
             clap_mangen::Man::new(page).render(&mut bytes)?;
-            write_file(&self.output.join(format!("{name}.1")), &bytes)?;
+            write(&format!("{name}.1"), &bytes)?;
         }
         Ok(())
     }

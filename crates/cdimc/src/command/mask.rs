@@ -1,12 +1,15 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use super::output::{OutputFolder, RUN_FILE, csv_bytes, view_file};
 use anyhow::anyhow;
-use cdimc::data::{DataError, MissingPattern, Seed};
+use cdimc::data::{DataError, MissingPattern, Seed, ViewMask};
 use cdimc::say;
 use clap::Args;
 use std::path::PathBuf;
+
+/// Draws of a sample before it counts as impossible.
+const ATTEMPTS: u64 = 200;
 
 /// Hide views of samples by a missing pattern, for experiments
 #[derive(Debug, Args)]
@@ -33,8 +36,10 @@ pub(crate) struct Mask {
 impl Mask {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let pattern: MissingPattern = self.pattern.parse()?;
-        let output = OutputFolder::begin(&self.output, self.force)?;
+        let output = OutputFolder::begin(&self.output, self.force, &self.input.files())?;
         let joined = self.input.read()?;
+        let files: Vec<String> =
+            joined.names.iter().map(|name| view_file(name)).collect::<Result<_, _>>()?;
         let data = &joined.data;
         // Samples and views are told by the names the user gave them.
         let named = |error: DataError| match error {
@@ -52,14 +57,11 @@ impl Mask {
             }
             error => anyhow!(error).context(self.input.samples(&joined)),
         };
-        let seed = Seed::new(self.seed);
-        let drawn = pattern.mask(data.n_samples(), data.n_views(), seed).map_err(named)?;
-        let both =
-            |(i, v): (usize, usize)| drawn.is_observed(i, v) && data.mask().is_observed(i, v);
-        let shape = (data.n_samples(), data.n_views());
-        let mask = cdimc::data::ViewMask::new(ndarray::Array2::from_shape_fn(shape, both))
-            .map_err(named)?;
-        for (v, name) in joined.names.iter().enumerate() {
+        let (mask, n_again) = draw(&pattern, data.mask(), Seed::new(self.seed)).map_err(named)?;
+        if n_again > 0 {
+            tracing::warn!("drawn again, since no view would have been left: {n_again} samples");
+        }
+        for (v, file) in files.iter().enumerate() {
             let id = self.input.id.as_deref().unwrap_or("id");
             let header: Vec<&str> =
                 std::iter::once(id).chain(joined.features[v].iter().map(String::as_str)).collect();
@@ -68,7 +70,7 @@ impl Mask {
                     data.view(v).row(i).iter().map(ToString::to_string).collect::<Vec<_>>();
                 std::iter::once(joined.ids[i].clone()).chain(values)
             });
-            output.write(&format!("{name}.csv"), &csv_bytes(&header, rows)?)?;
+            output.write(file, &csv_bytes(&header, rows)?)?;
         }
         let record = serde_json::json!({
             "command": "mask", "pattern": self.pattern, "seed": self.seed, "input": self.input,
@@ -77,5 +79,61 @@ impl Mask {
         output.finish()?;
         say!("{}", cdimc::data::MaskReport::new(&mask));
         Ok(())
+    }
+}
+
+/// What `pattern` leaves of `mask`, and how many samples would have lost their last view: these are drawn
+/// again, alone, until one is left.
+fn draw(
+    pattern: &MissingPattern,
+    mask: &ViewMask,
+    seed: Seed,
+) -> Result<(ViewMask, usize), DataError> {
+    let (n_samples, n_views) = mask.entries().dim();
+    let mut entries = ndarray::Array2::from_elem((n_samples, n_views), false);
+    let mut open: Vec<usize> = (0..n_samples).collect();
+    let mut n_again = 0;
+    for attempt in 0..ATTEMPTS {
+        // The first draw is that of a complete table.
+        let seed = if attempt == 0 { seed } else { seed.stream("again").nth(attempt) };
+        let drawn = pattern.mask(n_samples, n_views, seed)?;
+        for &i in &open {
+            for v in 0..n_views {
+                entries[[i, v]] = drawn.is_observed(i, v) && mask.is_observed(i, v);
+            }
+        }
+        open.retain(|&i| !entries.row(i).iter().any(|&observed| observed));
+        if attempt == 0 {
+            n_again = open.len();
+        }
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok((ViewMask::new(entries)?, n_again))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_that_would_lose_their_last_view_are_drawn_again() {
+        let entries = ndarray::Array2::from_shape_fn((200, 2), |(i, v)| v == 0 || i % 2 == 0);
+        let mask = ViewMask::new(entries).unwrap();
+        let pattern: MissingPattern = "per-view:0.3".parse().unwrap();
+        let (left, n_again) = draw(&pattern, &mask, Seed::new(1)).unwrap();
+        assert!(n_again > 10, "{n_again}");
+        assert!((0..200).all(|i| left.n_views_of(i) > 0));
+        assert!(
+            (0..200).all(|i| (0..2).all(|v| mask.is_observed(i, v) || !left.is_observed(i, v)))
+        );
+        // A pattern without chance cannot be drawn again.
+        let rows: Vec<&str> = (0..200).map(|_| "01").chain(["10"]).collect();
+        let entries = ndarray::Array2::from_shape_fn((201, 2), |(i, v)| v == 0 || i == 200);
+        let mask = ViewMask::new(entries).unwrap();
+        let given: MissingPattern = format!("given:{}", rows.join(",")).parse().unwrap();
+        let error = draw(&given, &mask, Seed::new(1)).unwrap_err();
+        assert!(matches!(error, DataError::SampleWithoutView { .. }), "{error}");
     }
 }

@@ -6,8 +6,10 @@ mod evaluate;
 mod impute;
 mod input;
 mod inspect;
+mod machine;
 mod manual;
 mod mask;
+mod new_samples;
 mod output;
 mod predict;
 mod progress;
@@ -51,16 +53,10 @@ enum Command {
     Manual(manual::Manual),
 }
 
-/// The run was interrupted.
+/// The run was interrupted and can be taken up again.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Interrupted {
-    /// It can be taken up again from this folder.
-    #[error("interrupted: go on with `cdimc cluster --resume {0}`")]
-    Resumable(String),
-    /// There is nothing to go on from.
-    #[error("interrupted: nothing was written")]
-    NothingWritten,
-}
+#[error("interrupted: go on with `cdimc cluster --resume {0}`")]
+pub(crate) struct Interrupted(pub(crate) String);
 
 impl Cli {
     /// Does what the command line asks for.
@@ -84,7 +80,7 @@ impl Cli {
         match self.command {
             Command::Inspect(inspect) => inspect.run(),
             Command::Cluster(cluster) => cluster.run(quiet),
-            Command::Predict(predict) => predict.run(),
+            Command::Predict(predict) => predict.run(quiet),
             Command::Impute(impute) => impute.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Compare(compare) => compare.run(quiet),

@@ -1,9 +1,9 @@
 //! `cdimc predict`: clusters of new samples that have any of a model's views.
 
-use super::cluster::labels_csv;
+use super::cluster::Labels;
 use super::input::Input;
-use super::output::write_file;
-use cdimc::NamedModel;
+use super::output::OutputFile;
+use cdimc::{NamedModel, note};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,14 +21,40 @@ pub(crate) struct Predict {
     /// The CSV for the labels
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace FILE if it exists
+    #[arg(long)]
+    force: bool,
 }
 
 impl Predict {
-    pub(crate) fn run(self) -> anyhow::Result<()> {
+    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+        let inputs = [self.input.files(), vec![self.model.clone()]].concat();
+        let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
         let found = model.model.predict_from(&joined.data, &which)?;
-        let (losses, confidence) = (found.losses.as_deref(), Some(found.confidence.as_slice()));
-        write_file(&self.output, &labels_csv(&joined, &found.labels, losses, confidence)?)
+        let labels = Labels {
+            labels: &found.labels,
+            confidence: Some(&found.confidence),
+            losses: found.losses.as_deref(),
+            unusual: found.unusual.as_deref(),
+        };
+        output.finish(&labels.csv(&joined)?)?;
+        if !quiet {
+            let unusual = found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
+            let unusual = match unusual {
+                0 => String::new(),
+                n => format!("; unlike anything in training: {n}"),
+            };
+            note!(
+                "{}: {} samples in {} of the {} clusters of {}{unusual}",
+                self.output.display(),
+                found.labels.len(),
+                found.labels.iter().collect::<std::collections::HashSet<_>>().len(),
+                model.model.n_clusters(),
+                model.model.method()
+            );
+        }
+        Ok(())
     }
 }

@@ -1,8 +1,10 @@
 //! `run.json`: everything needed to repeat a run.
 
+use super::cluster::{NumberRange, Seconds};
 use super::input::Input;
 use anyhow::Context;
-use cdimc::cluster_number::ClusterNumber;
+use cdimc::cluster_number::{Candidate, ClusterNumber};
+use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -20,20 +22,32 @@ pub(crate) struct RunRecord {
     pub(crate) method: String,
     /// Every setting, defaults included.
     pub(crate) settings: serde_json::Value,
-    pub(crate) n_clusters: usize,
+    /// Unknown as long as they are not chosen.
+    pub(crate) n_clusters: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) k_range: Option<NumberRange>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
+    /// The numbers of clusters tried so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trials: Vec<Candidate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_number: Option<ClusterNumber>,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
-    pub(crate) seconds: Vec<(String, f64)>,
+    /// Signs that the clusters should not be believed as they stand.
+    #[serde(default)]
+    pub(crate) warnings: Vec<Warning>,
+    /// What the method found out about the data.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub(crate) facts: serde_json::Value,
+    pub(crate) seconds: Seconds,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
-    /// A checkpoint lies beside this record.
+    /// It can be taken up again.
     Interrupted,
     Finished,
 }

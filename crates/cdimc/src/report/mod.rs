@@ -2,15 +2,19 @@
 
 pub mod figures;
 mod page;
-mod profile;
+mod plane;
 
 use crate::cluster_number::ClusterNumber;
+use crate::markers::markers;
+use crate::recovery::Recovery;
 use crate::tables::Joined;
+use crate::warnings::{Sign, Warning};
 use cdimc_cluster::Clustering;
 use cdimc_data::MaskReport;
 use figures::Coloring;
 use ndarray::ArrayView2;
 use page::Page;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How many doubtful samples a page lists.
@@ -29,10 +33,12 @@ pub struct Report<'a> {
     pub joined: &'a Joined,
     /// What was found.
     pub clustering: &'a Clustering,
-    /// How sure each sample's cluster is, in `0..=1`; where the method tells.
-    pub confidence: Option<&'a [f64]>,
     /// How the number of clusters was chosen, if it was not given.
     pub cluster_number: Option<&'a ClusterNumber>,
+    /// Signs that the clusters should not be believed as they stand.
+    pub warnings: &'a [Warning],
+    /// What the method found out about the data, as JSON.
+    pub facts: &'a Value,
     /// All settings of the method, as it used them.
     pub settings: &'a str,
     /// How long the stages took, in seconds.
@@ -44,6 +50,7 @@ impl Report<'_> {
     pub fn html(&self) -> String {
         let mut page = Page::new("Clusters of incomplete multi-view data");
         self.summary(&mut page);
+        self.warnings(&mut page);
         self.missing(&mut page);
         self.number_of_clusters(&mut page);
         self.sizes(&mut page);
@@ -52,6 +59,7 @@ impl Report<'_> {
         self.doubtful(&mut page);
         self.confusion(&mut page);
         self.curves(&mut page);
+        self.facts(&mut page);
         self.repeat(&mut page);
         page.finish()
     }
@@ -75,6 +83,22 @@ impl Report<'_> {
                 "Samples without a value in any view, left out: {} (first: {first}).",
                 self.joined.unobserved.len()
             ));
+        }
+    }
+
+    fn warnings(&self, page: &mut Page) {
+        if self.warnings.is_empty() {
+            return;
+        }
+        page.section("Before you believe these clusters");
+        let mut explained: Vec<Sign> = Vec::new();
+        for warning in self.warnings {
+            let mut text = format!("{}. ", warning.text);
+            if !explained.contains(&warning.sign) {
+                text.push_str(warning.sign.explanation());
+                explained.push(warning.sign);
+            }
+            page.warning(&text);
         }
     }
 
@@ -125,7 +149,11 @@ impl Report<'_> {
             let mean = |values: &[f64]| {
                 members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
             };
-            let sure = self.confidence.map_or_else(String::new, |c| format!("{:.3}", mean(c)));
+            let sure = self
+                .clustering
+                .confidence
+                .as_deref()
+                .map_or_else(String::new, |c| format!("{:.3}", mean(c)));
             let share = format!("{:.1} %", 100.0 * members.len() as f64 / n);
             vec![cluster.to_string(), members.len().to_string(), share, sure]
         });
@@ -134,7 +162,7 @@ impl Report<'_> {
 
     fn embedding(&self, page: &mut Page) {
         let Some(embedding) = &self.clustering.embedding else { return };
-        let Some((points, shares)) = profile::principal_plane(embedding.view()) else { return };
+        let Some((points, shares)) = plane::principal_plane(embedding.view()) else { return };
         page.section("The common representation");
         let axes = [
             format!("component 1 ({:.0} % of the variance)", 100.0 * shares[0]),
@@ -146,7 +174,7 @@ impl Report<'_> {
             &figures::scatter("by cluster", axes, &points, by_cluster),
             "Each sample at its two leading principal components, coloured as in the table above.",
         );
-        if let Some(confidence) = self.confidence {
+        if let Some(confidence) = self.clustering.confidence.as_deref() {
             let by_confidence = Coloring::Confidence(confidence);
             page.figure(
                 &figures::scatter("by confidence", axes, &points, by_confidence),
@@ -158,14 +186,15 @@ impl Report<'_> {
     fn profiles(&self, page: &mut Page) {
         page.section("What sets each cluster apart");
         page.paragraph(
-            "Features whose mean in the cluster is farthest from the mean of all samples, in standard \
-             deviations, over the samples in which the view was measured.",
+            "Columns whose mean in the cluster is farthest from that of the other samples, in standard \
+             deviations within clusters, over the samples in which the view was measured.",
         );
-        let profiles = profile::profiles(&self.joined.data, &self.clustering.labels, PROFILE);
-        let rows = profiles.iter().enumerate().map(|(cluster, features)| {
-            let named = features.iter().map(|f| {
-                let view = &self.joined.names[f.view];
-                format!("{view}: {} {:+.2}", self.joined.features[f.view][f.column], f.difference)
+        let found = markers(&self.joined.data, &self.clustering.labels, PROFILE);
+        let rows = found.iter().enumerate().map(|(cluster, markers)| {
+            let named = markers.iter().map(|m| {
+                let (view, column) =
+                    (&self.joined.names[m.view], &self.joined.features[m.view][m.column]);
+                format!("{view}: {column} {:+.2}", m.difference)
             });
             vec![cluster.to_string(), named.collect::<Vec<_>>().join("; ")]
         });
@@ -173,7 +202,7 @@ impl Report<'_> {
     }
 
     fn doubtful(&self, page: &mut Page) {
-        let Some(confidence) = self.confidence else { return };
+        let Some(confidence) = self.clustering.confidence.as_deref() else { return };
         page.section("Doubtful samples");
         let mut order: Vec<usize> = (0..confidence.len()).collect();
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
@@ -220,6 +249,16 @@ impl Report<'_> {
         }
     }
 
+    fn facts(&self, page: &mut Page) {
+        if self.facts.is_null() {
+            return;
+        }
+        page.section("What the method found out about the data");
+        let mut rows = Vec::new();
+        facts("", self.facts, &self.joined.names, &mut rows);
+        page.table(&["fact", "value"], rows.into_iter());
+    }
+
     fn repeat(&self, page: &mut Page) {
         page.section("Settings, and the command that repeats this run");
         page.code(self.command);
@@ -234,19 +273,61 @@ impl Report<'_> {
     }
 }
 
-/// How well views that were measured are recovered when they are hidden, as a page.
-pub fn imputation_html(command: &str, rows: &[(String, usize, f64, f64)]) -> String {
+/// One line for every number and text of `value`, named by its way there; of a list with as many entries as
+/// there are views each goes by its view.
+fn facts(way: &str, value: &Value, views: &[String], rows: &mut Vec<Vec<String>>) {
+    let longer = |step: &str| if way.is_empty() { step.into() } else { format!("{way}, {step}") };
+    match value {
+        Value::Object(entries) => {
+            // What sets clusters apart is told above, for every method alike.
+            for (name, value) in entries.iter().filter(|(name, _)| *name != "markers") {
+                facts(&longer(&name.replace('-', " ")), value, views, rows);
+            }
+        }
+        Value::Array(entries) if entries.iter().all(|entry| !entry.is_object()) => {
+            let words: Vec<String> = entries.iter().map(word).collect();
+            rows.push(vec![way.into(), words.join(", ")]);
+        }
+        Value::Array(entries) => {
+            for (i, value) in entries.iter().enumerate() {
+                let of_views = entries.len() == views.len();
+                let name = if of_views { views[i].clone() } else { (i + 1).to_string() };
+                facts(&longer(&name), value, views, rows);
+            }
+        }
+        value => rows.push(vec![way.into(), word(value)]),
+    }
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => {
+            format!("{:.4}", number.as_f64().unwrap_or(f64::NAN))
+        }
+        value => value.to_string(),
+    }
+}
+
+/// How well views that were measured are recovered when they are hidden, as a page; `names`: of the model's
+/// views.
+pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> String {
     let mut page = Page::new("Missing views filled in");
     page.paragraph(
         "To see how well missing values are recovered, measured rows of samples that have another view \
          were hidden, one view at a time, and filled in from the other views. R² is the share of the \
-         variance that is recovered: 1 is exact, 0 no better than each column's mean. Rows that were part of \
-         the training are recovered a little better than rows the network never saw.",
+         variance that is recovered: 1 is exact, 0 no better than each column's mean. Errors are root mean \
+         squares in standard deviations of the columns, beside those of the columns' means and of the mean of \
+         the ten nearest neighbors in the other views: a model that is not better than these is not worth \
+         its trouble. Rows that were part of the training are recovered a little better than rows the model \
+         never saw.",
     );
-    let cells = rows.iter().map(|(view, n, r2, error)| {
-        vec![view.clone(), n.to_string(), format!("{r2:.3}"), format!("{error:.3}")]
+    let rows = found.iter().map(|r| {
+        let neighbors = r.error_of_neighbors.map_or_else(String::new, |e| format!("{e:.3}"));
+        let [r2, error, means] = [r.r2, r.error, r.error_of_means].map(|x| format!("{x:.3}"));
+        vec![names[r.view].clone(), r.hidden_rows.to_string(), r2, error, means, neighbors]
     });
-    page.table(&["view", "hidden rows", "R²", "error in standard deviations"], cells);
+    page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
     page.section("The command that repeats this");
     page.code(command);
     page.finish()
@@ -285,14 +366,15 @@ mod tests {
         };
         let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
         clustering.embedding = Some(view);
-        let confidence = [0.9, 0.8, 0.1, 0.2, 0.9, 1.0];
+        clustering.confidence = Some(vec![0.9, 0.8, 0.1, 0.2, 0.9, 1.0]);
         let html = Report {
             method: "concat",
             command: "cdimc cluster",
             joined: &joined,
             clustering: &clustering,
-            confidence: Some(&confidence),
             cluster_number: None,
+            warnings: &[Warning { sign: Sign::SingleSamples, text: "<one> sample".into() }],
+            facts: &serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] }),
             settings: "{}",
             seconds: &[("total", 0.1)],
         }
@@ -301,5 +383,11 @@ mod tests {
         assert!(html.contains("a&amp;b"));
         assert!(!html.contains("src=") && !html.contains("href="));
         assert!(html.contains("(none)"));
+        assert!(
+            html.contains("&lt;unit&gt;")
+                && html.contains("each view, a&amp;b, gain</td><td>0.1235")
+        );
+        let top = html.find("&lt;one&gt; sample. A cluster of one sample is an outlier").unwrap();
+        assert!(top < html.find("Who has what").unwrap());
     }
 }

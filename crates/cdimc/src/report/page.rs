@@ -15,6 +15,7 @@ figure { display: inline-block; margin: .5rem .8rem .5rem 0; max-width: 100%; ve
 figcaption { font-size: .85rem; max-width: 28rem; opacity: .8; }
 svg.figure { max-width: 100%; height: auto; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pre-wrap; }
+.warning { border-left: .3rem solid #d55e00; padding-left: .8rem; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
 @media print { body { margin: 0; max-width: none; } figure { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
@@ -38,6 +39,11 @@ impl Page {
 
     pub(super) fn paragraph(&mut self, text: &str) {
         self.line(&format!("<p>{}</p>", escape(text)));
+    }
+
+    /// A paragraph that must not be overlooked.
+    pub(super) fn warning(&mut self, text: &str) {
+        self.line(&format!("<p class=\"warning\">{}</p>", escape(text)));
     }
 
     pub(super) fn code(&mut self, text: &str) {

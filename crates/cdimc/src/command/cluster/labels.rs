@@ -1,0 +1,40 @@
+//! `labels.csv`: one line a sample.
+
+use crate::command::output::csv_bytes;
+use cdimc::tables::Joined;
+
+/// What is known of every sample's cluster.
+pub(crate) struct Labels<'a> {
+    pub(crate) labels: &'a [usize],
+    pub(crate) confidence: Option<&'a [f64]>,
+    pub(crate) losses: Option<&'a [f64]>,
+    /// Whether a sample is unlike anything in training.
+    pub(crate) unusual: Option<&'a [bool]>,
+}
+
+impl Labels<'_> {
+    /// The table; a sample that was in no view has no cluster.
+    pub(crate) fn csv(&self, joined: &Joined) -> anyhow::Result<Vec<u8>> {
+        let number = |values: Option<&[f64]>, i: usize| {
+            values.map_or_else(String::new, |v| v[i].to_string())
+        };
+        let observed = joined.ids.iter().enumerate().map(|(i, id)| {
+            vec![
+                id.clone(),
+                self.labels[i].to_string(),
+                number(self.confidence, i),
+                number(self.losses, i),
+                joined.data.mask().n_views_of(i).to_string(),
+                self.unusual.map_or_else(String::new, |u| u8::from(u[i]).to_string()),
+            ]
+        });
+        let unobserved = joined.unobserved.iter().map(|id| {
+            let mut row = vec![String::new(); 6];
+            row[0].clone_from(id);
+            row[4] = "0".to_owned();
+            row
+        });
+        let header = ["id", "cluster", "confidence", "loss", "views", "unusual"];
+        csv_bytes(&header, observed.chain(unobserved))
+    }
+}

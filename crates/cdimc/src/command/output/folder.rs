@@ -1,0 +1,318 @@
+//! A folder of output.
+
+use super::lock::hold;
+use super::{RUN_FILE, check_name, parent_of};
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A folder under construction, held against other runs.
+///
+/// It grows in `.cdimc-NAME` beside its place, where also the earlier run waits that it replaces. Whoever
+/// begins next finds there what a killed run left.
+pub(crate) struct OutputFolder {
+    /// As the user spelled it.
+    shown: String,
+    target: PathBuf,
+    workplace: PathBuf,
+    /// Open as long as the folder is ours.
+    _lock: File,
+}
+
+impl OutputFolder {
+    /// Begins the folder `target`, which must not exist, be empty, or hold an earlier run that may be
+    /// replaced; none of `inputs` may lie in it.
+    pub(crate) fn begin(
+        target: &Path,
+        overwrite: bool,
+        inputs: &[PathBuf],
+    ) -> anyhow::Result<Self> {
+        let shown = target.display().to_string();
+        let target = resolve(target)?;
+        let mut name = std::ffi::OsString::from(".cdimc-");
+        name.push(target.file_name().unwrap_or_default());
+        let workplace = parent_of(&target).join(name);
+        let held =
+            hold_folder(&workplace).with_context(|| format!("{shown}: cannot write here"))?;
+        let Some(lock) = held else {
+            bail!("{shown}: another run is writing there");
+        };
+        // From here on the workplace goes with the value.
+        let output = Self { shown, target, workplace, _lock: lock };
+        output.repair().with_context(|| format!("{}: cannot repair", output.shown))?;
+        output.check(overwrite, inputs)?;
+        std::fs::create_dir(output.growing())
+            .with_context(|| format!("{}: cannot write here", output.shown))?;
+        Ok(output)
+    }
+
+    /// The folder as the user spelled it.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Writes one file of the folder.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        check_name(name)?;
+        write_and_sync(&self.growing().join(name), bytes)
+            .with_context(|| format!("{}: cannot write {name}", self.shown))
+    }
+
+    /// Puts the finished folder in its place.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let put = || -> io::Result<()> {
+            sync_folder(&self.growing())?;
+            // What an earlier run left goes only when the new result is ready to take its place.
+            if self.target.exists() {
+                std::fs::rename(&self.target, self.earlier())?;
+            }
+            if let Err(error) = std::fs::rename(self.growing(), &self.target) {
+                let _ = std::fs::rename(self.earlier(), &self.target);
+                return Err(error);
+            }
+            sync_folder(parent_of(&self.target))
+        };
+        put().with_context(|| format!("{}: cannot put the result in its place", self.shown))
+    }
+
+    fn growing(&self) -> PathBuf {
+        self.workplace.join("new")
+    }
+
+    fn earlier(&self) -> PathBuf {
+        self.workplace.join("earlier")
+    }
+
+    /// Ends what a killed run began: between its two renames the new result is whole and has no place.
+    fn repair(&self) -> io::Result<()> {
+        let (growing, earlier) = (self.growing(), self.earlier());
+        if earlier.exists() && !self.target.exists() {
+            std::fs::rename(if growing.exists() { &growing } else { &earlier }, &self.target)?;
+        }
+        for left in [growing, earlier] {
+            match std::fs::remove_dir_all(left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether results may go here: nothing of the user's is ever overwritten.
+    fn check(&self, overwrite: bool, inputs: &[PathBuf]) -> anyhow::Result<()> {
+        let (shown, target) = (&self.shown, &self.target);
+        if !target.exists() {
+            return Ok(());
+        }
+        if !target.is_dir() {
+            bail!("{shown}: is a file, the output is a folder");
+        }
+        let mut entries = std::fs::read_dir(target)
+            .with_context(|| format!("{shown}: cannot read this folder"))?
+            .filter_map(Result::ok);
+        if entries.next().is_none() {
+            return Ok(());
+        }
+        if !target.join(RUN_FILE).is_file() {
+            bail!("{shown}: the folder holds files that are not cdimc's; choose another");
+        }
+        if !overwrite {
+            bail!("{shown}: holds an earlier run; choose another folder or give --force");
+        }
+        let inside = |input: &&PathBuf| input.canonicalize().is_ok_and(|i| i.starts_with(target));
+        if let Some(input) = inputs.iter().find(inside) {
+            bail!("{shown}: holds {}, an input of this command; choose another", input.display());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        // There is nobody to tell; what stays is found by the next run.
+        let _ = std::fs::remove_dir_all(&self.workplace);
+    }
+}
+
+/// The folder itself, links followed; its parent is made if it is not there.
+fn resolve(given: &Path) -> anyhow::Result<PathBuf> {
+    let shown = given.display();
+    if given.to_str().is_none() {
+        bail!("{shown}: the path must be UTF-8, as the record of the run is");
+    }
+    let Ok(target) = given.canonicalize() else {
+        if given.is_symlink() {
+            bail!("{shown}: is a link to nothing");
+        }
+        let (parent, Some(name)) = (parent_of(given), given.file_name()) else {
+            bail!("{shown}: names no folder");
+        };
+        let failed = || format!("{}: cannot make this folder", parent.display());
+        std::fs::create_dir_all(parent).with_context(failed)?;
+        return Ok(parent.canonicalize().with_context(failed)?.join(name));
+    };
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    if here.is_ok_and(|here| here.starts_with(&target)) {
+        bail!("{shown}: is the working folder or holds it; give a folder inside it");
+    }
+    if is_mount_point(&target) {
+        bail!("{shown}: a file system begins there; give a folder inside it");
+    }
+    Ok(target)
+}
+
+/// A folder that cannot be renamed.
+#[cfg(unix)]
+fn is_mount_point(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(folder) != device(parent_of(folder))
+}
+
+#[cfg(not(unix))]
+fn is_mount_point(_: &Path) -> bool {
+    false
+}
+
+/// The lock of a workplace, which is made if it is not there; none if another run holds it.
+fn hold_folder(workplace: &Path) -> io::Result<Option<File>> {
+    for _ in 0..100 {
+        match std::fs::create_dir(workplace) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        if workplace.is_symlink() {
+            return Err(io::Error::other(format!("{} is a link", workplace.display())));
+        }
+        match hold(&workplace.join("lock")) {
+            // Another run ended just now and took the workplace with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            held => return held,
+        }
+    }
+    Ok(None)
+}
+
+fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    // A full disk may show only here.
+    file.sync_all()
+}
+
+/// The names in a folder, on systems where a folder is a file.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    /// A place for results, with the run `first` in it.
+    fn with_a_run() -> (TempDir, PathBuf) {
+        let desk = tempfile::tempdir().unwrap();
+        let target = desk.path().join("out");
+        let output = OutputFolder::begin(&target, false, &[]).unwrap();
+        output.write(RUN_FILE, b"first").unwrap();
+        output.finish().unwrap();
+        (desk, target)
+    }
+
+    fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
+        OutputFolder::begin(target, overwrite, inputs).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn one_run_writes_a_folder_at_a_time() {
+        let (desk, target) = with_a_run();
+        let first = OutputFolder::begin(&target, true, &[]).unwrap();
+        assert!(refused(&target, true, &[]).ends_with("out: another run is writing there"));
+        first.write(RUN_FILE, b"second").unwrap();
+        first.finish().unwrap();
+        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        assert_eq!(fs::read_dir(desk.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
+        let (desk, target) = with_a_run();
+        let workplace = desk.path().join(".cdimc-out");
+        let killed = |finished: bool| {
+            fs::create_dir(&workplace).unwrap();
+            fs::write(workplace.join("lock"), "").unwrap();
+            fs::create_dir(workplace.join("new")).unwrap();
+            fs::write(workplace.join("new").join(RUN_FILE), "second").unwrap();
+            if finished {
+                fs::rename(&target, workplace.join("earlier")).unwrap();
+            }
+        };
+        // Killed while it wrote: what was there stays.
+        killed(false);
+        assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"first");
+        assert!(!workplace.exists());
+        // Killed between the renames: the new result was whole.
+        killed(true);
+        assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        // Only the earlier one is left.
+        fs::create_dir(&workplace).unwrap();
+        fs::rename(&target, workplace.join("earlier")).unwrap();
+        drop(OutputFolder::begin(&target, true, &[]).unwrap());
+        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        assert!(!workplace.exists());
+    }
+
+    #[test]
+    fn names_that_are_paths_write_nothing() {
+        let desk = tempfile::tempdir().unwrap();
+        let output = OutputFolder::begin(&desk.path().join("out"), false, &[]).unwrap();
+        for name in ["../x.csv", "/x.csv", "a/x.csv", ""] {
+            assert!(output.write(name, b"x").is_err(), "{name}");
+        }
+        output.finish().unwrap();
+        assert!(fs::read_dir(desk.path().join("out")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn inputs_are_never_replaced() {
+        let (_desk, target) = with_a_run();
+        let input = target.join(RUN_FILE);
+        let error = refused(&target, true, &[input]);
+        assert!(error.contains("run.json, an input of this command"), "{error}");
+        assert!(refused(Path::new("."), false, &[]).starts_with(".: is the working folder"));
+        assert!(refused(Path::new("/"), false, &[]).starts_with("/: is the working folder"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_get_the_mode_of_the_umask() {
+        use std::os::unix::fs::PermissionsExt;
+        let (desk, target) = with_a_run();
+        let usual = desk.path().join("usual");
+        fs::write(&usual, "").unwrap();
+        fs::create_dir(desk.path().join("folder")).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&target.join(RUN_FILE)), mode(&usual));
+        assert_eq!(mode(&target), mode(&desk.path().join("folder")));
+        let single = desk.path().join("single.csv");
+        super::super::OutputFile::begin(&single, false, &[]).unwrap().finish(b"x").unwrap();
+        assert_eq!(mode(&single), mode(&usual));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_no_utf8_and_a_link_to_nothing_are_refused_at_once() {
+        use std::os::unix::ffi::OsStrExt;
+        let desk = tempfile::tempdir().unwrap();
+        let odd = desk.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+        assert!(refused(&odd, false, &[]).contains("must be UTF-8"));
+        let link = desk.path().join("link");
+        std::os::unix::fs::symlink(desk.path().join("gone"), &link).unwrap();
+        assert!(refused(&link, false, &[]).ends_with("link: is a link to nothing"));
+    }
+}

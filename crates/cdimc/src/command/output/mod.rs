@@ -1,0 +1,79 @@
+//! Output that is written whole or not at all: built beside its place, then renamed into it.
+
+mod file;
+mod folder;
+mod lock;
+
+pub(crate) use file::OutputFile;
+pub(crate) use folder::OutputFolder;
+
+use anyhow::bail;
+use std::path::Path;
+
+/// A folder of ours holds this file.
+pub(crate) const RUN_FILE: &str = "run.json";
+
+/// The name of the table of view `view` in an output folder.
+///
+/// Names of views may come out of a file, and a file may come from anybody: one that is more than a plain
+/// name is refused, here and for every other file of an output folder.
+pub(crate) fn view_file(view: &str) -> anyhow::Result<String> {
+    let name = format!("{view}.csv");
+    match check_name(&name) {
+        Ok(()) => Ok(name),
+        Err(error) => Err(error.context(format!("view `{view}` cannot name a file"))),
+    }
+}
+
+/// Checks that `name` names a file in a folder and nothing else.
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let path_of_some_system = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();
+    if name.is_empty()
+        || name.starts_with('.')
+        || name.contains(path_of_some_system)
+        || name.len() > 255
+    {
+        bail!(
+            "file name = `{name}`: must not be empty, begin with a dot, hold a slash, backslash, colon or control \
+             character, or be longer than 255 bytes"
+        );
+    }
+    Ok(())
+}
+
+/// A table of text as CSV.
+pub(crate) fn csv_bytes<R, C>(header: &[&str], rows: R) -> anyhow::Result<Vec<u8>>
+where
+    R: IntoIterator<Item = C>,
+    C: IntoIterator<Item = String>,
+{
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_a_path() {
+        for name in ["rna", "RNA seq (2)", "naïve", "a.b"] {
+            assert_eq!(view_file(name).unwrap(), format!("{name}.csv"));
+        }
+        for name in ["", ".", "..", ".x", "../x", "/x", "a/b", "a\\b", "C:x", "a\nb", "a\0b"] {
+            assert!(view_file(name).is_err(), "{name:?}");
+        }
+        assert!(view_file(&"x".repeat(252)).is_err());
+    }
+}

@@ -1,0 +1,224 @@
+//! How well a model fills in views: measured rows are hidden and compared with what it makes of them.
+//!
+//! Beside the model stand what needs no model: the means of the columns, and the mean of the nearest
+//! neighbors in the other views.
+
+use cdimc_cluster::{ClusterError, Model};
+use cdimc_data::{MultiView, Seed, Standardizer, ViewMask};
+use ndarray::{Array1, ArrayView1};
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+/// Share of a view's measured rows that are hidden, and the most of them.
+const HIDDEN: f64 = 0.1;
+const MOST_HIDDEN: usize = 500;
+/// Neighbors of a hidden row, and samples they are sought among.
+const NEIGHBORS: usize = 10;
+const MOST_CANDIDATES: usize = 5000;
+
+/// How well hidden rows of one view come back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Recovery {
+    /// The view of the model.
+    pub view: usize,
+    /// Rows that were hidden.
+    pub hidden_rows: usize,
+    /// Share of the hidden rows' variance that is recovered, every column in units of its own deviation.
+    pub r2: f64,
+    /// Root mean square error of the model, in deviations of the columns.
+    pub error: f64,
+    /// The same of the columns' means.
+    pub error_of_means: f64,
+    /// The same of the mean of the nearest neighbors; none where no sample shares a view.
+    pub error_of_neighbors: Option<f64>,
+}
+
+/// Hides rows of each view that have another view, one view at a time, and fills them in; view `i` of
+/// `data` is view `views[i]` of the model. Views with too few such rows are left out.
+///
+/// # Errors
+/// As [`Model::impute_from`].
+pub fn recoveries(
+    model: &dyn Model,
+    data: &MultiView,
+    views: &[usize],
+    seed: Seed,
+) -> Result<Vec<Recovery>, ClusterError> {
+    let mask = data.mask();
+    let mut found = Vec::new();
+    for given in 0..data.n_views() {
+        let seed = seed.stream("hidden rows").nth(given as u64);
+        let mut rows: Vec<usize> =
+            mask.observed_rows(given).into_iter().filter(|&i| mask.n_views_of(i) > 1).collect();
+        let n_hidden = ((HIDDEN * rows.len() as f64) as usize).min(MOST_HIDDEN);
+        if n_hidden == 0 {
+            continue;
+        }
+        rows.shuffle(&mut seed.rng());
+        rows.truncate(n_hidden);
+        let mut entries = mask.entries().to_owned();
+        rows.iter().for_each(|&i| entries[[i, given]] = false);
+        let tables = (0..data.n_views()).map(|v| data.view(v).to_owned()).collect();
+        let hidden = MultiView::new(tables, ViewMask::new(entries)?)?;
+        let view = views[given];
+        let filled = &model.impute_from(&hidden, views)?[view];
+        let scale = Array1::from(model.standardizers()[view].scale.clone());
+        // A constant column has no deviation to count errors in.
+        let scale = scale.mapv(|s| if s > 0.0 { s } else { 1.0 });
+        let error = |guess: &dyn Fn(usize) -> Array1<f64>| {
+            let squares = rows.iter().map(|&i| {
+                let off = (&guess(i) - &data.view(given).row(i)) / &scale;
+                off.dot(&off) / scale.len() as f64
+            });
+            squares.sum::<f64>() / n_hidden as f64
+        };
+        let mean_of = |rows: &[usize]| {
+            let sum = rows
+                .iter()
+                .fold(Array1::zeros(scale.len()), |sum, &i| sum + data.view(given).row(i));
+            sum / rows.len() as f64
+        };
+        let (center, means) = (mean_of(&rows), mean_of(&hidden.mask().observed_rows(given)));
+        let (left, total) = (error(&|i| filled.row(i).to_owned()), error(&|_| center.clone()));
+        let scales = views.iter().map(|&view| &model.standardizers()[view]).collect();
+        let neighbors = Neighbors::new(&hidden, given, scales, seed);
+        let nearest: Option<Vec<Array1<f64>>> = rows.iter().map(|&i| neighbors.mean(i)).collect();
+        let place = |i: usize| rows.iter().position(|&row| row == i).unwrap_or(0);
+        found.push(Recovery {
+            view,
+            hidden_rows: n_hidden,
+            r2: if total > 0.0 { 1.0 - left / total } else { 0.0 },
+            error: left.sqrt(),
+            error_of_means: error(&|_| means.clone()).sqrt(),
+            error_of_neighbors: nearest.map(|found| error(&|i| found[place(i)].clone()).sqrt()),
+        });
+    }
+    Ok(found)
+}
+
+/// Samples that have the view `wanted`, and what tells which of them are near.
+struct Neighbors<'a> {
+    data: &'a MultiView,
+    wanted: usize,
+    scales: Vec<&'a Standardizer>,
+    candidates: Vec<usize>,
+}
+
+impl<'a> Neighbors<'a> {
+    fn new(data: &'a MultiView, wanted: usize, scales: Vec<&'a Standardizer>, seed: Seed) -> Self {
+        let mut candidates = data.mask().observed_rows(wanted);
+        if candidates.len() > MOST_CANDIDATES {
+            candidates.shuffle(&mut seed.stream("candidates").rng());
+            candidates.truncate(MOST_CANDIDATES);
+        }
+        Self { data, wanted, scales, candidates }
+    }
+
+    /// The mean of the wanted view over the nearest candidates that share another view with sample `i`.
+    fn mean(&self, i: usize) -> Option<Array1<f64>> {
+        let mut near: Vec<(f64, usize)> =
+            self.candidates.iter().filter_map(|&j| Some((self.distance(i, j)?, j))).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        near.truncate(NEIGHBORS);
+        let sum = near
+            .iter()
+            .map(|&(_, j)| self.data.view(self.wanted).row(j).to_owned())
+            .reduce(|sum, row| sum + row)?;
+        Some(sum / near.len() as f64)
+    }
+
+    /// Mean squared difference over the columns of the views that both have.
+    fn distance(&self, i: usize, j: usize) -> Option<f64> {
+        let mask = self.data.mask();
+        let shared: Vec<f64> = (0..self.data.n_views())
+            .filter(|&v| v != self.wanted && mask.is_observed(i, v) && mask.is_observed(j, v))
+            .map(|v| {
+                let (a, b) = (self.data.view(v), self.data.view(v));
+                mean_square(a.row(i), b.row(j), &self.scales[v].scale)
+            })
+            .collect();
+        (!shared.is_empty()).then(|| shared.iter().sum::<f64>() / shared.len() as f64)
+    }
+}
+
+fn mean_square(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>, scale: &[f64]) -> f64 {
+    let square = |((x, y), s): ((&f64, &f64), &f64)| {
+        if *s > 0.0 { ((x - y) / s).powi(2) } else { 0.0 }
+    };
+    a.iter().zip(b).zip(scale).map(square).sum::<f64>() / scale.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_cluster::Prediction;
+    use ndarray::Array2;
+
+    /// Knows the truth of every view, whatever is hidden, but adds `off`.
+    #[derive(Debug)]
+    struct Oracle {
+        views: Vec<Array2<f64>>,
+        off: f64,
+        standardizers: Vec<Standardizer>,
+    }
+
+    impl Model for Oracle {
+        fn method(&self) -> &'static str {
+            "oracle"
+        }
+
+        fn n_clusters(&self) -> usize {
+            1
+        }
+
+        fn standardizers(&self) -> &[Standardizer] {
+            &self.standardizers
+        }
+
+        fn predict_from(&self, _: &MultiView, _: &[usize]) -> Result<Prediction, ClusterError> {
+            Err(ClusterError::Model("knows no clusters".into()))
+        }
+
+        fn impute_from(
+            &self,
+            _: &MultiView,
+            _: &[usize],
+        ) -> Result<Vec<Array2<f64>>, ClusterError> {
+            Ok(self.views.iter().map(|view| view.mapv(|x| x + self.off)).collect())
+        }
+
+        fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn oracle(off: f64) -> (Oracle, MultiView) {
+        let angle = |i: usize| i as f64 / 100.0 * std::f64::consts::PI;
+        let first = Array2::from_shape_fn((100, 2), |(i, j)| (angle(i) * (j + 1) as f64).sin());
+        let second = Array2::from_shape_fn((100, 3), |(i, j)| (angle(i) + j as f64).cos());
+        let views = vec![first, second];
+        let data = MultiView::from_nan_rows(views.clone()).unwrap();
+        let ones = |width| Standardizer { mean: vec![0.0; width], scale: vec![1.0; width] };
+        (Oracle { views, off, standardizers: vec![ones(2), ones(3)] }, data)
+    }
+
+    #[test]
+    fn the_truth_is_recovered_whole_and_an_offset_is_the_error() {
+        for off in [0.0, 0.25] {
+            let (model, data) = oracle(off);
+            let found = recoveries(&model, &data, &[0, 1], Seed::new(1)).unwrap();
+            assert_eq!(
+                found.iter().map(|r| (r.view, r.hidden_rows)).collect::<Vec<_>>(),
+                [(0, 10), (1, 10)]
+            );
+            for recovery in found {
+                assert!((recovery.error - off).abs() < 1e-12, "{recovery:?}");
+                assert!((recovery.r2 < 1.0) == (off > 0.0), "{recovery:?}");
+                assert!(recovery.error_of_means > 0.3, "{recovery:?}");
+                // Along a curve the neighbors are near in either view.
+                assert!(recovery.error_of_neighbors.unwrap() < 0.25, "{recovery:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The plane a cloud of points lies in.
+
+use super::has_plane;
+use faer::{Mat, Side};
+use ndarray::{ArrayView2, Axis};
+
+/// Every point at its two leading principal components, and the share of the variance each carries.
+pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 2]>, [f64; 2])> {
+    if !has_plane(points) {
+        return None;
+    }
+    let (n, d) = points.dim();
+    let mean = points.mean_axis(Axis(0))?;
+    let centered = &points - &mean;
+    let covariance = centered.t().dot(&centered) / n as f64;
+    let matrix = Mat::from_fn(d, d, |i, j| covariance[[i, j]]);
+    let eigen = matrix.self_adjoint_eigen(Side::Lower).ok()?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let total: f64 = values.iter().sum();
+    // Eigenvalues ascend; a component's sign is free and fixed by its largest entry.
+    let component = |column: usize| -> Vec<f64> {
+        let vector: Vec<f64> = (0..d).map(|i| eigen.U()[(i, column)]).collect();
+        let largest =
+            vector.iter().copied().fold(0.0, |a: f64, x| if x.abs() > a.abs() { x } else { a });
+        vector.into_iter().map(|x| x * largest.signum()).collect()
+    };
+    let (first, second) = (component(d - 1), component(d - 2));
+    let project = |row: ndarray::ArrayView1<f64>| {
+        let along = |axis: &[f64]| row.iter().zip(axis).map(|(x, a)| x * a).sum::<f64>();
+        [along(&first), along(&second)]
+    };
+    let share = |column: usize| if total > 0.0 { values[column] / total } else { 0.0 };
+    Some((centered.outer_iter().map(project).collect(), [share(d - 1), share(d - 2)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn the_plane_keeps_the_spread_of_the_points() {
+        let points = array![[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 1.0, 1.0], [6.0, 0.5, 1.0]];
+        let (plane, shares) = principal_plane(points.view()).unwrap();
+        assert!((shares[0] + shares[1] - 1.0).abs() < 1e-12);
+        let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+        assert!((distance(plane[0], plane[1]) - 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,381 @@
+//! Signs that a clustering is nonsense, found without labels and without knowing the method.
+//!
+//! Every sign is a question to the data that has an answer where all is well: does each cluster have members,
+//! is a cluster more than a pattern of missing views, do the views tell of the same samples, does another
+//! seed give the same clusters. Chance is what permutations give.
+
+use cdimc_data::{MultiView, Seed};
+use cdimc_metrics::ari;
+use ndarray::{Array2, Axis};
+use rand::seq::{SliceRandom, index::sample};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Permutations that say what chance gives.
+const PERMUTATIONS: usize = 99;
+/// Share of the clusters' entropy beyond chance from which the missing pattern counts as followed.
+const PATTERN_SHARE: f64 = 0.1;
+/// Samples of two views that are compared; the cost is quadratic in them.
+const MOST_PAIRED: usize = 300;
+/// Pairs of views that are compared at most; of more views a random part.
+const MOST_PAIRS: usize = 60;
+/// Samples that two views must have in common to be compared.
+const FEWEST_PAIRED: usize = 20;
+/// Mean adjusted Rand index over seeds below which they disagree.
+const AGREEMENT: f64 = 0.7;
+
+/// One sign that a clustering should not be believed as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Warning {
+    /// What was found.
+    pub sign: Sign,
+    /// The finding, in a line.
+    pub text: String,
+}
+
+/// The signs that are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sign {
+    /// Clusters without any sample.
+    EmptyClusters,
+    /// Clusters of one sample.
+    SingleSamples,
+    /// Clusters that tell who has which view.
+    MissingPattern,
+    /// A view that no other view depends on.
+    UnrelatedView,
+    /// Other seeds, other clusters.
+    SeedsDisagree,
+    /// A plain method finds clusters that the views agree on more.
+    PlainIsBetter,
+}
+
+impl Sign {
+    /// What it means and what to do, in plain words.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::EmptyClusters => {
+                "The method was asked for more clusters than it found. Ask for fewer, or try another method."
+            }
+            Self::SingleSamples => {
+                "A cluster of one sample is an outlier rather than a group: look at that sample, and leave it \
+                 out if it was measured wrongly."
+            }
+            Self::MissingPattern => {
+                "Samples were grouped by which views they lack more than chance allows. Either the method \
+                 mistakes missing data for a property of the samples, or one group of samples really was \
+                 measured differently. Compare with another method, and with the clusters of complete samples."
+            }
+            Self::UnrelatedView => {
+                "Knowing this view says nothing about the others, as far as the samples that have both tell. \
+                 Its ids may be mixed up, or it measures something else; try without it."
+            }
+            Self::SeedsDisagree => {
+                "The clusters depend on chance: another seed gives others. Take the parts that stay, fewer \
+                 clusters, or another method."
+            }
+            Self::PlainIsBetter => {
+                "The views agree more on the clusters of k-means after filling in means than on these. The \
+                 method may not suit the data."
+            }
+        }
+    }
+}
+
+/// The signs that the labels of `n_clusters` clusters and their data show by themselves; `names`: of the
+/// views.
+///
+/// # Panics
+/// If there is not one label below `n_clusters` for every sample, and one name for every view.
+pub fn look(
+    data: &MultiView,
+    names: &[String],
+    labels: &[usize],
+    n_clusters: usize,
+) -> Vec<Warning> {
+    // The same data and clusters are judged alike whatever the seed that found them.
+    let seed = Seed::new(0).stream("warnings");
+    let mut found = sizes(labels, n_clusters);
+    found.extend(missing_pattern(data, labels, seed.stream("missing pattern")));
+    found.extend(unrelated_views(data, names, seed.stream("unrelated views")));
+    found
+}
+
+/// Whether clusterings by different seeds are far from each other.
+pub fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
+    let pairs = (0..clusterings.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let scores: Vec<f64> =
+        pairs.filter_map(|(a, b)| ari(&clusterings[a], &clusterings[b]).ok()).collect();
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    (mean < AGREEMENT).then(|| Warning {
+        sign: Sign::SeedsDisagree,
+        text: format!(
+            "{} seeds give different clusters: their mean adjusted Rand index is {mean:.2}",
+            clusterings.len()
+        ),
+    })
+}
+
+/// Clusters without samples, and with one.
+fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
+    let mut sizes = vec![0_usize; n_clusters];
+    labels.iter().for_each(|&label| sizes[label] += 1);
+    let of_size = |size: usize| sizes.iter().filter(|&&s| s == size).count();
+    let mut found = Vec::new();
+    if of_size(0) > 0 {
+        let text = format!("{} of {n_clusters} clusters are empty", of_size(0));
+        found.push(Warning { sign: Sign::EmptyClusters, text });
+    }
+    // As many clusters as samples leave no choice.
+    if of_size(1) > 0 && 2 * n_clusters <= labels.len() {
+        let text = format!("{} of {n_clusters} clusters hold a single sample", of_size(1));
+        found.push(Warning { sign: Sign::SingleSamples, text });
+    }
+    found
+}
+
+/// Whether clusters tell who has which view: (I - I0) / H(cluster), with I the mutual information of
+/// clusters and patterns and I0 its mean over permutations.
+fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<Warning> {
+    let mut names = BTreeMap::new();
+    let patterns: Vec<usize> = data
+        .mask()
+        .entries()
+        .outer_iter()
+        .map(|row| {
+            let next = names.len();
+            *names.entry(row.to_vec()).or_insert(next)
+        })
+        .collect();
+    let entropy = entropy(labels);
+    if names.len() < 2 || entropy == 0.0 {
+        return None;
+    }
+    let information = mutual_information(labels, &patterns);
+    let mut rng = seed.rng();
+    let mut permuted = patterns.clone();
+    let by_chance: Vec<f64> = (0..PERMUTATIONS)
+        .map(|_| {
+            permuted.shuffle(&mut rng);
+            mutual_information(labels, &permuted)
+        })
+        .collect();
+    let mean = by_chance.iter().sum::<f64>() / PERMUTATIONS as f64;
+    let share = (information - mean) / entropy;
+    let beyond = by_chance.iter().all(|&chance| chance < information);
+    (beyond && share > PATTERN_SHARE).then(|| Warning {
+        sign: Sign::MissingPattern,
+        text: format!(
+            "clusters follow the missing pattern: knowing which views a sample has tells {:.0} % of its \
+             cluster, beyond chance",
+            100.0 * share
+        ),
+    })
+}
+
+/// Entropy of the labels, in nats.
+fn entropy(labels: &[usize]) -> f64 {
+    mutual_information(labels, labels)
+}
+
+/// Mutual information of two labelings of the same samples, in nats.
+fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
+    let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
+    let (n, columns) = (a.len() as f64, size(b));
+    let mut cells = vec![0.0_f64; size(a) * columns];
+    let (mut rows, mut sums) = (vec![0.0; size(a)], vec![0.0; columns]);
+    for (&x, &y) in a.iter().zip(b) {
+        cells[x * columns + y] += 1.0;
+        rows[x] += 1.0;
+        sums[y] += 1.0;
+    }
+    let term = |(cell, &count): (usize, &f64)| {
+        if count == 0.0 {
+            return 0.0;
+        }
+        count / n * (count * n / (rows[cell / columns] * sums[cell % columns])).ln()
+    };
+    cells.iter().enumerate().map(term).sum()
+}
+
+/// The views that depend on no other, by a permutation test of the Hilbert-Schmidt independence criterion
+/// with Gaussian kernels (Gretton et al. 2007) for every pair.
+fn unrelated_views(data: &MultiView, names: &[String], seed: Seed) -> Vec<Warning> {
+    let n_views = data.n_views();
+    let mut pairs: Vec<(usize, usize)> =
+        (0..n_views).flat_map(|u| (0..u).map(move |v| (v, u))).collect();
+    if pairs.len() > MOST_PAIRS {
+        pairs.shuffle(&mut seed.stream("pairs").rng());
+        pairs.truncate(MOST_PAIRS);
+    }
+    let mut compared = vec![0_usize; n_views];
+    let mut related = vec![false; n_views];
+    for (index, (u, v)) in pairs.into_iter().enumerate() {
+        let Some(depends) = are_dependent(data, u, v, seed.nth(index as u64)) else { continue };
+        for view in [u, v] {
+            compared[view] += 1;
+            related[view] |= depends;
+        }
+    }
+    // Two views without relation are one finding.
+    let alone: Vec<usize> = (0..n_views).filter(|&v| compared[v] > 0 && !related[v]).collect();
+    let warning = |text: String| Warning { sign: Sign::UnrelatedView, text };
+    if n_views == 2 && alone.len() == 2 {
+        return vec![warning("the two views share nothing: neither tells of the other".into())];
+    }
+    let text = |v: usize| {
+        let (name, n_others) = (&names[v], compared[v]);
+        format!("view `{name}` shares nothing with the {n_others} others it was compared with")
+    };
+    alone.into_iter().map(|v| warning(text(v))).collect()
+}
+
+/// Whether two views depend on each other over the samples that have both; none if these are too few.
+fn are_dependent(data: &MultiView, u: usize, v: usize, seed: Seed) -> Option<bool> {
+    let both = |&i: &usize| data.mask().is_observed(i, u) && data.mask().is_observed(i, v);
+    let mut rows: Vec<usize> = (0..data.n_samples()).filter(both).collect();
+    if rows.len() < FEWEST_PAIRED {
+        return None;
+    }
+    let mut rng = seed.rng();
+    if rows.len() > MOST_PAIRED {
+        let chosen = sample(&mut rng, rows.len(), MOST_PAIRED);
+        rows = chosen.into_iter().map(|i| rows[i]).collect();
+    }
+    let (a, b) = (centered_kernel(data, u, &rows), centered_kernel(data, v, &rows));
+    let n = rows.len();
+    let criterion = |order: &[usize]| -> f64 {
+        (0..n)
+            .map(|i| {
+                let (left, right) = (a.row(i), b.row(order[i]));
+                (0..n).map(|j| left[j] * right[order[j]]).sum::<f64>()
+            })
+            .sum()
+    };
+    let mut order: Vec<usize> = (0..n).collect();
+    let observed = criterion(&order);
+    let mut above = 0;
+    for _ in 0..PERMUTATIONS {
+        order.shuffle(&mut rng);
+        above += usize::from(criterion(&order) >= observed);
+    }
+    Some((above + 1) as f64 / (PERMUTATIONS + 1) as f64 <= 0.05)
+}
+
+/// H K H with K the Gaussian kernel of the standardized rows, its width the median distance.
+fn centered_kernel(data: &MultiView, view: usize, rows: &[usize]) -> Array2<f64> {
+    let mut points = data.view(view).select(Axis(0), rows);
+    for mut column in points.columns_mut() {
+        // Whatever the unit, squares of it are finite.
+        let largest = column.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        if largest > 0.0 {
+            column.mapv_inplace(|x| x / largest);
+        }
+        let mean = column.mean().unwrap_or(0.0);
+        let deviation = column.mapv(|x| (x - mean) * (x - mean)).mean().unwrap_or(0.0).sqrt();
+        column.mapv_inplace(|x| if deviation > 0.0 { (x - mean) / deviation } else { 0.0 });
+    }
+    let n = rows.len();
+    let products = points.dot(&points.t());
+    let distance = |i: usize, j: usize| {
+        (products[[i, i]] + products[[j, j]] - 2.0 * products[[i, j]]).max(0.0)
+    };
+    let mut distances: Vec<f64> =
+        (0..n).flat_map(|i| (0..i).map(move |j| distance(i, j))).collect();
+    let middle = distances.len() / 2;
+    let (_, &mut median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
+    let width = if median > 0.0 { median } else { 1.0 };
+    let mut kernel = Array2::from_shape_fn((n, n), |(i, j)| (-distance(i, j) / width).exp());
+    let means = kernel.sum_axis(Axis(0)) / n as f64;
+    let mean = means.sum() / n as f64;
+    for ((i, j), value) in kernel.indexed_iter_mut() {
+        *value += mean - means[i] - means[j];
+    }
+    kernel
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::ViewMask;
+    use rand::Rng;
+
+    /// Three groups seen by `n_views` views; the last one is noise if `noise`.
+    fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
+        let mut rng = Seed::new(1).rng();
+        let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();
+        let mut view = |v: usize| {
+            let blind = noise && v + 1 == n_views;
+            Array2::from_shape_fn((n, 4), |(i, j)| {
+                let center = if blind { 0.0 } else { (labels[i] as f64 * (j as f64 + 1.3)).sin() };
+                3.0 * center + rng.gen_range(-1.0..1.0)
+            })
+        };
+        let views = (0..n_views).map(&mut view).collect();
+        (MultiView::from_nan_rows(views).unwrap(), labels)
+    }
+
+    fn names(data: &MultiView) -> Vec<String> {
+        ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect()
+    }
+
+    fn signs(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
+        let found = look(data, &names(data), labels, n_clusters);
+        found.into_iter().map(|warning| warning.sign).collect()
+    }
+
+    #[test]
+    fn a_sound_clustering_shows_no_sign() {
+        let (data, labels) = groups(150, 3, false);
+        assert_eq!(signs(&data, &labels, 3), []);
+    }
+
+    #[test]
+    fn empty_and_single_clusters_are_counted() {
+        let (data, mut labels) = groups(150, 2, false);
+        labels[7] = 4;
+        assert_eq!(signs(&data, &labels, 6), [Sign::EmptyClusters, Sign::SingleSamples]);
+        assert_eq!(sizes(&labels, 6)[0].text, "2 of 6 clusters are empty");
+    }
+
+    #[test]
+    fn clusters_that_follow_the_mask_are_seen_and_a_random_mask_is_not() {
+        let (data, truth) = groups(150, 2, false);
+        let views: Vec<Array2<f64>> = (0..2).map(|v| data.view(v).to_owned()).collect();
+        let mut rng = Seed::new(4).rng();
+        let lacks: Vec<usize> = (0..150).map(|_| rng.gen_range(0..3)).collect();
+        let entries = Array2::from_shape_fn((150, 2), |(i, v)| lacks[i] != v);
+        let masked = MultiView::new(views, ViewMask::new(entries).unwrap()).unwrap();
+        assert_eq!(signs(&masked, &truth, 3), []);
+        assert_eq!(signs(&masked, &lacks, 3), [Sign::MissingPattern]);
+    }
+
+    #[test]
+    fn a_view_of_noise_shares_nothing() {
+        let (data, labels) = groups(150, 3, true);
+        let found = look(&data, &names(&data), &labels, 3);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].text, "view `c` shares nothing with the 2 others it was compared with");
+    }
+
+    #[test]
+    fn seeds_that_disagree_are_told_of() {
+        let (a, b) = (vec![0, 0, 1, 1, 2, 2], vec![2, 2, 0, 0, 1, 1]);
+        assert_eq!(seeds_disagree(&[a.clone(), b]), None);
+        let other = seeds_disagree(&[a.clone(), vec![0, 1, 2, 0, 1, 2]]).unwrap();
+        assert_eq!(other.sign, Sign::SeedsDisagree);
+        assert_eq!(seeds_disagree(&[a]), None, "one seed agrees with itself");
+    }
+
+    #[test]
+    fn units_change_nothing() {
+        let (data, labels) = groups(90, 2, false);
+        let scaled = |factor: f64| {
+            let views = (0..2).map(|v| data.view(v).mapv(|x| x * factor)).collect();
+            signs(&MultiView::from_nan_rows(views).unwrap(), &labels, 3)
+        };
+        assert_eq!([scaled(1e-200), scaled(1e200)], [vec![], vec![]]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Where results go, and where they never go.
+
+use crate::desk::{Desk, VIEWS, cluster_line};
+use cdimc::NamedModel;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+/// A run that goes on until it is killed; it has begun when this returns.
+fn endless(desk: &Desk, output: &str) -> Child {
+    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[architecture]\nwide = 48\n");
+    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}");
+    let mut child =
+        desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut progress = BufReader::new(child.stderr.as_mut().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("pre") {
+        line.clear();
+        assert!(progress.read_line(&mut line).unwrap() > 0);
+    }
+    child
+}
+
+#[test]
+fn no_name_from_a_model_or_table_becomes_a_path() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let mut model = NamedModel::load(&desk.path("good/model.safetensors")).unwrap();
+    let absolute = desk.path("elsewhere").display().to_string();
+    for name in ["../elsewhere", &absolute, "sub/elsewhere", ".."] {
+        name.clone_into(&mut model.views[2].name);
+        std::fs::write(desk.path("evil.safetensors"), model.to_bytes().unwrap()).unwrap();
+        let impute = "impute --model evil.safetensors --view rna.csv --id id -o sub/filled";
+        let error = desk.fails(impute);
+        assert!(error.contains("cannot name a file"), "{error}");
+    }
+    for name in ["../elsewhere", &absolute] {
+        use npyz::WriterBuilder;
+        let mut archive = npyz::npz::NpzWriter::create(desk.path("evil.npz")).unwrap();
+        let array = archive.array(name, Default::default()).unwrap();
+        let mut array = array.default_dtype().shape(&[3, 1]).begin_nd().unwrap();
+        array.extend([1.0, 2.0, 4.0]).unwrap();
+        array.finish().unwrap();
+        drop(archive);
+        let error = desk.fails("mask --view evil.npz --pattern complete -o out");
+        assert!(error.contains("cannot name a file"), "{error}");
+    }
+    assert!(!desk.path("elsewhere.csv").exists() && !desk.path("sub/elsewhere.csv").exists());
+}
+
+#[test]
+fn a_changed_bit_of_a_column_name_is_noticed() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let path = desk.path("good/model.safetensors");
+    let bytes = std::fs::read(&path).unwrap();
+    let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let names = |at: &usize| bytes[*at..].starts_with(b"protein");
+    let found: Vec<usize> = (0..header).filter(names).collect();
+    assert!(found.len() > 5, "the names of the view and of its columns");
+    for at in found {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        std::fs::write(&path, changed).unwrap();
+        let error = NamedModel::load(&path).unwrap_err().to_string();
+        assert!(error.contains("does not match its checksum"), "{error}");
+    }
+    std::fs::write(&path, bytes).unwrap();
+    assert!(NamedModel::load(&path).is_ok());
+}
+
+#[test]
+fn two_runs_on_one_folder_do_not_meet() {
+    let desk = Desk::new();
+    let mut first = endless(&desk, "out");
+    // The folder of the first run is there, beside the place of its result.
+    let output = desk.run(&cluster_line("-o out --force"));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(error, "error: out: another run is writing there\n");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // What a killed run left is in nobody's way, and goes.
+    assert!(desk.path(".cdimc-out").is_dir());
+    desk.succeeds(&cluster_line("-o out"));
+    assert!(!desk.path(".cdimc-out").exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_known_before_training() {
+    let desk = Desk::new();
+    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n");
+    let line = |output: &str| {
+        format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}")
+    };
+    assert!(desk.fails(&line(".")).starts_with("error: .: is the working folder"));
+    assert!(desk.fails(&line("rna.csv/out")).contains("cannot make this folder"));
+    assert!(desk.fails(&line("rna.csv")).contains("is a file, the output is a folder"));
+    assert!(desk.fails(&line("/proc/out")).starts_with("error: /proc/out: cannot write here"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let output =
+            desk.command(&line("")).arg(std::ffi::OsStr::from_bytes(b"out\xff")).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("must be UTF-8") && error.lines().count() == 1, "{error}");
+    }
+    let long = desk.fails("predict --model no.safetensors --view rna.csv -o no/such/labels.csv");
+    assert!(long.contains("no/such/labels.csv: cannot write"), "{long}");
+}
+
+#[test]
+fn inputs_and_models_are_never_written_over() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let rna = desk.text("rna.csv");
+    let model = std::fs::read(desk.path("good/model.safetensors")).unwrap();
+    let predict = "predict --model good/model.safetensors --view rna.csv --id id";
+    for (output, what) in [
+        ("rna.csv --force", "rna.csv: is an input"),
+        ("./good/../rna.csv --force", "rna.csv: is an input"),
+        ("good/model.safetensors --force", "model.safetensors: is an input"),
+        ("protein.csv", "protein.csv: exists; choose another file or give --force"),
+    ] {
+        let error = desk.fails(&format!("{predict} -o {output}"));
+        assert!(error.contains(what), "{error}");
+    }
+    let error = desk.fails(&format!("inspect {VIEWS} --svg image.csv --force"));
+    assert!(error.contains("image.csv: is an input"), "{error}");
+    let error = desk.fails(&format!("inspect {VIEWS} --svg short.toml"));
+    assert!(error.contains("short.toml: exists"), "{error}");
+    let impute = format!("impute --model good/model.safetensors {VIEWS} --force -o good");
+    let error = desk.fails(&impute);
+    assert!(error.contains("good: holds good/model.safetensors, an input"), "{error}");
+    assert_eq!(desk.text("rna.csv"), rna);
+    assert!(std::fs::read(desk.path("good/model.safetensors")).unwrap() == model);
+    desk.succeeds(&format!("{predict} -o labels.csv"));
+    desk.succeeds(&format!("{predict} -o labels.csv --force"));
+    // A pipe is written to, not replaced.
+    let through = desk.succeeds(&format!("{predict} -o /dev/stdout"));
+    assert!(through.starts_with(&desk.text("labels.csv")), "{through}");
+}
+
+#[test]
+fn absurd_sizes_are_one_line() {
+    let desk = Desk::new();
+    desk.put("wide.toml", "[architecture]\nwide = 2147483648\n");
+    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config wide.toml -o out");
+    let error = desk.fails(&line);
+    // Where the system does not say how much memory is free, the parameters are counted.
+    let refused = error.contains("GB of memory for such data, ") || error.contains("parameters");
+    assert!(refused, "{error}");
+    let rows =
+        |name: &str| -> String { (0..60_000).map(|i| format!("s{i},{name}{i}\n")).collect() };
+    desk.put("found.csv", &format!("id,cluster\n{}", rows("")));
+    desk.put("truth.csv", &format!("id,class\n{}", rows("c")));
+    let error = desk.fails("evaluate --labels found.csv --truth truth.csv");
+    assert!(error.contains("classes = 60000, clusters = 60000"), "{error}");
+}

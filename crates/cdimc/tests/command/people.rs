@@ -1,0 +1,171 @@
+//! What people run into: other columns, other units, other truths, and Ctrl-C.
+
+use crate::desk::{Desk, VIEWS, cluster_line};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// The error output of a command that succeeds.
+fn notes(desk: &Desk, line: &str) -> String {
+    let output = desk.run(line);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "cdimc {line}\n{text}");
+    text
+}
+
+#[test]
+fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    let predict = "predict --model good/model.safetensors --id id --view";
+    let rna = desk.text("rna.csv");
+    let wider: String = rna
+        .lines()
+        .enumerate()
+        .map(|(row, line)| format!("{line},{}\n", if row == 0 { "age" } else { "7" }))
+        .collect();
+    desk.put("wider.csv", &wider);
+    let text = notes(&desk, &format!("{predict} rna=wider.csv -o wider_labels.csv"));
+    assert!(
+        text.contains("wider.csv: columns unknown to the model are left out (1): `age`"),
+        "{text}"
+    );
+    assert!(text.contains("wider_labels.csv: 96 samples in "), "{text}");
+    assert!(text.contains(" of the 4 clusters of cdimc-net"), "{text}");
+    let text = notes(&desk, &format!("{predict} rna.csv -o labels.csv"));
+    assert!(!text.contains("WARN"), "{text}");
+    assert_eq!(desk.text("labels.csv"), desk.text("wider_labels.csv"));
+    // Another unit in one row.
+    let mut lines: Vec<String> = rna.lines().map(str::to_owned).collect();
+    let id = lines[3].split(',').next().unwrap().to_owned();
+    lines[3] = format!("{id},1e6{}", ",0".repeat(11));
+    desk.put("units.csv", &lines.join("\n"));
+    let text = notes(&desk, &format!("{predict} rna=units.csv -o units_labels.csv"));
+    let says = format!("farthest `rna0` of sample {id}, 1000000 against");
+    assert!(
+        text.contains("deviations from the mean of training") && text.contains(&says),
+        "{text}"
+    );
+    let quiet = notes(&desk, &format!("{predict} rna.csv -q --force -o labels.csv"));
+    assert_eq!(quiet, "");
+}
+
+#[test]
+fn measurements_are_no_truth_unless_told() {
+    let desk = Desk::new();
+    let rows = |class: fn(usize) -> String| -> String {
+        (0..120).map(|i| format!("s{i},{}\n", class(i))).collect()
+    };
+    desk.put("found.csv", &format!("id,cluster\n{}", rows(|i| (i % 4).to_string())));
+    desk.put("age.csv", &format!("id,age\n{}", rows(|i| (20.5 + i as f64).to_string())));
+    desk.put("kind.csv", &format!("id,kind\n{}", rows(|i| (i % 4 * 10).to_string())));
+    let evaluate = "evaluate --labels found.csv --truth";
+    let error = desk.fails(&format!("{evaluate} age.csv"));
+    assert!(
+        error.contains("120 different numbers for 120 samples look like a measurement"),
+        "{error}"
+    );
+    assert!(desk.succeeds(&format!("{evaluate} age.csv --numeric-truth")).contains("ACC"));
+    assert!(desk.succeeds(&format!("{evaluate} kind.csv")).contains("ACC     1.0000"));
+    let compare = format!("compare {VIEWS} -k 4 --method concat --repetitions 1 -q");
+    let error = desk.fails(&format!("{compare} --truth age.csv -o out"));
+    assert!(error.contains("look like a measurement"), "{error}");
+    let table = desk.succeeds(&format!("{compare} --truth kind.csv -o compared"));
+    assert!(table.starts_with("method\tstability\tseconds\tACC\tNMI"), "{table}");
+    desk.put("strangers.csv", "id,kind\nx1,a\nx2,b\n");
+    let error = desk.fails(&format!("{compare} --truth strangers.csv -o out"));
+    assert!(error.contains("no sample has a known class"), "{error}");
+}
+
+#[test]
+fn a_name_with_control_characters_does_not_reach_the_terminal() {
+    let desk = Desk::new();
+    desk.put("odd.csv", "id,\u{1b}[31mred\ns1,1\ns2,1\ns3,1\n");
+    let output = desk.run("inspect --view odd.csv --id id");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("\\u{1b}[31mred") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn resume_takes_a_run_as_it_was_begun() {
+    let desk = Desk::new();
+    for option in ["--seed 3", "--method concat", "-k 3", "--id id", "--strict", "--force"] {
+        let error = desk.fails(&format!("cluster --resume some {option}"));
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+    desk.succeeds(&cluster_line("-o good"));
+    assert!(desk.fails("cluster --resume good").contains("good: this run has finished"));
+    assert!(desk.fails("cluster --resume none").contains("no run to go on with"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
+    let desk = Desk::new();
+    desk.put(
+        "slow.toml",
+        "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[architecture]\nwide = 60\n",
+    );
+    let line = format!(
+        "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config slow.toml -o"
+    );
+    let mut child = desk
+        .command(&format!("{line} out"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("choose-k 1/8") {
+        line.clear();
+        assert!(progress.read_line(&mut line).unwrap() > 0);
+    }
+    // Two seeds make the first number of clusters.
+    let record = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&desk.text(&format!("{name}/run.json"))).unwrap()
+    };
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let before = record("out");
+    assert_eq!(before["status"], "interrupted");
+    assert!(before["n-clusters"].is_null());
+    let tried = before["trials"].as_array().map_or(0, Vec::len);
+    assert!(tried < 4);
+    desk.succeeds("cluster -q --resume out");
+    let after = record("out");
+    assert_eq!(after["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(after["command"], before["command"]);
+    let seconds = |record: &serde_json::Value, stage: &str| -> f64 {
+        let of_stage = |pair: &&serde_json::Value| pair[0] == stage;
+        let pair = record["seconds"].as_array().unwrap().iter().find(of_stage);
+        pair.map_or(0.0, |pair| pair[1].as_f64().unwrap())
+    };
+    for stage in ["read", "total"] {
+        assert!(seconds(&after, stage) > seconds(&before, stage), "{after}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_method_without_checkpoints_starts_afresh_and_says_so() {
+    let desk = Desk::new();
+    desk.put("long.toml", "iterations = 10000000\ntolerance = 0.0\n");
+    let line = format!("cluster {VIEWS} -k 4 --method daimc --config long.toml -o out");
+    let mut child =
+        desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    progress.read_line(&mut first).unwrap();
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut progress, &mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
+    assert!(
+        rest.contains("daimc keeps no checkpoints: --resume will start its fit afresh"),
+        "{rest}"
+    );
+    assert!(desk.text("out/run.json").contains("\"interrupted\""));
+}
