@@ -22,6 +22,7 @@ assert_eq!(data.mask().observed_rows(1), vec![0, 2]);
 */
 
 pub use crate::{
+    budget::Budget,
     catalog::{Catalog, DatasetStatus},
     dataset::Dataset,
     error::DataError,
@@ -38,11 +39,13 @@ pub use crate::{
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
 };
 
+mod budget;
 mod catalog;
 mod dataset;
 mod decode;
 mod error;
 mod gzip;
+pub mod hdf5;
 mod idx;
 mod image;
 mod manifest;
@@ -56,4 +59,5 @@ mod pattern_text;
 mod preprocessing;
 mod removal;
 mod seed;
+mod sparse;
 mod synthetic;

@@ -14,6 +14,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt};
 /// let report = MaskReport::new(&mask);
 /// assert_eq!(report.observed, vec![2, 1]);
 /// assert_eq!(report.disjoint_views(), vec![(0, 1)]);
+/// assert!(!report.are_related(0, 1));
 /// # Ok::<(), cdimc_data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,6 +92,19 @@ impl MaskReport {
     pub fn missing_cells(&self) -> f64 {
         let observed: usize = self.observed.iter().sum();
         1.0 - observed as f64 / (self.n_samples * self.n_views()) as f64
+    }
+
+    /// Whether common samples lead from view `u` to view `v`, through other views if need be.
+    pub fn are_related(&self, u: usize, v: usize) -> bool {
+        let mut reached = vec![u];
+        let mut next = 0;
+        while let Some(&view) = reached.get(next) {
+            let neighbors = (0..self.n_views()).filter(|&other| self.common[view][other] > 0);
+            let new: Vec<usize> = neighbors.filter(|other| !reached.contains(other)).collect();
+            reached.extend(new);
+            next += 1;
+        }
+        reached.contains(&v)
     }
 
     /// Pairs of views that observe no common sample: nothing but other views relates them.

@@ -1,19 +1,21 @@
-//! MATLAB level 5 files, the format most multi-view benchmarks are published in.
+//! MATLAB files of level 5 and version 7.3, the formats most multi-view benchmarks are published in.
 //!
-//! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5 and only recognized.
+//! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5.
 
 mod parse;
 #[cfg(test)]
 mod tests;
+mod version73;
 
-use crate::DataError;
+use crate::hdf5::{Hdf5File, is_hdf5};
+use crate::{Budget, DataError};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
-/// The variables of one `.mat` file, in the order of the file.
+/// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
 ///
-/// No length in the file is believed before the bytes are there, so a damaged file costs no more
-/// than its own size and ends in an error; the zeros of a sparse matrix may take 2 GiB.
+/// No length in the file is believed before the bytes are there, and what is packed may take no more
+/// memory than its [`Budget`].
 ///
 /// ```no_run
 /// use cdimc_data::MatFile;
@@ -32,13 +34,14 @@ pub struct MatFile {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MatValue {
-    /// Real numbers or logicals of any class, as `f64`; 64-bit integers beyond 2^53 are rounded, and
-    /// the zeros of sparse matrices are there.
+    /// Real numbers or logicals of any class; the zeros of sparse matrices are there.
     Numeric {
         /// Extent of every dimension, two at least.
         shape: Vec<usize>,
         /// The values in MATLAB's order: the first dimension runs fastest.
         values: Vec<f64>,
+        /// The same as whole numbers, where they are of 64 bits and an `f64` rounds one of them.
+        exact: Option<Vec<i128>>,
     },
     /// A cell array, flattened with the first dimension running fastest.
     Cells(Vec<MatValue>),
@@ -54,7 +57,7 @@ impl MatFile {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, is no MAT file of level 5, or is damaged.
+    /// If it cannot be read, is no MAT file of level 5 or version 7.3, or is damaged.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DataError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|e| DataError::file(path, &e))?;
@@ -64,13 +67,46 @@ impl MatFile {
     /// Reads a file from its bytes; `path` is what errors call it.
     ///
     /// # Errors
-    /// If the bytes are no MAT file of level 5, or damaged.
+    /// If the bytes are no MAT file of level 5 or version 7.3, or damaged.
     pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DataError> {
+        Self::parse_within(path, bytes, Budget::of_file(bytes.len(), None))
+    }
+
+    /// As [`MatFile::parse`], with another limit of the memory that the variables may take.
+    ///
+    /// # Errors
+    /// As [`MatFile::parse`], and if they take more.
+    pub fn parse_within(
+        path: impl Into<PathBuf>,
+        bytes: &[u8],
+        budget: Budget,
+    ) -> Result<Self, DataError> {
         let path = path.into();
-        match parse::variables(bytes) {
+        if is_hdf5(bytes) {
+            let file = Hdf5File::open(bytes.to_vec(), budget);
+            return Self::of_hdf5(&path, &file.map_err(|reason| DataError::file(&path, &reason))?);
+        }
+        match parse::variables(bytes, &budget) {
             Ok(variables) => Ok(Self { path, variables }),
             Err(reason) => Err(DataError::file(&path, &reason)),
         }
+    }
+
+    /// The variables of an HDF5 file, which is what version 7.3 is.
+    ///
+    /// # Errors
+    /// As [`MatFile::parse`].
+    pub fn of_hdf5(path: impl Into<PathBuf>, file: &Hdf5File) -> Result<Self, DataError> {
+        let path = path.into();
+        match version73::variables(file) {
+            Ok(variables) => Ok(Self { path, variables }),
+            Err(reason) => Err(DataError::file(&path, &reason)),
+        }
+    }
+
+    /// Whether an HDF5 file is one of MATLAB 7.3.
+    pub fn is_version73(file: &Hdf5File) -> bool {
+        version73::is_matlab(&file.root())
     }
 
     /// The names of the variables, in the order of the file.
@@ -140,7 +176,7 @@ impl MatValue {
     /// The value as a matrix, or what it is instead.
     fn view(&self) -> Result<ArrayView2<'_, f64>, String> {
         match self {
-            Self::Numeric { shape, values } => match shape[..] {
+            Self::Numeric { shape, values, .. } => match shape[..] {
                 [rows, columns] => ArrayView2::from_shape((rows, columns).f(), values)
                     .map_err(|e| format!(": {e}")),
                 _ => Err(format!(" has {} dimensions: a matrix has 2", shape.len())),

@@ -40,12 +40,13 @@ pub use cdimc_metrics as metrics;
 pub use cdimc_mixture as mixture;
 #[doc(inline)]
 pub use cdimc_nn as nn;
+#[doc(inline)]
+pub use cdimc_tables as tables;
 
 pub mod cluster_number;
 pub mod markers;
 pub mod recovery;
 pub mod report;
-pub mod tables;
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod terminal;
 pub mod warnings;

@@ -1,6 +1,8 @@
 //! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
 
 use super::MatValue;
+use crate::Budget;
+use crate::sparse::Compressed;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
@@ -10,10 +12,11 @@ type Parsed<T> = Result<T, String>;
 const HEADER: usize = 128;
 /// Cells nest; a file that nests deeper is made to exhaust the stack.
 const MAX_DEPTH: usize = 16;
-/// No variable of the format takes more than 2 GiB; neither does a sparse one when its zeros are filled in.
-const MAX_VALUES: usize = (1 << 31) / size_of::<f64>();
 /// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger promise is false.
 const MAX_EXPANSION: usize = 1032;
+
+/// From here on not every whole number is an `f64`.
+const EXACT: f64 = (1_u64 << 53) as f64;
 
 // Types of a data element (table 1-1 of the format).
 const INT8: u32 = 1;
@@ -33,15 +36,16 @@ const UTF16: u32 = 17;
 const UTF32: u32 = 18;
 
 /// The named variables of a file.
-pub(super) fn variables(bytes: &[u8]) -> Parsed<Vec<(String, MatValue)>> {
-    let mut cursor = Cursor { bytes: after_header(bytes)?, little_endian: bytes[126] == b'I' };
+pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, MatValue)>> {
+    let rest = after_header(bytes)?;
+    let mut cursor = Cursor { bytes: rest, little_endian: bytes[126] == b'I', budget };
     let mut variables = Vec::new();
     while !cursor.bytes.is_empty() {
         let (kind, payload) = cursor.element()?;
         match kind {
             MATRIX => variables.extend(cursor.inside(payload).array(0)?.named()),
             COMPRESSED => {
-                let content = inflate(payload, cursor.little_endian)?;
+                let content = cursor.inflate(payload)?;
                 let (kind, payload) = cursor.inside(&content).element()?;
                 if kind == MATRIX {
                     variables.extend(cursor.inside(payload).array(0)?.named());
@@ -59,18 +63,18 @@ pub(super) fn variables(bytes: &[u8]) -> Parsed<Vec<(String, MatValue)>> {
 
 /// What follows the header, once that is known to be of level 5.
 fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
-    let hdf5 = b"\x89HDF\r\n\x1a\n";
-    if bytes.starts_with(hdf5) || bytes.get(512..520) == Some(hdf5) {
-        return Err("a MAT file of version 7.3 (HDF5), which is not read: save it in MATLAB with \
-                    the option -v7"
-            .to_owned());
-    }
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Err(format!(
             "{} bytes: a MAT file starts with a header of {HEADER} bytes",
             bytes.len()
         ));
     };
+    // A zero among the first four bytes is how version 4 begins.
+    if header[..4].contains(&0) {
+        return Err(
+            "no MAT file of version 5: it begins as one of version 4, which is not read".to_owned()
+        );
+    }
     match (&header[124..126], &header[126..]) {
         ([0, 1], b"IM") | ([1, 0], b"MI") => Ok(rest),
         (_, b"IM" | b"MI") => Err("a MAT file of a version other than 5".to_owned()),
@@ -78,33 +82,12 @@ fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
     }
 }
 
-/// The content of a compressed element; its tag is believed only as far as the bytes reach.
-fn inflate(compressed: &[u8], little_endian: bool) -> Parsed<Vec<u8>> {
-    let flaw = |e: std::io::Error| format!("damaged compressed data: {e}");
-    let mut decoder = ZlibDecoder::new(compressed);
-    let mut content = Vec::new();
-    decoder.by_ref().take(8).read_to_end(&mut content).map_err(flaw)?;
-    let (_, promised) = Cursor { bytes: &content, little_endian }.tag()?;
-    if promised > compressed.len().saturating_mul(MAX_EXPANSION) {
-        return Err(format!(
-            "{} compressed bytes cannot hold the {promised} bytes promised",
-            compressed.len()
-        ));
-    }
-    // Padding of up to 7 bytes may follow. Where more follows, the length is false, and the decoder
-    // would not reach the checksum at its end.
-    let found = decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
-    if found > promised + 7 {
-        return Err(format!("damaged compressed data: more than the {promised} bytes promised"));
-    }
-    Ok(content)
-}
-
 /// The unread bytes of an element.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     bytes: &'a [u8],
     little_endian: bool,
+    budget: &'a Budget,
 }
 
 /// An array with the name that only top-level arrays have.
@@ -120,8 +103,36 @@ impl Array {
 }
 
 impl<'a> Cursor<'a> {
-    fn inside(self, bytes: &[u8]) -> Cursor<'_> {
-        Cursor { bytes, little_endian: self.little_endian }
+    fn inside<'b>(self, bytes: &'b [u8]) -> Cursor<'b>
+    where
+        'a: 'b,
+    {
+        Cursor { bytes, little_endian: self.little_endian, budget: self.budget }
+    }
+
+    /// The content of a compressed element; its tag is believed only as far as the bytes reach.
+    fn inflate(self, compressed: &[u8]) -> Parsed<Vec<u8>> {
+        let flaw = |e: std::io::Error| format!("damaged compressed data: {e}");
+        let mut decoder = ZlibDecoder::new(compressed);
+        let mut content = Vec::new();
+        decoder.by_ref().take(8).read_to_end(&mut content).map_err(flaw)?;
+        let (_, promised) = self.inside(&content).tag()?;
+        if promised > compressed.len().saturating_mul(MAX_EXPANSION) {
+            return Err(format!(
+                "{} compressed bytes cannot hold the {promised} bytes promised",
+                compressed.len()
+            ));
+        }
+        self.budget.bytes(promised as u64)?;
+        // Padding of up to 7 bytes may follow. Where more follows, the length is false, and the decoder
+        // would not reach the checksum at its end.
+        let found = decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
+        if found > promised + 7 {
+            return Err(format!(
+                "damaged compressed data: more than the {promised} bytes promised"
+            ));
+        }
+        Ok(content)
     }
 
     fn take(&mut self, n: usize) -> Parsed<&'a [u8]> {
@@ -169,7 +180,7 @@ impl<'a> Cursor<'a> {
 
     /// The body of an `miMATRIX` element.
     fn array(mut self, depth: usize) -> Parsed<Array> {
-        let empty = MatValue::Numeric { shape: vec![0, 0], values: Vec::new() };
+        let empty = MatValue::Numeric { shape: vec![0, 0], values: Vec::new(), exact: None };
         if self.bytes.is_empty() {
             return Ok(Array { name: String::new(), value: empty });
         }
@@ -249,37 +260,39 @@ impl<'a> Cursor<'a> {
                 payload.len()
             ));
         }
-        Ok(MatValue::Numeric { values: self.numbers(kind, payload)?, shape })
+        self.budget.values(&shape)?;
+        let values = self.numbers(kind, payload)?;
+        let beyond = values.iter().any(|x| x.abs() >= EXACT);
+        let exact = match kind {
+            INT64 | UINT64 if beyond => Some(self.whole(kind, payload)),
+            _ => None,
+        };
+        Ok(MatValue::Numeric { shape, values, exact })
     }
 
     /// A matrix in compressed columns: rows of the entries, first entry of each column, values.
     fn sparse(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
-        let n_values = n_entries(&shape)?;
-        if n_values > MAX_VALUES {
-            return Ok(MatValue::UnreadMatrix("a sparse matrix of more than 2 GiB with its zeros"));
-        }
+        let &[n_rows, n_columns] = &shape[..] else {
+            return Err("damaged: a sparse matrix that is not n by m".to_owned());
+        };
         let mut part = || {
             let (kind, payload) = self.element()?;
             self.numbers(kind, payload)
         };
-        let (rows, starts, entries) = (part()?, part()?, part()?);
-        let flaw = || "damaged: the entries of a sparse matrix".to_owned();
-        let [n_rows, n_columns] = shape[..] else { return Err(flaw()) };
-        if starts.len() != n_columns + 1 {
-            return Err(flaw());
-        }
-        let mut values = vec![0.0; n_values];
-        for (column, ends) in starts.windows(2).enumerate() {
-            for entry in ends[0] as usize..ends[1] as usize {
-                match (rows.get(entry), entries.get(entry)) {
-                    (Some(&row), Some(&x)) if (0.0..n_rows as f64).contains(&row) => {
-                        values[column * n_rows + row as usize] = x;
-                    }
-                    _ => return Err(flaw()),
-                }
-            }
-        }
-        Ok(MatValue::Numeric { shape, values })
+        // A place that is no whole number becomes one that is in no matrix.
+        let places = |numbers: Vec<f64>| -> Vec<usize> {
+            let place = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
+            numbers.into_iter().map(place).collect()
+        };
+        let (rows, starts, entries) = (places(part()?), places(part()?), part()?);
+        let columns = Compressed {
+            shape: [n_columns, n_rows],
+            starts: &starts,
+            places: &rows,
+            entries: &entries,
+        };
+        let values = columns.dense(self.budget)?.into_raw_vec_and_offset().0;
+        Ok(MatValue::Numeric { shape, values, exact: None })
     }
 
     fn text(mut self) -> Parsed<MatValue> {
@@ -300,6 +313,21 @@ impl<'a> Cursor<'a> {
             _ => return Err(format!("damaged: text of type {kind}")),
         };
         Ok(MatValue::Text(text))
+    }
+
+    /// The 64-bit integers of a payload.
+    fn whole(self, kind: u32, payload: &[u8]) -> Vec<i128> {
+        let whole = |chunk: &[u8]| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(chunk);
+            let bits = if self.little_endian {
+                u64::from_le_bytes(bytes)
+            } else {
+                u64::from_be_bytes(bytes)
+            };
+            if kind == INT64 { i128::from(bits as i64) } else { i128::from(bits) }
+        };
+        payload.chunks_exact(8).map(whole).collect()
     }
 
     /// The numbers of a payload: MATLAB stores them in the smallest type that holds them all.

@@ -236,18 +236,57 @@ fn the_zeros_of_a_sparse_matrix_are_filled_in() {
     ] {
         assert!(message(sparse(&rows, starts)).contains("entries of a sparse matrix"));
     }
-    let huge = PLAIN.array("s", 5, &[0x7fff_ffff, 3], &[]);
-    assert!(message(parse(&PLAIN.file(&[huge])).unwrap().matrix("s")).contains("2 GiB"));
+    let twice = sparse(&[1, 1, 1], &[0, 2, 2, 3]).unwrap();
+    assert_eq!(twice.matrix("s").unwrap(), array![[0.0, 0.0, 0.0], [15.0, 0.0, 9.0]]);
+    // Two columns of 2^31 - 1 rows.
+    let body = [PLAIN.numbers(5, &[0]), PLAIN.numbers(5, &[0, 0, 0]), PLAIN.numbers(9, &[0])];
+    let huge = PLAIN.array("s", 5, &[0x7fff_ffff, 2], &body.concat());
+    assert!(message(parse(&PLAIN.file(&[huge]))).contains("takes more than 134 MB of memory"));
+}
+
+#[test]
+fn integers_that_no_float_holds_keep_their_digits() {
+    let id = (1_i64 << 53) + 1;
+    let body = PLAIN.element(12, &[id.to_le_bytes(), (-id).to_le_bytes()].concat());
+    let file = parse(&PLAIN.file(&[PLAIN.array("ids", 14, &[2, 1], &body)])).unwrap();
+    let MatValue::Numeric { exact, .. } = file.variable("ids").unwrap() else { panic!("a number") };
+    assert_eq!(exact.as_deref(), Some(&[i128::from(id), i128::from(-id)][..]));
+}
+
+#[test]
+fn version_7_3_gives_what_level_5_gives() {
+    let mut file = hdf5_pure::FileBuilder::new();
+    file.with_userblock(512).with_userblock_content(b"MATLAB 7.3 MAT-file");
+    // The last extent of HDF5 runs fastest, the first of MATLAB.
+    let x = file.create_dataset("X");
+    x.with_f64_data(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).with_shape(&[3, 2]);
+    x.set_attr("MATLAB_class", hdf5_pure::AttrValue::AsciiString("double".into()));
+    let name = file.create_dataset("name");
+    name.with_u16_data(&[104, 105]).with_shape(&[2, 1]);
+    name.set_attr("MATLAB_class", hdf5_pure::AttrValue::AsciiString("char".into()));
+    let ids = file.create_dataset("ids");
+    ids.with_u64_data(&[u64::MAX, 1]).with_shape(&[1, 2]);
+    ids.set_attr("MATLAB_class", hdf5_pure::AttrValue::AsciiString("uint64".into()));
+    let mut sparse = file.create_group("s");
+    sparse.set_attr("MATLAB_sparse", hdf5_pure::AttrValue::U64(2));
+    sparse.create_dataset("data").with_f64_data(&[7.0, 8.0, 9.0]);
+    sparse.create_dataset("ir").with_u64_data(&[1, 0, 1]);
+    sparse.create_dataset("jc").with_u64_data(&[0, 1, 1, 3]);
+    file.add_group(sparse.finish());
+    let file = parse(&file.finish().unwrap()).unwrap();
+    assert_eq!(file.matrix("X").unwrap(), array![[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]);
+    assert_eq!(file.variable("name").unwrap(), &MatValue::Text("hi".into()));
+    assert_eq!(file.matrix("s").unwrap(), array![[0.0, 0.0, 8.0], [7.0, 0.0, 9.0]]);
+    let MatValue::Numeric { exact, shape, .. } = file.variable("ids").unwrap() else { panic!() };
+    assert_eq!((&shape[..], exact.as_deref()), (&[2, 1][..], Some(&[i128::from(u64::MAX), 1][..])));
 }
 
 #[test]
 fn other_formats_are_named() {
-    let mut hdf5 = vec![0; 512];
-    hdf5.extend(b"\x89HDF\r\n\x1a\n");
-    assert!(message(parse(&hdf5)).contains("version 7.3 (HDF5)"));
-    assert!(message(parse(b"\x89HDF\r\n\x1a\n and so on")).contains("version 7.3 (HDF5)"));
+    assert!(parse(b"\x89HDF\r\n\x1a\n and so on").is_err());
     assert!(message(parse(b"1,2,3")).starts_with("a.mat: 5 bytes"));
-    assert!(message(parse(&[0; 300])).contains("no MAT file of version 5"));
+    assert!(message(parse(&[0; 300])).contains("begins as one of version 4"));
+    assert!(message(parse(&[b' '; 300])).contains("no MAT file of version 5"));
     assert!(message(parse(&PLAIN.file(&[]))).contains("no variable is there"));
 }
 

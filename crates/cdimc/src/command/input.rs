@@ -14,15 +14,28 @@ pub(crate) struct Input {
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
-    /// The column (or array) of sample names that joins the tables
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) id: Option<String>,
+    /// The column (or array) of sample names that joins the tables; FILE=COLUMN where a file has another
+    #[arg(long, value_name = "[FILE=]COLUMN")]
+    #[serde(default)]
+    pub(crate) id: Vec<String>,
     /// A column of known classes: never clustered on, only compared with
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
     /// A value that means "not measured", besides empty cells, NA and NaN
     #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
+    /// The only columns to cluster on; all others are left out
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    #[serde(default)]
+    pub(crate) columns: Vec<String>,
+    /// Columns to leave out: names, dates, whatever holds no numbers
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    #[serde(default)]
+    pub(crate) drop: Vec<String>,
+    /// The memory that the content of a file may take, where it is packed so well that it is refused
+    #[arg(long, value_name = "BYTES")]
+    #[serde(default)]
+    pub(crate) max_bytes: Option<u64>,
     /// Refuse single missing cells instead of filling in the column's mean
     #[arg(long)]
     pub(crate) strict: bool,
@@ -32,13 +45,23 @@ impl Input {
     /// The tables as they stand in the files.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
         let options = ReadOptions {
-            id: self.id.clone(),
+            id: None,
             label: self.label.clone(),
             missing_values: self.missing_values.clone(),
+            columns: self.columns.clone(),
+            drop: self.drop.clone(),
+            max_bytes: self.max_bytes,
+            decoder: std::env::current_exe().ok(),
         };
         let mut tables = Vec::new();
         for source in &self.views {
+            let options = ReadOptions { id: self.id_of(source), ..options.clone() };
             tables.extend(read_views(source, &options)?);
+        }
+        for name in &self.columns {
+            if !tables.iter().any(|table| table.features.contains(name)) {
+                bail!("no view has a column `{name}` (--columns)");
+            }
         }
         if let Some(label) = &self.label
             && tables.iter().all(|table| table.labels.is_none())
@@ -52,6 +75,24 @@ impl Input {
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let beside = self.views.iter().map(|view| view.path.with_extension("ids.txt"));
         self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
+    }
+
+    /// The column of sample names of this source: that of its file, or that of all files.
+    fn id_of(&self, source: &ViewSource) -> Option<String> {
+        let own = self.id.iter().find_map(|id| {
+            let (file, column) = id.split_once('=')?;
+            is_named(source, file).then_some(column)
+        });
+        own.or_else(|| self.id_column()).map(str::to_owned)
+    }
+
+    /// The column of sample names of all files that have no other.
+    pub(crate) fn id_column(&self) -> Option<&str> {
+        let is_for_all = |id: &&String| match id.split_once('=') {
+            Some((file, _)) => !self.views.iter().any(|view| is_named(view, file)),
+            None => true,
+        };
+        self.id.iter().find(is_for_all).map(String::as_str)
     }
 
     /// The tables joined into the views of a training set.
@@ -80,6 +121,9 @@ impl Input {
 
 /// Says what was done about gaps in the data.
 pub(super) fn report_gaps(joined: &Joined) {
+    for warning in &joined.warnings {
+        tracing::warn!("{warning}");
+    }
     if !joined.filled.is_empty() {
         let cells: usize = joined.filled.iter().map(|column| column.n_cells).sum();
         let first = &joined.filled[0];

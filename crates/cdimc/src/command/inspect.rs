@@ -127,12 +127,16 @@ fn print_patterns(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
 }
 
 fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
+    for warning in &joined.warnings {
+        say!("{warning}");
+    }
     for (u, v) in report.disjoint_views() {
-        say!(
-            "views {} and {} share no sample: only other views relate them",
-            joined.names[u],
-            joined.names[v]
-        );
+        let related = if report.are_related(u, v) {
+            "only other views relate them"
+        } else {
+            "nor do other views relate them"
+        };
+        say!("views {} and {} share no sample: {related}", joined.names[u], joined.names[v]);
     }
     if report.n_complete() == 0 {
         say!(

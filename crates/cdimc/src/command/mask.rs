@@ -62,7 +62,7 @@ impl Mask {
             tracing::warn!("drawn again, since no view would have been left: {n_again} samples");
         }
         for (v, file) in files.iter().enumerate() {
-            let id = self.input.id.as_deref().unwrap_or("id");
+            let id = self.input.id_column().unwrap_or("id");
             let header: Vec<&str> =
                 std::iter::once(id).chain(joined.features[v].iter().map(String::as_str)).collect();
             let rows = mask.observed_rows(v).into_iter().map(|i| {

@@ -51,6 +51,9 @@ enum Command {
     Mask(mask::Mask),
     #[command(hide = true)]
     Manual(manual::Manual),
+    /// Decode a file for the process that started this one
+    #[command(hide = true)]
+    Decode,
 }
 
 /// The run was interrupted and can be taken up again.
@@ -86,6 +89,7 @@ impl Cli {
             Command::Compare(compare) => compare.run(quiet),
             Command::Mask(mask) => mask.run(),
             Command::Manual(manual) => manual.run(),
+            Command::Decode => Ok(cdimc::tables::decode_for_parent()?),
         }
     }
 }

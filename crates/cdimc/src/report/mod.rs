@@ -363,6 +363,7 @@ mod tests {
             features: vec![vec!["x".into(), "y".into()]],
             labels: Some(["u", "u", "u", "w", "w", ""].map(String::from).to_vec()),
             filled: vec![],
+            warnings: Vec::new(),
         };
         let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
         clustering.embedding = Some(view);

@@ -1,6 +1,6 @@
 //! Tables become views of the same samples: joined by id, or row by row.
 
-use super::Table;
+use crate::{Table, overlap};
 use cdimc_data::{DataError, MultiView, ViewMask};
 use ndarray::Array2;
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub struct Joined {
     pub labels: Option<Vec<String>>,
     /// The columns with single missing cells, which hold the column's mean now.
     pub filled: Vec<FilledColumn>,
+    /// What looks wrong with the ids: tables that hardly share any, with examples of both sides.
+    pub warnings: Vec<String>,
 }
 
 /// A column of which some cells were missing inside rows that have others.
@@ -73,10 +75,14 @@ pub enum JoinError {
         without: String,
     },
     /// No two tables have a sample in common.
-    #[error("no id is shared by any two files ({files}): are the id columns the right ones?")]
+    #[error(
+        "no id is shared by any two files ({files}): are the id columns the right ones? {examples}"
+    )]
     NothingShared {
         /// The files.
         files: String,
+        /// Ids of each, and what may be wrong with them.
+        examples: String,
     },
     /// A view without any value.
     #[error("{file}: all values are missing")]
@@ -128,7 +134,9 @@ pub enum JoinError {
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_nothing_shared(&tables)?;
     tables.iter().try_for_each(check_varies)?;
-    assemble(tables, |view, column| column_mean(&view.values, column), strict)
+    let warnings = overlap::warnings(&tables);
+    let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
+    Ok(Joined { warnings, ..joined })
 }
 
 /// As [`join`], for new samples of a trained model: few samples may share nothing or be equal, and a
@@ -198,6 +206,7 @@ fn assemble(
         features,
         labels,
         filled,
+        warnings: Vec::new(),
     })
 }
 
@@ -210,7 +219,8 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
     }
     if with_ids().flatten().all(|id| seen.insert(id.as_str())) {
         let files: Vec<String> = tables.iter().map(file).collect();
-        return Err(JoinError::NothingShared { files: files.join(", ") });
+        let examples = overlap::nothing_shared(tables);
+        return Err(JoinError::NothingShared { files: files.join(", "), examples });
     }
     Ok(())
 }

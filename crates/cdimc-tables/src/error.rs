@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 /// A file that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", path.display())]
+#[error("{}", escaped(&format!("{}: {problem}", path.display())))]
 pub struct TableError {
     path: PathBuf,
     problem: Problem,
 }
 
 impl TableError {
-    pub(super) fn new(path: &Path, problem: Problem) -> Self {
+    pub(crate) fn new(path: &Path, problem: Problem) -> Self {
         Self { path: path.to_owned(), problem }
     }
 
@@ -23,15 +23,28 @@ impl TableError {
 
 /// Why a file cannot be used. Rows count from 1, without a header.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     #[error("{}", io_reason(.0))]
     Io(#[from] std::io::Error),
+    /// What another process said of the file.
+    #[error("{0}")]
+    Told(String),
     #[error("is a directory, a file is needed")]
     Directory,
     #[error("the file is empty")]
     EmptyFile,
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
+    #[error(
+        "is a spreadsheet, which is not read: save each of its tables as CSV (\"Save as\", \"CSV UTF-8\")"
+    )]
+    Spreadsheet,
+    #[error("is text in UTF-16, which is not read: save it as UTF-8")]
+    Utf16,
+    #[error("gives more than {limit} bytes and is no regular file: allow more with --max-bytes")]
+    Endless { limit: u64 },
+    #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
+    Name { name: String, rule: &'static str },
     #[error("damaged or unreadable {format}: {reason}")]
     Damaged { format: &'static str, reason: String },
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
@@ -43,9 +56,14 @@ pub(super) enum Problem {
     #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
     Ragged { row: usize, line: u64, expected: usize, found: usize },
     #[error(
-        "row {row}, column `{column}`: `{text}` is not a number; a column of names is given with --id or --label"
+        "row {row}, column `{column}`: `{text}` is not a number; leave the column out with --drop '{column}', or name \
+         it with --id or --label"
     )]
     NotANumber { row: usize, column: String, text: String },
+    #[error(
+        "row {row}, column `{column}`: `{text}` has a decimal comma: write it with a point, as in `{with_point}`"
+    )]
+    DecimalComma { row: usize, column: String, text: String, with_point: String },
     #[error("row {row}, column `{column}` = {value}: values must be finite")]
     Infinite { row: usize, column: String, value: f64 },
     #[error("no column `{name}`; there are: {there}")]
@@ -67,12 +85,19 @@ pub(super) enum Problem {
     #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
     NotAMatrix { name: String, dimensions: usize },
     #[error(
-        "column `{column}` is of type {kind}: only numbers can be clustered on; a column of names is given with --id or --label"
+        "column `{column}` is of type {kind}: only numbers can be clustered on; leave it out with --drop '{column}', or \
+         name it with --id or --label"
     )]
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
+}
+
+/// What is wrong with an HDF5 file, in a line.
+pub(crate) fn damaged_hdf5(reason: impl std::fmt::Display) -> Problem {
+    let reason = reason.to_string().lines().next().unwrap_or_default().to_owned();
+    Problem::Damaged { format: "HDF5 file", reason }
 }
 
 /// What the system says, without its number.
@@ -84,8 +109,15 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
+/// A text with its control characters spelled out: a file's names are not to steer a terminal.
+fn escaped(text: &str) -> String {
+    let spelled =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(spelled).collect()
+}
+
 /// The first names of a list, for a message of one line.
-pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 8;
     let mut names = names.into_iter();
     let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();

@@ -3,12 +3,11 @@
 //! An NPY file has no room for ids: they are looked for in a text file of the same name that ends in
 //! `.ids.txt`, one id a line. An NPZ archive may hold them as an array.
 
-use super::error::{Problem, listed};
-use super::{ReadOptions, Table, ViewSource, hide_missing_numbers, numbered, stem};
+use crate::error::{Problem, listed};
+use crate::{Budget, ReadOptions, Table, ViewSource, numbered, stem};
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{Cursor, Read};
 
 /// What an array of a file holds.
 enum Content {
@@ -18,11 +17,13 @@ enum Content {
 }
 
 /// Reads one matrix, with the ids of `NAME.ids.txt` beside `NAME.npy` if there is one.
-pub(super) fn read_npy(source: &ViewSource, options: &ReadOptions) -> Result<Table, Problem> {
-    let file = File::open(&source.path)?;
-    let n_bytes = file.metadata()?.len();
+pub(crate) fn read_npy(
+    bytes: &[u8],
+    budget: &Budget,
+    source: &ViewSource,
+) -> Result<Table, Problem> {
     let name = stem(&source.path);
-    let values = match content(&name, BufReader::new(file), n_bytes)? {
+    let values = match content(&name, bytes, budget)? {
         Content::Matrix(values) => values,
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
@@ -33,13 +34,18 @@ pub(super) fn read_npy(source: &ViewSource, options: &ReadOptions) -> Result<Tab
     } else {
         None
     };
-    Ok(table(source, name, values, ids, None, options))
+    Ok(table(source, name, values, ids, None))
 }
 
 /// Reads every matrix of an archive, or the member asked for; `--id` and `--label` name vectors in it.
-pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+pub(crate) fn read_npz(
+    bytes: Vec<u8>,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
     let mut archive =
-        npyz::npz::NpzArchive::open(&source.path).map_err(|e| damaged("NumPy archive", &e))?;
+        npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| damaged("NumPy archive", &e))?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
     let there = || listed(names.iter().map(String::as_str));
@@ -51,18 +57,14 @@ pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec
         if !asked && source.member.is_some() {
             continue;
         }
-        let n_bytes = archive
-            .zip_archive()
-            .by_name(&npyz::npz::file_name_from_array_name(name))
-            .map_or(0, |entry| entry.size());
-        let Some(file) = archive.by_name(name).map_err(|e| damaged("NumPy archive", &e))? else {
-            continue;
-        };
+        let member = member(&mut archive, name, budget)?;
+        let shape =
+            NpyFile::new(&member[..]).map_err(|e| damaged("NumPy array", &e))?.shape().len();
         // A single number or a stack of matrices is no view but something beside them.
-        if !asked && file.shape().len() != 2 {
+        if !asked && shape != 2 {
             continue;
         }
-        match content_of(name, file, n_bytes)? {
+        match content(name, &member, budget)? {
             Content::Matrix(values) => matrices.push((name.clone(), values)),
             Content::Names(vector) => {
                 vectors.insert(name.clone(), vector);
@@ -88,29 +90,49 @@ pub(super) fn read_npz(source: &ViewSource, options: &ReadOptions) -> Result<Vec
         None => vectors.get(&ids_name).cloned(),
     };
     let labels = options.label.as_ref().and_then(|label| vectors.get(label).cloned());
-    let table = |(name, values)| table(source, name, values, ids.clone(), labels.clone(), options);
+    let table = |(name, values)| table(source, name, values, ids.clone(), labels.clone());
     Ok(matrices.into_iter().map(table).collect())
 }
 
 fn table(
     source: &ViewSource,
     name: String,
-    mut values: Array2<f64>,
+    values: Array2<f64>,
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
-    options: &ReadOptions,
 ) -> Table {
-    hide_missing_numbers(&mut values, options);
     let features = numbered(values.ncols());
     Table { name, path: source.path.clone(), ids, labels, features, values }
 }
 
-fn content(name: &str, reader: impl Read, n_bytes: u64) -> Result<Content, Problem> {
-    content_of(name, NpyFile::new(reader).map_err(|e| damaged("NumPy array", &e))?, n_bytes)
+/// The bytes of an array of an archive, all of them, so that its checksum is compared.
+fn member(
+    archive: &mut npyz::npz::NpzArchive<Cursor<Vec<u8>>>,
+    name: &str,
+    budget: &Budget,
+) -> Result<Vec<u8>, Problem> {
+    let flaw = |reason: &dyn std::fmt::Display| Problem::Damaged {
+        format: "NumPy archive",
+        reason: format!("member `{name}`: {reason}"),
+    };
+    let file_name = npyz::npz::file_name_from_array_name(name);
+    let entry = archive.zip_archive().by_name(&file_name).map_err(|e| flaw(&e))?;
+    let promised = entry.size();
+    budget.bytes(promised).map_err(|reason| flaw(&reason))?;
+    let mut bytes = Vec::new();
+    // The end has to be seen for the checksum; what goes on beyond the promise is not read.
+    let found =
+        entry.take(promised.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| flaw(&e))?;
+    if found as u64 != promised {
+        return Err(flaw(&format!("{promised} bytes promised, {found} found")));
+    }
+    Ok(bytes)
 }
 
-fn content_of<R: Read>(name: &str, file: NpyFile<R>, n_bytes: u64) -> Result<Content, Problem> {
-    let shape: Vec<usize> = file.shape().iter().map(|&n| n as usize).collect();
+fn content(name: &str, bytes: &[u8], budget: &Budget) -> Result<Content, Problem> {
+    let file = NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))?;
+    let shape: Vec<usize> =
+        file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let DType::Plain(element) = file.dtype() else {
         let kind = "record or array".into();
         return Err(Problem::ElementType { name: name.to_owned(), kind });
@@ -119,54 +141,60 @@ fn content_of<R: Read>(name: &str, file: NpyFile<R>, n_bytes: u64) -> Result<Con
     let claimed =
         shape.iter().try_fold(element.size_field().max(1), |n, &m| n.checked_mul(m as u64));
     let in_bytes = if element.type_char() == TypeChar::UnicodeStr { 4 } else { 1 };
-    if claimed.and_then(|n| n.checked_mul(in_bytes)).is_none_or(|n| n > n_bytes) {
-        let reason = format!("it claims shape {shape:?}, more than its {n_bytes} bytes hold");
+    if claimed.and_then(|n| n.checked_mul(in_bytes)).is_none_or(|n| n > bytes.len() as u64) {
+        let reason = format!("it claims shape {shape:?}, more than its {} bytes hold", bytes.len());
         return Err(Problem::Damaged { format: "NumPy array", reason });
     }
+    budget.values(&shape).map_err(Problem::Told)?;
     let order = file.order();
     let kind = element.to_string();
-    let text = matches!(element.type_char(), TypeChar::UnicodeStr | TypeChar::ByteStr);
-    if text {
+    let (type_char, size) = (element.type_char(), element.size_field());
+    match (shape.len(), type_char) {
+        (1 | 2, _) => {}
+        (dimensions, _) => {
+            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
+        }
+    }
+    if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
         return match shape.len() {
             1 => Ok(Content::Names(values(file)?)),
             _ => Err(Problem::ElementType { name: name.to_owned(), kind }),
         };
     }
-    let numbers: Vec<f64> = match (element.type_char(), element.size_field()) {
+    // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
+    let numbers: Vec<f64> = match (type_char, size) {
+        (TypeChar::Int, 8) if shape.len() == 1 => return Ok(words(&values::<i64>(file)?)),
+        (TypeChar::Uint, 8) if shape.len() == 1 => return Ok(words(&values::<u64>(file)?)),
         (TypeChar::Float, 8) => values(file)?,
-        (TypeChar::Float, 4) => widened::<f32, R>(file)?,
-        (TypeChar::Int, 1) => widened::<i8, R>(file)?,
-        (TypeChar::Int, 2) => widened::<i16, R>(file)?,
-        (TypeChar::Int, 4) => widened::<i32, R>(file)?,
-        (TypeChar::Int, 8) => values::<i64, R>(file)?.into_iter().map(|x| x as f64).collect(),
-        (TypeChar::Uint, 1) => widened::<u8, R>(file)?,
-        (TypeChar::Uint, 2) => widened::<u16, R>(file)?,
-        (TypeChar::Uint, 4) => widened::<u32, R>(file)?,
-        (TypeChar::Uint, 8) => values::<u64, R>(file)?.into_iter().map(|x| x as f64).collect(),
-        (TypeChar::Bool, _) => values::<bool, R>(file)?.into_iter().map(f64::from).collect(),
+        (TypeChar::Float, 4) => widened::<f32>(file)?,
+        (TypeChar::Int, 1) => widened::<i8>(file)?,
+        (TypeChar::Int, 2) => widened::<i16>(file)?,
+        (TypeChar::Int, 4) => widened::<i32>(file)?,
+        (TypeChar::Int, 8) => values::<i64>(file)?.into_iter().map(|x| x as f64).collect(),
+        (TypeChar::Uint, 1) => widened::<u8>(file)?,
+        (TypeChar::Uint, 2) => widened::<u16>(file)?,
+        (TypeChar::Uint, 4) => widened::<u32>(file)?,
+        (TypeChar::Uint, 8) => values::<u64>(file)?.into_iter().map(|x| x as f64).collect(),
+        (TypeChar::Bool, _) => values::<bool>(file)?.into_iter().map(f64::from).collect(),
         _ => return Err(Problem::ElementType { name: name.to_owned(), kind }),
     };
-    match shape[..] {
-        [_] => Ok(Content::Names(numbers.iter().map(ToString::to_string).collect())),
-        [n_rows, n_columns] => {
-            let shape = (n_rows, n_columns).set_f(order == Order::Fortran);
-            let matrix = Array2::from_shape_vec(shape, numbers).map_err(|error| {
-                Problem::Damaged { format: "NumPy array", reason: error.to_string() }
-            })?;
-            Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
-        }
-        _ => Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() }),
-    }
+    let [n_rows, n_columns] = shape[..] else { return Ok(words(&numbers)) };
+    let shape = (n_rows, n_columns).set_f(order == Order::Fortran);
+    let matrix = Array2::from_shape_vec(shape, numbers)
+        .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
+    Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
 }
 
-fn values<T: npyz::Deserialize, R: Read>(file: NpyFile<R>) -> Result<Vec<T>, Problem> {
+fn words<T: ToString>(values: &[T]) -> Content {
+    Content::Names(values.iter().map(ToString::to_string).collect())
+}
+
+fn values<T: npyz::Deserialize>(file: NpyFile<&[u8]>) -> Result<Vec<T>, Problem> {
     file.into_vec().map_err(|e| damaged("NumPy array", &e))
 }
 
-fn widened<T: npyz::Deserialize + Into<f64>, R: Read>(
-    file: NpyFile<R>,
-) -> Result<Vec<f64>, Problem> {
-    Ok(values::<T, R>(file)?.into_iter().map(Into::into).collect())
+fn widened<T: npyz::Deserialize + Into<f64>>(file: NpyFile<&[u8]>) -> Result<Vec<f64>, Problem> {
+    Ok(values::<T>(file)?.into_iter().map(Into::into).collect())
 }
 
 fn damaged(format: &'static str, error: &std::io::Error) -> Problem {
@@ -175,8 +203,8 @@ fn damaged(format: &'static str, error: &std::io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read_views;
     use super::*;
+    use crate::read_views;
     use ndarray::array;
     use npyz::WriterBuilder;
 
@@ -194,7 +222,7 @@ mod tests {
         bytes
     }
 
-    fn read_bytes(bytes: &[u8], ids: Option<&str>) -> Result<Table, super::super::TableError> {
+    fn read_bytes(bytes: &[u8], ids: Option<&str>) -> Result<Table, crate::TableError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("protein.npy");
         std::fs::write(&path, bytes).unwrap();

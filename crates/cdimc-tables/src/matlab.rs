@@ -1,17 +1,20 @@
-//! MATLAB version 5 files: matrices and cells of matrices, ids and labels as vectors or cells of text.
+//! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
-use super::error::{Problem, listed};
-use super::{ReadOptions, Table, ViewSource, hide_missing_numbers, numbered};
+use crate::error::{Problem, listed};
+use crate::{ReadOptions, Table, ViewSource, numbered, stem};
 use cdimc_data::{DataError, MatFile, MatValue};
-use ndarray::Array2;
 
-/// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell.
-pub(super) fn read(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
-    let file = MatFile::read(&source.path).map_err(|error| damaged(&error))?;
+/// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
+/// that is the only one is named after the file.
+pub(crate) fn read(
+    file: &MatFile,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
     let names: Vec<&str> = file.names().collect();
     let there = || listed(names.iter().copied());
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
-        if names.contains(&name) { words(&file, name).map(Some) } else { Ok(None) }
+        if names.contains(&name) { words(file, name).map(Some) } else { Ok(None) }
     };
     let ids = match &options.id {
         Some(id) => Some(
@@ -35,7 +38,7 @@ pub(super) fn read(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Tab
         let cells = match file.matrices(name) {
             Ok(cells) => cells,
             // Passed over, a view would be lost; text and structs say something about the samples.
-            Err(error) if source.member.is_some() || has_unread(&file, name) => {
+            Err(error) if source.member.is_some() || has_unread(file, name) => {
                 return Err(damaged(&error));
             }
             Err(_) => continue,
@@ -45,24 +48,23 @@ pub(super) fn read(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Tab
             // A row or column of numbers is no view but something about the samples.
             if values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some()) {
                 let name = if several { format!("{name}{index}") } else { name.to_owned() };
-                tables.push(table(source, options, name, values, ids.clone(), labels.clone()));
+                let features = numbered(values.ncols());
+                let (ids, labels) = (ids.clone(), labels.clone());
+                tables.push(Table {
+                    name,
+                    path: source.path.clone(),
+                    ids,
+                    labels,
+                    features,
+                    values,
+                });
             }
         }
     }
+    if let ([table], None) = (tables.as_mut_slice(), &source.member) {
+        table.name = stem(&source.path);
+    }
     if tables.is_empty() { Err(Problem::NoMatrix { there: there() }) } else { Ok(tables) }
-}
-
-fn table(
-    source: &ViewSource,
-    options: &ReadOptions,
-    name: String,
-    mut values: Array2<f64>,
-    ids: Option<Vec<String>>,
-    labels: Option<Vec<String>>,
-) -> Table {
-    hide_missing_numbers(&mut values, options);
-    let features = numbered(values.ncols());
-    Table { name, path: source.path.clone(), ids, labels, features, values }
 }
 
 /// Whether the variable is, or has as a cell, a matrix of a kind that is not read.
@@ -89,6 +91,9 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
             })
             .collect(),
         MatValue::Text(text) => Ok(vec![text.clone()]),
+        MatValue::Numeric { exact: Some(whole), .. } => {
+            Ok(whole.iter().map(ToString::to_string).collect())
+        }
         _ => {
             let matrix = file.matrix(name).map_err(|error| damaged(&error))?;
             Ok(matrix.iter().map(ToString::to_string).collect())
@@ -97,7 +102,7 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
 }
 
 /// The reader names the file itself; it is not named twice.
-fn damaged(error: &DataError) -> Problem {
+pub(crate) fn damaged(error: &DataError) -> Problem {
     let text = error.to_string();
     let reason = text.split_once(".mat: ").map_or(text.as_str(), |(_, reason)| reason).to_owned();
     Problem::Damaged { format: "MATLAB file", reason }

@@ -1,0 +1,100 @@
+//! How much memory the content of one file may take, whatever the file says of itself.
+
+use std::cell::Cell;
+
+/// What any file may take: small files are often packed well.
+const FLOOR: u64 = 128 << 20;
+/// What a file may take a byte of its own: counts of single cells, mostly zero, pack about so well.
+const EXPANSION: u64 = 64;
+
+/// The memory that the content of one file may still take.
+///
+/// Readers ask before they allocate what a file declares: a few damaged bytes, or a file made to do
+/// harm, can declare any size.
+///
+/// ```
+/// use cdimc_data::Budget;
+/// let budget = Budget::of_file(2_000, None);
+/// assert!(budget.values(&[1_000, 500]).is_ok());
+/// assert!(budget.values(&[1 << 31, 3]).is_err());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Budget {
+    limit: u64,
+    left: Cell<u64>,
+}
+
+impl Budget {
+    /// For a file of `n_bytes`: 64 bytes for each of its own and no less than 128 MiB, or
+    /// `max_bytes` where somebody set it.
+    pub fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
+        let default = (n_bytes as u64).saturating_mul(EXPANSION).max(FLOOR);
+        let limit = max_bytes.unwrap_or(default);
+        Self { limit, left: Cell::new(limit) }
+    }
+
+    /// The bytes that were there to begin with.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Takes the memory of an array of numbers of 8 bytes, and gives how many they are.
+    ///
+    /// # Errors
+    /// If it is more than is left.
+    pub fn values(&self, shape: &[usize]) -> Result<usize, String> {
+        let product = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+        let bytes = product.and_then(|n| n.checked_mul(size_of::<f64>()));
+        match (product, bytes) {
+            (Some(n_values), Some(bytes)) => self.bytes(bytes as u64).map(|()| n_values),
+            _ => Err(format!("declares an array of shape {shape:?}: no memory holds that")),
+        }
+    }
+
+    /// Takes `n_bytes` of memory.
+    ///
+    /// # Errors
+    /// If it is more than is left.
+    pub fn bytes(&self, n_bytes: u64) -> Result<(), String> {
+        let Some(left) = self.left.get().checked_sub(n_bytes) else {
+            return Err(format!(
+                "its content takes more than {} of memory: if the file is to be trusted, allow more \
+                 (--max-bytes)",
+                size(self.limit)
+            ));
+        };
+        self.left.set(left);
+        Ok(())
+    }
+}
+
+/// A number of bytes as people say it.
+fn size(n_bytes: u64) -> String {
+    match n_bytes {
+        0..=9_999 => format!("{n_bytes} bytes"),
+        10_000..=9_999_999 => format!("{} kB", n_bytes / 1000),
+        10_000_000..=9_999_999_999 => format!("{} MB", n_bytes / 1_000_000),
+        _ => format!("{} GB", n_bytes / 1_000_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_gone() {
+        let budget = Budget::of_file(0, Some(100));
+        assert_eq!(budget.values(&[3, 4]), Ok(12));
+        let message = budget.values(&[1]).unwrap_err();
+        assert!(message.contains("more than 100 bytes"), "{message}");
+        assert_eq!(budget.bytes(4), Ok(()));
+    }
+
+    #[test]
+    fn large_files_may_hold_more() {
+        assert_eq!(Budget::of_file(10, None).limit(), 128 << 20);
+        assert_eq!(Budget::of_file(1 << 30, None).limit(), 64 << 30);
+        assert!(Budget::of_file(1 << 30, None).values(&[usize::MAX, 2]).is_err());
+    }
+}

@@ -1,0 +1,274 @@
+//! What HDF5 files hold as matrices, numbers and words; the conventions are the callers'.
+//!
+//! A shape is believed only as far as the file can hold it, and what the file does not hold is an
+//! error: HDF5 itself would give a fill value for a part that is absent.
+
+use crate::Budget;
+use crate::sparse::Compressed;
+pub use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
+use hdf5_pure::{File, Layout, VlenStringReadOptions};
+use ndarray::Array2;
+
+/// The first bytes of an HDF5 file.
+const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// An open file and the memory that its content may still take.
+#[derive(Debug)]
+pub struct Hdf5File {
+    file: File,
+    n_bytes: usize,
+    budget: Budget,
+}
+
+/// Whether the bytes are of an HDF5 file.
+///
+/// HDF5 may stand behind a block of another program's text, of 512 bytes or a power of two more: MATLAB
+/// 7.3 and `MuData` write one.
+pub fn is_hdf5(bytes: &[u8]) -> bool {
+    let starts_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(SIGNATURE));
+    [0, 512, 1024, 2048].into_iter().any(starts_at)
+}
+
+impl Hdf5File {
+    /// Opens the file of these bytes.
+    ///
+    /// # Errors
+    /// If they are no HDF5 file, or not all of one.
+    pub fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, String> {
+        let n_bytes = bytes.len();
+        let file = File::from_bytes(bytes).map_err(damaged)?;
+        let superblock = file.superblock();
+        let whole = superblock.eof_address;
+        // Old versions count from the base address, new ones from the beginning.
+        if whole > n_bytes as u64 {
+            return Err(format!("cut off: {n_bytes} bytes of {whole}"));
+        }
+        Ok(Self { file, n_bytes, budget })
+    }
+
+    /// The group that holds all others.
+    pub fn root(&self) -> Group {
+        self.file.root()
+    }
+
+    /// The names in a group, in order.
+    ///
+    /// # Errors
+    /// If the group is damaged.
+    pub fn names(group: &Group) -> Result<Vec<String>, String> {
+        let mut names = group.datasets().map_err(damaged)?;
+        names.extend(group.groups().map_err(damaged)?);
+        names.sort();
+        Ok(names)
+    }
+
+    /// The extents of a dataset.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn shape(dataset: &Dataset) -> Result<Vec<usize>, String> {
+        let shape = dataset.shape().map_err(damaged)?;
+        Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
+    }
+
+    /// A dataset of two dimensions.
+    ///
+    /// # Errors
+    /// If it has another shape, holds something else than numbers, or is damaged.
+    pub fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, String> {
+        let shape = Self::shape(dataset)?;
+        let [n_rows, n_columns] = shape[..] else {
+            return Err(format!(
+                "`{name}` has {} dimensions: a view is a matrix of samples and features",
+                shape.len()
+            ));
+        };
+        let values = self.numbers(dataset, name)?;
+        Array2::from_shape_vec((n_rows, n_columns), values).map_err(|e| e.to_string())
+    }
+
+    /// The matrix that a group of `data`, `indices` and `indptr` (as of `AnnData`) or `data`, `ir` and
+    /// `jc` (as of MATLAB) holds in compressed rows or columns, zeros filled in.
+    ///
+    /// # Errors
+    /// If it is none, its parts disagree, or it takes too much memory.
+    pub fn sparse(&self, group: &Group, name: &str) -> Result<Array2<f64>, String> {
+        let attrs = group.attrs().map_err(damaged)?;
+        let of_matlab = attrs.get("MATLAB_sparse");
+        let [starts, places] =
+            if of_matlab.is_some() { ["jc", "ir"] } else { ["indptr", "indices"] };
+        let is_there = |part: &str| group.dataset(part).is_ok();
+        let list = |part: &str| -> Result<Vec<usize>, String> {
+            let dataset = group.dataset(part).map_err(damaged)?;
+            let beyond = |x: i64| usize::try_from(x).unwrap_or(usize::MAX);
+            Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
+        };
+        let shape = match of_matlab {
+            Some(n_rows) => integers(n_rows).map(|n_rows| {
+                let n_columns = list(starts).map_or(0, |starts| starts.len().saturating_sub(1));
+                [n_rows, vec![n_columns]].concat()
+            }),
+            None => attrs.get("shape").and_then(integers),
+        };
+        let Some([n_rows, n_columns]) = shape.map(<[usize; 2]>::try_from).and_then(Result::ok)
+        else {
+            return Err(not_read(name, "group"));
+        };
+        let by_column = of_matlab.is_some()
+            || attrs.get("encoding-type").and_then(text).is_some_and(|kind| kind == "csc_matrix");
+        let starts = list(starts)?;
+        // Without entries MATLAB writes neither places nor values.
+        let (places, entries) = if of_matlab.is_some() && !is_there("data") {
+            (Vec::new(), Vec::new())
+        } else {
+            (list(places)?, self.numbers(&group.dataset("data").map_err(damaged)?, name)?)
+        };
+        if places.len() != entries.len() {
+            return Err("damaged: the entries of a sparse matrix: its parts disagree".to_owned());
+        }
+        let shape = if by_column { [n_columns, n_rows] } else { [n_rows, n_columns] };
+        let parts = Compressed { shape, starts: &starts, places: &places, entries: &entries };
+        let values = parts.dense(&self.budget)?;
+        Ok(if by_column { values.reversed_axes() } else { values })
+    }
+
+    /// The values of a dataset of any shape, the last dimension running fastest.
+    ///
+    /// # Errors
+    /// If they are no real numbers, or the dataset is damaged.
+    pub fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, String> {
+        use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        match dataset.dtype().map_err(damaged)? {
+            F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {}
+            // The truth values of h5py.
+            Enum(words) if words == ["FALSE", "TRUE"] => {}
+            other => return Err(not_read(name, &other.to_string())),
+        }
+        self.admit(dataset)?;
+        dataset.read_f64().map_err(damaged)
+    }
+
+    /// The values of a dataset as signed whole numbers.
+    ///
+    /// # Errors
+    /// If they are none, or the dataset is damaged.
+    pub fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, String> {
+        self.admit(dataset)?;
+        dataset.read_i64().map_err(damaged)
+    }
+
+    /// The codes of a text in UTF-16.
+    ///
+    /// # Errors
+    /// If the dataset is damaged.
+    pub fn utf16(&self, dataset: &Dataset) -> Result<String, String> {
+        self.admit(dataset)?;
+        Ok(String::from_utf16_lossy(&dataset.read_u16().map_err(damaged)?))
+    }
+
+    /// What the references of a dataset point at.
+    ///
+    /// # Errors
+    /// If it holds none, or is damaged.
+    pub fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, String> {
+        self.admit(dataset)?;
+        dataset.dereference().map_err(damaged)
+    }
+
+    /// The values of a dataset as words: strings, or numbers with all their digits.
+    ///
+    /// # Errors
+    /// If it holds neither, or is damaged.
+    pub fn words(&self, dataset: &Dataset) -> Result<Vec<String>, String> {
+        self.admit(dataset)?;
+        match dataset.dtype().map_err(damaged)? {
+            DType::String => dataset.read_string().map_err(damaged),
+            DType::VariableLengthString => {
+                self.budget.bytes(dataset.vlen_string_payload_size().map_err(damaged)?)?;
+                dataset.read_vlen_strings(VlenStringReadOptions::default()).map_err(damaged)
+            }
+            DType::F32 | DType::F64 => shown(dataset.read_f64()),
+            DType::U64 => shown(dataset.read_u64()),
+            _ => shown(dataset.read_i64()),
+        }
+    }
+
+    /// Whether the file can hold what the dataset declares, and the memory for it is left.
+    fn admit(&self, dataset: &Dataset) -> Result<(), String> {
+        let shape = Self::shape(dataset)?;
+        let n_values = self.budget.values(&shape)? as u64;
+        let element = dataset.element_size().map_err(damaged)?;
+        let n_bytes = n_values.saturating_mul(element);
+        if element > 8 {
+            self.budget.bytes(n_bytes)?;
+        }
+        let absent = || "damaged: a part of its values is not in the file".to_owned();
+        match dataset.layout().map_err(damaged)? {
+            _ if n_values == 0 => Ok(()),
+            Layout::Contiguous { address: Some(_), size } if size == n_bytes => Ok(()),
+            Layout::Compact { size } if size == n_bytes => Ok(()),
+            Layout::Chunked { chunk_shape, .. } => {
+                let n_chunks = shape
+                    .iter()
+                    .zip(&chunk_shape)
+                    .try_fold(1_u64, |n, (&extent, &chunk)| {
+                        n.checked_mul((extent as u64).div_ceil(chunk.max(1)))
+                    })
+                    .filter(|&n| n <= self.n_bytes as u64)
+                    .ok_or_else(absent)?;
+                let chunk = chunk_shape.iter().try_fold(element, |n, &m| n.checked_mul(m));
+                self.budget.bytes(chunk.unwrap_or(u64::MAX))?;
+                let chunks = dataset.chunks().map_err(damaged)?;
+                let inside = |offset: &[u64]| {
+                    offset.len() == shape.len()
+                        && offset.iter().zip(&shape).all(|(&at, &extent)| at < extent as u64)
+                        && offset.iter().zip(&chunk_shape).all(|(at, &n)| at % n.max(1) == 0)
+                };
+                let mut places: Vec<&[u64]> =
+                    chunks.iter().map(|chunk| &chunk.offset[..]).filter(|at| inside(at)).collect();
+                places.sort_unstable();
+                places.dedup();
+                if places.len() as u64 == n_chunks { Ok(()) } else { Err(absent()) }
+            }
+            _ => Err(absent()),
+        }
+    }
+}
+
+/// The text of an attribute.
+pub fn text(value: &AttrValue) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// The whole numbers of an attribute, none of them negative.
+pub fn integers(value: &AttrValue) -> Option<Vec<usize>> {
+    use AttrValue as A;
+    let all = |values: &[i64]| values.iter().map(|&x| usize::try_from(x).ok()).collect();
+    match value {
+        A::I64Array(values) => all(values),
+        A::I32Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
+        A::U32Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
+        A::U64Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
+        A::I64(value) => all(&[*value]),
+        A::I32(value) => all(&[(*value).into()]),
+        A::U32(value) => all(&[(*value).into()]),
+        A::U64(value) => Some(vec![usize::try_from(*value).ok()?]),
+        _ => None,
+    }
+}
+
+/// What is wrong with the file, in a line.
+pub fn damaged(error: impl std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// Says that values of this kind are not read.
+pub fn not_read(name: &str, kind: &str) -> String {
+    format!("`{name}` holds values of type {kind}, which are not read as numbers or names")
+}
+
+fn shown<T: ToString, E: std::fmt::Display>(
+    values: Result<Vec<T>, E>,
+) -> Result<Vec<String>, String> {
+    Ok(values.map_err(damaged)?.iter().map(ToString::to_string).collect())
+}

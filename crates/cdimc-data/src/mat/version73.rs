@@ -1,0 +1,125 @@
+//! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
+
+use super::MatValue;
+use crate::hdf5::{DType, Dataset, Group, Hdf5File, Object, damaged, text};
+
+/// Cells nest; a file that nests deeper goes in circles.
+const MAX_DEPTH: usize = 16;
+/// What MATLAB keeps beside the variables.
+const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];
+/// From here on not every whole number is an `f64`.
+const EXACT: i128 = 1 << 53;
+
+/// The named variables of a file, in the order of their names.
+pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, String> {
+    let root = file.root();
+    let mut variables = Vec::new();
+    for name in Hdf5File::names(&root)? {
+        if NOT_VARIABLES.contains(&name.as_str()) {
+            continue;
+        }
+        let value = match root.dataset(&name) {
+            Ok(dataset) => of_dataset(file, &dataset, &name, 0)?,
+            Err(_) => of_group(file, &root.group(&name).map_err(damaged)?, &name)?,
+        };
+        variables.push((name, value));
+    }
+    if variables.is_empty() {
+        return Err("no variable is there".to_owned());
+    }
+    Ok(variables)
+}
+
+/// Whether MATLAB, or a program that follows it, wrote the file whose root this is.
+pub(super) fn is_matlab(root: &Group) -> bool {
+    let named = |name: &String| match (root.dataset(name), root.group(name)) {
+        (Ok(dataset), _) => dataset.attrs().is_ok_and(|a| a.contains_key("MATLAB_class")),
+        (_, Ok(group)) => {
+            let attrs = group.attrs().unwrap_or_default();
+            attrs.contains_key("MATLAB_class") || attrs.contains_key("MATLAB_sparse")
+        }
+        _ => false,
+    };
+    Hdf5File::names(root).is_ok_and(|names| names.iter().any(named))
+}
+
+fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, String> {
+    if !group.attrs().map_err(damaged)?.contains_key("MATLAB_sparse") {
+        return Ok(MatValue::Unsupported("a struct"));
+    }
+    let matrix = file.sparse(group, name)?;
+    let shape = matrix.shape().to_vec();
+    // In compressed columns the matrix is in MATLAB's order already.
+    let values =
+        matrix.reversed_axes().as_standard_layout().into_owned().into_raw_vec_and_offset().0;
+    Ok(MatValue::Numeric { shape, values, exact: None })
+}
+
+fn of_dataset(
+    file: &Hdf5File,
+    dataset: &Dataset,
+    name: &str,
+    depth: usize,
+) -> Result<MatValue, String> {
+    let attrs = dataset.attrs().map_err(damaged)?;
+    let class = attrs.get("MATLAB_class").and_then(text);
+    // Where an array has no values, its extents stand in place of them.
+    let is_empty = attrs.contains_key("MATLAB_empty");
+    match class.as_deref() {
+        Some("cell") if is_empty => Ok(MatValue::Cells(Vec::new())),
+        Some("cell") => cells(file, dataset, name, depth),
+        Some("char") if is_empty => Ok(MatValue::Text(String::new())),
+        Some("char") => Ok(MatValue::Text(file.utf16(dataset)?)),
+        Some("struct") => Ok(MatValue::Unsupported("a struct")),
+        Some("function_handle") => Ok(MatValue::Unsupported("a function")),
+        _ if is_empty => {
+            Ok(MatValue::Numeric { shape: vec![0, 0], values: Vec::new(), exact: None })
+        }
+        _ => match dataset.dtype().map_err(damaged)? {
+            DType::Compound(_) => Ok(MatValue::UnreadMatrix("an array of complex numbers")),
+            DType::ObjectReference | DType::String | DType::VariableLengthString => {
+                Ok(MatValue::Unsupported("an object"))
+            }
+            kind => numeric(file, dataset, name, &kind),
+        },
+    }
+}
+
+/// The last extent of HDF5 runs fastest, the first of MATLAB.
+fn numeric(
+    file: &Hdf5File,
+    dataset: &Dataset,
+    name: &str,
+    kind: &DType,
+) -> Result<MatValue, String> {
+    let mut shape = Hdf5File::shape(dataset)?;
+    shape.reverse();
+    // Vectors and single numbers that other programs wrote.
+    while shape.len() < 2 {
+        shape.push(1);
+    }
+    let values = file.numbers(dataset, name)?;
+    let beyond = values.iter().any(|x| x.abs() >= EXACT as f64);
+    let exact = match kind {
+        DType::I64 if beyond => {
+            Some(dataset.read_i64().map_err(damaged)?.into_iter().map(i128::from).collect())
+        }
+        DType::U64 if beyond => {
+            Some(dataset.read_u64().map_err(damaged)?.into_iter().map(i128::from).collect())
+        }
+        _ => None,
+    };
+    Ok(MatValue::Numeric { shape, values, exact })
+}
+
+fn cells(file: &Hdf5File, dataset: &Dataset, name: &str, depth: usize) -> Result<MatValue, String> {
+    if depth == MAX_DEPTH {
+        return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep"));
+    }
+    let cell = |object: &Object| match object {
+        Object::Group(group) => of_group(file, group, name),
+        Object::Dataset(dataset) => of_dataset(file, dataset, name, depth + 1),
+        _ => Ok(MatValue::Unsupported("an object")),
+    };
+    file.referred(dataset)?.iter().map(cell).collect::<Result<_, _>>().map(MatValue::Cells)
+}

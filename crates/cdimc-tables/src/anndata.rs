@@ -1,0 +1,294 @@
+//! `AnnData` (`.h5ad`) and `MuData` (`.h5mu`): a matrix, and data frames that name its rows and columns.
+//!
+//! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
+//! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
+
+use crate::error::{Problem, damaged_hdf5 as damaged, listed};
+use crate::{ReadOptions, Table, ViewSource, numbered, stem};
+use cdimc_data::hdf5::{Group, Hdf5File, not_read, text};
+use ndarray::Array2;
+
+/// The `AnnData` that the whole file is.
+pub(crate) fn read(
+    file: &Hdf5File,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Table, Problem> {
+    let layer = source.member.as_deref();
+    let name = layer.map_or_else(|| stem(&source.path), str::to_owned);
+    AnnData { file, group: &file.root() }.table(name, layer, source, options)
+}
+
+/// Every modality of a `MuData`, or the one asked for.
+pub(crate) fn read_modalities(
+    file: &Hdf5File,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
+    let modalities = file.root().group("mod").map_err(damaged)?;
+    let mut names = modalities.groups().map_err(damaged)?;
+    names.sort();
+    let (modality, layer) = match source.member.as_deref() {
+        Some(member) => match member.split_once('/') {
+            Some((modality, layer)) => (Some(modality), Some(layer)),
+            None => (Some(member), None),
+        },
+        None => (None, None),
+    };
+    if let Some(modality) = modality {
+        if !names.iter().any(|name| name == modality) {
+            let there = listed(names.iter().map(String::as_str));
+            return Err(Problem::NoMember { name: modality.to_owned(), there });
+        }
+        names.retain(|name| name == modality);
+    }
+    let table = |name: String| {
+        let group = modalities.group(&name).map_err(damaged)?;
+        AnnData { file, group: &group }.table(name, layer, source, options)
+    };
+    names.into_iter().map(table).collect()
+}
+
+/// A group that holds one `AnnData`.
+#[derive(Clone, Copy)]
+struct AnnData<'a> {
+    file: &'a Hdf5File,
+    group: &'a Group,
+}
+
+impl AnnData<'_> {
+    /// `X` or another matrix, the names of its rows in `obs`, of its columns in `var`.
+    fn table(
+        self,
+        name: String,
+        layer: Option<&str>,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let part = |part: &str, name: &str| match self.group.group(part) {
+            Ok(part) => self.matrix(&part, name),
+            Err(_) => Ok(None),
+        };
+        let no_such = |name: &str| {
+            let parts = ["layers", "obsm"].into_iter().filter_map(|p| self.group.group(p).ok());
+            let there: Vec<String> =
+                parts.flat_map(|part| Hdf5File::names(&part).unwrap_or_default()).collect();
+            let there = listed(there.iter().map(String::as_str));
+            Problem::NoMember { name: name.to_owned(), there }
+        };
+        let (values, has_features) = match layer {
+            None => (self.matrix(self.group, "X")?.ok_or_else(|| no_such("X"))?, true),
+            Some(layer) => match part("layers", layer)? {
+                Some(values) => (values, true),
+                None => (part("obsm", layer)?.ok_or_else(|| no_such(layer))?, false),
+            },
+        };
+        let frame = |name: &str| {
+            let missing = |_| damaged(format!("its table `{name}` is missing or damaged"));
+            self.group.group(name).map_err(missing)
+        };
+        let obs = frame("obs")?;
+        let ids = match &options.id {
+            Some(id) => self.column(&obs, id)?.ok_or_else(|| {
+                let there = Hdf5File::names(&obs).unwrap_or_default();
+                let there = listed(there.iter().map(String::as_str));
+                Problem::NoColumn { name: id.clone(), there }
+            })?,
+            None => self.index(&obs, "obs")?,
+        };
+        let labels = match &options.label {
+            Some(label) => self.column(&obs, label)?,
+            None => None,
+        };
+        let features = if has_features {
+            self.index(&frame("var")?, "var")?
+        } else {
+            numbered(values.ncols())
+        };
+        if features.len() != values.ncols() {
+            let (names, columns) = (features.len(), values.ncols());
+            return Err(damaged(format!(
+                "{names} names in `var`, {columns} columns in the matrix"
+            )));
+        }
+        Ok(Table { name, path: source.path.clone(), ids: Some(ids), labels, features, values })
+    }
+
+    /// The matrix `name` of a group, dense or sparse, if there is one.
+    fn matrix(self, group: &Group, name: &str) -> Result<Option<Array2<f64>>, Problem> {
+        match (group.dataset(name), group.group(name)) {
+            (Ok(matrix), _) => self.file.matrix(&matrix, name).map(Some).map_err(damaged),
+            (Err(_), Ok(matrix)) => self.file.sparse(&matrix, name).map(Some).map_err(damaged),
+            (Err(_), Err(_)) => Ok(None),
+        }
+    }
+
+    /// The column of a data frame that names its rows.
+    fn index(self, frame: &Group, frame_name: &str) -> Result<Vec<String>, Problem> {
+        let attrs = frame.attrs().map_err(damaged)?;
+        let name = attrs.get("_index").and_then(text).unwrap_or_else(|| "_index".into());
+        let missing = || damaged(format!("the index `{name}` of `{frame_name}` is missing"));
+        self.column(frame, &name)?.ok_or_else(missing)
+    }
+
+    /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
+    /// which a mask hides.
+    fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
+        if let Ok(dataset) = frame.dataset(name) {
+            return self.file.words(&dataset).map(Some).map_err(damaged);
+        }
+        let Ok(parts) = frame.group(name) else { return Ok(None) };
+        // A part is a vector, or values with a mask; no deeper, or links could go in circles.
+        let words = |group: &Group, part: &str| match group.dataset(part) {
+            Ok(dataset) => self.file.words(&dataset).map(Some).map_err(damaged),
+            Err(_) => Ok(None),
+        };
+        let numbers = |group: &Group, part: &str| {
+            let dataset = group.dataset(part).map_err(damaged)?;
+            self.file.integers(&dataset).map_err(damaged)
+        };
+        let shown_or_hidden = |group: &Group| match words(group, "values")? {
+            Some(values) => {
+                let mask = numbers(group, "mask")?;
+                if mask.len() != values.len() {
+                    return Err(damaged(format!("column `{name}`: its mask has another length")));
+                }
+                let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
+                Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
+            }
+            None => Ok(None),
+        };
+        if let Some(values) = shown_or_hidden(&parts)? {
+            return Ok(Some(values));
+        }
+        let categories = match (words(&parts, "categories")?, parts.group("categories")) {
+            (Some(categories), _) => categories,
+            (None, Ok(group)) => {
+                shown_or_hidden(&group)?.ok_or_else(|| damaged(not_read(name, "group")))?
+            }
+            _ => return Err(damaged(not_read(name, "group"))),
+        };
+        // A code below zero is a cell without a value.
+        let word = |code: i64| match usize::try_from(code) {
+            Err(_) => Ok(String::new()),
+            Ok(at) => categories.get(at).cloned().ok_or_else(|| {
+                damaged(format!("column `{name}`: category {code} of {}", categories.len()))
+            }),
+        };
+        numbers(&parts, "codes")?.into_iter().map(word).collect::<Result<_, _>>().map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TableError, read_views};
+    use cdimc_data::hdf5::AttrValue;
+    use hdf5_pure::{EnumTypeBuilder, FileBuilder};
+    use ndarray::array;
+
+    fn text(value: &str) -> AttrValue {
+        AttrValue::VarLenString(value.into())
+    }
+
+    /// A MuData file as Python writes it: a block of text before the HDF5, text attributes of variable
+    /// length, an index with a name of its own, a matrix in compressed columns.
+    fn mu_data() -> Vec<u8> {
+        let mut file = FileBuilder::new();
+        file.with_userblock(512).with_userblock_content(b"MuData (format-version=0.1.0)");
+        let mut modalities = file.create_group("mod");
+        for (name, ids) in [("rna", ["a", "b"]), ("atac", ["c", "b"])] {
+            let mut modality = modalities.create_group(name);
+            for (frame, names) in [("obs", &ids[..]), ("var", &["x", "y", "z"])] {
+                let mut group = modality.create_group(frame);
+                group.set_attr("_index", text("id"));
+                group.create_dataset("id").with_vlen_strings(names);
+                modality.add_group(group.finish());
+            }
+            if name == "rna" {
+                let x = modality.create_dataset("X");
+                x.with_f64_data(&[1., 2., 3., 4., 5., 6.]).with_shape(&[2, 3]);
+            } else {
+                let mut x = modality.create_group("X");
+                x.set_attr("encoding-type", text("csc_matrix"));
+                x.set_attr("shape", AttrValue::I64Array(vec![2, 3]));
+                x.create_dataset("data").with_f64_data(&[7., 8., 9.]);
+                x.create_dataset("indices").with_i32_data(&[1, 0, 1]);
+                x.create_dataset("indptr").with_i32_data(&[0, 1, 1, 3]);
+                modality.add_group(x.finish());
+            }
+            let mut layers = modality.create_group("layers");
+            let counts = layers.create_dataset("counts");
+            counts.with_f64_data(&[0., 0., 1., 1., 0., 2.]).with_shape(&[2, 3]);
+            modality.add_group(layers.finish());
+            modalities.add_group(modality.finish());
+        }
+        file.add_group(modalities.finish());
+        file.finish().expect("a file in memory")
+    }
+
+    fn read_bytes(
+        bytes: Vec<u8>,
+        member: Option<&str>,
+        options: &ReadOptions,
+    ) -> Result<Vec<Table>, TableError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("both.h5mu");
+        std::fs::write(&path, bytes).expect("room for a file");
+        let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
+        read_views(&source, options)
+    }
+
+    fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
+        read_bytes(mu_data(), member, &ReadOptions::default())
+    }
+
+    #[test]
+    fn truth_values_are_numbers_and_nullable_columns_hide_what_their_mask_hides() {
+        let mut file = FileBuilder::new();
+        let truth = EnumTypeBuilder::u8_based().u8_value("FALSE", 0).u8_value("TRUE", 1).build();
+        let x = file.create_dataset("X");
+        x.with_enum_u8_data(truth.expect("two words"), &[0, 1, 1, 0]).with_shape(&[2, 2]);
+        for (frame, names) in [("obs", ["a", "b"]), ("var", ["x", "y"])] {
+            let mut group = file.create_group(frame);
+            group.set_attr("_index", text("id"));
+            let mut id = group.create_group("id");
+            id.create_dataset("values").with_vlen_strings(&names);
+            id.create_dataset("mask").with_i8_data(&[0, 0]);
+            group.add_group(id.finish());
+            let mut age = group.create_group("age");
+            age.create_dataset("values").with_i64_data(&[52, 1]);
+            age.create_dataset("mask").with_i8_data(&[0, 1]);
+            group.add_group(age.finish());
+            file.add_group(group.finish());
+        }
+        let options = ReadOptions { label: Some("age".into()), ..ReadOptions::default() };
+        let tables = read_bytes(file.finish().expect("a file in memory"), None, &options).unwrap();
+        let [table] = <[Table; 1]>::try_from(tables).unwrap();
+        assert_eq!(table.values, array![[0., 1.], [1., 0.]]);
+        assert_eq!(
+            (table.ids.unwrap(), table.features),
+            (vec!["a".into(), "b".into()], vec!["x".into(), "y".into()])
+        );
+        assert_eq!(table.labels.unwrap(), ["52", ""]);
+    }
+
+    #[test]
+    fn every_modality_is_a_view_and_sparse_columns_are_filled_with_zeros() {
+        let [atac, rna] = <[Table; 2]>::try_from(read_member(None).unwrap()).unwrap();
+        assert_eq!((atac.name.as_str(), rna.name.as_str()), ("atac", "rna"));
+        assert_eq!(rna.ids.unwrap(), ["a", "b"]);
+        assert_eq!(rna.features, ["x", "y", "z"]);
+        assert_eq!(rna.values, array![[1., 2., 3.], [4., 5., 6.]]);
+        assert_eq!(atac.values, array![[0., 0., 8.], [7., 0., 9.]]);
+    }
+
+    #[test]
+    fn a_member_names_a_modality_or_one_of_its_layers() {
+        assert_eq!(read_member(Some("rna")).unwrap()[0].features, ["x", "y", "z"]);
+        let counts = read_member(Some("atac/counts")).unwrap();
+        assert_eq!(counts[0].values, array![[0., 0., 1.], [1., 0., 2.]]);
+        let message = read_member(Some("rna/raw")).unwrap_err().to_string();
+        assert!(message.ends_with("no member `raw`; there are: `counts`"), "{message}");
+    }
+}

@@ -1,0 +1,310 @@
+//! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
+
+use crate::error::Problem;
+use crate::{Budget, ReadOptions, Table, ViewSource};
+
+#[cfg(feature = "columnar")]
+pub(crate) use with_arrow::{read_arrow, read_arrow_stream, read_parquet};
+
+#[cfg(not(feature = "columnar"))]
+pub(crate) use without::{read_arrow, read_arrow as read_arrow_stream, read_parquet};
+
+#[cfg(feature = "columnar")]
+mod with_arrow {
+    use super::{Budget, Problem, ReadOptions, Table, ViewSource};
+    use crate::error::listed;
+    use crate::{is_missing, stem};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Float64Type;
+    use arrow_array::{Array, RecordBatch};
+    use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
+    use arrow_schema::{ArrowError, DataType, Schema};
+    use ndarray::Array2;
+    use std::io::Cursor;
+
+    /// What follows the table of a file: the length of the footer, and the mark of the format.
+    const TRAILER: usize = 10;
+    /// What stands before the length of a message.
+    const CONTINUATION: [u8; 4] = [0xff; 4];
+
+    /// Reads a Parquet file.
+    pub(crate) fn read_parquet(
+        bytes: Vec<u8>,
+        budget: &Budget,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let damaged = |error: &dyn std::fmt::Display| Problem::Damaged {
+            format: "Parquet file",
+            reason: one_line(error),
+        };
+        let bytes = bytes::Bytes::from(bytes);
+        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes)
+            .map_err(|e| damaged(&e))?;
+        let groups = reader.metadata().row_groups();
+        let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
+        let n_columns = reader.schema().fields().len();
+        // Looked at before anything is unpacked; what is read is taken batch by batch.
+        budget.clone().values(&[n_rows as usize, n_columns]).map_err(Problem::Told)?;
+        let schema = reader.schema().clone();
+        let batches = reader.build().map_err(|e| damaged(&e))?;
+        Columns { source, options, budget, format: "Parquet file" }.table(&schema, batches)
+    }
+
+    /// Reads an Arrow IPC file, which is also what Feather version 2 is.
+    pub(crate) fn read_arrow(
+        bytes: Vec<u8>,
+        budget: &Budget,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let format = "Arrow IPC file";
+        let damaged = |reason| Problem::Damaged { format, reason };
+        check_blocks(&bytes, budget).map_err(damaged)?;
+        let reader = arrow_ipc::reader::FileReader::try_new(Cursor::new(bytes), None)
+            .map_err(|e| damaged(one_line(&e)))?;
+        let schema = reader.schema();
+        Columns { source, options, budget, format }.table(&schema, reader)
+    }
+
+    /// Reads an Arrow IPC stream, which has no index of its batches.
+    pub(crate) fn read_arrow_stream(
+        bytes: Vec<u8>,
+        budget: &Budget,
+        source: &ViewSource,
+        options: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        let format = "Arrow IPC stream";
+        let damaged = |reason| Problem::Damaged { format, reason };
+        check_stream(&bytes, budget).map_err(damaged)?;
+        let reader = arrow_ipc::reader::StreamReader::try_new(Cursor::new(bytes), None)
+            .map_err(|e| damaged(one_line(&e)))?;
+        let schema = reader.schema();
+        Columns { source, options, budget, format }.table(&schema, reader)
+    }
+
+    /// Checks that the blocks that the footer of a file names lie in it, and what they declare.
+    fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), String> {
+        let cut = || "it is cut off".to_owned();
+        let (rest, trailer) = bytes.split_last_chunk::<TRAILER>().ok_or_else(cut)?;
+        if &trailer[4..] != b"ARROW1" {
+            return Err(cut());
+        }
+        let length = i32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
+        let start = usize::try_from(length).ok().and_then(|n| rest.len().checked_sub(n));
+        let footer = rest.get(start.ok_or_else(cut)?..).ok_or_else(cut)?;
+        let footer = root_as_footer(footer).map_err(|e| one_line(&e))?;
+        for block in
+            footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten())
+        {
+            let outside = || "a block lies outside the file".to_owned();
+            let at = |start: i64, length: i64| {
+                let start = usize::try_from(start).ok()?;
+                bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+            };
+            let head = at(block.offset(), block.metaDataLength().into()).ok_or_else(outside)?;
+            let body = block.offset().checked_add(block.metaDataLength().into());
+            let body = body.and_then(|start| at(start, block.bodyLength())).ok_or_else(outside)?;
+            let head = head.strip_prefix(&CONTINUATION).unwrap_or(head);
+            check_message(head.get(4..).ok_or_else(outside)?, body, budget)?;
+        }
+        Ok(())
+    }
+
+    /// Checks what the messages of a stream declare, one after the other.
+    fn check_stream(bytes: &[u8], budget: &Budget) -> Result<(), String> {
+        let mut rest = bytes;
+        while let Some(after) = rest.strip_prefix(&CONTINUATION) {
+            let cut = || "it is cut off".to_owned();
+            let (length, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
+            let length = usize::try_from(i32::from_le_bytes(*length)).map_err(|_| cut())?;
+            if length == 0 {
+                break;
+            }
+            let (head, after) = after.split_at_checked(length).ok_or_else(cut)?;
+            let message = root_as_message(head).map_err(|e| one_line(&e))?;
+            let n_bytes = usize::try_from(message.bodyLength()).map_err(|_| cut())?;
+            let (body, after) = after.split_at_checked(n_bytes).ok_or_else(cut)?;
+            check_message(head, body, budget)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Checks that the buffers of a batch lie in its body and unpack to no more than the budget.
+    fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), String> {
+        let message = root_as_message(head).map_err(|e| one_line(&e))?;
+        let batch = match message.header_type() {
+            MessageHeader::RecordBatch => message.header_as_record_batch(),
+            MessageHeader::DictionaryBatch => {
+                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+            }
+            _ => return Ok(()),
+        };
+        let Some(batch) = batch else { return Err("a batch has no content".to_owned()) };
+        let n_rows = usize::try_from(batch.length()).map_err(|_| "a batch of less than no rows")?;
+        for node in batch.nodes().iter().flatten() {
+            if !(0..=node.length()).contains(&node.null_count()) {
+                return Err(format!("{} of {} values are nulls", node.null_count(), node.length()));
+            }
+        }
+        // Columns of nulls have no buffers: only the budget bounds their length.
+        budget.clone().values(&[n_rows])?;
+        check_buffers(batch, body, budget)
+    }
+
+    fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), String> {
+        for buffer in batch.buffers().iter().flatten() {
+            let (offset, length) =
+                (usize::try_from(buffer.offset()), usize::try_from(buffer.length()));
+            let content = match (offset, length) {
+                (Ok(offset), Ok(length)) => {
+                    offset.checked_add(length).and_then(|end| body.get(offset..end))
+                }
+                _ => None,
+            };
+            let content = content.ok_or("a buffer lies outside its batch")?;
+            if batch.compression().is_none() {
+                continue;
+            }
+            // A packed buffer begins with the length of what it holds, or -1 where it is not packed.
+            if let Some(length) = content.first_chunk::<8>()
+                && let length @ 0.. = i64::from_le_bytes(*length)
+            {
+                budget.bytes(length as u64)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How the columns of a file become a table.
+    struct Columns<'a> {
+        source: &'a ViewSource,
+        options: &'a ReadOptions,
+        budget: &'a Budget,
+        format: &'static str,
+    }
+
+    impl Columns<'_> {
+        fn table(
+            &self,
+            schema: &Schema,
+            batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+        ) -> Result<Table, Problem> {
+            let &Self { source, options, budget, format } = self;
+            let damaged = |error: &ArrowError| Problem::Damaged { format, reason: one_line(error) };
+            let names: Vec<&str> =
+                schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let position = |name: &str| names.iter().position(|column| *column == name);
+            let index: Vec<usize> =
+                pandas_index(schema).iter().filter_map(|n| position(n)).collect();
+            let id = match &options.id {
+                Some(id) => Some(position(id).ok_or_else(|| Problem::NoColumn {
+                    name: id.clone(),
+                    there: listed(names.iter().copied()),
+                })?),
+                None => index.first().copied(),
+            };
+            let label = options.label.as_deref().and_then(position);
+            let kept: Vec<usize> = (0..names.len())
+                .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
+                .filter(|&j| options.takes(names[j]))
+                .collect();
+            for &j in &kept {
+                let kind = schema.field(j).data_type();
+                let stored = match kind {
+                    DataType::Dictionary(_, value) => value.as_ref(),
+                    kind => kind,
+                };
+                if !(stored.is_numeric() || matches!(stored, DataType::Boolean | DataType::Null)) {
+                    let column = names[j].to_owned();
+                    return Err(Problem::ColumnType { column, kind: kind.to_string() });
+                }
+            }
+            let (mut rows, mut ids, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+            for batch in batches {
+                let batch = batch.map_err(|e| damaged(&e))?;
+                for (column, names) in [(id, &mut ids), (label, &mut labels)] {
+                    if let Some(column) = column {
+                        names.extend(texts(batch.column(column)).map_err(|e| damaged(&e))?);
+                    }
+                }
+                budget.values(&[batch.num_rows(), kept.len()]).map_err(Problem::Told)?;
+                rows.push(numbers(&batch, &kept).map_err(|e| damaged(&e))?);
+            }
+            let blocks: Vec<_> = rows.iter().map(Array2::view).collect();
+            let values = ndarray::concatenate(ndarray::Axis(0), &blocks)
+                .unwrap_or_else(|_| Array2::zeros((0, kept.len())));
+            labels.iter_mut().filter(|label| is_missing(label, options)).for_each(String::clear);
+            Ok(Table {
+                name: stem(&source.path),
+                path: source.path.clone(),
+                ids: id.map(|_| ids),
+                labels: label.map(|_| labels),
+                features: kept.iter().map(|&j| names[j].to_owned()).collect(),
+                values,
+            })
+        }
+    }
+
+    /// The columns that pandas calls its index and writes like any other; a plain count is not written.
+    fn pandas_index(schema: &Schema) -> Vec<String> {
+        let about = schema.metadata().get("pandas");
+        let about = about.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        let columns = about.and_then(|about| about["index_columns"].as_array().cloned());
+        let name = |column: serde_json::Value| column.as_str().map(str::to_owned);
+        columns.unwrap_or_default().into_iter().filter_map(name).collect()
+    }
+
+    /// The columns `kept` of a batch as numbers, nulls as NaN.
+    fn numbers(batch: &RecordBatch, kept: &[usize]) -> Result<Array2<f64>, ArrowError> {
+        let mut values = Array2::from_elem((batch.num_rows(), kept.len()), f64::NAN);
+        for (mut target, &j) in values.columns_mut().into_iter().zip(kept) {
+            let column = arrow_cast::cast(batch.column(j), &DataType::Float64)?;
+            let column = column.as_primitive::<Float64Type>();
+            for (row, target) in target.iter_mut().enumerate() {
+                if column.is_valid(row) {
+                    *target = column.value(row);
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// A column as text, nulls as nothing.
+    fn texts(column: &dyn Array) -> Result<Vec<String>, ArrowError> {
+        let column = arrow_cast::cast(column, &DataType::Utf8)?;
+        let column = column.as_string::<i32>();
+        Ok(column.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+    }
+
+    fn one_line(error: &dyn std::fmt::Display) -> String {
+        error.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+#[cfg(not(feature = "columnar"))]
+mod without {
+    use super::{Budget, Problem, ReadOptions, Table, ViewSource};
+
+    const REASON: &str =
+        "this build reads no Parquet or Arrow: build it with the feature `columnar`";
+
+    pub(crate) fn read_parquet(
+        _: Vec<u8>,
+        _: &Budget,
+        _: &ViewSource,
+        _: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        Err(Problem::Damaged { format: "Parquet file", reason: REASON.into() })
+    }
+
+    pub(crate) fn read_arrow(
+        _: Vec<u8>,
+        _: &Budget,
+        _: &ViewSource,
+        _: &ReadOptions,
+    ) -> Result<Table, Problem> {
+        Err(Problem::Damaged { format: "Arrow IPC file", reason: REASON.into() })
+    }
+}

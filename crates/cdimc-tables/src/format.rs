@@ -1,0 +1,162 @@
+//! Which format a file has, by its first bytes: no renaming changes them.
+
+use crate::error::Problem;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// How far into a file the marks of formats lie.
+const HEAD: u64 = 4096;
+/// What a stream without an end may give.
+const STREAM_LIMIT: u64 = 4 << 30;
+
+/// A format that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Npy,
+    Npz,
+    Mat5,
+    Hdf5,
+    Parquet,
+    Arrow,
+    ArrowStream,
+}
+
+impl Format {
+    /// Whether a file of this format holds a single table, which needs no name.
+    pub(crate) fn holds_one_table(self) -> bool {
+        !matches!(self, Self::Npz | Self::Mat5 | Self::Hdf5)
+    }
+
+    /// Whether crates of others decode it, which may crash on a damaged file.
+    pub(crate) fn is_foreign(self) -> bool {
+        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text table",
+            Self::Npy => "NumPy array",
+            Self::Npz => "NumPy archive",
+            Self::Mat5 => "MATLAB file",
+            Self::Hdf5 => "HDF5 file",
+            Self::Parquet => "Parquet file",
+            Self::Arrow => "Arrow IPC file",
+            Self::ArrowStream => "Arrow IPC stream",
+        }
+    }
+}
+
+/// A file opened once: a pipe cannot be opened again.
+pub(crate) struct Opened {
+    path: PathBuf,
+    head: Vec<u8>,
+    /// What follows the head.
+    rest: Box<dyn Read>,
+    /// The length of a regular file; a pipe has none.
+    n_bytes: Option<u64>,
+}
+
+impl Opened {
+    pub(crate) fn new(path: &Path) -> Result<Self, Problem> {
+        if path.is_dir() {
+            return Err(Problem::Directory);
+        }
+        let file = std::fs::File::open(path)?;
+        let about = file.metadata()?;
+        let n_bytes = about.is_file().then(|| about.len());
+        Self::begin(path, Box::new(file), n_bytes)
+    }
+
+    /// A file whose bytes are at hand.
+    pub(crate) fn of_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, Problem> {
+        let n_bytes = bytes.len() as u64;
+        Self::begin(path, Box::new(Cursor::new(bytes)), Some(n_bytes))
+    }
+
+    fn begin(path: &Path, mut rest: Box<dyn Read>, n_bytes: Option<u64>) -> Result<Self, Problem> {
+        let mut head = Vec::new();
+        rest.by_ref().take(HEAD).read_to_end(&mut head)?;
+        if head.is_empty() {
+            return Err(Problem::EmptyFile);
+        }
+        Ok(Self { path: path.to_owned(), head, rest, n_bytes })
+    }
+
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The length of a regular file.
+    pub(crate) fn n_bytes(&self) -> Option<u64> {
+        self.n_bytes
+    }
+
+    /// All that the file gives, from its beginning.
+    pub(crate) fn stream(self) -> impl Read {
+        Cursor::new(self.head).chain(self.rest)
+    }
+
+    /// The bytes of the file; a stream may give 4 GiB, or `max_bytes`.
+    pub(crate) fn bytes(self, max_bytes: Option<u64>) -> Result<Vec<u8>, Problem> {
+        let limit = self.n_bytes.unwrap_or_else(|| max_bytes.unwrap_or(STREAM_LIMIT));
+        let mut bytes = Vec::with_capacity(usize::try_from(self.n_bytes.unwrap_or(0)).unwrap_or(0));
+        self.stream().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Err(Problem::Endless { limit });
+        }
+        Ok(bytes)
+    }
+
+    pub(crate) fn format(&self) -> Result<Format, Problem> {
+        let extension = self.path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        of_bytes(&self.head, extension.as_deref())
+    }
+}
+
+/// The format of a file that begins so; `extension` tells damaged files of binary formats from odd text.
+pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, Problem> {
+    let mat_text = head.starts_with(b"MATLAB 5.0 MAT-file") || extension == Some("mat");
+    Ok(if head.starts_with(b"\x93NUMPY") {
+        Format::Npy
+    } else if head.starts_with(b"PAR1") {
+        Format::Parquet
+    } else if head.starts_with(b"ARROW1") {
+        Format::Arrow
+    } else if head.starts_with(b"\xff\xff\xff\xff") {
+        Format::ArrowStream
+    } else if cdimc_data::hdf5::is_hdf5(head) {
+        Format::Hdf5
+    } else if mat_text {
+        Format::Mat5
+    } else if head.starts_with(b"PK\x03\x04") {
+        // A spreadsheet is an archive too, and names its parts at once.
+        let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
+        let parts: [&[u8]; 3] = [b"[Content_Types].xml", b"xl/", b"opendocument"];
+        if parts.into_iter().any(names) || matches!(extension, Some("xlsx" | "xlsm" | "ods")) {
+            return Err(Problem::Spreadsheet);
+        }
+        Format::Npz
+    } else if head.starts_with(b"\xd0\xcf\x11\xe0") || extension == Some("xls") {
+        return Err(Problem::Spreadsheet);
+    } else {
+        // A damaged file of a binary format would otherwise be reported as odd text.
+        match extension {
+            Some("npy") => return Err(Problem::NotA("NumPy array")),
+            Some("npz") => return Err(Problem::NotA("NumPy archive")),
+            Some("parquet" | "pq") => return Err(Problem::NotA("Parquet file")),
+            Some("arrow" | "arrows" | "feather" | "ipc") => {
+                return Err(Problem::NotA("Arrow IPC file"));
+            }
+            Some("h5" | "h5ad" | "h5mu" | "hdf5") => return Err(Problem::NotA("HDF5 file")),
+            Some("xlsx" | "xlsm" | "ods") => return Err(Problem::Spreadsheet),
+            _ if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") => {
+                return Err(Problem::Utf16);
+            }
+            _ if !head.starts_with(&[0x1f, 0x8b]) && head.contains(&0) => {
+                return Err(Problem::NotA("file of a format that is read"));
+            }
+            _ => Format::Text,
+        }
+    })
+}

@@ -1,0 +1,117 @@
+//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
+
+use crate::error::{Problem, damaged_hdf5 as damaged, listed};
+use crate::{Budget, ReadOptions, Table, ViewSource, anndata, matlab, numbered};
+use cdimc_data::MatFile;
+use cdimc_data::hdf5::{Dataset, Group, Hdf5File};
+
+/// Reads every matrix that the file's convention holds, or the member asked for.
+pub(crate) fn read(
+    bytes: Vec<u8>,
+    budget: Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
+    let file = Hdf5File::open(bytes, budget).map_err(damaged)?;
+    let root = file.root();
+    let names = Hdf5File::names(&root).map_err(damaged)?;
+    let has = |name: &str| names.iter().any(|there| there == name);
+    if has("mod") {
+        anndata::read_modalities(&file, source, options)
+    } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
+        Ok(vec![anndata::read(&file, source, options)?])
+    } else if MatFile::is_version73(&file) {
+        let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
+        matlab::read(&file, source, options)
+    } else {
+        plain(&file, &root, &names, source, options)
+    }
+}
+
+/// The matrices at the top of a file that follows no convention.
+fn plain(
+    file: &Hdf5File,
+    root: &Group,
+    names: &[String],
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
+    let there = || listed(names.iter().map(String::as_str));
+    let ids_name = options.id.as_deref().unwrap_or("ids");
+    let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
+        let Ok(dataset) = root.dataset(name) else { return Ok(None) };
+        file.words(&dataset).map(Some).map_err(damaged)
+    };
+    let ids = vector(ids_name)?;
+    if let (Some(id), None) = (&options.id, &ids) {
+        return Err(Problem::NoMember { name: id.clone(), there: there() });
+    }
+    let labels = options.label.as_deref().map(vector).transpose()?.flatten();
+    let mut tables = Vec::new();
+    for name in names {
+        let asked = source.member.as_ref() == Some(name);
+        let is_vector = name == ids_name || options.label.as_ref() == Some(name);
+        let Some(dataset) = root.dataset(name).ok().filter(|_| !is_vector) else { continue };
+        if asked || (source.member.is_none() && is_matrix(&dataset)?) {
+            let values = file.matrix(&dataset, name).map_err(damaged)?;
+            tables.push(Table {
+                name: name.clone(),
+                path: source.path.clone(),
+                ids: ids.clone(),
+                labels: labels.clone(),
+                features: numbered(values.ncols()),
+                values,
+            });
+        }
+    }
+    match &source.member {
+        Some(member) if tables.is_empty() => {
+            Err(Problem::NoMember { name: member.clone(), there: there() })
+        }
+        None if tables.is_empty() => Err(Problem::NoMatrix { there: there() }),
+        _ => Ok(tables),
+    }
+}
+
+fn is_matrix(dataset: &Dataset) -> Result<bool, Problem> {
+    let shape = Hdf5File::shape(dataset).map_err(damaged)?;
+    Ok(shape.len() == 2 && shape.iter().all(|&n| n > 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TableError, read_views};
+    use cdimc_data::hdf5::AttrValue;
+    use hdf5_pure::FileBuilder;
+    use ndarray::array;
+
+    fn read_member(bytes: &[u8], member: Option<&str>) -> Result<Vec<Table>, TableError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("both.mat");
+        std::fs::write(&path, bytes).expect("room for a file");
+        let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
+        read_views(&source, &ReadOptions::default())
+    }
+
+    #[test]
+    fn sparse_matrices_of_matlab_are_views_and_other_groups_are_not() {
+        let mut file = FileBuilder::new();
+        let mut sparse = file.create_group("s");
+        sparse.set_attr("MATLAB_sparse", AttrValue::U64(2));
+        sparse.create_dataset("data").with_f64_data(&[7., 8., 9.]);
+        sparse.create_dataset("ir").with_u64_data(&[1, 0, 1]);
+        sparse.create_dataset("jc").with_u64_data(&[0, 1, 1, 3]);
+        file.add_group(sparse.finish());
+        let mut settings = file.create_group("t");
+        settings.create_dataset("k").with_f64_data(&[3.]);
+        file.add_group(settings.finish());
+        let bytes = file.finish().expect("a file in memory");
+        for member in [None, Some("s")] {
+            let [table] = <[Table; 1]>::try_from(read_member(&bytes, member).unwrap()).unwrap();
+            assert_eq!(table.values, array![[0., 0., 8.], [7., 0., 9.]]);
+        }
+        let message = read_member(&bytes, Some("t")).unwrap_err().to_string();
+        assert!(message.contains("t is a struct: a numeric matrix is needed"), "{message}");
+    }
+}

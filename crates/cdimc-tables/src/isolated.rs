@@ -1,0 +1,200 @@
+//! Decoding in a process of its own, which bounds memory and time and takes the crashes.
+//!
+//! The parent starts its own program once more with the command `decode`, gives it the bytes of the file
+//! and gets the tables back. What the child allocates, how long it computes and how it ends then harms
+//! nobody: a damaged file is an error of one line.
+
+use crate::error::Problem;
+use crate::{Budget, ReadOptions, Table, ViewSource, decode, format};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a process needs besides the files and what they hold.
+const OVERHEAD: u64 = 80 << 20;
+/// How many seconds any file may take, and how many bytes more a second.
+const SECONDS: u64 = 20;
+const BYTES_A_SECOND: u64 = 1 << 20;
+
+/// What the child is asked for; the bytes of the file follow.
+#[derive(Serialize, Deserialize)]
+struct Request {
+    name: Option<String>,
+    path: String,
+    member: Option<String>,
+    options: ReadOptions,
+    n_bytes: u64,
+    /// The memory that the process may take.
+    memory: u64,
+    /// The seconds of computing that it may take.
+    seconds: u64,
+}
+
+/// What it answers; the values of the tables follow.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Tables(Vec<Described>),
+    Problem(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Described {
+    name: String,
+    ids: Option<Vec<String>>,
+    labels: Option<Vec<String>>,
+    features: Vec<String>,
+    shape: (usize, usize),
+}
+
+/// The tables in `bytes`, decoded by `program decode`.
+pub(crate) fn read(
+    program: &Path,
+    bytes: Vec<u8>,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
+    let n_bytes = bytes.len() as u64;
+    let limit = Budget::of_file(bytes.len(), options.max_bytes).limit();
+    let request = Request {
+        name: source.name.clone(),
+        path: source.path.to_string_lossy().into_owned(),
+        member: source.member.clone(),
+        options: ReadOptions { decoder: None, ..options.clone() },
+        n_bytes,
+        // The values once as they are stored, once as they are used, once on their way.
+        memory: limit.saturating_mul(3).saturating_add(n_bytes.saturating_mul(2)) + OVERHEAD,
+        seconds: SECONDS + limit.max(n_bytes) / BYTES_A_SECOND / 8,
+    };
+    let mut child = Command::new(program)
+        .arg("decode")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let header = serde_json::to_vec(&request).map_err(std::io::Error::from)?;
+    let writer = std::thread::spawn(move || {
+        let Some(mut stdin) = stdin else { return };
+        // A child that ends early has its reasons, which its answer tells.
+        let _ = write_framed(&mut stdin, &header).and_then(|()| stdin.write_all(&bytes));
+    });
+    let tables = stdout.map(|stdout| answered(stdout, limit, source));
+    let status = child.wait()?;
+    let _ = writer.join();
+    match tables {
+        Some(Ok(tables)) if status.success() => tables.map_err(Problem::Told),
+        _ => Err(Problem::Damaged {
+            format: "file",
+            reason: format!(
+                "decoding it failed or took more than {limit} bytes (--max-bytes) of memory"
+            ),
+        }),
+    }
+}
+
+/// What the child answers: tables, or what it said of the file.
+fn answered(
+    mut stdout: impl Read,
+    limit: u64,
+    source: &ViewSource,
+) -> std::io::Result<Result<Vec<Table>, String>> {
+    let answer = serde_json::from_slice(&read_framed(&mut stdout, limit.saturating_mul(4))?)?;
+    let described = match answer {
+        Answer::Tables(described) => described,
+        Answer::Problem(problem) => return Ok(Err(problem)),
+    };
+    let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
+    let mut tables = Vec::with_capacity(described.len());
+    for Described { name, ids, labels, features, shape } in described {
+        let n_values = budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
+        let mut values = Vec::with_capacity(n_values);
+        let mut row = vec![0; shape.1 * size_of::<f64>()];
+        for _ in 0..shape.0 {
+            stdout.read_exact(&mut row)?;
+            values.extend(
+                row.chunks_exact(8)
+                    .map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or_default())),
+            );
+        }
+        let values = Array2::from_shape_vec(shape, values).map_err(std::io::Error::other)?;
+        tables.push(Table { name, path: source.path.clone(), ids, labels, features, values });
+    }
+    Ok(Ok(tables))
+}
+
+/// Decodes the file on the standard input for the parent process, and writes its tables to the
+/// standard output: what the command `decode` of [`ReadOptions::decoder`] does.
+///
+/// # Errors
+/// If the parent asks for nothing that makes sense, or does not listen.
+pub fn serve() -> std::io::Result<()> {
+    let (mut stdin, stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let request: Request = serde_json::from_slice(&read_framed(&mut stdin, 1 << 24)?)?;
+    bound(request.memory, request.seconds)?;
+    // The parent says in one line what a panic says in several.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut bytes = Vec::with_capacity(usize::try_from(request.n_bytes).unwrap_or(0));
+    stdin.read_to_end(&mut bytes)?;
+    let Request { name, path, member, options, .. } = request;
+    let source = ViewSource { name, path: path.into(), member };
+    let extension = source.path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    let head = &bytes[..bytes.len().min(4096)];
+    let tables = format::of_bytes(head, extension.as_deref())
+        .and_then(|format| decode(format, bytes, &source, &options));
+    let mut stdout = std::io::BufWriter::new(stdout);
+    let (answer, values) = match tables {
+        Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
+        Ok(tables) => {
+            let (described, values) = tables.into_iter().map(described).unzip();
+            (Answer::Tables(described), values)
+        }
+    };
+    write_framed(&mut stdout, &serde_json::to_vec(&answer)?)?;
+    for value in values.iter().flatten() {
+        stdout.write_all(&value.to_le_bytes())?;
+    }
+    stdout.flush()
+}
+
+fn described(table: Table) -> (Described, Array2<f64>) {
+    let Table { name, ids, labels, features, values, .. } = table;
+    (Described { name, ids, labels, features, shape: values.dim() }, values)
+}
+
+/// Sets the limits of this process.
+#[cfg(unix)]
+fn bound(memory: u64, seconds: u64) -> std::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    for (resource, limit) in [(Resource::As, memory), (Resource::Cpu, seconds), (Resource::Core, 0)]
+    {
+        // What is bounded more tightly already stays so.
+        let Rlimit { current, maximum } = getrlimit(resource);
+        let limit = [Some(limit), current, maximum].into_iter().flatten().min();
+        setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
+    }
+    Ok(())
+}
+
+/// Elsewhere a crash is taken, but memory and time are not bounded.
+#[cfg(not(unix))]
+fn bound(_memory: u64, _seconds: u64) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn write_framed(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    to.write_all(bytes)
+}
+
+fn read_framed(from: &mut impl Read, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    from.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    let mut bytes = Vec::new();
+    if length > limit || from.take(length).read_to_end(&mut bytes)? as u64 != length {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,362 @@
+/*!
+A user's own files: one table a view, in the formats assays come in.
+
+A view is named on the command line as `[NAME=]PATH[#MEMBER]`; MEMBER picks one array of a file
+that holds several. Without it, every matrix of the file is a view.
+
+Nothing that a file declares is believed: what it holds is checked first and may take no more memory
+than its [`Budget`], and Parquet, Arrow and HDF5, which crates of others decode, are decoded where a
+panic is caught, or in a process of their own ([`ReadOptions::decoder`]).
+
+```
+use cdimc_tables::{ReadOptions, join, read_views};
+let folder = tempfile::tempdir()?;
+let path = |name: &str| folder.path().join(name).display().to_string();
+std::fs::write(path("rna.csv"), "id,a,b\nx,1,2\ny,3,5\n")?;
+std::fs::write(path("protein.csv"), "id,c\ny,0.5\nz,0.1\n")?;
+let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
+let mut tables = read_views(&path("rna.csv").parse()?, &options)?;
+tables.extend(read_views(&path("protein.csv").parse()?, &options)?);
+let joined = join(tables, false)?;
+assert_eq!(joined.ids, ["x", "y", "z"]);
+assert!(!joined.data.mask().is_observed(0, 1));
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
+*/
+
+mod anndata;
+mod columnar;
+mod error;
+mod format;
+mod hdf5;
+mod isolated;
+mod join;
+mod matlab;
+mod numpy;
+mod overlap;
+mod text;
+
+pub use cdimc_data::Budget;
+pub use error::TableError;
+pub use isolated::serve as decode_for_parent;
+pub use join::{FilledColumn, JoinError, Joined, join, join_new};
+
+use cdimc_data::MatFile;
+use error::Problem;
+use format::{Format, Opened};
+use ndarray::{Array2, Axis};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What a file means beyond its format.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+pub struct ReadOptions {
+    /// The column (or array) that names each sample. Without it, a column without a name or the
+    /// row names that a format brings along are taken, if there are any.
+    pub id: Option<String>,
+    /// A column that holds a known class: kept aside, never clustered on.
+    pub label: Option<String>,
+    /// Values that stand for "not measured", besides empty cells, `NA`, `NaN` and `null`. Numbers are
+    /// compared as numbers: `-999` hides `-999.0` too.
+    pub missing_values: Vec<String>,
+    /// The only columns to read, where there are any.
+    pub columns: Vec<String>,
+    /// Columns to leave out.
+    pub drop: Vec<String>,
+    /// The memory that the content of a file may take; without it, what [`Budget::of_file`] gives.
+    pub max_bytes: Option<u64>,
+    /// The program whose command `decode` is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
+    /// with bounded memory and time, and takes their crashes. Without it they are decoded here.
+    pub decoder: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// Whether the column of this name is one to cluster on.
+    fn takes(&self, column: &str) -> bool {
+        let is_in = |names: &[String]| names.iter().any(|name| name == column);
+        (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
+    }
+}
+
+/// One view as its file gives it.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The view's name: given, or the file's or member's name.
+    pub name: String,
+    /// The file it came from.
+    pub path: PathBuf,
+    /// The name of each row, where the file has one.
+    pub ids: Option<Vec<String>>,
+    /// The known class of each row, where asked for and present.
+    pub labels: Option<Vec<String>>,
+    /// The name of each column; their numbers where the file has no names.
+    pub features: Vec<String>,
+    /// `(n_rows, n_features)`, NaN where a cell is missing.
+    pub values: Array2<f64>,
+}
+
+/// Where a view is to be read from: `[NAME=]PATH[#MEMBER]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewSource {
+    /// The name the user gave it.
+    pub name: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// One array of a file that holds several.
+    pub member: Option<String>,
+}
+
+impl FromStr for ViewSource {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A path that exists is taken as it is, so that names with `=` or `#` in them stay usable.
+        if Path::new(text).exists() {
+            return Ok(Self { name: None, path: text.into(), member: None });
+        }
+        let (name, rest) = match text.split_once('=') {
+            Some((name, rest)) if !name.is_empty() && !name.contains(['/', '\\']) => {
+                (Some(name.to_owned()), rest)
+            }
+            _ => (None, text),
+        };
+        let (path, member) = match rest.rsplit_once('#') {
+            Some((path, member)) if !member.is_empty() && !Path::new(rest).exists() => {
+                (path, Some(member.to_owned()))
+            }
+            _ => (rest, None),
+        };
+        Ok(Self { name, path: path.into(), member })
+    }
+}
+
+impl fmt::Display for ViewSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, "{name}=")?;
+        }
+        write!(f, "{}", self.path.display())?;
+        self.member.as_ref().map_or(Ok(()), |member| write!(f, "#{member}"))
+    }
+}
+
+/// Reads the views of one source: one table, or several where the file holds several.
+///
+/// # Errors
+/// If the file cannot be read, is damaged, or holds something else than numbers; the message names
+/// the file and the row or column.
+pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, TableError> {
+    Opened::new(&source.path)
+        .and_then(|opened| read(opened, source, options))
+        .map_err(|problem| TableError::new(&source.path, problem))
+}
+
+/// As [`read_views`], of a file whose bytes are at hand; the path of `source` names it.
+///
+/// # Errors
+/// As [`read_views`].
+pub fn read_bytes(
+    bytes: Vec<u8>,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, TableError> {
+    Opened::of_bytes(bytes, &source.path)
+        .and_then(|opened| read(opened, source, options))
+        .map_err(|problem| TableError::new(&source.path, problem))
+}
+
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    let format = opened.format()?;
+    if let (Some(name), true) = (&source.member, format.holds_one_table()) {
+        return Err(Problem::OneTable { name: name.clone() });
+    }
+    let mut tables = match format {
+        // Text is read as it comes: it may be larger than memory.
+        Format::Text => vec![text::read(opened, source, options)?],
+        format => {
+            let bytes = opened.bytes(options.max_bytes)?;
+            match &options.decoder {
+                Some(program) if format.is_foreign() => {
+                    isolated::read(program, bytes, source, options)?
+                }
+                _ => decode(format, bytes, source, options)?,
+            }
+        }
+    };
+    if let (Some(name), [table]) = (&source.name, tables.as_mut_slice()) {
+        table.name.clone_from(name);
+    }
+    for table in &mut tables {
+        table.path.clone_from(&source.path);
+        check_name(&table.name).map_err(|rule| Problem::Name { name: table.name.clone(), rule })?;
+        leave_out(table, options);
+        hide_missing_numbers(&mut table.values, options);
+        check(table)?;
+    }
+    Ok(tables)
+}
+
+/// The tables in the bytes of a file that is no text.
+fn decode(
+    format: Format,
+    bytes: Vec<u8>,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, Problem> {
+    let budget = Budget::of_file(bytes.len(), options.max_bytes);
+    let read = || match format {
+        Format::Text => Err(Problem::NotA("binary file")),
+        Format::Npy => Ok(vec![numpy::read_npy(&bytes, &budget, source)?]),
+        Format::Npz => numpy::read_npz(bytes, &budget, source, options),
+        Format::Mat5 => {
+            let file = MatFile::parse_within(&source.path, &bytes, budget);
+            matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
+        }
+        Format::Hdf5 => hdf5::read(bytes, budget, source, options),
+        Format::Parquet => Ok(vec![columnar::read_parquet(bytes, &budget, source, options)?]),
+        Format::Arrow => Ok(vec![columnar::read_arrow(bytes, &budget, source, options)?]),
+        Format::ArrowStream => {
+            Ok(vec![columnar::read_arrow_stream(bytes, &budget, source, options)?])
+        }
+    };
+    // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(Problem::Damaged {
+            format: format.name(),
+            reason: "its parts contradict each other".into(),
+        })
+    })
+}
+
+/// Whether a view may have this name: outputs are named after views, and no name is to be a path.
+///
+/// # Errors
+/// What the rule is, if not.
+pub fn check_name(name: &str) -> Result<(), &'static str> {
+    let drive =
+        name.chars().nth(1) == Some(':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if name.is_empty() || name.len() > 200 {
+        Err("it must have 1 to 200 bytes")
+    } else if name.contains(['/', '\\']) || name == "." || name == ".." || drive {
+        Err("it must not be a path")
+    } else if name.chars().any(char::is_control) {
+        Err("it must not hold control characters")
+    } else {
+        Ok(())
+    }
+}
+
+/// Leaves out the columns that nobody wants, where the reader has not done so.
+fn leave_out(table: &mut Table, options: &ReadOptions) {
+    let kept: Vec<usize> =
+        (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();
+    if kept.len() < table.features.len() {
+        table.values = table.values.select(Axis(1), &kept);
+        table.features = kept.into_iter().map(|j| table.features[j].clone()).collect();
+    }
+}
+
+/// What every table must obey, whatever its format.
+fn check(table: &mut Table) -> Result<(), Problem> {
+    let (n_rows, n_features) = table.values.dim();
+    if n_rows == 0 {
+        return Err(Problem::NoRows);
+    }
+    if n_features == 0 {
+        return Err(Problem::NoFeatures);
+    }
+    if let Some(((row, column), &value)) =
+        table.values.indexed_iter().find(|(_, x)| x.is_infinite())
+    {
+        let column = table.features[column].clone();
+        return Err(Problem::Infinite { row: row + 1, column, value });
+    }
+    if let Some(ids) = &table.ids {
+        if ids.len() != n_rows {
+            return Err(Problem::IdCount { ids: ids.len(), rows: n_rows });
+        }
+        let mut first = std::collections::HashMap::with_capacity(n_rows);
+        for (row, id) in ids.iter().enumerate() {
+            if id.is_empty() {
+                return Err(Problem::EmptyId { row: row + 1 });
+            }
+            if let Some(earlier) = first.insert(id.as_str(), row) {
+                return Err(Problem::DuplicateId {
+                    id: id.clone(),
+                    first: earlier + 1,
+                    row: row + 1,
+                });
+            }
+        }
+    }
+    let mut seen = std::collections::HashSet::with_capacity(n_features);
+    match table.features.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The file's name without folder and endings: `rna` of `data/rna.csv.gz`.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+}
+
+/// Whether `text` is one of the user's or everyone's words for "not measured".
+fn is_missing(text: &str, options: &ReadOptions) -> bool {
+    matches!(
+        text,
+        "" | "NA" | "N/A" | "na" | "NaN" | "nan" | "NAN" | "null" | "NULL" | "None" | "?"
+    ) || options.missing_values.iter().any(|missing| missing == text)
+}
+
+/// Makes NaN of the numbers that stand for "not measured".
+fn hide_missing_numbers(values: &mut Array2<f64>, options: &ReadOptions) {
+    let missing: Vec<f64> = options.missing_values.iter().filter_map(|m| m.parse().ok()).collect();
+    if !missing.is_empty() {
+        values.mapv_inplace(|x| if missing.contains(&x) { f64::NAN } else { x });
+    }
+}
+
+/// Names for the columns of a format that has none: `0`, `1`, ...
+fn numbered(n_features: usize) -> Vec<String> {
+    (0..n_features).map(|j| j.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_source_has_a_name_a_path_and_a_member() {
+        let parse = |text: &str| text.parse::<ViewSource>().unwrap();
+        assert_eq!(
+            parse("rna=data/omics.npz#expr"),
+            ViewSource {
+                name: Some("rna".into()),
+                path: "data/omics.npz".into(),
+                member: Some("expr".into())
+            }
+        );
+        assert_eq!(parse("./a=b.csv").path, PathBuf::from("./a=b.csv"));
+        assert_eq!(parse("rna=data/omics.npz#expr").to_string(), "rna=data/omics.npz#expr");
+    }
+
+    #[test]
+    fn no_name_of_a_view_is_a_path() {
+        for name in ["", ".", "..", "../x", "/x", "a/b", "a\\b", "C:x", "a\nb", "\u{1b}[31m"] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+        for name in ["rna", "..x", "protein (2)", "Ähre", "chr:1"] {
+            assert_eq!(check_name(name), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_stem_drops_every_known_ending() {
+        assert_eq!(stem(Path::new("x/rna.csv.gz")), "rna");
+        assert_eq!(stem(Path::new("protein.v2.npy")), "protein.v2");
+    }
+}

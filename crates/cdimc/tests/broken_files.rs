@@ -1,0 +1,138 @@
+//! Files that were once answered with a crash, a wrong number or a file in the wrong place.
+//!
+//! Those in `broken/` were made by programs and hold no real data. Every call runs with 4 GB of memory at
+//! most, so that none passes by chance on a large machine.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// What `cdimc` answers to a line of the shell, run in `folder`: `$CDIMC` is the command, `$BROKEN` the
+/// folder of the files.
+fn shell(folder: &Path, line: &str) -> Output {
+    let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
+    Command::new("bash")
+        .args(["-c", &format!("ulimit -v 4000000; ulimit -c 0; {line}")])
+        .env("CDIMC", env!("CARGO_BIN_EXE_cdimc"))
+        .env("BROKEN", broken)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The one line in which the call is refused.
+fn refused(line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = shell(folder.path(), line);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}\n{errors}");
+    assert_eq!(errors.lines().count(), 1, "{line}\n{errors}");
+    assert!(!errors.contains("panicked"), "{line}\n{errors}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{line} left files behind");
+    errors
+}
+
+fn inspected(line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = shell(folder.path(), line);
+    assert!(output.status.success(), "{line}\n{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn what_is_damaged_is_refused_in_one_line() {
+    for (file, reason) in [
+        ("crc.npz", "member `x`: Invalid checksum"),
+        ("zeros.h5ad", "a part of its values is not in the file"),
+        ("zeros.h5mu", "a part of its values is not in the file"),
+        ("cut.h5mu", "cut off: 26393 bytes of 35984"),
+        ("huge_cols.h5ad", "takes more than 134 MB of memory"),
+        ("sparse_abort.mat", "takes more than 134 MB of memory"),
+        ("fill_abort.h5ad", "takes more than 134 MB of memory"),
+        ("sparse2g_z.mat", "takes more than 134 MB of memory"),
+        ("cycle.h5ad", "are not read as numbers or names"),
+    ] {
+        let message = refused(&format!("$CDIMC inspect --view $BROKEN/{file}"));
+        assert!(message.contains(file) && message.contains(reason), "{message}");
+    }
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn damage_that_other_crates_panic_or_abort_at_is_refused_in_one_line() {
+    for file in ["panic.feather", "abort.feather", "panic.parquet"] {
+        let message = refused(&format!("$CDIMC inspect --id id --label lab --view $BROKEN/{file}"));
+        assert!(message.contains("damaged or unreadable"), "{message}");
+    }
+}
+
+#[test]
+fn no_name_in_a_file_becomes_a_path() {
+    let mask = "$CDIMC mask --pattern per-view:0 -o m";
+    let message = refused(&format!("{mask} --view $BROKEN/rel.npz"));
+    assert!(message.contains("`../evil_rel` cannot be the name of a view"), "{message}");
+}
+
+#[test]
+fn entries_of_a_sparse_matrix_that_share_a_place_are_summed() {
+    let desk = tempfile::tempdir().unwrap();
+    let line = "$CDIMC mask --pattern per-view:0 --view $BROKEN/dup.h5ad -o m";
+    let output = shell(desk.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Row a has 1 and 2 in column x, as SciPy has it.
+    assert_eq!(written(&desk, "m/dup.csv")[1], "a,3,0");
+}
+
+#[test]
+fn integers_of_64_bits_are_exact_ids() {
+    for (file, csv) in [("big.npz", "m/x.csv"), ("i.mat", "m/i.csv")] {
+        let desk = tempfile::tempdir().unwrap();
+        let line = format!("$CDIMC mask --pattern per-view:0 --view $BROKEN/{file} -o m");
+        let output = shell(desk.path(), &line);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let ids: Vec<String> = written(&desk, csv)[1..]
+            .iter()
+            .map(|row| row.split(',').next().unwrap().to_owned())
+            .collect();
+        assert_eq!(ids, ["9007199254740993", "9007199254740994", "9223372036854775807", "-5"]);
+    }
+}
+
+fn written(desk: &TempDir, name: &str) -> Vec<String> {
+    let path: PathBuf = desk.path().join(name);
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn pipes_are_read_whole() {
+    for line in [
+        "$CDIMC inspect --view $BROKEN/na3.csv",
+        "$CDIMC inspect --view <(cat $BROKEN/na3.csv)",
+        "$CDIMC inspect --view <(gzip -c $BROKEN/na3.csv)",
+        "mkfifo f; cat $BROKEN/na3.csv > f & $CDIMC inspect --view f",
+        "cat $BROKEN/na3.csv | $CDIMC inspect --view /dev/stdin",
+    ] {
+        let shown = inspected(line);
+        assert!(shown.contains("600 rows, 3 features"), "{line}\n{shown}");
+    }
+    let shown = inspected("$CDIMC inspect --view x=<(cat $BROKEN/big.npz)");
+    assert!(shown.contains("x: 4 rows, 2 features"), "{shown}");
+}
+
+#[test]
+fn what_unpacks_without_end_is_refused() {
+    // Written to a file, 300 MB of one letter take 1.3 MB.
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("a.csv.gz");
+    let bomb = "(echo a; head -c 300000000 /dev/zero | tr '\\0' '1') | gzip -1 -c";
+    let output = shell(folder.path(), &format!("{bomb} > {}", packed.display()));
+    assert!(output.status.success());
+    let message = refused(&format!("$CDIMC inspect --view {}", packed.display()));
+    assert!(message.contains("--max-bytes"), "{message}");
+}

@@ -1,0 +1,5 @@
+#![no_main]
+
+mod read;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| read::read("table.mat", bytes));
