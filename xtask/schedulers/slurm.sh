@@ -10,8 +10,12 @@ cd "$(dirname "$0")/../.."
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-cargo build --quiet --package xtask
-xtask=${CARGO_TARGET_DIR:-target}/debug/xtask
+# XTASK names a program that is built already.
+if test -z "${XTASK:-}"; then
+    cargo build --quiet --package xtask
+    XTASK=$(pwd)/target/debug/xtask
+    test -z "${CARGO_TARGET_DIR:-}" || XTASK=$CARGO_TARGET_DIR/debug/xtask
+fi
 host=$(hostname -s)
 request="smoke --repetitions 4"
 # The embedded data sets are all that is needed.
@@ -71,7 +75,7 @@ sinfo
 
 out=$folder/results
 mkdir -p "$out"
-$xtask reproduce $request --emit slurm --shards 4 --out "$out"
+"$XTASK" reproduce $request --emit slurm --shards 4 --out "$out"
 collect=$(sh "$out/smoke/submit.sh" --into "$folder/merged.jsonl")
 array=$((collect - 1))
 echo "parts: job $array, collecting: job $collect"
@@ -96,8 +100,8 @@ done
 test -s "$folder/merged.jsonl" || { cat "$out"/smoke/*.log; echo "nothing was collected"; exit 1; }
 grep -h 'recorded;' "$out/smoke/part-2.log"
 
-$xtask reproduce $request --out "$folder/plain" > /dev/null
-$xtask merge smoke --out "$folder/plain" --into "$folder/plain.jsonl"
+"$XTASK" reproduce $request --out "$folder/plain" > "$folder/plain.log" 2>&1
+"$XTASK" merge smoke --out "$folder/plain" --into "$folder/plain.jsonl"
 facts "$folder/merged.jsonl" > "$folder/merged.facts"
 facts "$folder/plain.jsonl" > "$folder/plain.facts"
 cmp "$folder/merged.facts" "$folder/plain.facts"

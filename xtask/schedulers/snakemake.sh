@@ -9,8 +9,12 @@ cd "$(dirname "$0")/../.."
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-cargo build --quiet --package xtask
-xtask=${CARGO_TARGET_DIR:-target}/debug/xtask
+# XTASK names a program that is built already.
+if test -z "${XTASK:-}"; then
+    cargo build --quiet --package xtask
+    XTASK=$(pwd)/target/debug/xtask
+    test -z "${CARGO_TARGET_DIR:-}" || XTASK=$CARGO_TARGET_DIR/debug/xtask
+fi
 request="smoke --repetitions 4"
 unset CDIMC_DATASETS
 
@@ -20,7 +24,7 @@ facts() {
 
 out=$folder/results
 mkdir -p "$out"
-$xtask reproduce $request --emit snakemake --shards 4 --out "$out"
+"$XTASK" reproduce $request --emit snakemake --shards 4 --out "$out"
 snakemake --snakefile "$out/smoke/Snakefile" --directory "$folder" --cores "$(nproc)" \
     --config into="$folder/merged.jsonl" > "$folder/snakemake.log" 2>&1 &
 run=$!
@@ -35,8 +39,8 @@ kill -KILL "$victim"
 echo "part 2 killed with $(wc -l < "$part") records"
 wait $run || { cat "$folder/snakemake.log"; exit 1; }
 
-$xtask reproduce $request --out "$folder/plain" > /dev/null
-$xtask merge smoke --out "$folder/plain" --into "$folder/plain.jsonl"
+"$XTASK" reproduce $request --out "$folder/plain" > "$folder/plain.log" 2>&1
+"$XTASK" merge smoke --out "$folder/plain" --into "$folder/plain.jsonl"
 facts "$folder/merged.jsonl" > "$folder/merged.facts"
 facts "$folder/plain.jsonl" > "$folder/plain.facts"
 cmp "$folder/merged.facts" "$folder/plain.facts"

@@ -137,7 +137,7 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
 }
 
 /// The paper's order of methods; those it does not have come before its own.
-fn rank(method: &str) -> usize {
+pub(crate) fn rank(method: &str) -> usize {
     const BEFORE: [&str; 13] = [
         "bsv",
         "best-view",

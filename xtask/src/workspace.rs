@@ -38,13 +38,26 @@ pub(crate) fn revision() -> Option<String> {
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = temporary(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|e| e.error)?;
         Ok(())
     };
     write().with_context(|| path.display().to_string())
+}
+
+/// A temporary file that others may read as far as the umask lets them.
+#[cfg(unix)]
+fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    let readable = std::fs::Permissions::from_mode(0o666);
+    tempfile::Builder::new().permissions(readable).tempfile_in(folder)
+}
+
+#[cfg(not(unix))]
+fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    tempfile::NamedTempFile::new_in(folder)
 }
 
 /// Lower-case hexadecimal digits.
@@ -54,4 +67,20 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_has_the_mode_of_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        let (whole, plain) = (folder.path().join("a"), folder.path().join("b"));
+        write_whole(&whole, b"x").unwrap();
+        std::fs::write(&plain, b"x").unwrap();
+        assert_eq!(mode(&whole), mode(&plain));
+    }
 }

@@ -57,7 +57,7 @@ impl Document {
                 Block::Paragraph(words) => text += &format!("{words}\n"),
                 Block::Table(table) => text += &table.markdown(),
                 Block::Figure(Figure { name, caption, .. }) => {
-                    text += &format!("![{caption}](figures/{name}.svg)\n\n{caption}\n");
+                    text += &format!("![{name}](figures/{name}.svg)\n\n{caption}\n");
                 }
             }
         }

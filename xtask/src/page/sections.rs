@@ -9,7 +9,7 @@ use crate::published::{Entry, Number};
 use crate::record::Status;
 use crate::report;
 use crate::source;
-use crate::table::{self, Row, Summary, or_dash, standing};
+use crate::table::{self, Row, Summary, or_dash, rank, standing};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,20 +142,21 @@ fn table_2(results: &Results, experiment: &str, name: &str, remark: &str) -> Res
     let mut lines: BTreeMap<(usize, &str), Vec<Vec<Cell>>> = BTreeMap::new();
     let published = results.published.entries();
     for of_pattern in &tables {
-        for (rank, row) in of_pattern.rows.iter().enumerate() {
+        // Methods that do not apply are named below, with their reasons.
+        for row in of_pattern.rows.iter().filter(|row| row.n_scored() > 0) {
             let entry = published.iter().find(|(dataset, pattern, method, _)| {
                 (*dataset, pattern.as_str(), *method)
                     == (of_pattern.dataset, of_pattern.pattern, row.method())
             });
             let entry = entry.map(|entry| entry.3).filter(|_| row.is_plain());
             let line = line(experiment, of_pattern, row, entry);
-            lines.entry((rank, &row.label)).or_default().push(line);
+            lines.entry((rank(row.method()), &row.label)).or_default().push(line);
         }
     }
     table.rows.extend(lines.into_values().flatten());
     let mut blocks = vec![
         Block::Section(format!("Table 2: {name}")),
-        Block::Paragraph(format!("Masks: {remark}. {}", hidden(&tables))),
+        Block::Paragraph(format!("Masks: {remark}. {}", hidden(&tables)).trim_end().to_owned()),
         Block::Table(table),
     ];
     if tables.is_empty() {
@@ -193,18 +194,16 @@ fn line(
     let runs = if scored == all { scored.to_string() } else { format!("{scored} of {all}") };
     let mut line: Vec<Cell> =
         vec![format!("{} {}", row.label, rate_of(table.pattern)).into(), runs.into()];
-    if scored == 0 {
-        let reason = row.records.iter().find_map(|record| record.outcome.reason.as_deref());
-        line[0] =
-            format!("{} {}: {}", row.label, rate_of(table.pattern), reason.unwrap_or("no run"))
-                .into();
-    }
     for (score, paper) in [("acc", entry.map(|e| e.acc)), ("nmi", entry.map(|e| e.nmi))] {
         let ours = row.percent(score);
         let difference =
             ours.zip(paper).map(|(ours, paper)| format!("{:+.2}", ours.mean - paper.mean));
         let verdict = paper.map(|paper: Number| Verdict::of(row.method(), ours, paper).to_string());
-        line.push(Cell::by(or_dash(ours), command(experiment, table, row)));
+        // One command runs the whole line again.
+        line.push(match score {
+            "acc" => Cell::by(or_dash(ours), command(experiment, table, row)),
+            _ => or_dash(ours).into(),
+        });
         line.extend([
             or_dash(paper).into(),
             or_dash(difference).into(),
@@ -332,9 +331,8 @@ fn patterns(results: &Results) -> Vec<Block> {
                 Cell::from(format!("{}, {}", row.label, table.pattern)),
                 row.n_scored().to_string().into(),
             ];
-            line.extend(["acc", "nmi", "ari", "purity"].map(|score| {
-                Cell::by(or_dash(row.percent(score)), command("patterns", table, row))
-            }));
+            line.push(Cell::by(or_dash(row.percent("acc")), command("patterns", table, row)));
+            line.extend(["nmi", "ari", "purity"].map(|score| or_dash(row.percent(score)).into()));
             lines.rows.push(line);
         }
     }
