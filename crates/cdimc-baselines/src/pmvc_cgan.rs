@@ -10,8 +10,7 @@ mod student;
 use crate::shared::paired_views::PairedViews;
 use candle_core::Tensor;
 use cdimc_cluster::{
-    ClusterError, Clusterer, Clustering, Coordinate, Fitted, KMeans, KMeansFit, Observer,
-    RowOrder,
+    ClusterError, Clusterer, Clustering, Coordinate, Fitted, KMeans, KMeansFit, Observer, RowOrder,
     check::{at_least_one, below_one, positive},
     confidence::margins_of_centers,
 };

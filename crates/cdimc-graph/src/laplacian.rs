@@ -53,8 +53,8 @@ mod tests {
     proptest! {
         #[test]
         fn laplacian_rows_sum_to_zero((graph, _) in some_graph()) {
-            let ones = Array2::ones((graph.n_nodes(), 1));
-            prop_assert_eq!(laplacian_product(&graph, ones.view()), ones * 0.0);
+            let ones = Array2::<f64>::ones((graph.n_nodes(), 1));
+            prop_assert_eq!(laplacian_product(&graph, ones.view()), &ones * 0.0);
         }
 
         #[test]

@@ -425,7 +425,7 @@ mod tests {
         let mut views = dataset.views().to_vec();
         let Standardizer { mean, scale } = &model.standardizers()[1];
         let far = mean.iter().zip(scale).map(|(mean, scale)| mean + 100.0 * scale);
-        views[1].row_mut(7).assign(&far.collect());
+        views[1].row_mut(7).assign(&far.collect::<ndarray::Array1<f64>>());
         let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
         assert!(prediction.unusual.unwrap()[7]);
     }

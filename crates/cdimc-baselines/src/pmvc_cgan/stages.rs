@@ -68,7 +68,8 @@ impl Run<'_> {
         [latents, centers]: [&Tensor; 2],
     ) -> Result<Curve, ClusterError> {
         let Self { networks, batch_size, observer, .. } = self;
-        let start = || Ok((Parameter::new(centers)?, sharpened(&soft_assignment(latents, centers)?)?));
+        let start =
+            || Ok((Parameter::new(centers)?, sharpened(&soft_assignment(latents, centers)?)?));
         let (mut centers, mut target) = start().map_err(NnError::Tensor)?;
         networks.start(Some(&mut centers)).map_err(NnError::from)?;
         epochs(("clustering", n_epochs), observer, |losses| {

@@ -119,7 +119,14 @@ impl Input {
     }
 }
 
-/// Says what was done about gaps in the data.
+/// Whether `name` is the path of a view's file, the file's name or the name the user gave the view.
+fn is_named(view: &ViewSource, name: &str) -> bool {
+    view.path.as_os_str() == name
+        || view.path.file_name().is_some_and(|file| file == name)
+        || view.name.as_deref() == Some(name)
+}
+
+/// Says what looks wrong with the ids, and what was done about gaps in the data.
 pub(super) fn report_gaps(joined: &Joined) {
     for warning in &joined.warnings {
         tracing::warn!("{warning}");
