@@ -3,7 +3,7 @@
     python compare.py RESULTS.jsonl [SUMMARY.json]
 
 Files that they refuse, or that the reader refuses, are counted and passed over. Runs itself anew where one
-of the libraries crashes.
+of the libraries crashes or hangs.
 """
 
 import collections
@@ -13,6 +13,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import sys
 import warnings
 import zipfile
@@ -203,6 +204,8 @@ def main():
         if child == 0:
             for i in range(at, len(results)):
                 state.write_text(json.dumps([i, counts]))
+                # Its default is to end the process, also inside a library that hangs.
+                signal.alarm(20)
                 compare(results[i], counts)
             state.write_text(json.dumps([len(results), counts]))
             os._exit(0)
@@ -210,7 +213,7 @@ def main():
         at, counts = json.loads(state.read_text())
         counts = collections.Counter(counts)
         if at < len(results):
-            counts["crashed the others"] += 1
+            counts["crashed or hung the others"] += 1
             at += 1
     state.unlink()
     counts["files"] = len(results)

@@ -6,8 +6,10 @@
 use crate::Budget;
 use crate::sparse::Compressed;
 pub use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
-use hdf5_pure::{File, Layout, VlenStringReadOptions};
+use hdf5_pure::{Chunk, ChunkIndex, File, Layout, VlenStringReadOptions};
 use ndarray::Array2;
+use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// The first bytes of an HDF5 file.
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
@@ -18,6 +20,8 @@ pub struct Hdf5File {
     file: File,
     n_bytes: usize,
     budget: Budget,
+    /// Where in the file nodes of indices of chunks begin, once somebody asked.
+    nodes: OnceLock<Vec<usize>>,
 }
 
 /// Whether the bytes are of an HDF5 file.
@@ -43,7 +47,7 @@ impl Hdf5File {
         if whole > n_bytes as u64 {
             return Err(format!("cut off: {n_bytes} bytes of {whole}"));
         }
-        Ok(Self { file, n_bytes, budget })
+        Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
     }
 
     /// The group that holds all others.
@@ -207,7 +211,7 @@ impl Hdf5File {
             _ if n_values == 0 => Ok(()),
             Layout::Contiguous { address: Some(_), size } if size == n_bytes => Ok(()),
             Layout::Compact { size } if size == n_bytes => Ok(()),
-            Layout::Chunked { chunk_shape, .. } => {
+            Layout::Chunked { chunk_shape, index } => {
                 let n_chunks = shape
                     .iter()
                     .zip(&chunk_shape)
@@ -228,10 +232,44 @@ impl Hdf5File {
                     chunks.iter().map(|chunk| &chunk.offset[..]).filter(|at| inside(at)).collect();
                 places.sort_unstable();
                 places.dedup();
-                if places.len() as u64 == n_chunks { Ok(()) } else { Err(absent()) }
+                let is_sound =
+                    index != ChunkIndex::BTreeV1 || self.keys_are_sound(&chunks, shape.len());
+                if places.len() as u64 == n_chunks && is_sound { Ok(()) } else { Err(absent()) }
             }
             _ => Err(absent()),
         }
+    }
+}
+
+impl Hdf5File {
+    /// Whether the index of these chunks names each at the first byte of its elements: HDF5 itself does not
+    /// find one that is named at another, and gives fill values for it.
+    ///
+    /// A key has a place for each dimension and one more for that byte, which our decoder passes over.
+    fn keys_are_sound(&self, chunks: &[Chunk], rank: usize) -> bool {
+        const HEAD: usize = 24;
+        let bytes = self.file.as_bytes();
+        let base = self.file.superblock().base_address.get();
+        let addresses: HashSet<u64> = chunks.iter().map(|chunk| chunk.address - base).collect();
+        let number = |at: usize| {
+            bytes.get(at..).and_then(<[u8]>::first_chunk).map(|&eight| u64::from_le_bytes(eight))
+        };
+        let nodes = self.nodes.get_or_init(|| {
+            let starts = (0..bytes.len().saturating_sub(HEAD)).filter(|&at| bytes[at] == b'T');
+            // The mark of a node, of an index of chunks, of a leaf.
+            starts.filter(|&at| bytes[at..].starts_with(b"TREE\x01\0")).collect()
+        });
+        let n_entries =
+            |node: usize| usize::from(u16::from_le_bytes([bytes[node + 6], bytes[node + 7]]));
+        let size = 8 * (rank + 3);
+        nodes.iter().all(|&node| {
+            (0..n_entries(node)).all(|entry| {
+                let key = node + HEAD + entry * size;
+                let is_ours =
+                    number(key + size - 8).is_some_and(|child| addresses.contains(&child));
+                !is_ours || number(key + size - 16) == Some(0)
+            })
+        })
     }
 }
 

@@ -136,3 +136,55 @@ fn what_unpacks_without_end_is_refused() {
     let message = refused(&format!("$CDIMC inspect --view {}", packed.display()));
     assert!(message.contains("--max-bytes"), "{message}");
 }
+
+/// What the call says on the standard error, and whether it succeeded.
+fn told(line: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = shell(folder.path(), line);
+    (output.status.success(), text(&output.stdout) + &text(&output.stderr))
+}
+
+#[test]
+fn files_may_call_their_ids_and_columns_as_they_like() {
+    let files = "printf 'patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n' > a.csv; \
+                 printf 'PatientID,b\nx,1\ny,2\nz,3\n' > b.csv";
+    let (done, said) = told(&format!(
+        "{files}; $CDIMC inspect --view a.csv --view b.csv --id patient --id b.csv=PatientID --drop sex"
+    ));
+    assert!(done && said.contains("3 samples in 2 views"), "{said}");
+    let (done, said) =
+        told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns a"));
+    assert!(done && said.contains("a: 3 rows, 1 features"), "{said}");
+    let (done, said) =
+        told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns c"));
+    assert!(!done && said.contains("no column"), "{said}");
+    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --id patient"));
+    assert!(!done && said.contains("leave the column out with --drop 'sex'"), "{said}");
+}
+
+#[test]
+fn ids_that_hardly_overlap_are_shown_from_both_sides() {
+    let files = "printf 'id,a\n0,1\n1,2\n2,4\n' > a.csv; printf 'id,b\n0.0,1\n1.0,2\n2,3\n' > b.csv; \
+                 printf 'id,c\nq,1\nr,2\n' > c.csv";
+    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --view b.csv --id id"));
+    assert!(done, "{said}");
+    assert!(
+        said.contains(
+            "2 of 3 ids are in no other file: it has `0`, `1`, the others have `0.0`, `1.0`"
+        ),
+        "{said}"
+    );
+    let views = "--view a.csv --view b.csv --view c.csv --id id";
+    let (done, said) = told(&format!("{files}; $CDIMC inspect {views}"));
+    assert!(
+        done && said.contains("c.csv: 2 of 2 ids are in no other file: it has `q`, `r`"),
+        "{said}"
+    );
+    assert!(
+        said.contains("views a and c share no sample: nor do other views relate them"),
+        "{said}"
+    );
+    assert!(!said.contains("views a and b share no sample"), "{said}");
+    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --view c.csv --id id"));
+    assert!(!done && said.contains("a.csv has `0`, `1`, c.csv has `q`, `r`"), "{said}");
+}
