@@ -231,7 +231,7 @@ fn axis(values: impl Iterator<Item = f64>) -> Vec<f64> {
 
 /// A setting as a person writes it.
 fn short(value: f64) -> String {
-    if value != 0.0 && value.abs() < 0.01 { format!("{value:e}") } else { value.to_string() }
+    if value != 0.0 && value.abs() < 0.1 { format!("{value:e}") } else { value.to_string() }
 }
 
 fn scale(percent: f64, width: i32) -> i32 {

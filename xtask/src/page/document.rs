@@ -177,7 +177,7 @@ p { max-width: 46rem; } nav { font-size: .9rem; }
 .wide { overflow-x: auto; margin: .8rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 thead th { border-bottom: 2px solid var(--line); }
 summary { cursor: pointer; list-style: none; text-decoration: underline dotted; } summary::-webkit-details-marker { display: none; }
 details code { display: block; white-space: normal; text-align: left; min-width: 18rem; }
