@@ -100,8 +100,8 @@ pub(crate) mod tests {
         assert_eq!(key.len(), 64);
         let renamed = Cell { experiment: "other".into(), label: "row".into(), ..cell() };
         assert_eq!(renamed.key(), key);
-        let learnt = Cell { settings: json!({"restarts": 20, "components": null}), ..cell() };
-        assert_eq!(learnt.key(), key);
+        let learned = Cell { settings: json!({"restarts": 20, "components": null}), ..cell() };
+        assert_eq!(learned.key(), key);
         let others = [
             Cell { changed: json!({"restarts": 1}), ..cell() },
             Cell { checksum: "decaf".into(), ..cell() },

@@ -67,7 +67,7 @@ fn folds(
     facts: &Facts,
     pattern: &str,
 ) -> Result<Vec<Option<usize>>> {
-    // An infeasible or misspelt pattern is refused here, before anything runs.
+    // An infeasible or misspelled pattern is refused here, before anything runs.
     facts.draw(pattern, Seed::new(0))?;
     let (name, given) = (&facts.name, source::n_folds(&facts.name, pattern)?);
     if given == 0 {

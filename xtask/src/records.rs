@@ -140,7 +140,7 @@ impl Finished {
         Self(newest(records).into_iter().map(|record| (record.key.clone(), record)).collect())
     }
 
-    /// The record of a cell, under the names that the cell has now. A method that has learnt a new setting
+    /// The record of a cell, under the names that the cell has now. A method that has learned a new setting
     /// since gives no reason to run it again; one whose default has changed does.
     pub(crate) fn of(&self, cell: &Cell) -> Option<Record> {
         let record = self.0.get(&cell.key())?;

@@ -40,7 +40,7 @@ fn scores(folder: &Path) -> Vec<String> {
 #[test]
 fn bad_requests_are_one_line_and_exit_code_2() {
     let out = tempfile::tempdir().unwrap();
-    let catalogue: &[(&[&str], &str)] = &[
+    let requests: &[(&[&str], &str)] = &[
         (&["nonsense"], "unknown experiment `nonsense`: must be one of quickstart"),
         (&["smoke", "--method", "nonsense"], "unknown method `nonsense`: must be one of "),
         (&["smoke", "--dataset", "nonsense"], "unknown data set `nonsense`: must be one of "),
@@ -64,7 +64,7 @@ fn bad_requests_are_one_line_and_exit_code_2() {
         (&["smoke", "--device", "abacus"], "invalid value 'abacus' for '--device <DEVICE>'"),
         (&["no-such-file.toml"], "experiment no-such-file.toml"),
     ];
-    for (arguments, message) in catalogue {
+    for (arguments, message) in requests {
         let output = run(arguments, out.path());
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
