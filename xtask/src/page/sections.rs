@@ -319,10 +319,14 @@ fn patterns(results: &Results) -> Vec<Block> {
     let tables = results.tables("patterns");
     let mut blocks = vec![
         Block::Section("Missing patterns of other papers and of studies".into()),
-        Block::Paragraph(format!(
-            "Handwritten with two random views a sample, and with cohorts that share neighboring views, in a chain or a ring. {}",
-            hidden(&tables)
-        )),
+        Block::Paragraph(
+            format!(
+                "Handwritten with two random views a sample, and with cohorts that share neighboring views, in a chain or a ring. {}",
+                hidden(&tables)
+            )
+            .trim_end()
+            .to_owned(),
+        ),
     ];
     let mut lines = Table::new(&["method, pattern", "runs", "ACC", "NMI", "ARI", "purity"]);
     for table in &tables {
@@ -406,11 +410,10 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
             let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
             let cells = experiment.n_cells(dataset, &source::catalog()?)?;
-            let hours = of_data
-                .iter()
-                .map(|r| r.outcome.seconds.total * r.circumstances.threads as f64)
-                .sum::<f64>()
-                / 3600.0;
+            let seconds =
+                of_data.iter().map(|r| r.outcome.seconds.total * r.circumstances.threads as f64);
+            // The sum of nothing is minus zero.
+            let hours = seconds.sum::<f64>() / 3600.0 + 0.0;
             hours_of_all += hours;
             let counts = [
                 cells,
