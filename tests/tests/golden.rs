@@ -106,7 +106,7 @@ impl Golden {
             learning_rate: self.number("/pretrain/lr"),
             momentum: self.number("/pretrain/momentum"),
         };
-        trainer.start(sgd).expect("valid optimiser");
+        trainer.start(sgd).expect("valid optimizer");
         let batches = self.batches();
         let mut epoch = || -> f64 {
             let step = |batch: &Range<usize>| trainer.pretrain_step(batch.clone()).expect("step");
@@ -195,7 +195,7 @@ fn fine_tuning_follows_pytorch() {
             minimum_rounds: rounds,
             ..Finetune::default()
         };
-        trainer.start(settings.optimizer()).expect("valid optimiser");
+        trainer.start(settings.optimizer()).expect("valid optimizer");
         let start = start.iter().map(|&label| label as usize).collect();
         let mut finetuning = Finetuning::new(centers.clone(), start);
         for round in 0..rounds {

@@ -1,8 +1,8 @@
-//! Views computed from grey images stored one a row: edges, Fourier magnitudes, profiles.
+//! Views computed from gray images stored one a row: edges, Fourier magnitudes, profiles.
 
 use ndarray::{Array2, ArrayView2};
 
-/// The edge image: 3x3 grey dilation with a zero border, minus the image.
+/// The edge image: 3x3 gray dilation with a zero border, minus the image.
 ///
 /// `images`: `(n_samples, height * width)`. Gives the same shape. It equals the edge view that the
 /// authors of `PMVC_CGAN` distribute for MNIST.

@@ -113,7 +113,7 @@ pub enum Source {
         /// First column and end (0-based, the end excluded).
         columns: [usize; 2],
     },
-    /// The edges of the images that an earlier view holds: 3x3 grey dilation (zero border) minus
+    /// The edges of the images that an earlier view holds: 3x3 gray dilation (zero border) minus
     /// the image.
     Edge {
         /// The view of the images.

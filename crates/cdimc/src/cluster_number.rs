@@ -161,7 +161,7 @@ pub fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> 
 }
 
 /// The `n_values` smallest eigenvalues of the normalized Laplacian I - D^(-1/2) N D^(-1/2) of the mean of
-/// the views' neighbour graphs (eq. 6), ascending.
+/// the views' neighbor graphs (eq. 6), ascending.
 ///
 /// # Errors
 /// If a view has too few samples for a graph.

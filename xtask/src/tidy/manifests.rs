@@ -52,8 +52,22 @@ const OWNED: &[(&str, &[&str])] = &[
 
 /// Dependencies that no source names, and why they are there.
 const UNNAMED: &[(&str, &str, &str)] = &[
-    ("xtask", "num-complex", "with the tests' features, so that both share what they compile"),
-    ("xtask", "num-integer", "with the tests' features, so that both share what they compile"),
+    ("cdimc", "approx", "with the tests' features, so that all programs share what they compile"),
+    (
+        "cdimc",
+        "getrandom",
+        "with the tests' features, so that all programs share what they compile",
+    ),
+    (
+        "cdimc",
+        "num-complex",
+        "with the tests' features, so that all programs share what they compile",
+    ),
+    (
+        "cdimc",
+        "num-integer",
+        "with the tests' features, so that all programs share what they compile",
+    ),
 ];
 
 /// Checks the workspace's own dependencies against the floors, the owned packages against their owners, and every

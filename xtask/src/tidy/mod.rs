@@ -115,8 +115,11 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
                     broken.push(format!("{}: names a folder of one machine", at()));
                 }
             }
-            if name != "xtask/src/tidy/spelling.rs" {
-                for (word, american) in spelling::british(line) {
+            for (word, american) in spelling::british(line) {
+                if !SPELLED_SO
+                    .iter()
+                    .any(|(file, known)| *file == name && [word.as_str(), "*"].contains(known))
+                {
                     broken.push(format!("{}: {word} begins with {american} here", at()));
                 }
             }
@@ -139,6 +142,13 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
         }
     }
 }
+
+/// Words that are spelled so in what a file quotes: names in the files of an oracle, and the list of words itself.
+const SPELLED_SO: &[(&str, &str)] = &[
+    ("tests/tests/golden.rs", concat!("cen", "tres")),
+    ("tests/tests/preprocessing.rs", concat!("neigh", "bours")),
+    ("xtask/src/tidy/spelling.rs", "*"),
+];
 
 // The marks are put together here, so that this file does not break its own rules.
 const MACHINE_FOLDERS: &[&str] =

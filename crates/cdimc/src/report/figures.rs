@@ -1,12 +1,12 @@
-//! The pictures of a report as SVG text that follows the page's colours, light or dark.
+//! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-/// Colours that stay apart on light and dark ground: the first eight after Okabe and Ito, for most
-/// colour-blind readers too; a thirteenth cluster begins again.
+/// Colors that stay apart on light and dark ground: the first eight after Okabe and Ito, for most
+/// color-blind readers too; a thirteenth cluster begins again.
 const PALETTE: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -22,13 +22,13 @@ const PALETTE: [RGBColor; 12] = [
     RGBColor(150, 95, 60),
 ];
 
-/// What plotters draws in this colour becomes the page's text colour.
+/// What plotters draws in this color becomes the page's text color.
 const INK: RGBColor = RGBColor(1, 2, 3);
 
 /// A series of a [`lines`] figure: its name and its values at 1, 2, ...
 pub type Series<'a> = (&'a str, &'a [f64]);
 
-/// The colour of cluster `cluster`.
+/// The color of cluster `cluster`.
 pub fn cluster_color(cluster: usize) -> String {
     let RGBColor(r, g, b) = PALETTE[cluster % PALETTE.len()];
     format!("rgb({r},{g},{b})")
@@ -64,7 +64,7 @@ pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     })
 }
 
-/// Points of a plane in the colours given by `color`, a number in 0..=1 or a cluster.
+/// Points of a plane in the colors given by `color`, a number in 0..=1 or a cluster.
 pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Coloring<'_>) -> String {
     let (x_low, x_high) = bounds(points.iter().map(|p| p[0]));
     let (y_low, y_high) = bounds(points.iter().map(|p| p[1]));
@@ -99,7 +99,7 @@ pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Colorin
     })
 }
 
-/// What the colour of a point says.
+/// What the color of a point says.
 #[derive(Debug, Clone, Copy)]
 pub enum Coloring<'a> {
     /// Its cluster.
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_take_the_pages_colours_and_stand_alone() {
+    fn figures_take_the_pages_colors_and_stand_alone() {
         let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
         assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));

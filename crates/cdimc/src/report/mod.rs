@@ -172,7 +172,7 @@ impl Report<'_> {
         let by_cluster = Coloring::Clusters(&self.clustering.labels);
         page.figure(
             &figures::scatter("by cluster", axes, &points, by_cluster),
-            "Each sample at its two leading principal components, coloured as in the table above.",
+            "Each sample at its two leading principal components, colored as in the table above.",
         );
         if let Some(confidence) = self.clustering.confidence.as_deref() {
             let by_confidence = Coloring::Confidence(confidence);

@@ -64,7 +64,7 @@ impl Page {
         self.rows(header, rows, false);
     }
 
-    /// A table whose first column is a cluster, shown with its colour.
+    /// A table whose first column is a cluster, shown with its color.
     pub(super) fn colored_table(
         &mut self,
         header: &[&str],

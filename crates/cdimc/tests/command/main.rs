@@ -1,4 +1,4 @@
-//! The command `cdimc` as its users run it: round trips, interruption, and the catalogue of bad input.
+//! The command `cdimc` as its users run it: round trips, interruption, and the requests of bad input.
 #![allow(clippy::unwrap_used)]
 
 mod desk;
