@@ -52,23 +52,12 @@ const OWNED: &[(&str, &[&str])] = &[
 
 /// Dependencies that no source names, and why they are there.
 const UNNAMED: &[(&str, &str, &str)] = &[
-    ("cdimc", "approx", "with the tests' features, so that all programs share what they compile"),
-    (
-        "cdimc",
-        "getrandom",
-        "with the tests' features, so that all programs share what they compile",
-    ),
-    (
-        "cdimc",
-        "num-complex",
-        "with the tests' features, so that all programs share what they compile",
-    ),
-    (
-        "cdimc",
-        "num-integer",
-        "with the tests' features, so that all programs share what they compile",
-    ),
+    ("cdimc", "approx", SHARED),
+    ("cdimc", "getrandom", SHARED),
+    ("cdimc", "num-complex", SHARED),
+    ("cdimc", "num-integer", SHARED),
 ];
+const SHARED: &str = "with the tests' features, so that all programs share what they compile";
 
 /// Checks the workspace's own dependencies against the floors, the owned packages against their owners, and every
 /// dependency against the sources.
