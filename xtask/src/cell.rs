@@ -1,6 +1,5 @@
 //! One cell of an experiment: data set x missing pattern x method x repetition, and what names it.
 
-use crate::workspace::hex;
 use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,7 +45,7 @@ impl Cell {
             "changed": self.changed, "repetition": self.repetition, "seed": self.seed,
         });
         // serde_json keeps objects sorted by key, so equal settings give equal text.
-        hex(&Sha256::digest(identity.to_string()))
+        format!("{:x}", Sha256::digest(identity.to_string()))
     }
 
     /// The cell in words.

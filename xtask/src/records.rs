@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::record::{FORMAT, Record, Status};
 use crate::selection::Shard;
 use crate::settings::agree;
-use crate::workspace::{hex, write_whole};
+use crate::workspace::write_whole;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -191,7 +191,7 @@ fn parse(line: &[u8]) -> Result<Record> {
 }
 
 fn digest(rest: &str) -> String {
-    hex(&Sha256::digest(rest))
+    format!("{:x}", Sha256::digest(rest))
 }
 
 /// Ends the last line of a file, or takes it away where it is torn.

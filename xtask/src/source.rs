@@ -139,7 +139,7 @@ fn checksum(dataset: &Dataset) -> String {
     for label in dataset.labels().unwrap_or_default() {
         hash.update((*label as u64).to_le_bytes());
     }
-    workspace::hex(&hash.finalize())
+    format!("{:x}", hash.finalize())
 }
 
 /// The default views, or the first `n_views` of them.

@@ -4,7 +4,7 @@ use crate::{
     CdimcNet, ClusterError, Clusterer, Finetuning, Pace, Stage, Training,
     archive::Archive,
     check_n_clusters,
-    training::{Curves, State},
+    training::{Curves, Start, State},
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState};
@@ -98,8 +98,9 @@ impl Training {
             .map(|i| archive.weights(&format!("moment{i}."), found.n_views))
             .collect::<Result<_, _>>()?;
         let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
-        let mut training =
-            Self::with_weights(found.settings, data, found.n_clusters, found.seed, order, weights)?;
+        let Description { settings, n_clusters, seed, .. } = found;
+        let start = Start { settings, n_clusters, seed, order, weights };
+        let mut training = Self::from_start(data, start)?;
         if fingerprint(&training.input) != found.fingerprint {
             return Err(other_data());
         }

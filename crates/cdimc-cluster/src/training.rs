@@ -90,6 +90,16 @@ impl Curves {
     }
 }
 
+/// What a training starts from, beside the data.
+pub(crate) struct Start {
+    pub(crate) settings: CdimcNet,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: Seed,
+    /// The samples in training order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) weights: Weights,
+}
+
 impl Training {
     /// Shuffles and arranges the samples, builds the graphs and draws the weights.
     pub(crate) fn new(
@@ -108,20 +118,15 @@ impl Training {
             n_clusters,
             seed.stream("weights"),
         );
-        let mut training = Self::with_weights(settings, data, n_clusters, seed, order, weights)?;
+        let start = Start { settings, n_clusters, seed, order, weights };
+        let mut training = Self::from_start(data, start)?;
         training.enter(State::Pretraining { epochs_done: 0 })?;
         Ok(training)
     }
 
-    /// The training on the samples in `order`, from `weights`, before its first step.
-    pub(crate) fn with_weights(
-        settings: CdimcNet,
-        data: &MultiView,
-        n_clusters: usize,
-        seed: Seed,
-        order: Vec<usize>,
-        weights: Weights,
-    ) -> Result<Self, ClusterError> {
+    /// The training before its first step.
+    pub(crate) fn from_start(data: &MultiView, start: Start) -> Result<Self, ClusterError> {
+        let Start { settings, n_clusters, seed, order, weights } = start;
         let graphs = graphs(data, &order, settings.neighbors, settings.alpha)?;
         let (standardizers, input) = network_input(data, &order)?;
         let (input, graphs) = (Arc::new(input), Arc::new(graphs));

@@ -10,22 +10,17 @@ use std::process::Command;
 /// What every crate may use of the others, as docs/architecture.md draws it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("cdimc-metrics", &[]),
-    ("cdimc-numeric", &[]),
-    ("cdimc-data", &["cdimc-numeric"]),
-    ("cdimc-graph", &["cdimc-numeric", "cdimc-data"]),
+    ("cdimc-data", &[]),
+    ("cdimc-graph", &[]),
     ("cdimc-tables", &["cdimc-data"]),
-    ("cdimc-nn", &["cdimc-numeric", "cdimc-data", "cdimc-graph"]),
-    ("cdimc-cluster", &["cdimc-numeric", "cdimc-data", "cdimc-graph", "cdimc-nn"]),
-    ("cdimc-mixture", &["cdimc-numeric", "cdimc-data", "cdimc-cluster"]),
-    (
-        "cdimc-baselines",
-        &["cdimc-numeric", "cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"],
-    ),
+    ("cdimc-nn", &["cdimc-data", "cdimc-graph"]),
+    ("cdimc-cluster", &["cdimc-data", "cdimc-graph", "cdimc-nn"]),
+    ("cdimc-mixture", &["cdimc-data", "cdimc-cluster"]),
+    ("cdimc-baselines", &["cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"]),
     (
         "cdimc",
         &[
             "cdimc-metrics",
-            "cdimc-numeric",
             "cdimc-data",
             "cdimc-graph",
             "cdimc-nn",
@@ -56,6 +51,7 @@ const UNNAMED: &[(&str, &str, &str)] = &[
     ("cdimc", "getrandom", SHARED),
     ("cdimc", "num-complex", SHARED),
     ("cdimc", "num-integer", SHARED),
+    ("cdimc-nn", "gemm", "with a feature that turns AVX-512 on inside candle's products"),
 ];
 const SHARED: &str = "with the tests' features, so that all programs share what they compile";
 

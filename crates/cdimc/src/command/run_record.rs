@@ -89,8 +89,7 @@ pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
             }
             hash.update(&buffer[..n]);
         }
-        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(FileRecord { path: shown.to_string(), sha256 })
+        Ok(FileRecord { path: shown.to_string(), sha256: format!("{:x}", hash.finalize()) })
     };
     input.views.iter().map(record).collect()
 }
