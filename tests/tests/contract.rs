@@ -1,6 +1,8 @@
 //! What every method keeps, whatever it computes: one suite over all clusterers.
 
-use cdimc_cluster::{CdimcNet, ClusterError, Clusterer, Clustering, Finetune, Pretrain};
+use cdimc_cluster::{
+    CdimcNet, ClusterError, Clusterer, Clustering, Finetune, Observer, Pretrain, Step,
+};
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
 };
@@ -8,6 +10,8 @@ use cdimc_mixture::TMixture;
 use cdimc_nn::Architecture;
 use ndarray::{Array2, s};
 use serde_json::Value;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// All methods, with settings that end in seconds on the suite's data.
 pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
@@ -33,7 +37,7 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
 }
 
 /// Three far blobs in two linear views.
-fn blobs(n_samples: usize) -> Dataset {
+pub(crate) fn blobs(n_samples: usize) -> Dataset {
     let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
     let recipe = SyntheticViews {
         n_samples,
@@ -47,7 +51,7 @@ fn blobs(n_samples: usize) -> Dataset {
 }
 
 /// A mask of two views that leaves half of the samples complete.
-fn half_paired(n_samples: usize) -> ViewMask {
+pub(crate) fn half_paired(n_samples: usize) -> ViewMask {
     MissingPattern::PairedRatio(0.5).mask(n_samples, 2, Seed::new(3)).expect("a mask")
 }
 
@@ -72,6 +76,7 @@ pub(crate) fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Opt
 /// All bits of a clustering.
 fn bits(found: &Clustering) -> (Vec<usize>, Vec<u64>) {
     let numbers = found.losses.iter().flatten();
+    let numbers = numbers.chain(found.confidence.iter().flatten());
     let numbers = numbers.chain(found.embedding.iter().flatten());
     let numbers = numbers.chain(found.curves.iter().flat_map(|curve| &curve.values));
     (found.labels.clone(), numbers.map(|x| x.to_bits()).collect())
@@ -99,6 +104,51 @@ fn the_same_seed_gives_the_same_bits() {
     for method in methods() {
         let run = || cluster(method.as_ref(), &data, 3).map(|found| bits(&found));
         assert_eq!(run(), run(), "{}", method.name());
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let data = blobs(150).observe(half_paired(150)).expect("data");
+    for method in methods() {
+        let run = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
+            let pool = pool.expect("a pool");
+            pool.install(|| cluster(method.as_ref(), &data, 3).map(|found| bits(&found)))
+        };
+        let one = run(1);
+        assert!(one.is_some(), "{} refuses two views", method.name());
+        assert_eq!(run(2), one, "{} on 2 threads", method.name());
+        assert_eq!(run(4), one, "{} on 4 threads", method.name());
+    }
+}
+
+#[test]
+fn every_method_tells_of_its_steps_and_stops_when_asked() {
+    let data = blobs(60).observe(half_paired(60)).expect("data");
+    for method in methods() {
+        let steps = AtomicUsize::new(0);
+        let count = |step: &Step| {
+            assert!(step.done <= step.of, "{}: {step:?}", method.name());
+            steps.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        method.fit(&data, 3, Seed::new(7), &Observer::new(&count)).expect("two views");
+        let all = steps.into_inner();
+        assert!(all > 0, "{} says nothing", method.name());
+        for last in [1, all / 2, all] {
+            let steps = AtomicUsize::new(0);
+            let stop = |_: &Step| match steps.fetch_add(1, Ordering::Relaxed) + 1 {
+                step if step < last => ControlFlow::Continue(()),
+                step => {
+                    assert_eq!(step, last.max(1), "{} goes on", method.name());
+                    ControlFlow::Break(())
+                }
+            };
+            let stopped = method.fit(&data, 3, Seed::new(7), &Observer::new(&stop));
+            let stopped = stopped.map(|_| ()).expect_err("it was stopped");
+            assert!(matches!(stopped, ClusterError::Interrupted { .. }), "{stopped}");
+        }
     }
 }
 

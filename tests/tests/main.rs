@@ -3,5 +3,6 @@
 mod contract;
 mod datasets;
 mod golden;
+mod numerics;
 mod preprocessing;
 mod protocol;

@@ -161,23 +161,33 @@ impl Clustering {
         }
     }
 
-    /// Checks that what `method` found are numbers.
+    /// Checks that what `method` found are numbers that say something.
     pub(crate) fn check(&self, method: &'static str) -> Result<(), ClusterError> {
-        let confidence = self.confidence.iter().flatten();
-        for (what, finite) in [
-            ("a loss", self.losses.iter().flatten().all(|x| x.is_finite())),
-            ("a confidence", confidence.clone().all(|x| (0.0..=1.0).contains(x))),
-            ("a probability", self.probabilities.iter().flatten().all(|x| x.is_finite())),
-            ("the embedding", self.embedding.iter().flatten().all(|x| x.is_finite())),
-        ] {
-            if !finite {
-                return Err(ClusterError::Unusable {
-                    method,
-                    reason: format!("{what} is not finite"),
-                });
-            }
+        let finite = |what: &str, x: Option<&f64>| match x {
+            Some(x) if !x.is_finite() => Some(format!("{what} = {x}: must be finite")),
+            _ => None,
+        };
+        let odd = |x: &&f64| !x.is_finite();
+        let first = self.labels.first();
+        let embedding = self.embedding.as_ref().filter(|h| !h.is_empty());
+        let fault = None
+            .or_else(|| finite("loss", self.losses.iter().flatten().find(odd)))
+            .or_else(|| finite("confidence", self.confidence.iter().flatten().find(odd)))
+            .or_else(|| finite("probability", self.probabilities.iter().flatten().find(odd)))
+            .or_else(|| finite("embedding", self.embedding.iter().flatten().find(odd)))
+            .or_else(|| {
+                let zeros = embedding.is_some_and(|h| h.iter().all(|&x| x == 0.0));
+                zeros.then(|| "its embedding is 0 throughout".into())
+            })
+            .or_else(|| {
+                let n = self.labels.len();
+                let one = self.labels.iter().all(|label| Some(label) == first);
+                one.then(|| format!("all {n} samples are in one cluster"))
+            });
+        match fault {
+            Some(reason) => Err(ClusterError::Unusable { method, reason }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -34,7 +34,7 @@ pub use crate::{
     mechanism::Mechanism,
     multi_view::MultiView,
     pattern::MissingPattern,
-    preprocessing::{Geometry, Standardizer, geometry_version},
+    preprocessing::{Geometry, Standardizer, geometry_version, unit_of},
     seed::Seed,
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
 };

@@ -7,7 +7,8 @@ use crate::{DataError, MultiView};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 use serde::{Deserialize, Serialize};
 
-/// Columns whose standard deviation lies below this count as constant (authors' code).
+/// Columns whose standard deviation lies below this share of their greatest magnitude count as constant;
+/// the authors' code has the same number without regard to units.
 const CONSTANT: f64 = 10.0 * f64::EPSILON;
 
 /// The geometry version of one view: absent rows are filled with the column means of the observed
@@ -105,7 +106,12 @@ impl Standardizer {
         }
         let x = data.view(view);
         let mut mean = column_means(x, &rows);
-        let squares = column_sums(x, &rows, |x, column| (x - mean[column]) * (x - mean[column]));
+        let units: Vec<f64> =
+            x.columns().into_iter().map(|c| unit_of(rows.iter().map(|&row| c[row]))).collect();
+        let squares = column_sums(x, &rows, |x, column| {
+            let difference = (x - mean[column]) / units[column];
+            difference * difference
+        });
         let mut scale: Vec<f64> = squares.iter().map(|s| (s / rows.len() as f64).sqrt()).collect();
         for (column, (mean, scale)) in mean.iter_mut().zip(&mut scale).enumerate() {
             let first = x[[rows[0], column]];
@@ -114,6 +120,8 @@ impl Standardizer {
                 (*mean, *scale) = (first, 1.0);
             } else if *scale < CONSTANT {
                 *scale = 1.0;
+            } else {
+                *scale *= units[column];
             }
         }
         Ok(Self { mean, scale })
@@ -172,10 +180,28 @@ impl Standardizer {
 
 /// The row divided by its Euclidean norm; a zero row unchanged.
 fn unit(row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
-    let squares: Vec<f64> = row.iter().map(|x| x * x).collect();
+    let unit = unit_of(row.iter().copied());
+    let squares: Vec<f64> = row.iter().map(|x| (x / unit) * (x / unit)).collect();
     let norm = pairwise_sum(&squares).sqrt();
     let divisor = if norm == 0.0 { 1.0 } else { norm };
-    row.into_iter().map(move |x| x / divisor)
+    row.into_iter().map(move |x| x / unit / divisor)
+}
+
+/// The power of two next below the greatest magnitude; 1 where all `values` are 0.
+///
+/// Division by it changes no digit of a number, and afterwards neither the squares of the numbers nor
+/// their sum are too large or too small for a float, whatever the units.
+///
+/// ```
+/// assert_eq!(cdimc_data::unit_of([0.3, -5.0]), 4.0);
+/// ```
+pub fn unit_of(values: impl IntoIterator<Item = f64>) -> f64 {
+    let greatest = values.into_iter().fold(0.0_f64, |greatest, x| greatest.max(x.abs()));
+    if greatest == 0.0 {
+        return 1.0;
+    }
+    // The bits of the exponent alone.
+    f64::from_bits(greatest.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
 }
 
 /// The mean of each column over `rows`.

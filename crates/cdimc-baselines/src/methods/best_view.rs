@@ -80,7 +80,8 @@ impl Clusterer for BestView {
         for view in 0..each.len() {
             let agreement = mean_agreement(data, &each, view);
             tracing::debug!(view, agreement, "clustered one view");
-            if agreement > best.0 {
+            // Of two views each agrees as much with the other, up to rounding.
+            if agreement > best.0 + 1e-9 {
                 best = (agreement, view);
             }
         }

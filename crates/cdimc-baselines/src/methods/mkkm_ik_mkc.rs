@@ -4,7 +4,7 @@
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::kernel_partition::{KernelPartition, is_over};
+use crate::shared::kernel_partition::{KernelPartition, is_over, telling_views, weights_of_all};
 use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
@@ -114,13 +114,15 @@ impl MkkmIkMkc {
         n_clusters: usize,
         observer: &Observer<'_>,
     ) -> Result<KernelPartition, ClusterError> {
-        let (n, m) = (mask.n_samples(), mask.n_views());
-        let observed: Vec<Vec<usize>> = (0..m).map(|v| mask.observed_rows(v)).collect();
+        let telling = telling_views(NAME, blocks)?;
+        let (n, m) = (mask.n_samples(), telling.len());
+        let observed: Vec<Vec<usize>> = telling.iter().map(|&v| mask.observed_rows(v)).collect();
+        let blocks: Vec<&Array2<f64>> = telling.iter().map(|&v| &blocks[v]).collect();
         let lambda = self.lambda.unwrap_or(1.0 / m as f64);
         let mut kernels: Vec<Array2<f64>> = (0..m)
             .map(|p| {
-                let mut kernel = self.filled(&blocks[p], &observed[p], n);
-                write_block(&mut kernel, &blocks[p], &observed[p]);
+                let mut kernel = self.filled(blocks[p], &observed[p], n);
+                write_block(&mut kernel, blocks[p], &observed[p]);
                 kernel
             })
             .collect();
@@ -134,7 +136,7 @@ impl MkkmIkMkc {
                 observer.step("kernels", done, self.max_iterations, last)?;
                 if observed[p].len() < n {
                     let mut target = self.target(&kernels, &weights, p, lambda, &embedding);
-                    write_block(&mut target, &blocks[p], &observed[p]);
+                    write_block(&mut target, blocks[p], &observed[p]);
                     replace_by_positive_part(NAME, &mut target)?;
                     kernels[p] = target;
                 }
@@ -144,6 +146,7 @@ impl MkkmIkMkc {
             objectives.push(objective);
             observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
             if is_over(&objectives, self.max_iterations, self.tolerance) {
+                let weights = weights_of_all(&weights, &telling, mask.n_views());
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
         }

@@ -325,6 +325,16 @@ impl Clusterer for Pmvc {
         let [first, second] = &factors.single;
         let stacked = stack(&[factors.paired.view(), first.view(), second.view()]);
         let embedding = views.restore(&stacked);
+        if embedding.iter().all(|&x| x == 0.0) {
+            let reason = format!(
+                "lambda = {} weighs more than the {} and {} features of the views explain, and \
+                 nothing is left of the representation: choose a smaller one",
+                self.lambda,
+                views.width(0),
+                views.width(1),
+            );
+            return Err(ClusterError::Unusable { method: NAME, reason });
+        }
         let seed = seed.stream("kmeans");
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
         Ok(read_out.of_unit_rows(embedding, factors.objectives)?.into())

@@ -1,5 +1,6 @@
 //! The last step of methods that end in a representation: k-means on its rows.
 
+use super::observed_rows::unit_rows;
 use cdimc_cluster::{
     ClusterError, Clustering, Curve, KMeans, Observer, confidence::margins_of_centers,
 };
@@ -32,12 +33,7 @@ impl ReadOut<'_> {
         representation: &Array2<f64>,
     ) -> Result<Clustering, ClusterError> {
         let mut rows = representation.clone();
-        for mut row in rows.outer_iter_mut() {
-            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if length > 0.0 {
-                row /= length;
-            }
-        }
+        unit_rows(&mut rows);
         self.rows(&rows)
     }
 

@@ -22,6 +22,31 @@ impl KernelPartition {
     }
 }
 
+/// The views whose kernel is not 0 throughout. One of equal rows says nothing, and nothing is cheaper to
+/// explain: with a weight of its own it would get all of it.
+///
+/// # Errors
+/// [`ClusterError::Inapplicable`] if there is no such view.
+pub(crate) fn telling_views(
+    method: &'static str,
+    blocks: &[Array2<f64>],
+) -> Result<Vec<usize>, ClusterError> {
+    let tells = |&view: &usize| blocks[view].iter().any(|&x| x != 0.0);
+    let views: Vec<usize> = (0..blocks.len()).filter(tells).collect();
+    if views.is_empty() {
+        let reason = "no view has two rows that differ".to_owned();
+        return Err(ClusterError::Inapplicable { method, reason });
+    }
+    Ok(views)
+}
+
+/// The weights of all `n_views` views, of which only `telling` have one.
+pub(crate) fn weights_of_all(weights: &[f64], telling: &[usize], n_views: usize) -> Vec<f64> {
+    let mut all = vec![0.0; n_views];
+    telling.iter().zip(weights).for_each(|(&view, &weight)| all[view] = weight);
+    all
+}
+
 /// Whether no further iteration is due: after the last, or after three once the objective changed by
 /// less than this share (authors' code).
 pub(crate) fn is_over(objectives: &[f64], max_iterations: usize, tolerance: f64) -> bool {

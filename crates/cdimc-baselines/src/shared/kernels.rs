@@ -1,10 +1,14 @@
 //! Kernel matrices of the observed samples of a view, centered and with unit diagonal.
 
 use super::linear_algebra::product;
+use super::observed_rows::unit_rows;
 use cdimc_cluster::ClusterError;
-use cdimc_data::MultiView;
+use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
+
+/// Squared distances from the mean below this share of the greatest squared length are rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// How alike two samples of one view are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,7 +40,8 @@ impl Kernel {
     /// The kernel between the rows of `x` `(n_observed, n_features)`, centered in its feature space
     /// and scaled to unit diagonal, `(n_observed, n_observed)`.
     ///
-    /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`).
+    /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`). A sample that
+    /// lies at the mean, up to rounding, is like no other: its row is 0.
     pub fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
         let x = scaling.apply(x);
         let mut k = product(x.view(), x.t());
@@ -45,10 +50,15 @@ impl Kernel {
             Self::Quadratic => k.mapv_inplace(|inner| (inner + 1.0).powi(2)),
             Self::Gaussian => gaussian(&mut k),
         }
+        let greatest = k.diag().iter().copied().fold(0.0, f64::max);
         center(&mut k);
-        let roots = k.diag().mapv(|x| x.max(1e-12).sqrt());
-        for (mut row, root) in k.outer_iter_mut().zip(&roots) {
-            row.zip_mut_with(&roots, |x, other| *x /= root * other);
+        let rounding = ROUNDING * greatest;
+        let factor = |x: f64| if x > rounding { 1.0 / x.sqrt() } else { 0.0 };
+        let (roots, factors) = (k.diag().mapv(f64::sqrt), k.diag().mapv(factor));
+        for (i, mut row) in k.outer_iter_mut().enumerate() {
+            for (j, x) in row.iter_mut().enumerate() {
+                *x = if factors[i] * factors[j] > 0.0 { *x / (roots[i] * roots[j]) } else { 0.0 };
+            }
         }
         k
     }
@@ -59,14 +69,10 @@ impl KernelScaling {
         let mut x = x.clone();
         match self {
             Self::None => {}
-            Self::UnitRows => {
-                for mut row in x.outer_iter_mut() {
-                    let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-                    row /= length.max(1e-14);
-                }
-            }
+            Self::UnitRows => unit_rows(&mut x),
             Self::Standard => {
                 for mut column in x.columns_mut() {
+                    column /= unit_of(column.iter().copied());
                     let n = column.len() as f64;
                     let mean = column.sum() / n;
                     column -= mean;

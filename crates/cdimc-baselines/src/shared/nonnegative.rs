@@ -36,7 +36,7 @@ impl Nonnegative {
                     })
                 };
                 let (low, high) = (fold(infinity.clone(), f64::min), fold(-infinity, f64::max));
-                let range = (&high - &low).mapv(|range| range.max(1e-12));
+                let range = (&high - &low).mapv(|range| if range > 0.0 { range } else { 1.0 });
                 view.x -= &low;
                 view.x /= &range;
             }

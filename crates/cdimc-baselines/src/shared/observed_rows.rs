@@ -1,6 +1,6 @@
 //! The observed rows of a view as the factorizations read them.
 
-use cdimc_data::MultiView;
+use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
 
 /// The observed rows of one view and the samples they belong to.
@@ -42,21 +42,25 @@ impl Observed {
 
     /// Gives every column mean 0 and variance 1 over the observed rows; constant columns become 0.
     pub(crate) fn standardize(&mut self) {
+        self.x.columns_mut().into_iter().for_each(|mut c| c /= unit_of(c.iter().copied()));
         let mean = self.mean();
         for (j, mut column) in self.x.columns_mut().into_iter().enumerate() {
             column -= mean[j];
             let scale = (column.iter().map(|x| x * x).sum::<f64>() / column.len() as f64).sqrt();
-            let rounding = 1e-12 * mean[j].abs().max(1e-300);
+            let rounding = 1e-12 * mean[j].abs();
             column.mapv_inplace(|x| if scale > rounding { x / scale } else { 0.0 });
         }
     }
 }
 
-/// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)), as the authors' scripts do.
+/// Scales every row to unit length, whatever its units; a row of zeros stays.
 pub(crate) fn unit_rows(x: &mut Array2<f64>) {
     for mut row in x.outer_iter_mut() {
-        let length = row.iter().map(|x| x * x).sum::<f64>().max(1e-14).sqrt();
-        row /= length;
+        row /= unit_of(row.iter().copied());
+        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if length > 0.0 {
+            row /= length;
+        }
     }
 }
 

@@ -94,7 +94,7 @@ impl PairedViews {
         Self::check(method, data)
     }
 
-    /// Scales every row to unit length: x / sqrt(max(Σ x², 1e-14)).
+    /// Scales every row to unit length, whatever its units; a row of zeros stays.
     #[must_use]
     pub fn with_unit_rows(mut self) -> Self {
         self.views.iter_mut().for_each(unit_rows);

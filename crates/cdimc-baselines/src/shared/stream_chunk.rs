@@ -91,6 +91,11 @@ impl Chunk {
         (0..self.n_samples()).filter(|&i| self.observed[[i, view]]).collect()
     }
 
+    /// Divides the values of each view by its unit.
+    pub(crate) fn divide(&mut self, units: &[f64]) {
+        self.views.iter_mut().zip(units).for_each(|(view, unit)| *view /= *unit);
+    }
+
     /// The values of an observed sample, to be replaced by other finite ones.
     pub(crate) fn row_mut(&mut self, view: usize, sample: usize) -> ArrayViewMut1<'_, f64> {
         self.views[view].row_mut(sample)

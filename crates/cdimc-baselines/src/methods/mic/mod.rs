@@ -154,7 +154,13 @@ impl Clusterer for Mic {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let views = self.prepare(data);
+        let mut views = self.prepare(data);
+        // A view of zeros is fitted by coefficients of 0, which would pull those of the others down.
+        views.retain(|view| !view.is_zero());
+        if views.is_empty() {
+            let reason = "made nonnegative, every value of every view is 0".to_owned();
+            return Err(ClusterError::Inapplicable { method: self.name(), reason });
+        }
         let mut factors = self.first_factors(&views, n_clusters, seed, observer)?;
         let embedding = self.iterate(&views, &mut factors, observer)?;
         let seed = seed.stream("kmeans");

@@ -52,6 +52,11 @@ impl View {
         Self { order, x, mean, weight: weight * weight }
     }
 
+    /// Whether every value is 0.
+    pub(super) fn is_zero(&self) -> bool {
+        self.x.iter().all(|&x| x == 0.0)
+    }
+
     fn n_observed(&self) -> usize {
         self.x.nrows()
     }

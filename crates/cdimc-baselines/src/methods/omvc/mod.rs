@@ -13,7 +13,7 @@ use crate::shared::paired_views::stack;
 use crate::shared::running_mean_fill::RunningFill;
 use crate::shared::stream_chunk::Chunk;
 use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::{MultiView, Seed, unit_of};
 pub use settings::{MissingWeight, Omvc};
 pub use stream::{OmvcRows, OmvcStream};
 
@@ -24,6 +24,17 @@ impl Clusterer for Omvc {
 
     fn check(&self) -> Result<(), ClusterError> {
         self.check_ranges()
+    }
+
+    fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
+        let clips = self.nonnegative == Nonnegative::Clip;
+        let positive = |view: usize| data.view(view).iter().any(|&x| x > 0.0);
+        if clips && !(0..data.n_views()).any(positive) {
+            let reason = "no value is positive, and clipping leaves zeros: set nonnegative to \
+                          unit-shift or min-max";
+            return Err(ClusterError::Inapplicable { method: self.name(), reason: reason.into() });
+        }
+        Ok(())
     }
 
     fn run(
@@ -66,6 +77,8 @@ struct Source<'a> {
     data: &'a MultiView,
     /// Nonnegative copies of the observed rows, where clipping in the stream is not enough.
     nonnegative: Vec<Observed>,
+    /// What the values of each view are divided by, so that no sum is too large for a float.
+    units: Vec<f64>,
 }
 
 impl<'a> Source<'a> {
@@ -79,11 +92,17 @@ impl<'a> Source<'a> {
             Nonnegative::Clip => Vec::new(),
             Nonnegative::UnitShift | Nonnegative::MinMax => (0..data.n_views()).map(one).collect(),
         };
-        Self { data, nonnegative }
+        let unit = |view| match nonnegative.get(view) {
+            Some(_) => 1.0,
+            None => unit_of(data.view(view).iter().copied()),
+        };
+        let units = (0..data.n_views()).map(unit).collect();
+        Self { data, nonnegative, units }
     }
 
     fn chunk(&self, rows: &[usize]) -> Chunk {
         let mut chunk = Chunk::of_rows(self.data, rows);
+        chunk.divide(&self.units);
         for (view, observed) in self.nonnegative.iter().enumerate() {
             for (place, row) in rows.iter().enumerate() {
                 if let Ok(index) = observed.rows.binary_search(row) {

@@ -1,0 +1,210 @@
+//! Numbers at the edge: every method gives a clustering of finite numbers, or an error that says why.
+
+use crate::contract::{blobs, half_paired, methods};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_data::{MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask};
+use ndarray::Array2;
+use rand::Rng;
+
+/// The clustering, sound in every number, or the reason why there is none.
+#[track_caller]
+fn sound(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    k: usize,
+    case: &str,
+) -> Result<Clustering, ClusterError> {
+    let name = method.name();
+    let found = match method.cluster(data, k, Seed::new(7)) {
+        Ok(found) => found,
+        // These name what the data or the settings lack; a factorization that fails does not.
+        Err(
+            reason @ (ClusterError::Inapplicable { .. }
+            | ClusterError::Unusable { .. }
+            | ClusterError::Setting { .. }),
+        ) => return Err(reason),
+        Err(other) => panic!("{name} on {case}: {other}"),
+    };
+    assert_eq!(found.labels.len(), data.n_samples(), "{name} on {case}");
+    assert!(found.labels.iter().all(|&label| label < k), "{name} on {case}");
+    assert!(found.labels.iter().any(|&l| l != found.labels[0]), "{name} on {case}: one cluster");
+    for sure in found.confidence.as_ref().expect("every method says how sure it is") {
+        assert!((0.0..=1.0).contains(sure), "{name} on {case}: confidence {sure}");
+    }
+    if let Some(embedding) = &found.embedding {
+        assert!(embedding.iter().all(|x| x.is_finite()), "{name} on {case}");
+        assert!(embedding.iter().any(|&x| x != 0.0), "{name} on {case}: an embedding of zeros");
+    }
+    Ok(found)
+}
+
+/// As [`sound`], and the method must apply and find the classes.
+#[track_caller]
+fn right(method: &dyn Clusterer, data: &MultiView, truth: &[usize], least: f64, case: &str) {
+    let k = truth.iter().max().map_or(0, |&most| most + 1);
+    let found = sound(method, data, k, case);
+    let found = found.unwrap_or_else(|reason| panic!("{case}: {reason}"));
+    let accuracy = cdimc_metrics::accuracy(truth, &found.labels).expect("equal lengths");
+    assert!(accuracy >= least, "{} on {case}: accuracy {accuracy}", method.name());
+}
+
+/// The half-paired blobs with each view changed.
+fn changed(change: impl Fn(usize, &Array2<f64>) -> Array2<f64>) -> (MultiView, Vec<usize>) {
+    let dataset = blobs(90);
+    let truth = dataset.labels().expect("labels").to_vec();
+    let views = dataset.views().iter().enumerate().map(|(v, view)| change(v, view)).collect();
+    (MultiView::new(views, half_paired(90)).expect("data"), truth)
+}
+
+#[test]
+fn units_never_matter() {
+    let (data, _) = changed(|_, view| view.clone());
+    for method in methods() {
+        let plain = sound(method.as_ref(), &data, 3, "plain data").expect("applies").labels;
+        for [first, second] in [
+            [1e-300, 1e-300],
+            [1e-160, 1e-160],
+            [1e-20, 1e-20],
+            [1e20, 1e20],
+            [1e160, 1e160],
+            [1e300, 1e300],
+            [1e-20, 1e20],
+            [1e300, 1e-300],
+        ] {
+            let scaled = changed(|v, view| view * if v == 0 { first } else { second }).0;
+            let case = format!("units {first:e} and {second:e}");
+            let found = sound(method.as_ref(), &scaled, 3, &case).expect("applies").labels;
+            let same = cdimc_metrics::accuracy(&plain, &found).expect("equal lengths");
+            assert!(same == 1.0, "{} on {case}: {same} of the samples alike", method.name());
+        }
+    }
+}
+
+#[test]
+fn views_that_say_nothing_do_no_harm() {
+    let row = |j: usize| 0.1 + 0.7 * j as f64;
+    for method in methods() {
+        for (case, nothing) in [
+            ("a view of zeros", (|_| 0.0) as fn(usize) -> f64),
+            ("a constant view", |_| 0.1),
+            ("a view of equal rows", row),
+        ] {
+            let (data, truth) = changed(|v, view| match v {
+                0 => view.clone(),
+                _ => Array2::from_shape_fn(view.dim(), |(_, j)| nothing(j)),
+            });
+            // Half of the samples that view 0 lacks can only be guessed.
+            right(method.as_ref(), &data, &truth, 0.5, case);
+            let all = Array2::from_shape_fn((30, 4), |(_, j)| nothing(j));
+            let data = MultiView::from_nan_rows(vec![all.clone(), all]).expect("data");
+            let _ = sound(method.as_ref(), &data, 3, &format!("{case} alone"));
+        }
+    }
+}
+
+#[test]
+fn negative_values_are_values() {
+    let (data, truth) = changed(|_, view| {
+        let most = view.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        view - most - 1.0
+    });
+    for method in methods() {
+        let _ = sound(method.as_ref(), &data, 3, "negative values alone");
+    }
+    drop(truth);
+}
+
+#[test]
+fn one_feature_a_view_is_enough() {
+    let (data, _) = changed(|_, view| view.slice(ndarray::s![.., ..1]).to_owned());
+    for method in methods() {
+        let _ = sound(method.as_ref(), &data, 3, "one feature a view");
+    }
+}
+
+#[test]
+fn many_views_are_no_trouble() {
+    let views = vec![SyntheticView { width: 4, map: SyntheticMap::Linear }; 30];
+    let recipe = SyntheticViews {
+        n_samples: 60,
+        n_clusters: 3,
+        separation: 12.0,
+        views,
+        outliers: 0.0,
+        ..SyntheticViews::default()
+    };
+    let dataset = recipe.generate(Seed::new(2)).expect("a data set");
+    let mut rng = Seed::new(3).rng();
+    let entries = Array2::from_shape_fn((60, 30), |(i, v)| i % 30 == v || rng.gen_bool(0.7));
+    let data = dataset.observe(ViewMask::new(entries).expect("a mask")).expect("data");
+    for method in methods() {
+        if let Ok(found) = sound(method.as_ref(), &data, 3, "30 views") {
+            let truth = dataset.labels().expect("labels");
+            let accuracy = cdimc_metrics::accuracy(truth, &found.labels).expect("equal lengths");
+            assert!(accuracy > 0.6, "{}: accuracy {accuracy}", method.name());
+        }
+    }
+}
+
+#[test]
+fn as_few_samples_as_there_can_be() {
+    for method in methods() {
+        for (n, k) in [(2, 2), (3, 2), (3, 3), (5, 5), (12, 12)] {
+            let data = blobs(12);
+            let views = data.views().iter().map(|view| view.slice(ndarray::s![..n, ..]).to_owned());
+            let data = MultiView::from_nan_rows(views.collect()).expect("data");
+            let _ = sound(method.as_ref(), &data, k, &format!("{n} samples into {k} clusters"));
+        }
+    }
+}
+
+#[test]
+fn views_without_a_common_sample_are_grouped_or_refused() {
+    let split = Array2::from_shape_fn((90, 2), |(i, v)| (i % 2 == 0) == (v == 0));
+    let dataset = blobs(90);
+    let data = dataset.observe(ViewMask::new(split).expect("a mask")).expect("data");
+    for method in methods() {
+        let _ = sound(method.as_ref(), &data, 3, "views without a common sample");
+    }
+}
+
+#[test]
+fn a_huge_cluster_beside_small_ones_is_no_trouble() {
+    let mut rng = Seed::new(4).rng();
+    let mut view = |width: usize| {
+        Array2::from_shape_fn((100, width), |(i, j)| {
+            let center = if i >= 97 { [30.0, 0.0][(i + j) % 2] } else { 1.0 };
+            center + rng.gen_range(0.0..1.0)
+        })
+    };
+    let data = MultiView::from_nan_rows(vec![view(5), view(6)]).expect("data");
+    for method in methods() {
+        let _ = sound(method.as_ref(), &data, 3, "one huge cluster");
+    }
+}
+
+#[test]
+fn two_hundred_ordinary_columns_are_grouped_or_refused() {
+    let mut rng = Seed::new(5).rng();
+    let mut view = || {
+        Array2::from_shape_fn((60, 200), |(i, j)| {
+            let center = if (i + j) % 3 == 0 { 2.0 } else { 0.0 };
+            center + rng.gen_range(-1.0..1.0)
+        })
+    };
+    let data = MultiView::from_nan_rows(vec![view(), view()]).expect("data");
+    for method in methods() {
+        let _ = sound(method.as_ref(), &data, 3, "200 columns");
+    }
+}
+
+#[test]
+fn infinite_cells_are_named_by_view_and_sample() {
+    let mut view = Array2::<f64>::ones((4, 2));
+    view[[2, 1]] = f64::INFINITY;
+    let error = MultiView::from_nan_rows(vec![Array2::zeros((4, 2)), view]).expect_err("infinite");
+    assert_eq!(
+        error.to_string(),
+        "view 1, sample 2, feature 1 = inf: observed values must be finite"
+    );
+}
