@@ -6,6 +6,7 @@ likelihood. No imputation, no graph, no network.
 
 pub use crate::{
     choice::Evidence,
+    cluster_number::{ClusterNumberSearch, HeldOut, Proposal, propose},
     coordinates::Kind,
     criterion::Contribution,
     fitted::{Findings, Marker, MixtureModel},
@@ -18,6 +19,7 @@ const NAME: &str = "t-mixture";
 mod archive;
 mod calibration;
 mod choice;
+mod cluster_number;
 mod columns;
 mod coordinates;
 mod criterion;

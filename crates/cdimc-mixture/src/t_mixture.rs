@@ -233,7 +233,7 @@ impl TMixture {
     }
 
     /// A random part of the samples, where there are more than the search sees.
-    fn part_to_search(
+    pub(crate) fn part_to_search(
         &self,
         data: &MultiView,
         seed: Seed,

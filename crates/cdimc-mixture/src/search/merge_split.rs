@@ -21,6 +21,8 @@ const SPLITS: u64 = 2;
 const DOUBT: f64 = 0.1;
 /// The share of a sample that is spread over all clusters before EM.
 const SPREAD: f64 = 0.02;
+/// The share of a cluster's samples that may change before it is split anew.
+const CHANGE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
 const NEGLIGIBLE: f64 = 1e-12;
 /// Up to so many clusters all pairs are compared, beyond it each with so many near ones.
@@ -34,10 +36,11 @@ pub(crate) fn improve(
     seed: Seed,
     watch: &Watch<'_>,
 ) -> Result<Fit, ClusterError> {
+    let mut splits = Vec::new();
     for round in 0..ROUNDS {
         let groups = Groups::new(ground, &fit);
         let losses = groups.merge_losses(&fit);
-        let splits = splits(ground, &fit, &groups, seed.nth(round as u64), watch)?;
+        splits = self::splits(ground, &fit, &groups, splits, seed.nth(round as u64), watch)?;
         let mut moves = Vec::new();
         for split in &splits {
             for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
@@ -178,10 +181,12 @@ struct Split {
     halves: Responsibilities,
 }
 
+/// The splits of all clusters; of those that hardly changed since `known`, the known ones.
 fn splits(
     ground: &Ground<'_>,
     fit: &Fit,
     groups: &Groups<'_>,
+    mut known: Vec<Split>,
     seed: Seed,
     watch: &Watch<'_>,
 ) -> Result<Vec<Split>, ClusterError> {
@@ -190,6 +195,10 @@ fn splits(
     for c in 0..ground.n_clusters {
         let samples: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == c).collect();
         if samples.len() < LEAST_SAMPLES {
+            continue;
+        }
+        if let Some(place) = known.iter().position(|split| split.c == c && split.holds(&samples)) {
+            found.push(known.swap_remove(place));
             continue;
         }
         let observations = ground.observations.select(&samples);
@@ -256,6 +265,13 @@ fn gain(
 }
 
 impl Split {
+    /// Whether the cluster's samples are still nearly those that were split.
+    fn holds(&self, samples: &[usize]) -> bool {
+        let kept = samples.iter().filter(|&i| self.samples.binary_search(i).is_ok()).count();
+        let changed = samples.len() + self.samples.len() - 2 * kept;
+        changed as f64 <= CHANGE * samples.len() as f64
+    }
+
     /// The responsibilities with a and b as one cluster a, and half of the split one as b.
     fn and_merge(&self, from: &Responsibilities, a: usize, b: usize) -> Responsibilities {
         let mut moved = from.clone();
