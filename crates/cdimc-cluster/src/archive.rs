@@ -21,7 +21,7 @@ struct Label {
     version: u32,
     sha256: String,
     /// JSON as text: numbers that are read and written again may differ in the last digit.
-    description: String,
+    description: Value,
 }
 
 /// Arrays by name, to be written or just read.
@@ -124,7 +124,7 @@ impl Archive {
             kind: self.kind.clone(),
             version: Self::VERSION,
             sha256: self.digest(),
-            description: self.description.clone(),
+            description: self.description.as_str().into(),
         };
         let label = serde_json::to_string(&label).map_err(|e| failed(&e))?;
         let views: Vec<(&str, TensorView<'_>)> = self
@@ -175,6 +175,9 @@ impl Archive {
             let (found, expected) = (label.version, Self::VERSION);
             return Err(refuse(format!("{wanted} of version {found}: must be {expected}")));
         }
+        let Value::String(description) = label.description else {
+            return Err(foreign(&"its description is no text"));
+        };
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| foreign(&e))?;
         let array = |view: TensorView<'_>| Array {
             dtype: view.dtype(),
@@ -183,7 +186,7 @@ impl Archive {
         };
         let arrays =
             tensors.tensors().into_iter().map(|(name, view)| (name, array(view))).collect();
-        let archive = Self { kind: label.kind, description: label.description, notes, arrays };
+        let archive = Self { kind: label.kind, description, notes, arrays };
         if archive.digest() != label.sha256 {
             return Err(refuse(format!(
                 "damaged {wanted}: its content does not match its checksum"

@@ -1,11 +1,14 @@
-//! How many clusters: three criteria that see no labels, side by side.
+//! How many clusters: one proposed number with the runner-up, by criteria that see no labels.
 //!
-//! Stability over seeds, silhouette of the embedding, and the eigengap of the graph all views share.
+//! Shared information on samples held out of a fit of the mixture decides where samples have two views
+//! or more ([`cdimc_mixture::propose`]). Elsewhere three criteria are ranked side by side: stability over
+//! seeds, silhouette of the embedding, and the eigengap of the graph all views share.
 
 use crate::graph::{GraphError, KnnGraph, Search};
 use crate::metrics::ari;
 use cdimc_cluster::{Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed, geometry_version};
+use cdimc_mixture::{HeldOut, propose};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::matrix_free::LinOp;
 use faer::matrix_free::eigen::{
@@ -28,7 +31,10 @@ const WHOLE_SAMPLES: usize = 1000;
 pub struct Candidate {
     /// The number of clusters k.
     pub n_clusters: usize,
-    /// Mean adjusted Rand index between the clusterings of all pairs of seeds.
+    /// What the views share on held-out samples; none where no sample has two views.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<HeldOut>,
+    /// Mean adjusted Rand index between the clusterings of all pairs of seeds; 1 where there is one seed.
     pub stability: f64,
     /// Mean silhouette of the embedding, averaged over the seeds; in [-1, 1].
     pub silhouette: f64,
@@ -44,6 +50,9 @@ pub struct Candidate {
 pub struct ClusterNumber {
     /// The number of clusters chosen.
     pub chosen: usize,
+    /// The next best.
+    #[serde(default)]
+    pub runner_up: Option<usize>,
     /// One sentence that says why.
     pub reason: String,
     /// All candidates, by number of clusters.
@@ -63,6 +72,7 @@ impl Candidate {
         });
         Self {
             n_clusters,
+            held_out: None,
             stability: stability(found),
             silhouette: mean(scores),
             eigengap: match (eigenvalues.get(n_clusters), eigenvalues.get(n_clusters - 1)) {
@@ -74,10 +84,23 @@ impl Candidate {
     }
 }
 
-/// Ranks the candidates, each of `n_seeds` clusterings: best first under each criterion, ties share the
-/// better rank; the smallest mean rank is chosen, the smaller number of clusters on ties.
+/// Chooses among the candidates, each of `n_seeds` clusterings: by what the views share on held-out
+/// samples where it is known of all, else by ranks.
 pub fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     candidates.sort_by_key(|candidate| candidate.n_clusters);
+    let curve: Option<Vec<HeldOut>> = candidates.iter().map(|c| c.held_out.clone()).collect();
+    let mut number = by_ranks(candidates, n_seeds);
+    if let Some(proposal) = curve.and_then(|curve| propose(&curve)) {
+        number.chosen = proposal.n_clusters;
+        number.runner_up = proposal.runner_up;
+        number.reason = format!("k = {}: {}", proposal.n_clusters, proposal.reason);
+    }
+    number
+}
+
+/// Best first under each criterion, ties share the better rank; the smallest mean rank is chosen, the
+/// smaller number of clusters on ties.
+fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     let rank = |value: f64, all: &[f64]| 1.0 + all.iter().filter(|&&x| x > value).count() as f64;
     let criteria: [fn(&Candidate) -> f64; 3] = [|c| c.stability, |c| c.silhouette, |c| c.eigengap];
     for criterion in criteria {
@@ -103,7 +126,10 @@ pub fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
             format!("k = {}: mean rank {:.2}; {because}", best.n_clusters, best.mean_rank),
         )
     });
-    ClusterNumber { chosen, reason, candidates, n_seeds }
+    let others = candidates.iter().filter(|candidate| candidate.n_clusters != chosen);
+    let runner_up = others.min_by(|a, b| a.mean_rank.total_cmp(&b.mean_rank));
+    let runner_up = runner_up.map(|candidate| candidate.n_clusters);
+    ClusterNumber { chosen, runner_up, reason, candidates, n_seeds }
 }
 
 /// Clusterings of `data` by `method` with `n_seeds` seeds drawn from `seed`.
@@ -322,5 +348,6 @@ mod tests {
         let number = decide(candidates, 3);
         assert_eq!(number.chosen, 3, "{number:?}");
         assert!(number.reason.starts_with("k = 3: mean rank 1.00"), "{}", number.reason);
+        assert!(number.runner_up.is_some_and(|k| k != 3), "{number:?}");
     }
 }

@@ -33,9 +33,9 @@ pub(crate) struct Cluster {
     /// Numbers of clusters to try, as 2..12; the choice and its reason are reported
     #[arg(long, value_name = "FROM..TO")]
     k_range: Option<NumberRange>,
-    /// Seeds of each number of clusters that --k-range tries
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    k_seeds: usize,
+    /// Seeds of each number of --k-range whose clusters are compared; 3 where the views share no sample
+    #[arg(long, value_name = "N", requires = "k_range")]
+    k_seeds: Option<usize>,
     /// The method; `cdimc compare --help` lists them
     #[arg(long, default_value = DEFAULT_METHOD)]
     method: String,
@@ -91,8 +91,8 @@ impl Cluster {
         let (Some(input), Some(target)) = (self.input, &self.output) else {
             bail!("--view and --output are needed");
         };
-        if self.k_range.is_some() && self.k_seeds < 2 {
-            bail!("--k-seeds = {}: stability needs at least 2", self.k_seeds);
+        if let Some(seeds @ ..2) = self.k_seeds {
+            bail!("--k-seeds = {seeds}: stability needs at least 2");
         }
         let output = OutputFolder::begin(target, self.force, &input.files())?;
         let mut run = Run::begin(input, configured, output, watch)?;

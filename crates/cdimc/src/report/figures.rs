@@ -36,6 +36,11 @@ pub fn cluster_color(cluster: usize) -> String {
 
 /// Curves over epochs or rounds.
 pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
+    lines_from(1, title, x_name, series)
+}
+
+/// As [`lines`], the values at `first`, `first + 1`, ...
+pub fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
     draw((460, 280), |root| {
@@ -44,11 +49,11 @@ pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
             .margin(8)
             .x_label_area_size(36)
             .y_label_area_size(58)
-            .build_cartesian_2d(1.0..longest as f64, low..high)?;
+            .build_cartesian_2d(first as f64..(first + longest - 1) as f64, low..high)?;
         frame(&mut chart, x_name)?;
         for (index, (name, values)) in series.iter().enumerate() {
             let color = PALETTE[index % PALETTE.len()];
-            let points = values.iter().enumerate().map(|(i, &y)| ((i + 1) as f64, y));
+            let points = values.iter().enumerate().map(|(i, &y)| ((i + first) as f64, y));
             let drawn = chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
             if series.len() > 1 {
                 drawn.label(*name).legend(move |(x, y)| {

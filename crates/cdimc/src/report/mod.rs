@@ -128,17 +128,46 @@ impl Report<'_> {
     fn number_of_clusters(&self, page: &mut Page) {
         let Some(number) = self.cluster_number else { return };
         page.section("How many clusters");
-        page.paragraph(&format!(
-            "Chosen: {}. Stability is the mean adjusted Rand index between {} seeds.",
-            number.reason, number.n_seeds
-        ));
+        let next = number.runner_up.map_or_else(String::new, |k| format!(" Runner-up: {k}."));
+        page.paragraph(&format!("Proposed: {}.{next}", number.reason));
+        let shared: Vec<f64> = number
+            .candidates
+            .iter()
+            .filter_map(|c| c.held_out.as_ref().map(|held_out| held_out.shared_information))
+            .collect();
+        if let (true, Some(first)) = (shared.len() > 1, number.candidates.first()) {
+            let title = "shared information on held-out samples";
+            page.figure(
+                &figures::lines_from(
+                    first.n_clusters,
+                    title,
+                    "number of clusters",
+                    &[("nats", &shared)],
+                ),
+                "What the views of a sample say about one another, as the clusters explain it, on thirds of \
+                 the samples that the fit did not see. Look for the last number before the curve turns flat.",
+            );
+        }
+        if number.n_seeds > 1 {
+            page.paragraph(&format!(
+                "Stability is the mean adjusted Rand index between {} seeds.",
+                number.n_seeds
+            ));
+        }
         let rows = number.candidates.iter().map(|c| {
-            let cells = [c.stability, c.silhouette, c.eigengap, c.mean_rank];
-            std::iter::once(c.n_clusters.to_string())
-                .chain(cells.iter().map(|x| format!("{x:.3}")))
+            let shared = c.held_out.as_ref().map(|held_out| {
+                let (n, mean) = (held_out.parts.len() as f64, held_out.shared_information);
+                let square: f64 = held_out.parts.iter().map(|t| (t - mean).powi(2)).sum();
+                format!("{mean:.3} ± {:.3}", (square / n / (n - 1.0).max(1.0)).sqrt())
+            });
+            let seeds = |x: f64| if number.n_seeds > 1 { format!("{x:.3}") } else { String::new() };
+            let cells = [seeds(c.stability), seeds(c.silhouette), format!("{:.3}", c.eigengap)];
+            [c.n_clusters.to_string(), shared.unwrap_or_default()]
+                .into_iter()
+                .chain(cells)
                 .collect()
         });
-        page.table(&["k", "stability", "silhouette", "eigengap", "mean rank"], rows);
+        page.table(&["k", "shared information", "stability", "silhouette", "eigengap"], rows);
     }
 
     fn sizes(&self, page: &mut Page) {

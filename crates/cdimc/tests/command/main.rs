@@ -182,8 +182,13 @@ fn the_number_of_clusters_is_chosen_and_explained() {
         "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config short.toml -q -o out"
     ));
     let record = desk.text("out/run.json");
-    assert!(record.contains("\"stability\"") && record.contains("mean rank"), "{record}");
-    assert!(desk.text("out/report.html").contains("How many clusters"));
+    for part in ["\"stability\"", "\"shared-information\"", "\"runner-up\"", "\"reason\": \"k = "] {
+        assert!(record.contains(part), "{part} in {record}");
+    }
+    assert!(desk.text("out/report.html").contains("shared information on held-out samples"));
+    // One view alone shares nothing: stability, silhouette and eigengap are ranked.
+    desk.succeeds("cluster --view rna.csv --id id --k-range 2..4 --method concat -q -o one");
+    assert!(desk.text("one/run.json").contains("mean rank"));
 }
 
 #[test]

@@ -117,11 +117,10 @@ fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
         .unwrap();
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.starts_with("choose-k 1/8") {
+    while !line.starts_with("choose-k 1/4") {
         line.clear();
         assert!(progress.read_line(&mut line).unwrap() > 0);
     }
-    // Two seeds make the first number of clusters.
     let record = |name: &str| -> serde_json::Value {
         serde_json::from_str(&desk.text(&format!("{name}/run.json"))).unwrap()
     };
