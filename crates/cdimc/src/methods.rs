@@ -7,7 +7,7 @@ use cdimc_mixture::{MixtureModel, TMixture};
 use serde_json::Value;
 
 /// The method that the command uses unless told otherwise.
-pub const DEFAULT_METHOD: &str = CdimcNet::NAME;
+pub const DEFAULT_METHOD: &str = TMixture::NAME;
 
 /// The names of all methods: the mixture, CDIMC-net and those it is compared with.
 pub fn method_names() -> Vec<&'static str> {

@@ -36,7 +36,8 @@ pub(crate) struct Cluster {
     /// Seeds of each number of --k-range whose clusters are compared; 3 where the views share no sample
     #[arg(long, value_name = "N", requires = "k_range")]
     k_seeds: Option<usize>,
-    /// The method; `cdimc compare --help` lists them
+    /// The method: cdimc-net and all that it is compared with have a name; only t-mixture and cdimc-net
+    /// write a model, which predict and impute need
     #[arg(long, default_value = DEFAULT_METHOD)]
     method: String,
     /// The seed of all randomness

@@ -111,6 +111,40 @@ fn predicting_the_training_samples_gives_their_clusters() {
 }
 
 #[test]
+fn the_default_is_the_mixture_with_all_it_can_tell() {
+    let desk = Desk::new();
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o out"));
+    let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
+    assert_eq!(record["method"], "t-mixture");
+    let kinds = &record["facts"]["findings"]["coordinates"];
+    assert_eq!(kinds.as_array().map(Vec::len), Some(3), "{kinds}");
+    let numbers = |name: &str| -> Vec<Vec<String>> {
+        let text = desk.text(name);
+        text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    for (labels, probabilities) in
+        numbers("out/labels.csv").iter().zip(numbers("out/probabilities.csv"))
+    {
+        assert_eq!(labels[0], probabilities[0]);
+        let cluster: usize = labels[1].parse().unwrap();
+        let row: Vec<f64> = probabilities[1..].iter().map(|p| p.parse().unwrap()).collect();
+        assert_eq!(row.len(), 4);
+        assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{row:?}");
+        assert!(row.iter().all(|&p| p <= row[cluster]), "{row:?} {cluster}");
+        assert_eq!(labels[2], probabilities[1 + cluster], "the probability is the confidence");
+        assert!(labels[5] == "0" || labels[5] == "1", "{labels:?}");
+    }
+    let markers = desk.text("out/markers.csv");
+    assert!(markers.starts_with("cluster,view,column,difference\n0,"), "{markers}");
+    let report = desk.text("out/report.html");
+    assert!(report.contains("What the method found out") && report.contains("<svg"));
+    desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -q -o again.csv"));
+    assert_eq!(desk.labels("again.csv"), desk.labels("out/labels.csv"));
+    let text = desk.succeeds(&format!("impute --model out/model.safetensors {VIEWS} -o filled"));
+    assert!(text.lines().count() == 3 && text.contains("of nearest neighbors"), "{text}");
+}
+
+#[test]
 fn an_interrupted_run_goes_on_to_the_same_result() {
     let desk = Desk::new();
     desk.put(

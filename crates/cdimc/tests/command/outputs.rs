@@ -5,19 +5,30 @@ use cdimc::NamedModel;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-/// A run that goes on until it is killed; it has begun when this returns.
-fn endless(desk: &Desk, output: &str) -> Child {
+/// A run that goes on until this value ends, whatever becomes of the test.
+struct Endless(Child);
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// It has begun when this returns.
+fn endless(desk: &Desk, output: &str) -> Endless {
     desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[architecture]\nwide = 48\n");
     let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}");
-    let mut child =
-        desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut progress = BufReader::new(child.stderr.as_mut().unwrap());
+    let child = desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut run = Endless(child.unwrap());
+    let mut progress = BufReader::new(run.0.stderr.take().unwrap());
     let mut line = String::new();
     while !line.starts_with("pre") {
         line.clear();
         assert!(progress.read_line(&mut line).unwrap() > 0);
     }
-    child
+    // Nobody has to hear the rest.
+    run
 }
 
 #[test]
@@ -71,14 +82,13 @@ fn a_changed_bit_of_a_column_name_is_noticed() {
 #[test]
 fn two_runs_on_one_folder_do_not_meet() {
     let desk = Desk::new();
-    let mut first = endless(&desk, "out");
+    let first = endless(&desk, "out");
     // The folder of the first run is there, beside the place of its result.
     let output = desk.run(&cluster_line("-o out --force"));
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert_eq!(error, "error: out: another run is writing there\n");
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     // What a killed run left is in nobody's way, and goes.
     assert!(desk.path(".cdimc-out").is_dir());
     desk.succeeds(&cluster_line("-o out"));
