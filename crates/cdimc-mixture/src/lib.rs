@@ -16,6 +16,7 @@ pub use crate::{
 /// The method's name.
 const NAME: &str = "t-mixture";
 
+mod agreement;
 mod archive;
 mod calibration;
 mod choice;

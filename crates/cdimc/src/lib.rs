@@ -53,6 +53,7 @@ pub mod warnings;
 
 mod methods;
 mod named_model;
+mod restarts;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {

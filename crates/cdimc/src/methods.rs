@@ -1,10 +1,14 @@
 //! Every method of the workspace by the name the command line spells.
 
+use crate::restarts::Restarts;
 use cdimc_baselines::{Configured, MethodError, configure};
 use cdimc_cluster::archive::Archive;
 use cdimc_cluster::{CdimcModel, CdimcNet, ClusterError, Clusterer, Model};
 use cdimc_mixture::{MixtureModel, TMixture};
 use serde_json::Value;
+
+/// The setting of a method that can be run several times.
+const RESTARTS: &str = "restarts";
 
 /// The method that the command uses unless told otherwise.
 pub const DEFAULT_METHOD: &str = TMixture::NAME;
@@ -33,7 +37,7 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
-        CdimcNet::NAME => configure::<CdimcNet>(CdimcNet::NAME, settings),
+        CdimcNet::NAME => with_restarts(CdimcNet::NAME, settings, configure::<CdimcNet>),
         _ => match cdimc_baselines::configured(name, settings) {
             Err(MethodError::Unknown { name, .. }) => {
                 Err(MethodError::Unknown { name, known: method_names().join(", ") })
@@ -41,6 +45,29 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
             result => result,
         },
     }
+}
+
+/// A method with one setting more, `restarts`: runs of which that wins on whose clusters the views agree
+/// most; 1.
+fn with_restarts(
+    name: &'static str,
+    mut settings: Value,
+    configure: fn(&'static str, Value) -> Result<Configured, MethodError>,
+) -> Result<Configured, MethodError> {
+    let asked = settings.as_object_mut().and_then(|settings| settings.remove(RESTARTS));
+    let runs = match &asked {
+        None => 1,
+        Some(value) => value.as_u64().filter(|&runs| runs > 0).ok_or_else(|| {
+            let message = format!("{RESTARTS} = {value}: must be a whole number of at least 1");
+            MethodError::Settings { method: name, message }
+        })? as usize,
+    };
+    let Configured { clusterer, mut settings } = configure(name, settings)?;
+    if runs == 1 {
+        return Ok(Configured { clusterer, settings });
+    }
+    settings[RESTARTS] = runs.into();
+    Ok(Configured { clusterer: Box::new(Restarts { method: clusterer, runs }), settings })
 }
 
 /// The model in the bytes that [`Model::to_bytes`] gave, of whatever method.
@@ -51,5 +78,25 @@ pub fn read_model(bytes: &[u8]) -> Result<Box<dyn Model>, ClusterError> {
     match Archive::kind_of(bytes).as_deref() {
         Some(MixtureModel::KIND) => Ok(Box::new(MixtureModel::from_bytes(bytes)?)),
         _ => Ok(Box::new(CdimcModel::from_bytes(bytes)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn restarts_are_a_setting_of_the_network() {
+        let settings = |value: Value| configured(CdimcNet::NAME, value).map(|c| c.settings);
+        let one = settings(Value::Null).unwrap();
+        assert_eq!(settings(json!({ "restarts": 1 })).unwrap(), one);
+        let three = settings(json!({ "restarts": 3, "alpha": 0.5 })).unwrap();
+        assert_eq!((&three["restarts"], &three["alpha"]), (&json!(3), &json!(0.5)));
+        for wrong in [json!(0), json!(1.5), json!("2")] {
+            let error = settings(json!({ "restarts": wrong })).unwrap_err().to_string();
+            assert!(error.contains("must be a whole number of at least 1"), "{error}");
+        }
+        assert!(settings(json!({ "restart": 2 })).is_err());
     }
 }

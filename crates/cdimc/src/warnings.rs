@@ -4,8 +4,11 @@
 //! is a cluster more than a pattern of missing views, do the views tell of the same samples, does another
 //! seed give the same clusters. Chance is what permutations give.
 
+use cdimc_baselines::Concat;
+use cdimc_cluster::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
+use cdimc_mixture::TMixture;
 use ndarray::{Array2, Axis};
 use rand::seq::{SliceRandom, index::sample};
 use serde::{Deserialize, Serialize};
@@ -21,6 +24,10 @@ const MOST_PAIRED: usize = 300;
 const MOST_PAIRS: usize = 60;
 /// Samples that two views must have in common to be compared.
 const FEWEST_PAIRED: usize = 20;
+/// How much more views must agree on plain k-means to be worth a word, and up to how many values it is tried.
+const PLAIN_NATS: f64 = 0.1;
+const PLAIN_FACTOR: f64 = 1.1;
+const MOST_VALUES: usize = 3_000_000;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const AGREEMENT: f64 = 0.7;
 
@@ -114,6 +121,27 @@ pub fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
         text: format!(
             "{} seeds give different clusters: their mean adjusted Rand index is {mean:.2}",
             clusterings.len()
+        ),
+    })
+}
+
+/// Whether the views agree more on the clusters of k-means after filling in means than on `labels`; looked at
+/// where that is quick.
+pub fn plain_is_better(data: &MultiView, labels: &[usize], n_clusters: usize) -> Option<Warning> {
+    let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
+    let shared = (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1);
+    if values > MOST_VALUES || !shared {
+        return None;
+    }
+    // Nothing comes of a method or a criterion that does not apply.
+    let plain = Concat::default().cluster(data, n_clusters, Seed::new(0)).ok()?;
+    let labelings = [labels.to_vec(), plain.labels];
+    let found = TMixture::default().shared_information(data, &labelings, n_clusters).ok()?;
+    let (own, plain) = (found[0], found[1]);
+    (plain > own + PLAIN_NATS && plain > PLAIN_FACTOR * own).then(|| Warning {
+        sign: Sign::PlainIsBetter,
+        text: format!(
+            "the views agree more on plain k-means than on these clusters: {plain:.2} against {own:.2} nats"
         ),
     })
 }
@@ -358,6 +386,15 @@ mod tests {
         let found = look(&data, &names(&data), &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].text, "view `c` shares nothing with the 2 others it was compared with");
+    }
+
+    #[test]
+    fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
+        let (data, truth) = groups(150, 3, false);
+        let nonsense: Vec<usize> = (0..150).map(|i| i / 50).collect();
+        let found = plain_is_better(&data, &nonsense, 3).unwrap();
+        assert_eq!(found.sign, Sign::PlainIsBetter);
+        assert_eq!(plain_is_better(&data, &truth, 3), None);
     }
 
     #[test]

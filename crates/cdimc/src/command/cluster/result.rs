@@ -7,7 +7,7 @@ use crate::command::run_record::Status;
 use cdimc::cluster::Fitted;
 use cdimc::markers::{Marker, markers};
 use cdimc::report::Report;
-use cdimc::warnings::look;
+use cdimc::warnings::{look, plain_is_better};
 use cdimc::{NamedModel, NamedView, say};
 use ndarray::Array2;
 use std::path::Path;
@@ -23,7 +23,8 @@ impl Run {
         let n_clusters = self.record.n_clusters.unwrap_or(0);
         self.record.status = Status::Finished;
         let signs = look(&joined.data, &joined.names, &clustering.labels, n_clusters);
-        self.record.warnings.splice(0..0, signs);
+        let plain = plain_is_better(&joined.data, &clustering.labels, n_clusters);
+        self.record.warnings.splice(0..0, signs.into_iter().chain(plain));
         for warning in &self.record.warnings {
             tracing::warn!("{}", warning.text);
         }
