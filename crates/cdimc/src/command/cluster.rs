@@ -33,11 +33,10 @@ pub(crate) struct Cluster {
     /// Numbers of clusters to try, as 2..12; the choice and its reason are reported
     #[arg(long, value_name = "FROM..TO")]
     k_range: Option<NumberRange>,
-    /// Seeds of each number of --k-range whose clusters are compared; 3 where the views share no sample
+    /// Seeds of each number of --k-range whose clusters are compared
     #[arg(long, value_name = "N", requires = "k_range")]
     k_seeds: Option<usize>,
-    /// The method: cdimc-net and all that it is compared with have a name; only t-mixture and cdimc-net
-    /// write a model, which predict and impute need
+    /// The method; only t-mixture and cdimc-net write a model for predict and impute
     #[arg(long, default_value = DEFAULT_METHOD)]
     method: String,
     /// The seed of all randomness
