@@ -9,11 +9,11 @@ use ndarray::{Array2, Axis, concatenate, s};
 /// The columns of a file as tables of `widths` columns, and the classes.
 fn tables(name: &str, widths: [usize; 3]) -> (Vec<Array2<f64>>, Vec<usize>) {
     let path = format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("a committed file");
     let rows: Vec<Vec<f64>> = text
         .lines()
         .skip(1)
-        .map(|line| line.split(',').map(|field| field.parse().unwrap()).collect())
+        .map(|line| line.split(',').map(|field| field.parse().expect("a number")).collect())
         .collect();
     let mut start = 0;
     let views = widths.map(|width| {
@@ -30,13 +30,13 @@ fn accuracies(name: &str, widths: [usize; 3], n_clusters: usize) -> (f64, f64) {
     let (views, classes) = tables(name, widths);
     let (mut ours, mut k_means) = (0.0, 0.0);
     for seed in 0..5 {
-        let mask = MissingPattern::PerView(0.3).mask(classes.len(), 3, Seed::new(seed)).unwrap();
-        let data = MultiView::new(views.clone(), mask).unwrap();
-        let found = TMixture::default().cluster(&data, n_clusters, Seed::new(seed)).unwrap();
-        ours += accuracy(&classes, &found.labels).unwrap() / 5.0;
+        let mask = MissingPattern::PerView(0.3).mask(classes.len(), 3, Seed::new(seed)).expect("a mask");
+        let data = MultiView::new(views.clone(), mask).expect("data");
+        let found = TMixture::default().cluster(&data, n_clusters, Seed::new(seed)).expect("clusters");
+        ours += accuracy(&classes, &found.labels).expect("equal lengths") / 5.0;
         let filled = mean_filled(&data);
-        let found = KMeans::new(n_clusters).fit(filled.view(), Seed::new(seed)).unwrap();
-        k_means += accuracy(&classes, &found.labels).unwrap() / 5.0;
+        let found = KMeans::new(n_clusters).fit(filled.view(), Seed::new(seed)).expect("clusters");
+        k_means += accuracy(&classes, &found.labels).expect("equal lengths") / 5.0;
     }
     (ours, k_means)
 }
@@ -44,7 +44,7 @@ fn accuracies(name: &str, widths: [usize; 3], n_clusters: usize) -> (f64, f64) {
 fn mean_filled(data: &MultiView) -> Array2<f64> {
     let filled: Vec<Array2<f64>> = (0..data.n_views())
         .map(|v| {
-            let means = data.observed(v).mean_axis(Axis(0)).unwrap();
+            let means = data.observed(v).mean_axis(Axis(0)).expect("rows");
             let mut view = data.view(v).to_owned();
             for mut row in view.rows_mut().into_iter().filter(|row| row[0].is_nan()) {
                 row.assign(&means);
@@ -53,7 +53,7 @@ fn mean_filled(data: &MultiView) -> Array2<f64> {
         })
         .collect();
     let views: Vec<_> = filled.iter().map(|view| view.slice(s![.., ..])).collect();
-    concatenate(Axis(1), &views).unwrap()
+    concatenate(Axis(1), &views).expect("equal lengths")
 }
 
 #[test]
