@@ -174,6 +174,10 @@ impl Model for CdimcModel {
         &self.standardizers
     }
 
+    fn settings(&self) -> serde_json::Value {
+        serde_json::to_value(&self.settings).unwrap_or_default()
+    }
+
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
         let z = self.embed(&self.network_input(data, views)?)?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());

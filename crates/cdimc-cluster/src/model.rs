@@ -45,6 +45,11 @@ pub trait Model: Send + Sync + Debug {
         self.standardizers().iter().map(Standardizer::width).collect()
     }
 
+    /// The settings it was made with, as JSON; null where it does not keep them.
+    fn settings(&self) -> Value {
+        Value::Null
+    }
+
     /// What the fit found out about the data, as JSON for records and reports; null for nothing.
     fn facts(&self) -> Value {
         Value::Null

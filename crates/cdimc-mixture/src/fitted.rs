@@ -231,6 +231,10 @@ impl Model for MixtureModel {
         Ok((0..self.projections.len()).map(fill).collect())
     }
 
+    fn settings(&self) -> Value {
+        serde_json::to_value(&self.settings).unwrap_or_default()
+    }
+
     fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         self.write()
     }

@@ -96,6 +96,20 @@ pub struct Table {
     pub values: Array2<f64>,
 }
 
+impl Table {
+    /// Checks what every table must obey, wherever it comes from: its name is none of a path, it has rows and
+    /// columns, its values are finite or NaN, no id and no column is there twice.
+    ///
+    /// # Errors
+    /// If it does not; the message begins with the path.
+    pub fn check(&self) -> Result<(), TableError> {
+        check_name(&self.name)
+            .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
+            .and_then(|()| check(self))
+            .map_err(|problem| TableError::new(&self.path, problem))
+    }
+}
+
 /// Where a view is to be read from: `[NAME=]PATH[#MEMBER]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewSource {
@@ -258,7 +272,7 @@ fn leave_out(table: &mut Table, options: &ReadOptions) {
 }
 
 /// What every table must obey, whatever its format.
-fn check(table: &mut Table) -> Result<(), Problem> {
+fn check(table: &Table) -> Result<(), Problem> {
     let (n_rows, n_features) = table.values.dim();
     if n_rows == 0 {
         return Err(Problem::NoRows);

@@ -24,6 +24,7 @@ assert_ne!(clustering.labels[0], clustering.labels[3]);
 
 pub use crate::methods::{DEFAULT_METHOD, configured, method, method_names, read_model};
 pub use crate::named_model::{NamedModel, NamedView};
+pub use crate::new_samples::NewSamplesError;
 pub use cdimc_baselines::{Configured, MethodError};
 
 #[doc(inline)]
@@ -53,6 +54,7 @@ pub mod warnings;
 
 mod methods;
 mod named_model;
+mod new_samples;
 mod restarts;
 
 /// What most programs need: `use cdimc::prelude::*`.

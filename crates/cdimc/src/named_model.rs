@@ -50,13 +50,22 @@ impl NamedModel {
             std::io::ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
             _ => named(&error),
         })?;
-        let model = read_model(&bytes).map_err(|e| named(&e))?;
-        let views: Vec<NamedView> = match note(&bytes, KEY).map_err(|e| named(&e))? {
-            Some(text) => serde_json::from_str(&text).map_err(|e| named(&e))?,
+        Self::from_bytes(&bytes).map_err(|e| named(&e))
+    }
+
+    /// The model in the bytes of a file, as [`NamedModel::load`] reads them.
+    ///
+    /// # Errors
+    /// If they are damaged, or no model.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+        let unusable = |error: &dyn std::fmt::Display| ClusterError::Model(error.to_string());
+        let model = read_model(bytes)?;
+        let views: Vec<NamedView> = match note(bytes, KEY)? {
+            Some(text) => serde_json::from_str(&text).map_err(|e| unusable(&e))?,
             None => numbered(&model.widths()),
         };
         if !views.iter().map(|view| view.features.len()).eq(model.widths()) {
-            return Err(named(&"its names and its layers disagree"));
+            return Err(unusable(&"its names and its layers disagree"));
         }
         Ok(Self { model, views })
     }

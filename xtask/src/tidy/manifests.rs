@@ -43,6 +43,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("clap", &["cdimc", "xtask"]),
     ("anyhow", &["cdimc", "xtask"]),
     ("indicatif", &["cdimc", "xtask"]),
+    ("pyo3", &["cdimc-python"]),
+    ("numpy", &["cdimc-python"]),
 ];
 
 /// Dependencies that no source names, and why they are there.

@@ -1,6 +1,7 @@
 //! The options that say which files are the views and how to read them.
 
 use anyhow::bail;
+use cdimc::NamedModel;
 use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, join, read_views};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,13 @@ impl Input {
         let sources: Vec<String> = self.views.iter().map(ToString::to_string).collect();
         format!("{} samples of {}", joined.data.n_samples(), sources.join(", "))
     }
+
+    /// The tables joined into new samples of `model`, and which of its views they are.
+    pub(crate) fn read_for(&self, model: &NamedModel) -> anyhow::Result<(Joined, Vec<usize>)> {
+        let (joined, which) = model.join(self.tables()?, self.strict)?;
+        report_gaps(&joined);
+        Ok((joined, which))
+    }
 }
 
 /// Whether `name` is the path of a view's file, the file's name or the name the user gave the view.
@@ -127,7 +135,7 @@ fn is_named(view: &ViewSource, name: &str) -> bool {
 }
 
 /// Says what looks wrong with the ids, and what was done about gaps in the data.
-pub(super) fn report_gaps(joined: &Joined) {
+fn report_gaps(joined: &Joined) {
     for warning in &joined.warnings {
         tracing::warn!("{warning}");
     }

@@ -9,7 +9,6 @@ mod inspect;
 mod machine;
 mod manual;
 mod mask;
-mod new_samples;
 mod output;
 mod predict;
 mod progress;

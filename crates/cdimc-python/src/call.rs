@@ -1,0 +1,137 @@
+//! Work off the interpreter: on a pool of its own, told of in Python, ended by Ctrl-C.
+
+use crate::log;
+use cdimc::cluster::{Observer, Step};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How often the interpreter is asked for signals.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long work may take to end once it was asked to; then it is left to end by itself at its next step.
+const GRACE: Duration = Duration::from_millis(700);
+
+enum Event<T> {
+    Step(&'static str, usize, usize, Option<f64>),
+    Done(Result<T, String>, usize),
+}
+
+/// How Python wants something done: an object with these attributes.
+#[derive(FromPyObject)]
+pub(crate) struct Call<'py> {
+    n_threads: usize,
+    /// Whether single missing cells are refused instead of filled in.
+    pub(crate) strict: bool,
+    /// Called with the stage, the steps done, their number and the loss, if not None.
+    progress: Option<Bound<'py, PyAny>>,
+}
+
+impl Call<'_> {
+    /// The value of `work` and how many steps it told of, computed without the interpreter's lock on threads that are there for this call
+    /// alone: none is left for a `fork` to lose.
+    ///
+    /// # Errors
+    /// What a signal's handler or `progress` raises, which stops the work; `RuntimeError` where threads cannot
+    /// be had.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Observer<'_>) -> T + Send + 'static,
+    ) -> PyResult<(T, usize)> {
+        log::begin(py)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (send, mut events) = channel();
+        let (stopped, told, n_threads) =
+            (Arc::clone(&stop), self.progress.is_some(), self.n_threads);
+        let body = move || {
+            let n_steps = AtomicUsize::new(0);
+            let observe = |step: &Step| {
+                n_steps.fetch_add(1, Ordering::Relaxed);
+                if told {
+                    // Nobody listens any more after an interrupt.
+                    send.send(Event::Step(step.stage, step.done, step.of, step.loss)).ok();
+                }
+                if stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(n_threads)
+                .thread_name(|i| format!("cdimc-{i}"))
+                .build();
+            let value = match pool {
+                Err(error) => Err(error.to_string()),
+                Ok(pool) => {
+                    let run = || pool.install(|| work(&Observer::new(&observe)));
+                    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| said(&*panic))
+                }
+            };
+            send.send(Event::Done(value, n_steps.load(Ordering::Relaxed))).ok();
+        };
+        std::thread::Builder::new()
+            .name("cdimc".into())
+            .spawn(body)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        loop {
+            let event;
+            (event, events) = py.detach(move || wait(events, PATIENCE));
+            let told = match event {
+                Ok(Event::Done(value, n_steps)) => {
+                    log::deliver(py)?;
+                    return Ok((value.map_err(PyRuntimeError::new_err)?, n_steps));
+                }
+                Ok(Event::Step(stage, done, of, loss)) => {
+                    let progress = self.progress.as_ref();
+                    progress.map_or(Ok(()), |p| p.call1((stage, done, of, loss)).map(drop))
+                }
+                Err(RecvTimeoutError::Timeout) => log::deliver(py),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the computation ended without a result"));
+                }
+            };
+            if let Err(raised) = told.and_then(|()| py.check_signals()) {
+                stop.store(true, Ordering::Relaxed);
+                py.detach(move || end(events));
+                return Err(raised);
+            }
+        }
+    }
+}
+
+/// The library's own words as a `ValueError`.
+pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+type Heard<T> = Result<Event<T>, RecvTimeoutError>;
+
+/// A receiver belongs to one thread at a time: it goes in and comes back.
+fn wait<T>(events: Receiver<Event<T>>, patience: Duration) -> (Heard<T>, Receiver<Event<T>>) {
+    (events.recv_timeout(patience), events)
+}
+
+/// Waits for work that was asked to stop.
+fn end<T>(events: Receiver<Event<T>>) {
+    let asked = Instant::now();
+    while let Some(left) = GRACE.checked_sub(asked.elapsed()) {
+        match events.recv_timeout(left) {
+            Ok(Event::Step(..)) => {}
+            Ok(Event::Done(..)) | Err(_) => return,
+        }
+    }
+}
+
+/// What a panic said.
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the computation panicked: {}", text.unwrap_or("without a word"))
+}

@@ -1,0 +1,188 @@
+//! A method of the registry with its settings, and its one verb.
+
+use crate::call::{Call, value_error};
+use crate::model::Model;
+use crate::tables::{View, tables};
+use cdimc::cluster::{ClusterError, Clusterer, Clustering, Observer};
+use cdimc::cluster_number::{Candidate, ClusterNumber, decide, graph_eigenvalues};
+use cdimc::data::{MultiView, Seed};
+use cdimc::tables::{FilledColumn, Joined, join};
+use cdimc::warnings::look;
+use cdimc::{Configured, NamedModel, NamedView};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use serde_json::{Value, to_value};
+use std::sync::Arc;
+
+/// Seeds of each number of clusters that is tried, as the command has it.
+const TRIALS: usize = 3;
+
+/// The names of all methods, the default first.
+#[pyfunction]
+pub(crate) fn method_names() -> Vec<&'static str> {
+    cdimc::method_names()
+}
+
+/// A method with all its settings.
+#[pyclass(frozen, module = "cdimc._cdimc")]
+pub(crate) struct Method(Arc<Configured>);
+
+/// The number of clusters, or the first and last to try.
+#[derive(FromPyObject, Clone, Copy)]
+enum Number {
+    Known(usize),
+    Within(usize, usize),
+}
+
+#[pymethods]
+impl Method {
+    /// The method `name` with these settings as JSON; what they leave out keeps its default.
+    #[new]
+    fn new(name: &str, settings: &str) -> PyResult<Self> {
+        let settings = serde_json::from_str(settings).map_err(value_error)?;
+        let configured = cdimc::configured(name, settings).map_err(value_error)?;
+        Ok(Self(Arc::new(configured)))
+    }
+
+    /// Every setting as JSON, defaults included.
+    #[getter]
+    fn settings(&self) -> String {
+        self.0.settings.to_string()
+    }
+
+    /// Groups the samples of the views into a number of clusters, with a seed.
+    fn fit(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        number_and_seed: (Number, u64),
+        call: Call<'_>,
+    ) -> PyResult<Fit> {
+        let (tables, configured, strict) = (tables(views)?, Arc::clone(&self.0), call.strict);
+        let (number, seed) = (number_and_seed.0, Seed::new(number_and_seed.1));
+        let work =
+            move |observer: &Observer<'_>| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+                let joined = join(tables, strict)?;
+                let method = configured.clusterer.as_ref();
+                let (n_clusters, chosen) = match number {
+                    Number::Known(n_clusters) => (n_clusters, None),
+                    Number::Within(from, to) => {
+                        let chosen =
+                            choose_number(method, &joined.data, (from, to, seed), observer)?;
+                        (chosen.chosen, Some(chosen))
+                    }
+                };
+                let fitted = method.fit(&joined.data, n_clusters, seed, observer)?;
+                let signs =
+                    look(&joined.data, &joined.names, &fitted.clustering.labels, n_clusters);
+                let doubts = signs.into_iter().map(|sign| sign.text).collect();
+                Ok((joined, fitted, n_clusters, chosen, doubts))
+            };
+        let (found, n_steps) = call.run(py, work)?;
+        let (joined, fitted, n_clusters, chosen, doubts) = found.map_err(value_error)?;
+        let model =
+            fitted.model.map(|model| Model::new(NamedModel { model, views: names(&joined) }));
+        let outcome = Outcome { model, n_clusters, chosen, n_steps, doubts };
+        Fit::new(py, joined, fitted.clustering, outcome)
+    }
+}
+
+/// What came of a fit, one entry a sample that has a value in some view.
+#[pyclass(frozen, get_all, module = "cdimc._cdimc")]
+pub(crate) struct Fit {
+    samples: Vec<String>,
+    unobserved: Vec<String>,
+    filled: Vec<(String, String, usize)>,
+    features: Vec<Vec<String>>,
+    labels: Py<PyArray1<i64>>,
+    losses: Option<Py<PyArray1<f64>>>,
+    confidence: Option<Py<PyArray1<f64>>>,
+    probabilities: Option<Py<PyArray2<f64>>>,
+    embedding: Option<Py<PyArray2<f64>>>,
+    curves: Vec<(String, Vec<f64>)>,
+    n_clusters: usize,
+    n_steps: usize,
+    cluster_number: String,
+    oddities: Vec<String>,
+    doubts: Vec<String>,
+    model: Option<Py<Model>>,
+}
+
+/// What a fit found out beside the clustering.
+struct Outcome {
+    model: Option<Model>,
+    n_clusters: usize,
+    chosen: Option<ClusterNumber>,
+    n_steps: usize,
+    doubts: Vec<String>,
+}
+
+impl Fit {
+    fn new(py: Python<'_>, joined: Joined, found: Clustering, outcome: Outcome) -> PyResult<Self> {
+        let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
+        let chosen = to_value(outcome.chosen).unwrap_or(Value::Null);
+        Ok(Self {
+            samples: joined.ids,
+            unobserved: joined.unobserved,
+            filled: filled(joined.filled),
+            features: joined.features,
+            labels: labels(py, found.labels),
+            losses: found.losses.map(vector),
+            confidence: found.confidence.map(vector),
+            probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
+            embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
+            curves: found.curves.into_iter().map(|curve| (curve.name, curve.values)).collect(),
+            n_clusters: outcome.n_clusters,
+            n_steps: outcome.n_steps,
+            cluster_number: chosen.to_string(),
+            oddities: joined.warnings,
+            doubts: outcome.doubts,
+            model: outcome.model.map(|model| Py::new(py, model)).transpose()?,
+        })
+    }
+}
+
+/// Labels as NumPy's integers.
+pub(crate) fn labels(py: Python<'_>, labels: Vec<usize>) -> Py<PyArray1<i64>> {
+    labels.into_iter().map(|label| label as i64).collect::<Vec<_>>().into_pyarray(py).unbind()
+}
+
+/// View, column and number of cells of every column with single missing cells.
+pub(crate) fn filled(columns: Vec<FilledColumn>) -> Vec<(String, String, usize)> {
+    columns.into_iter().map(|column| (column.view, column.column, column.n_cells)).collect()
+}
+
+fn names(joined: &Joined) -> Vec<NamedView> {
+    let views = joined.names.iter().zip(&joined.features);
+    views
+        .map(|(name, features)| NamedView { name: name.clone(), features: features.clone() })
+        .collect()
+}
+
+/// The number of clusters that `cdimc cluster --k-range` chooses.
+fn choose_number(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    (from, to, seed): (usize, usize, Seed),
+    observer: &Observer<'_>,
+) -> Result<ClusterNumber, Box<dyn std::error::Error + Send + Sync>> {
+    if from < 2 || to < from || to >= data.n_samples() {
+        let n_samples = data.n_samples();
+        return Err(format!(
+            "n_clusters_range = ({from}, {to}): must have 2 <= from <= to < {n_samples}, the number of samples"
+        )
+        .into());
+    }
+    let shortened = method.shortened();
+    let method = shortened.as_deref().unwrap_or(method);
+    let seed = seed.stream("number of clusters");
+    let eigenvalues = graph_eigenvalues(data, 10, to + 1, seed)?;
+    let mut candidates = Vec::new();
+    for n_clusters in from..=to {
+        let found = (0..TRIALS as u64)
+            .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), observer)?.clustering))
+            .collect::<Result<Vec<_>, ClusterError>>()?;
+        candidates.push(Candidate::new(n_clusters, &found, &eigenvalues, seed));
+    }
+    Ok(decide(candidates, TRIALS))
+}

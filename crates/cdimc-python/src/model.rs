@@ -1,0 +1,158 @@
+//! A trained model of any method, in the file that the command reads and writes.
+
+use crate::call::{Call, value_error};
+use crate::method::{filled, labels};
+use crate::tables::{View, tables};
+use cdimc::NamedModel;
+use cdimc::cluster::Observer;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A trained model with the names of its views and columns.
+#[pyclass(frozen, module = "cdimc._cdimc")]
+pub(crate) struct Model(Arc<NamedModel>);
+
+impl Model {
+    pub(crate) fn new(model: NamedModel) -> Self {
+        Self(Arc::new(model))
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// The model in the bytes of a file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        NamedModel::from_bytes(bytes).map(Self::new).map_err(value_error)
+    }
+
+    /// The model in a file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        NamedModel::load(&path).map(Self::new).map_err(value_error)
+    }
+
+    /// The bytes of the file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(value_error)?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    /// The name of the method that made it.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.0.model.method()
+    }
+
+    /// The settings it was made with, as JSON.
+    #[getter]
+    fn settings(&self) -> String {
+        self.0.model.settings().to_string()
+    }
+
+    /// What the fit found out about the data, as JSON.
+    #[getter]
+    fn facts(&self) -> String {
+        self.0.model.facts().to_string()
+    }
+
+    /// Number of clusters.
+    #[getter]
+    fn n_clusters(&self) -> usize {
+        self.0.model.n_clusters()
+    }
+
+    /// The name of each view.
+    #[getter]
+    fn view_names(&self) -> Vec<String> {
+        self.0.views.iter().map(|view| view.name.clone()).collect()
+    }
+
+    /// The name of each column of each view.
+    #[getter]
+    fn feature_names(&self) -> Vec<Vec<String>> {
+        self.0.views.iter().map(|view| view.features.clone()).collect()
+    }
+
+    /// The clusters of new samples that have any of the views.
+    fn predict(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        call: Call<'_>,
+    ) -> PyResult<Prediction> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let work = move |_: &Observer<'_>| -> Result<_, String> {
+            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
+            let found =
+                named.model.predict_from(&joined.data, &which).map_err(|e| e.to_string())?;
+            Ok((joined, found))
+        };
+        let (joined, found) = call.run(py, work)?.0.map_err(value_error)?;
+        let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
+        Ok(Prediction {
+            samples: joined.ids,
+            unobserved: joined.unobserved,
+            filled: filled(joined.filled),
+            oddities: joined.warnings,
+            labels: labels(py, found.labels),
+            losses: found.losses.map(vector),
+            confidence: vector(found.confidence),
+            probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
+            unusual: found.unusual.map(|unusual| unusual.into_pyarray(py).unbind()),
+            embedding: found.embedding.into_pyarray(py).unbind(),
+        })
+    }
+
+    /// All views of samples that have any of them, missing values filled in.
+    fn impute(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Imputation> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let work = move |_: &Observer<'_>| -> Result<_, String> {
+            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
+            let views = named.model.impute_from(&joined.data, &which).map_err(|e| e.to_string())?;
+            Ok((joined, views))
+        };
+        let (joined, views) = call.run(py, work)?.0.map_err(value_error)?;
+        Ok(Imputation {
+            samples: joined.ids,
+            unobserved: joined.unobserved,
+            filled: filled(joined.filled),
+            oddities: joined.warnings,
+            views: views.into_iter().map(|view| view.into_pyarray(py).unbind()).collect(),
+        })
+    }
+}
+
+/// What a model says of new samples, one entry a sample that has a value in some view.
+#[pyclass(frozen, get_all, module = "cdimc._cdimc")]
+pub(crate) struct Prediction {
+    samples: Vec<String>,
+    unobserved: Vec<String>,
+    filled: Vec<(String, String, usize)>,
+    oddities: Vec<String>,
+    labels: Py<PyArray1<i64>>,
+    losses: Option<Py<PyArray1<f64>>>,
+    confidence: Py<PyArray1<f64>>,
+    probabilities: Option<Py<PyArray2<f64>>>,
+    unusual: Option<Py<PyArray1<bool>>>,
+    embedding: Py<PyArray2<f64>>,
+}
+
+/// Completed views, one row a sample that has a value in some view.
+#[pyclass(frozen, get_all, module = "cdimc._cdimc")]
+pub(crate) struct Imputation {
+    samples: Vec<String>,
+    unobserved: Vec<String>,
+    filled: Vec<(String, String, usize)>,
+    oddities: Vec<String>,
+    views: Vec<Py<PyArray2<f64>>>,
+}

@@ -1,0 +1,55 @@
+//! Python's arrays as the tables that the engine joins.
+
+use crate::call::value_error;
+use cdimc::tables::Table;
+use ndarray::Array2;
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+
+/// One view as `cdimc._views.View` holds it.
+#[derive(FromPyObject)]
+pub(crate) struct View<'py> {
+    name: String,
+    ids: Option<Vec<String>>,
+    features: Option<Vec<String>>,
+    values: Values<'py>,
+}
+
+/// `(n_rows, n_features)`, in any order of memory.
+#[derive(FromPyObject)]
+enum Values<'py> {
+    Double(PyReadonlyArray2<'py, f64>),
+    Single(PyReadonlyArray2<'py, f32>),
+}
+
+/// The views as tables, which obey the rules of tables from files.
+///
+/// # Errors
+/// If one has no rows, an infinite value, or a name twice.
+pub(crate) fn tables(views: Vec<View<'_>>) -> PyResult<Vec<Table>> {
+    views.into_iter().map(table).collect()
+}
+
+fn table(view: View<'_>) -> PyResult<Table> {
+    let values: Array2<f64> = match &view.values {
+        Values::Double(values) => values.as_array().as_standard_layout().into_owned(),
+        Values::Single(values) => {
+            let single = values.as_array();
+            let mut values = Array2::zeros(single.dim());
+            values.zip_mut_with(&single, |to, &from| *to = f64::from(from));
+            values
+        }
+    };
+    let numbered = || (0..values.ncols()).map(|j| j.to_string()).collect();
+    let table = Table {
+        // What errors call the table.
+        path: view.name.as_str().into(),
+        name: view.name,
+        ids: view.ids,
+        labels: None,
+        features: view.features.unwrap_or_else(numbered),
+        values,
+    };
+    table.check().map_err(value_error)?;
+    Ok(table)
+}

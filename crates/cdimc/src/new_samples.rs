@@ -1,0 +1,172 @@
+//! New samples of a model: its views found by name, its columns put in order, odd values named.
+
+use crate::NamedModel;
+use crate::tables::{JoinError, Joined, Table, join_new};
+use cdimc_data::Standardizer;
+use std::collections::{HashMap, HashSet};
+
+/// Deviations from the mean of training from which a value is odd: heavy tails rarely reach so far, another
+/// unit does.
+const FAR: f64 = 30.0;
+/// Names that a message lists.
+const LISTED: usize = 5;
+
+/// Why tables cannot be a model's views.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NewSamplesError {
+    /// A table that is none of the model's views.
+    #[error("{file}: the model has no view `{name}`; it has {known}: say which with NAME=FILE")]
+    UnknownView {
+        /// The file.
+        file: String,
+        /// Its name as a view.
+        name: String,
+        /// The model's views.
+        known: String,
+    },
+    /// A table that lacks columns of its view.
+    #[error(
+        "{file}: lacks {n_missing} of the {n_columns} columns of the model's view `{view}`: {missing}{also}"
+    )]
+    MissingColumns {
+        /// The file.
+        file: String,
+        /// How many it lacks.
+        n_missing: usize,
+        /// Columns of the view.
+        n_columns: usize,
+        /// The view.
+        view: String,
+        /// The first that it lacks.
+        missing: String,
+        /// The first that the model does not know, if any.
+        also: String,
+    },
+    /// The tables do not go together.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+}
+
+impl NamedModel {
+    /// Joins tables of new samples, each of which is a view of the model by name, or the only one of both;
+    /// gives the views of the model that they are beside the samples.
+    ///
+    /// Columns are put in the model's order; a single missing cell takes the mean of the training samples,
+    /// or is refused if `strict`. What looks odd is among the warnings.
+    ///
+    /// # Errors
+    /// If a table is no view of the model, lacks a column, or as [`join_new`].
+    pub fn join(
+        &self,
+        mut tables: Vec<Table>,
+        strict: bool,
+    ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
+        let only_one = tables.len() == 1 && self.views.len() == 1;
+        let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
+        for table in &mut tables {
+            let view = if only_one { 0 } else { self.view_of(table)? };
+            warnings.extend(order_columns(table, &self.views[view].features)?);
+            which.push(view);
+        }
+        let standardizers = self.model.standardizers();
+        let means: Vec<&[f64]> =
+            which.iter().map(|&view| standardizers[view].mean.as_slice()).collect();
+        let mut joined = join_new(tables, strict, &means)?;
+        let far =
+            |(given, &view): (usize, &usize)| far_values(&joined, given, &standardizers[view]);
+        warnings.extend(which.iter().enumerate().filter_map(far));
+        joined.warnings.extend(warnings);
+        Ok((joined, which))
+    }
+
+    fn view_of(&self, table: &Table) -> Result<usize, NewSamplesError> {
+        self.views.iter().position(|view| view.name == table.name).ok_or_else(|| {
+            let known: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
+            NewSamplesError::UnknownView {
+                file: table.path.display().to_string(),
+                name: table.name.clone(),
+                known: known.join(", "),
+            }
+        })
+    }
+}
+
+/// Puts the columns of `table` in the model's order, by name; columns that the model does not know are left
+/// out, and named in a line.
+fn order_columns(
+    table: &mut Table,
+    features: &[String],
+) -> Result<Option<String>, NewSamplesError> {
+    if table.features == features {
+        return Ok(None);
+    }
+    let file = table.path.display();
+    let place: HashMap<&str, usize> =
+        table.features.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+    let missing: Vec<&str> =
+        features.iter().map(String::as_str).filter(|name| !place.contains_key(name)).collect();
+    let known: HashSet<&str> = features.iter().map(String::as_str).collect();
+    let unknown: Vec<&str> =
+        table.features.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
+    if !missing.is_empty() {
+        let also = match unknown.as_slice() {
+            [] => String::new(),
+            unknown => format!("; unknown to the model: {}", listed(unknown)),
+        };
+        return Err(NewSamplesError::MissingColumns {
+            file: file.to_string(),
+            n_missing: missing.len(),
+            n_columns: features.len(),
+            view: table.name.clone(),
+            missing: listed(&missing),
+            also,
+        });
+    }
+    let warning = (!unknown.is_empty()).then(|| {
+        format!(
+            "{file}: columns unknown to the model are left out ({}): {}",
+            unknown.len(),
+            listed(&unknown)
+        )
+    });
+    let order: Vec<usize> = features.iter().map(|feature| place[feature.as_str()]).collect();
+    table.values = table.values.select(ndarray::Axis(1), &order);
+    table.features = features.to_vec();
+    Ok(warning)
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// A line about the values of view `given` that lie far from all that the model was trained on.
+fn far_values(joined: &Joined, given: usize, trained: &Standardizer) -> Option<String> {
+    let (values, mask) = (joined.data.view(given), joined.data.mask());
+    let off = |column: usize, value: f64| {
+        // Of a constant column the mean is the scale there is.
+        let scale = trained.scale[column];
+        let unit = if scale > 0.0 { scale } else { trained.mean[column].abs() };
+        (value - trained.mean[column]).abs() / unit
+    };
+    let far = |((i, j), &value): ((usize, usize), &f64)| {
+        let off = off(j, value);
+        (mask.is_observed(i, given) && off > FAR).then_some((off, i, j))
+    };
+    let found: Vec<(f64, usize, usize)> = values.indexed_iter().filter_map(far).collect();
+    let &(_, i, j) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "view {}: {} values lie more than {FAR} deviations from the mean of training, farthest `{}` of sample \
+         {}, {} against {:.4} +- {:.4}: are the units the same?",
+        joined.names[given],
+        found.len(),
+        joined.features[given][j],
+        joined.ids[i],
+        values[[i, j]],
+        trained.mean[j],
+        trained.scale[j]
+    ))
+}

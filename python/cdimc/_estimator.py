@@ -1,0 +1,383 @@
+"""What all estimators share: scikit-learn's conventions around one call of the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import _cdimc
+from ._progress import Progress, reporter
+from ._views import View, Views, as_views
+from ._warnings import (
+    DoubtfulClustersWarning,
+    FilledCellsWarning,
+    OddDataWarning,
+    UnobservedSamplesWarning,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: The parameters that every estimator has beside the settings of its method.
+SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
+
+
+class Call(NamedTuple):
+    """How the engine is to do something."""
+
+    n_threads: int
+    strict: bool
+    progress: Progress | None
+
+
+class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Groups samples seen in several views, any of which may lack any sample.
+
+    Subclasses name a method of the registry and have its settings as parameters.
+    """
+
+    _method: ClassVar[str]
+
+    n_clusters: int | str
+    n_clusters_range: tuple[int, int]
+    strict: bool
+    random_state: Any
+    n_jobs: int | None
+
+    def fit(self, Xs: Views, y: object = None, *, progress: Progress | bool | None = None) -> Self:
+        """Groups the samples of ``Xs``.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData
+            A view is an array (n_samples, n_features), a frame or an AnnData. A row of NaN is a sample that the
+            view lacks. Frames and AnnData are joined by name: a sample that one of them lacks is missing there.
+            Single NaN hold their column's mean, with a warning, or are refused if ``strict``.
+        y : object
+            Not looked at.
+        progress : callable or bool, optional
+            Called with stage, steps done, number of steps and loss; True shows tqdm's bar.
+
+        Returns
+        -------
+        self
+        """
+        views = as_views(Xs)
+        number = self.n_clusters
+        method = _cdimc.Method(self._method, json.dumps(self._settings(), default=_plain))
+        seed = seed_of(self.random_state)
+        fit = method.fit(
+            views,
+            (_range(self.n_clusters_range) if number == "auto" else _count(number), seed),
+            self._call(progress),
+        )
+        _warn(fit, fit.doubts)
+        place = _Places(views, fit.samples, fit.unobserved)
+        self.samples_ = place.names
+        self.labels_ = place.spread(fit.labels, -1)
+        self.n_clusters_ = fit.n_clusters
+        self.confidence_ = place.spread_optional(fit.confidence)
+        self.losses_ = place.spread_optional(fit.losses)
+        self.probabilities_ = place.spread_optional(fit.probabilities)
+        self.embedding_ = place.spread_optional(fit.embedding)
+        self.curves_ = dict(fit.curves)
+        self.n_iter_ = fit.n_steps
+        self.view_names_ = [view.name for view in views]
+        self.feature_names_ = fit.features
+        self.settings_ = json.loads(method.settings)
+        self.cluster_number_ = json.loads(fit.cluster_number)
+        self._take_model(fit.model)
+        return self
+
+    def fit_predict(self, Xs: Views, y: object = None, **kwargs: Any) -> NDArray[np.int64]:
+        """The labels of the samples of ``Xs``, as ``fit(Xs).labels_``."""
+        return self.fit(Xs, y, **kwargs).labels_
+
+    def fit_transform(self, Xs: Views, y: object = None, **kwargs: Any) -> NDArray[np.float64]:
+        """The embedding of the samples of ``Xs``, as ``fit(Xs).embedding_``."""
+        embedding = self.fit(Xs, y, **kwargs).embedding_
+        if embedding is None:
+            raise ValueError(f"{self._method} has no embedding")
+        return embedding
+
+    def predict(self, Xs: Views) -> NDArray[np.int64]:
+        """The clusters of new samples, which may have any subset of the views.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData
+            A dict has any of the views of the fit by name; a list has all by position, None for those not there.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -1 for a sample without a value in any view.
+        """
+        place, found = self._predict(Xs)
+        return place.spread(found.labels, -1)
+
+    def predict_proba(self, Xs: Views) -> NDArray[np.float64]:
+        """The probability of every cluster for new samples, (n_samples, n_clusters), rows of sum 1."""
+        place, found = self._predict(Xs)
+        if found.probabilities is None:
+            raise ValueError(f"{self._method} has no probabilities; confidence_ says how sure its labels are")
+        return place.spread(found.probabilities, np.nan)
+
+    def predict_confidence(self, Xs: Views) -> NDArray[np.float64]:
+        """How sure the cluster of each new sample is, in [0, 1], (n_samples,)."""
+        place, found = self._predict(Xs)
+        return place.spread(found.confidence, np.nan)
+
+    def unusual(self, Xs: Views) -> NDArray[np.bool_]:
+        """Which new samples are unlike all of the training, (n_samples,)."""
+        place, found = self._predict(Xs)
+        if found.unusual is None:
+            raise ValueError(f"{self._method} does not tell unusual samples")
+        return place.spread(found.unusual, False)
+
+    def transform(self, Xs: Views) -> NDArray[np.float64]:
+        """The embedding of new samples, (n_samples, n_components)."""
+        place, found = self._predict(Xs)
+        return place.spread(found.embedding, np.nan)
+
+    def score_samples(self, Xs: Views) -> NDArray[np.float64]:
+        """How well each new sample fits its cluster, (n_samples,): its loss, negative."""
+        place, found = self._predict(Xs)
+        if found.losses is None:
+            raise ValueError(f"{self._method} has no loss of a sample")
+        return -place.spread(found.losses, np.nan)
+
+    def score(self, Xs: Views, y: object = None) -> float:
+        """The mean of ``score_samples``."""
+        return float(np.nanmean(self.score_samples(Xs)))
+
+    def impute(self, Xs: Views) -> Any:
+        """Every view of the samples: observed values as they are, missing ones filled in.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData
+            As for ``predict``.
+
+        Returns
+        -------
+        list of ndarray, or dict of ndarray where ``Xs`` goes by name
+            All views of the fit, (n_samples, n_features) each.
+        """
+        views, model = self._ready(Xs)
+        done = model.impute(views, self._call())
+        _warn(done)
+        place = _Places(views, done.samples, done.unobserved)
+        filled = [place.spread(values, np.nan) for values in done.views]
+        by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
+        return dict(zip(self.view_names_, filled)) if by_name else filled
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to the file ``path``, whole or not at all; the command reads it too."""
+        path = Path(path)
+        content = self._fitted().to_bytes()
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".cdimc-") as folder:
+            partial = Path(folder) / path.name
+            partial.write_bytes(content)
+            partial.replace(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator with the model in the file ``path``, which ``save`` or the command wrote."""
+        estimator = load(path)
+        if not isinstance(estimator, cls):
+            raise ValueError(
+                f"{os.fspath(path)}: the model is a {type(estimator).__name__}, a {cls.__name__} is needed"
+            )
+        return estimator
+
+    def _settings(self) -> dict[str, Any]:
+        """The parameters as the engine's settings; what is None there keeps its default."""
+        settings: dict[str, Any] = {}
+        for name, path in setting_paths(self._method).items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            inner = settings
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = value
+        return settings
+
+    def _call(self, progress: Progress | bool | None = None) -> Call:
+        return Call(effective_n_jobs(self.n_jobs), self.strict, reporter(progress))
+
+    def _take_model(self, model: _cdimc.Model | None) -> None:
+        self._model = model
+        self.facts_: dict[str, Any] = (json.loads(model.facts) if model else None) or {}
+        findings = self.facts_.get("findings") or {}
+        self.shared_information_: float | None = findings.get("shared-information")
+        self.view_contributions_: list[dict[str, Any]] | None = findings.get("contributions")
+
+    def _fitted(self) -> _cdimc.Model:
+        check_is_fitted(self, "view_names_")
+        if self._model is None:
+            raise ValueError(f"{self._method} keeps no model: it groups the samples of the fit alone")
+        return self._model
+
+    def _ready(self, Xs: Views) -> tuple[list[View], _cdimc.Model]:
+        model = self._fitted()
+        known = dict(zip(self.view_names_, self.feature_names_))
+
+        def named(view: View) -> View:
+            # Columns without names are the model's, in its order.
+            features = known.get(view.name, [])
+            same = view.features is None and len(features) == view.values.shape[1]
+            return view._replace(features=features) if same else view
+
+        return [named(view) for view in as_views(Xs, self.view_names_)], model
+
+    def _predict(self, Xs: Views) -> tuple[_Places, _cdimc.Prediction]:
+        views, model = self._ready(Xs)
+        found = model.predict(views, self._call())
+        _warn(found)
+        return _Places(views, found.samples, found.unobserved), found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
+    """The estimator with the model in the file ``path``.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that ``save`` or ``cdimc cluster`` wrote.
+
+    Returns
+    -------
+    MultiViewClusterer
+        Of the class of the model's method; it predicts and imputes, and has no ``labels_``.
+    """
+    model = _cdimc.Model.load(os.fspath(path))
+    classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
+    estimator: MultiViewClusterer = classes[model.method]()
+    estimator.n_clusters = model.n_clusters
+    settings = json.loads(model.settings) or {}
+    for name, keys in setting_paths(model.method).items():
+        value: Any = settings
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            setattr(estimator, name, tuple(value) if isinstance(value, list) else value)
+    estimator.n_clusters_ = model.n_clusters
+    estimator.view_names_ = model.view_names
+    estimator.feature_names_ = model.feature_names
+    estimator._take_model(model)
+    return estimator
+
+
+@cache
+def setting_paths(method: str) -> dict[str, tuple[str, ...]]:
+    """Where each parameter stands in the settings of ``method``: ``pretrain_epochs`` at pretrain, epochs."""
+
+    def leaves(prefix: tuple[str, ...], value: Any) -> list[tuple[str, ...]]:
+        if not isinstance(value, dict):
+            return [prefix]
+        return [leaf for key, inner in value.items() for leaf in leaves((*prefix, key), inner)]
+
+    paths = leaves((), json.loads(_cdimc.Method(method, "{}").settings))
+    return {parameter_name(path): path for path in paths}
+
+
+def parameter_name(path: tuple[str, ...]) -> str:
+    """The Python name of a setting: its keys joined; ``lambda`` is a word of the language."""
+    name = "_".join(path).replace("-", "_")
+    return f"{name}_" if name == "lambda" else name
+
+
+def seed_of(random_state: Any) -> int:
+    """The engine's seed: an int is the command's ``--seed``, anything else draws one."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state = {random_state}: must be at least 0")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+class _Places:
+    """Where the samples of a result stand: where the rows of arrays stood, or by order of appearance."""
+
+    def __init__(self, views: list[View], samples: list[str], unobserved: list[str]) -> None:
+        self.n_samples = len(samples) + len(unobserved)
+        self.names = samples + unobserved if views[0].ids is not None else None
+        by_row = self.names is None and unobserved
+        self.rows = np.array(samples, dtype=np.int64) - 1 if by_row else slice(len(samples))
+
+    def spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
+        """One value or row a sample, ``missing`` for those without a value in any view."""
+        if len(values) == self.n_samples:
+            return values
+        spread = np.full((self.n_samples, *values.shape[1:]), missing, dtype=values.dtype)
+        spread[self.rows] = values
+        return spread
+
+    def spread_optional(self, values: NDArray[Any] | None) -> NDArray[Any] | None:
+        """As ``spread``; None stays None."""
+        return None if values is None else self.spread(values, np.nan)
+
+
+def _warn(
+    found: _cdimc.Fit | _cdimc.Prediction | _cdimc.Imputation, doubts: Sequence[str] = ()
+) -> None:
+    if found.filled:
+        view, column, _ = found.filled[0]
+        n_cells = sum(count for _, _, count in found.filled)
+        warnings.warn(
+            f"{n_cells} single missing cells in {len(found.filled)} columns filled with the column's mean "
+            f"(first: view {view}, column `{column}`)",
+            FilledCellsWarning,
+            stacklevel=4,
+        )
+    if left_out := found.unobserved:
+        warnings.warn(
+            f"samples without a value in any view, left out: {len(left_out)} (first: {left_out[0]})",
+            UnobservedSamplesWarning,
+            stacklevel=4,
+        )
+    for text in found.oddities:
+        warnings.warn(text, OddDataWarning, stacklevel=4)
+    for text in doubts:
+        warnings.warn(text, DoubtfulClustersWarning, stacklevel=4)
+
+
+def _range(numbers: Any) -> tuple[int, int]:
+    first, last = numbers
+    return _count(first), _count(last)
+
+
+def _count(number: Any) -> int:
+    if isinstance(number, (int, np.integer)) and not isinstance(number, bool) and number >= 0:
+        return int(number)
+    raise ValueError(f'n_clusters = {number!r}: must be a number of clusters or "auto"')
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers, as a grid of parameters holds them, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise ValueError(f"{value!r}: a setting is a number, a text, a truth value or a list of them")

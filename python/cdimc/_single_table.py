@@ -1,0 +1,124 @@
+"""Several views side by side in one table, as pipelines and searches of scikit-learn pass them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def _has_probabilities(table: AsSingleTable) -> bool:
+    """Whether the method has probabilities, as far as one knows before the fit."""
+    fitted = getattr(table, "estimator_", None)
+    return fitted is None or fitted.probabilities_ is not None
+
+
+class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator of several views that takes them side by side in one table.
+
+    Parameters
+    ----------
+    estimator : MultiViewClusterer
+        What clusters the views; it is cloned, not fitted itself.
+    views : sequence of slice or of arrays of columns, optional
+        The columns of each view; by default all columns are one view.
+
+    Attributes
+    ----------
+    estimator_ : MultiViewClusterer
+        The fitted estimator.
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of each sample.
+    n_features_in_ : int
+        Columns of the table.
+
+    Examples
+    --------
+    >>> import numpy as np, cdimc
+    >>> X = np.array([[0.0, 0.2, 1.0], [0.2, 0.0, np.nan], [5.0, 0.1, 9.0], [5.0, 0.3, 9.2]])
+    >>> concat = cdimc.Concat(n_clusters=2, random_state=0)
+    >>> labels = cdimc.AsSingleTable(concat, views=[slice(0, 2), slice(2, 3)]).fit_predict(X)
+    >>> bool(labels[0] != labels[2] == labels[3])
+    True
+    """
+
+    def __init__(self, estimator: Any, views: Sequence[Any] | None = None) -> None:
+        self.estimator = estimator
+        self.views = views
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Groups the rows of ``X``, (n_samples, n_features), NaN where missing."""
+        X = self._table(X, reset=True)
+        self.estimator_ = clone(self.estimator).fit(self._split(X))
+        self.labels_ = self.estimator_.labels_
+        return self
+
+    def fit_predict(self, X: Any, y: object = None, **kwargs: Any) -> NDArray[np.int64]:
+        """The labels of the rows of ``X``."""
+        labels: NDArray[np.int64] = self.fit(X, y).labels_
+        return labels
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The clusters of new rows, (n_samples,)."""
+        labels: NDArray[np.int64] = self._fitted().predict(self._new(X))
+        return labels
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every cluster for new rows, (n_samples, n_clusters)."""
+        probabilities: NDArray[np.float64] = self._fitted().predict_proba(self._new(X))
+        return probabilities
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The embedding of new rows, (n_samples, n_components)."""
+        embedding: NDArray[np.float64] = self._fitted().transform(self._new(X))
+        return embedding
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """How well each new row fits its cluster, (n_samples,)."""
+        scores: NDArray[np.float64] = self._fitted().score_samples(self._new(X))
+        return scores
+
+    def score(self, X: Any, y: object = None) -> float:
+        """The mean of ``score_samples``."""
+        return float(np.nanmean(self.score_samples(X)))
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    def _new(self, X: Any) -> list[NDArray[Any] | None]:
+        self._fitted()
+        views = self._split(self._table(X, reset=False))
+        # A view without any value is one that the new rows lack.
+        return [None if np.isnan(view).all() else view for view in views]
+
+    def _table(self, X: Any, reset: bool) -> NDArray[Any]:
+        table: NDArray[Any] = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
+        return table
+
+    def _split(self, X: NDArray[Any]) -> list[NDArray[Any]]:
+        views = [X] if self.views is None else [X[:, columns] for columns in self.views]
+        if empty := [v for v, view in enumerate(views) if view.shape[1] == 0]:
+            raise ValueError(f"view {empty[0]} has no columns: X has {X.shape[1]} feature(s)")
+        return views
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,156 @@
+"""Whatever holds the views, as the tables that the engine joins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A list or dict of arrays, frames or AnnData, or a MuData.
+Views: TypeAlias = Any
+
+
+class View(NamedTuple):
+    """One table: a row a sample, a column a feature.
+
+    Attributes
+    ----------
+    name : str
+        What errors and model files call it.
+    ids : list of str or None
+        The sample of each row; None where rows of all views are the same samples.
+    features : list of str or None
+        The name of each column; None where they are numbered.
+    values : ndarray of shape (n_rows, n_features)
+        float32 or float64; NaN is missing.
+    """
+
+    name: str
+    ids: list[str] | None
+    features: list[str] | None
+    values: NDArray[np.floating[Any]]
+
+
+def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
+    """The tables of ``Xs``.
+
+    With the ``names`` of a model's views, a list goes by position and may hold None for a view that is not
+    there; a dict goes by name, whatever its order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [view.name for view in as_views([np.eye(3), np.eye(3)])]
+    ['view0', 'view1']
+    >>> [view.name for view in as_views([None, np.eye(3)], names=["rna", "protein"])]
+    ['protein']
+    """
+    if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData: who is in a modality has a row there.
+        Xs = dict(Xs.mod)
+    if isinstance(Xs, Mapping):
+        return [_view(str(name), X) for name, X in Xs.items()]
+    if not isinstance(Xs, (list, tuple)):
+        raise ValueError(
+            f"Xs is a {type(Xs).__name__}: must be a list or dict of views, or a MuData; "
+            "one table of several views goes through cdimc.AsSingleTable"
+        )
+    if names is None:
+        names = [f"view{v}" for v in range(len(Xs))]
+    elif len(names) != len(Xs):
+        raise ValueError(
+            f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
+            "give None for a view that is not there, or a dict"
+        )
+    there = [(name, X) for name, X in zip(names, Xs) if X is not None]
+    return [_view(name, X) for name, X in there]
+
+
+def sample_names(Xs: Views) -> list[str]:
+    """The samples of ``Xs``, in the order in which results come.
+
+    Samples are joined by name and come in the order of their first appearance over the views; those without a
+    value in any view come last. Arrays have no names: their rows are numbered from 1.
+
+    Parameters
+    ----------
+    Xs : list or dict of views, or MuData
+        As for ``fit``.
+
+    Returns
+    -------
+    list of str
+        One name a sample.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rna = pd.DataFrame({"a": [1.0, 2.0]}, index=["p1", "p2"])
+    >>> protein = pd.DataFrame({"b": [3.0, 4.0]}, index=["p3", "p1"])
+    >>> sample_names([rna, protein])
+    ['p1', 'p2', 'p3']
+    """
+    views = as_views(Xs)
+    if views[0].ids is None:
+        return [str(i + 1) for i in range(len(views[0].values))]
+    observed: dict[str, bool] = {}
+    seen: dict[str, None] = {}
+    for view in views:
+        empty = np.isnan(view.values).all(axis=1)
+        for name, missing in zip(view.ids or [], empty):
+            seen[name] = None
+            observed[name] = observed.get(name, False) or not missing
+    kept = [name for name in seen if observed[name]]
+    return kept + [name for name in seen if not observed[name]]
+
+
+def _view(name: str, X: Any) -> View:
+    ids: list[str] | None
+    features: list[str] | None
+    if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
+        ids, features, values = list(map(str, X.obs_names)), list(map(str, X.var_names)), X.X
+    elif hasattr(X, "iloc"):  # pandas
+        ids, features, values = list(map(str, X.index)), list(map(str, X.columns)), _of_pandas(name, X)
+    elif type(X).__module__.partition(".")[0] == "polars":
+        ids, X = _polars_ids(X)
+        features, values = list(X.columns), X.to_numpy()
+    else:
+        ids, features, values = None, None, X
+    if hasattr(values, "toarray"):  # Sparse: the engine's arrays are dense.
+        values = values.toarray()
+    try:
+        values = np.asarray(values)
+        if values.dtype.kind not in "fiubO":
+            raise TypeError(f"its values are of type {values.dtype}")
+        if values.dtype not in (np.float64, np.float32):
+            values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: only numbers can be clustered on: {error}") from None
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name} has {values.ndim} dimensions: a view is a matrix of samples and features"
+        )
+    return View(name, ids, features, values)
+
+
+def _of_pandas(name: str, X: Any) -> NDArray[Any]:
+    for column, dtype in zip(X.columns, X.dtypes):
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"{name}, column `{column}` is of type {dtype}: only numbers can be clustered on; "
+                "names of samples go into the index"
+            )
+    dtype = np.float32 if all(dtype == np.float32 for dtype in X.dtypes) else np.float64
+    values: NDArray[Any] = X.to_numpy(dtype=dtype, na_value=np.nan)
+    return values
+
+
+def _polars_ids(X: Any) -> tuple[list[str] | None, Any]:
+    """The one column of text names the samples, as a frame of polars has no index."""
+    text = [name for name, dtype in X.schema.items() if not dtype.is_numeric()]
+    if len(text) > 1:
+        raise ValueError(f"columns {', '.join(text)} are not numbers: only one may be, the samples' names")
+    if not text:
+        return None, X
+    return [str(value) for value in X[text[0]]], X.drop(text)

@@ -1,0 +1,67 @@
+"""A look at the data before clustering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._views import Views, as_views, sample_names
+
+__all__ = ["missing", "observed"]
+
+
+def observed(Xs: Views) -> Any:
+    """Who has what.
+
+    Parameters
+    ----------
+    Xs : list or dict of views, or MuData
+        As for ``fit``.
+
+    Returns
+    -------
+    DataFrame of bool
+        A row a sample, a column a view; True where the sample has a value in the view.
+    """
+    import pandas as pd
+
+    views = as_views(Xs)
+    samples = sample_names(Xs)
+    table = pd.DataFrame(False, index=pd.Index(samples, name="sample"), columns=[view.name for view in views])
+    for view in views:
+        there = ~np.isnan(view.values).all(axis=1)
+        table[view.name] = pd.Series(there, index=view.ids or samples).reindex(samples, fill_value=False)
+    return table
+
+
+def missing(Xs: Views) -> Any:
+    """The missing pattern: every set of views that samples have, the most common first.
+
+    Parameters
+    ----------
+    Xs : list or dict of views, or MuData
+        As for ``fit``.
+
+    Returns
+    -------
+    DataFrame
+        A row a set of views: a column of bool a view, and the number of samples that have exactly that set.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rna = pd.DataFrame({"a": [1.0, 2.0, 0.5]}, index=["p1", "p2", "p4"])
+    >>> protein = pd.DataFrame({"b": [3.0, 4.0, 5.0]}, index=["p3", "p1", "p2"])
+    >>> print(missing({"rna": rna, "protein": protein}).to_string(index=False))
+      rna  protein  samples
+     True     True        2
+     True    False        1
+    False     True        1
+    """
+    table = observed(Xs)
+    columns = list(table.columns)
+    counts = table.groupby(columns, sort=False).size().rename("samples").reset_index()
+    # Ties in the order of the views' flags, so that the same data always give the same table.
+    order = counts.sort_values(["samples", *columns], ascending=False, kind="stable")
+    return order.reset_index(drop=True)

@@ -1,0 +1,108 @@
+"""The command and the module give the same bits, and read each other's models."""
+
+import csv
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import cdimc
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def files(frames, tmp_path):
+    """The frames as CSV files that lose no digit."""
+    for name, frame in frames.items():
+        frame.to_csv(tmp_path / f"{name}.csv", float_format="%.17g")
+    return [f"--view={tmp_path / name}.csv" for name in frames]
+
+
+def run(command, *arguments):
+    done = subprocess.run([command, "--quiet", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def settings_file(path, estimator):
+    """The settings as TOML, a table a line."""
+    lines = []
+
+    def write(prefix, settings):
+        for key, value in settings.items():
+            if isinstance(value, dict):
+                write([*prefix, key], value)
+            else:
+                value = list(value) if isinstance(value, tuple) else value
+                lines.append(f"{'.'.join([*prefix, key])} = {json.dumps(value)}")
+
+    write([], estimator._settings())
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("method", [m for m in cdimc.method_names() if m not in ("pmvc", "img", "imc-grmf", "pmvc-cgan")])
+def test_labels_and_models_are_those_of_the_command(method, command, files, frames, tmp_path, quick):
+    estimator = quick(method, random_state=5).fit(frames)
+    out = tmp_path / "out"
+    config = settings_file(tmp_path / "settings.toml", estimator)
+    run(command, "cluster", *files, "--id=patient", "-k=3", "--seed=5", f"--method={method}", f"--config={config}", "-o", out)
+    rows = table(out / "labels.csv")
+    assert [row["id"] for row in rows] == estimator.samples_
+    assert [int(row["cluster"]) for row in rows] == estimator.labels_.tolist()
+    for column, values in (("confidence", estimator.confidence_), ("loss", estimator.losses_)):
+        if values is None:
+            assert all(row[column] == "" for row in rows)
+        else:
+            assert [float(row[column]) for row in rows] == values.tolist(), column
+    for name, values in (("embedding", estimator.embedding_), ("probabilities", estimator.probabilities_)):
+        assert (out / f"{name}.csv").exists() == (values is not None), name
+        if values is not None:
+            found = [[float(x) for key, x in row.items() if key not in ("id", "cluster")] for row in table(out / f"{name}.csv")]
+            assert np.array_equal(np.array(found), values), name
+    assert (out / "model.safetensors").exists() == (estimator._model is not None)
+    if estimator._model is not None:
+        assert (out / "model.safetensors").read_bytes() == estimator._model.to_bytes()
+
+
+def test_each_side_uses_the_model_of_the_other(command, files, frames, tmp_path, quick):
+    run(command, "cluster", *files, "--id=patient", "-k=3", "--method=cdimc-net",
+        f"--config={settings_file(tmp_path / 's.toml', quick('cdimc-net'))}", "-o", tmp_path / "out")
+    theirs = cdimc.load(tmp_path / "out" / "model.safetensors")
+    ours = quick("cdimc-net").fit(frames)
+    ours.save(tmp_path / "ours.safetensors")
+    new = {name: frames[name] for name in ("table2", "table0")}
+    arguments = ["--model", tmp_path / "ours.safetensors", files[2], files[0], "--id=patient"]
+    run(command, "predict", *arguments, "-o", tmp_path / "new.csv")
+    rows = table(tmp_path / "new.csv")
+    assert [row["id"] for row in rows] == cdimc.sample_names(new)
+    for estimator in (theirs, ours):
+        assert [int(row["cluster"]) for row in rows] == estimator.predict(new).tolist()
+        assert [float(row["confidence"]) for row in rows] == estimator.predict_confidence(new).tolist()
+    run(command, "impute", *arguments, "-o", tmp_path / "filled")
+    for name, values in theirs.impute(new).items():
+        rows = table(tmp_path / "filled" / f"{name}.csv")
+        found = [[float(x) for key, x in row.items() if key not in ("id", "filled")] for row in rows]
+        assert np.array_equal(np.array(found), values), name
+
+
+def test_masks_are_those_of_the_command(command, tmp_path):
+    made = cdimc.datasets.make_views(40, 3, random_state=2)
+    views = []
+    for v, view in enumerate(made.views):
+        pd.DataFrame(view).rename_axis("id").to_csv(tmp_path / f"t{v}.csv")
+        views.append(f"--view={tmp_path}/t{v}.csv")
+    for pattern in (cdimc.missing.PerView(0.3), cdimc.missing.PerView([0.1, 0.2, 0.5]), cdimc.missing.Cells(0.25)):
+        out = tmp_path / pattern.text.replace(":", "-")
+        run(command, "mask", *views, "--id=id", f"--pattern={pattern.text}", "--seed=9", "-o", out)
+        mask = pattern.mask(40, 3, seed=9)
+        for v in range(3):
+            kept = [int(row["id"]) for row in table(out / f"t{v}.csv")]
+            assert kept == np.flatnonzero(mask[:, v]).tolist()

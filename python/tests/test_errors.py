@@ -1,0 +1,93 @@
+"""Errors are ValueErrors of one line that say the rule and the value."""
+
+import numpy as np
+import pytest
+
+import cdimc
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"n_clusters": 1}, "clusters = 1: must lie in 2..=60, the number of samples"),
+        ({"n_clusters": 61}, "clusters = 61: must lie in 2..=60, the number of samples"),
+        ({"n_clusters": 2.5}, "n_clusters = 2.5: must be a number of clusters or \"auto\""),
+        ({"n_clusters": True}, "n_clusters = True: must be"),
+        ({"restarts": 0}, "settings of concat: restarts = 0: must be at least 1"),
+        ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
+        ({"restarts": object()}, "a setting is a number"),
+    ],
+)
+def test_parameters_are_checked_by_fit(parameters, message, data):
+    estimator = cdimc.Concat(**{"n_clusters": 3, "random_state": 0, **parameters})
+    with pytest.raises(ValueError) as raised:
+        estimator.fit(data[0])
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda views: views[0], "is a ndarray: must be a list or dict of views"),
+        (lambda views: [], "views = 0: at least one view is needed"),
+        (lambda views: [views[0], views[1][:10]], "view0 has 60 rows, view1 has 10"),
+        (lambda views: [views[0][0], views[1]], "view0 has 1 dimensions"),
+        (lambda views: [views[0][:, :0], views[1]], "view0: "),
+        (lambda views: [views[0], np.full((60, 2), np.nan)], "view1: all values are missing"),
+        (lambda views: [views[0], np.ones((60, 2))], "view1: every column is constant"),
+        (lambda views: [np.where(np.isnan(views[0]), np.nan, np.inf), views[1]], "view0: row "),
+        (lambda views: [[["a", "b"]] * 60], "view0: only numbers can be clustered on"),
+        (lambda views: [np.ones((60, 2), dtype=complex)], "view0: only numbers"),
+    ],
+)
+def test_odd_data_are_refused(change, message, data):
+    with pytest.raises(ValueError) as raised:
+        cdimc.Concat(n_clusters=3, random_state=0).fit(change(data[0]))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_frames_are_refused_with_their_names(frames):
+    pd = pytest.importorskip("pandas")
+    concat = cdimc.Concat(n_clusters=3, random_state=0)
+    twice = pd.concat([frames["table0"], frames["table0"].iloc[:1]])
+    with pytest.raises(ValueError, match="table0: .*p[0-9]+.*"):
+        concat.fit({"table0": twice, "table1": frames["table1"]})
+    text = frames["table0"].assign(ward="north")
+    with pytest.raises(ValueError, match="table0, column `ward` is of type"):
+        concat.fit({"table0": text, "table1": frames["table1"]})
+    strangers = frames["table1"].rename(index=lambda name: "q" + name)
+    with pytest.raises(ValueError, match="no id is shared"):
+        concat.fit({"table0": frames["table0"], "table1": strangers})
+
+
+def test_new_samples_must_fit_the_model(frames, quick):
+    fitted = quick("cdimc-net").fit(frames)
+    with pytest.raises(ValueError, match="the model has no view `other`; it has table0, table1, table2"):
+        fitted.predict({"other": frames["table0"]})
+    with pytest.raises(ValueError, match="table0: lacks 1 of the 12 columns .*: `v0f11`"):
+        fitted.predict({"table0": frames["table0"].iloc[:, :11]})
+    with pytest.raises(ValueError, match="lacks 1 of .*: `v0f0`; unknown to the model: `other`"):
+        fitted.predict({"table0": frames["table0"].rename(columns={"v0f0": "other"})})
+    with pytest.warns(cdimc.OddDataWarning, match="unknown to the model are left out .1.: `age`"):
+        fitted.predict({"table0": frames["table0"].assign(age=1.0)})
+    with pytest.warns(cdimc.OddDataWarning, match="are the units the same"):
+        fitted.predict({"table0": frames["table0"] * 1000})
+    with pytest.raises(ValueError, match="2 views: the model has 3"):
+        fitted.predict([frames["table0"], frames["table1"]])
+
+
+def test_methods_say_what_they_are_not_made_for(data):
+    with pytest.raises(ValueError, match="pmvc does not apply: "):
+        cdimc.PMVC(n_clusters=3, random_state=0).fit(data[0])
+
+
+def test_files_that_are_no_models_are_refused(tmp_path, quick, data):
+    with pytest.raises(ValueError, match="no such file"):
+        cdimc.load(tmp_path / "none.safetensors")
+    path = tmp_path / "model.safetensors"
+    quick("cdimc-net").fit(data[0]).save(path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ValueError, match="model.safetensors: not a "):
+        cdimc.load(path)
+    with pytest.raises(FileNotFoundError):
+        quick("cdimc-net").fit(data[0]).save(tmp_path / "no" / "such" / "folder")

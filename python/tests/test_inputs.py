@@ -1,0 +1,119 @@
+"""Whatever holds the views gives the same clusters."""
+
+import numpy as np
+import pytest
+
+import cdimc
+from cdimc._views import as_views
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def labels(data, quick):
+    return quick("concat").fit_predict(data[0])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_order_of_memory_does_not_matter(order, data, quick, labels):
+    views = [np.asarray(view, order=order) for view in data[0]]
+    assert np.array_equal(quick("concat").fit_predict(views), labels)
+    assert np.array_equal(quick("concat").fit_predict([view[::-1][::-1] for view in views]), labels)
+
+
+def test_single_precision_is_widened(data, quick):
+    single = [view.astype(np.float32) for view in data[0]]
+    double = [view.astype(np.float64) for view in single]
+    assert as_views(single)[0].values.dtype == np.float32
+    assert np.array_equal(quick("concat").fit_predict(single), quick("concat").fit_predict(double))
+
+
+def test_the_input_is_left_as_it_is(data, quick):
+    views = [view.copy() for view in data[0]]
+    row = int(np.flatnonzero(~np.isnan(views[0][:, 0]))[0])
+    views[0][row, 3] = np.nan
+    before = [view.copy() for view in views]
+    with pytest.warns(cdimc.FilledCellsWarning):
+        quick("concat").fit(views)
+    for view, then in zip(views, before):
+        assert np.array_equal(view, then, equal_nan=True)
+
+
+def test_frames_are_joined_by_their_index(frames, data, quick):
+    fitted = quick("concat").fit(frames)
+    assert fitted.samples_ == cdimc.sample_names(frames)
+    assert sorted(fitted.samples_) == sorted(f"p{i}" for i in range(60))
+    # The same samples as arrays in the order of the join.
+    rows = [int(name[1:]) for name in fitted.samples_]
+    arrays = [view[rows] for view in data[0]]
+    assert np.array_equal(fitted.labels_, quick("concat").fit_predict(arrays))
+    assert fitted.view_names_ == ["table0", "table1", "table2"]
+    assert fitted.feature_names_[1][:2] == ["v1f0", "v1f1"]
+
+
+def test_frames_of_polars_name_their_samples_in_a_column_of_text(frames, quick):
+    pl = pytest.importorskip("polars")
+    other = {name: pl.from_pandas(frame.reset_index()) for name, frame in frames.items()}
+    expected = quick("concat").fit(frames)
+    fitted = quick("concat").fit(other)
+    assert fitted.samples_ == expected.samples_
+    assert np.array_equal(fitted.labels_, expected.labels_)
+
+
+def test_sparse_matrices_are_filled_up_with_zeros(quick):
+    sparse = pytest.importorskip("scipy.sparse")
+    values = np.random.default_rng(0).poisson(0.7, (40, 12)).astype(float)
+    dense = quick("concat").fit_predict([values, values[:, :5] ** 2])
+    assert np.array_equal(quick("concat").fit_predict([sparse.csr_matrix(values), values[:, :5] ** 2]), dense)
+
+
+def test_anndata_and_mudata_are_joined_by_their_names(frames, quick):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    tables = {name: ad.AnnData(frame) for name, frame in frames.items()}
+    expected = quick("concat").fit(frames)
+    for views in (tables, list(tables.values()), md.MuData(tables)):
+        fitted = quick("concat").fit(views)
+        assert fitted.samples_ == expected.samples_
+        assert np.array_equal(fitted.labels_, expected.labels_)
+
+
+def test_a_sample_without_any_value_has_no_cluster(data, quick):
+    views = [view.copy() for view in data[0]]
+    for view in views:
+        view[[7, 20]] = np.nan
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="2 .first: 8."):
+        fitted = quick("cdimc-net").fit(views)
+    assert fitted.labels_[[7, 20]].tolist() == [-1, -1] and (np.delete(fitted.labels_, [7, 20]) >= 0).all()
+    assert np.isnan(fitted.embedding_[7]).all() and np.isnan(fitted.confidence_[20])
+    kept = [np.delete(view, [7, 20], axis=0) for view in views]
+    assert np.array_equal(quick("cdimc-net").fit_predict(kept), np.delete(fitted.labels_, [7, 20]))
+    with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert fitted.predict(views)[7] == -1
+
+
+def test_single_missing_cells_hold_the_mean_of_their_column(data, quick):
+    views = [view.copy() for view in data[0]]
+    row = int(np.flatnonzero(~np.isnan(views[0][:, 0]))[0])
+    views[0][row, 2] = np.nan
+    with pytest.warns(cdimc.FilledCellsWarning, match="1 single missing cells in 1 columns"):
+        found = quick("concat").fit_predict(views)
+    column = views[0][:, 2]
+    column[row] = np.nanmean(column)
+    assert np.array_equal(found, quick("concat").fit_predict(views))
+    views[0][row, 2] = np.nan
+    with pytest.raises(ValueError, match="a single missing cell"):
+        quick("concat", strict=True).fit(views)
+
+
+def test_new_samples_go_by_name_or_by_position(frames, quick):
+    fitted = quick("cdimc-net").fit(frames)
+    first, second = frames["table0"].iloc[:9], frames["table1"].iloc[:6]
+    by_name = fitted.predict({"table1": second, "table0": first})
+    names = cdimc.sample_names([second, first])
+    order = [names.index(name) for name in cdimc.sample_names([first, second])]
+    assert np.array_equal(fitted.predict([first, second, None]), by_name[order])
+    # Arrays have the model's columns in its order; named columns are put in it.
+    assert np.array_equal(fitted.predict({"table0": first.to_numpy()}), fitted.predict({"table0": first}))
+    assert np.array_equal(fitted.predict({"table0": first[first.columns[::-1]]}), fitted.predict([first, None, None]))
+    filled = fitted.impute({"table0": first})
+    assert list(filled) == ["table0", "table1", "table2"] and filled["table2"].shape == (9, 20)

@@ -1,0 +1,53 @@
+"""One table through scikit-learn's own checks, pipelines and searches."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import cdimc
+
+#: Checks that cannot pass, and why.
+EXPECTED: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("views", [None, [slice(0, 1), slice(1, None)]])
+def test_scikit_learns_checks_pass(views, quick):
+    estimator = cdimc.AsSingleTable(quick("t-mixture", n_clusters=2), views=views)
+    results = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert not failed, failed
+    unexpected = {r["check_name"] for r in results if r["status"] == "passed"} & set(EXPECTED)
+    assert not unexpected, "these pass by now"
+
+
+@pytest.fixture
+def table(data):
+    return np.hstack(data[0]), [slice(0, 12), slice(12, 19), slice(19, 39)]
+
+
+def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
+    X, views = table
+    single = cdimc.AsSingleTable(quick("cdimc-net"), views=views).fit(X)
+    several = quick("cdimc-net").fit(data[0])
+    assert np.array_equal(single.labels_, several.labels_)
+    assert np.array_equal(single.predict(X), several.labels_)
+    assert np.array_equal(single.transform(X), several.transform(data[0]))
+    assert single.score(X) == several.score(data[0])
+
+
+def test_pipelines_and_searches_work(table, quick):
+    X, views = table
+    pipeline = make_pipeline(StandardScaler(), cdimc.AsSingleTable(quick("cdimc-net"), views=views))
+    labels = pipeline.fit_predict(X)
+    assert labels.shape == (60,) and np.array_equal(clone(pipeline).fit_predict(X), labels)
+    search = GridSearchCV(
+        cdimc.AsSingleTable(quick("cdimc-net"), views=views),
+        {"estimator__n_clusters": [2, 3], "estimator__pretrain_learning_rate": np.array([0.01, 0.02])},
+        cv=2,
+    ).fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.predict(X).shape == (60,)

@@ -1,0 +1,103 @@
+"""Scores, masks, data sets and the tools for MuData."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as peer
+
+import cdimc
+
+pd = pytest.importorskip("pandas")
+
+
+def test_scores_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth, found = rng.integers(0, 4, 200), rng.integers(-1, 6, 200)
+    for mean in ("arithmetic", "geometric", "min", "max"):
+        expected = peer.normalized_mutual_info_score(truth, found, average_method=mean)
+        assert cdimc.metrics.nmi(truth, found, mean) == pytest.approx(expected, abs=1e-12)
+    assert cdimc.metrics.ari(truth, found) == pytest.approx(peer.adjusted_rand_score(truth, found), abs=1e-12)
+    precision, recall, f = cdimc.metrics.pairwise(truth, found)
+    assert f == pytest.approx(2 * precision * recall / (precision + recall))
+    names = np.array(["a", "b", "c", "d"])[truth]
+    assert cdimc.metrics.scores(names, found) == cdimc.metrics.scores(truth, found)
+    naming = cdimc.metrics.match_labels(truth, found)
+    named = np.array([naming[c] if naming[c] is not None else -9 for c in found])
+    assert cdimc.metrics.accuracy(truth, found) == np.mean(named == truth)
+    with pytest.raises(ValueError):
+        cdimc.metrics.accuracy([0, 1], [0])
+
+
+@pytest.mark.parametrize(
+    "pattern, observed",
+    [
+        (cdimc.missing.Complete(), 300),
+        (cdimc.missing.PerView(0.3), 210),
+        (cdimc.missing.PerView([0.1, 0.2, 0.5]), 220),
+        (cdimc.missing.Paired(0.5), 200),
+        (cdimc.missing.IncompleteSamples(0.4, "mem"), 220),
+        (cdimc.missing.Cells(0.25), 225),
+        (cdimc.missing.Blocks(0.3), 210),
+    ],
+)
+def test_patterns_have_their_counts(pattern, observed):
+    mask = pattern.mask(100, 3, seed=3)
+    assert mask.shape == (100, 3) and mask.dtype == bool and mask.sum() == observed
+    assert mask.any(axis=1).all() and np.array_equal(mask, pattern.mask(100, 3, seed=3))
+
+
+def test_patterns_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match=r"missing rate = 1.2: must lie in \[0, 1\)"):
+        cdimc.missing.PerView(1.2).mask(10, 2, seed=0)
+    with pytest.raises(ValueError, match="every sample must keep a view"):
+        cdimc.missing.PerView(0.7).mask(10, 2, seed=0)
+    with pytest.raises(ValueError, match="the mask has shape"):
+        cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
+
+
+def test_data_sets_come_with_their_truth():
+    digits = cdimc.datasets.load("digits")
+    assert [view.shape[0] for view in digits.views.values()] == [1797] * 4
+    assert set(digits.target) == set(range(10)) and "digits" in cdimc.datasets.names()
+    with pytest.raises(ValueError, match="nowhere"):
+        cdimc.datasets.load("nowhere")
+    with pytest.raises(ValueError):
+        cdimc.datasets.make_views(0)
+
+
+def test_the_missing_pattern_is_counted(frames, data):
+    observed = ~np.isnan(np.stack([view[:, 0] for view in data[0]], axis=1))
+    table = cdimc.pp.observed(frames)
+    rows = [int(name[1:]) for name in table.index]
+    assert np.array_equal(table.to_numpy(), observed[rows])
+    counts = cdimc.pp.missing(frames)
+    assert counts["samples"].sum() == 60 and counts["samples"].is_monotonic_decreasing
+    sets, n = np.unique(observed, axis=0, return_counts=True)
+    found = {tuple(row[:-1]): row[-1] for row in counts.itertuples(index=False)}
+    assert found == {tuple(map(bool, s)): k for s, k in zip(sets, n)}
+
+
+def test_results_go_into_a_mudata(frames, quick):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    mdata = mdata[np.random.default_rng(3).permutation(mdata.n_obs)].copy()
+    estimator = quick("cdimc-net")
+    assert cdimc.tl.cluster(mdata, method=estimator, key_added="group") is None
+    expected = dict(zip(estimator.samples_, estimator.labels_))
+    assert {name: int(label) for name, label in mdata.obs["group"].items()} == expected
+    assert list(mdata.obs["group"].cat.categories) == ["0", "1", "2"]
+    assert mdata.obsm["X_group"].shape == (60, estimator.embedding_.shape[1])
+    assert mdata.obs["group_confidence"].between(0, 1).all()
+    assert mdata.uns["group"]["method"] == "cdimc-net"
+    again = cdimc.tl.cluster(mdata, 3, method="concat", copy=True, restarts=2)
+    assert "cluster" in again.obs and "cluster" not in mdata.obs
+    with pytest.raises(ValueError, match="unknown method `means`"):
+        cdimc.tl.cluster(mdata, 3, method="means")
+
+
+def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    cdimc.tl.cluster(mdata, method=quick("cdimc-net"))
+    mdata.write(tmp_path / "out.h5mu")
+    again = md.read(tmp_path / "out.h5mu")
+    assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
