@@ -134,7 +134,9 @@ impl ClusterNumberSearch {
             let seed = self.seed.stream("fold").nth(fold as u64);
             let ground =
                 Ground { observations: &observations, prior: &prior, n_clusters, effort, seed };
-            let tell = |_: &'static str, _: usize, _: usize, loss| observer.step("held out", fold, FOLDS, loss);
+            let tell = |_: &'static str, _: usize, _: usize, loss| {
+                observer.step("held out", fold, FOLDS, loss)
+            };
             if let Some(found) = self.settings.rule.best(ground.search(&tell)?) {
                 let held_out = self.observations.select(held_out);
                 parts.push(shared_information_under(&held_out, &found.fit.mixture).information);

@@ -30,9 +30,11 @@ fn accuracies(name: &str, widths: [usize; 3], n_clusters: usize) -> (f64, f64) {
     let (views, classes) = tables(name, widths);
     let (mut ours, mut k_means) = (0.0, 0.0);
     for seed in 0..5 {
-        let mask = MissingPattern::PerView(0.3).mask(classes.len(), 3, Seed::new(seed)).expect("a mask");
+        let mask =
+            MissingPattern::PerView(0.3).mask(classes.len(), 3, Seed::new(seed)).expect("a mask");
         let data = MultiView::new(views.clone(), mask).expect("data");
-        let found = TMixture::default().cluster(&data, n_clusters, Seed::new(seed)).expect("clusters");
+        let found =
+            TMixture::default().cluster(&data, n_clusters, Seed::new(seed)).expect("clusters");
         ours += accuracy(&classes, &found.labels).expect("equal lengths") / 5.0;
         let filled = mean_filled(&data);
         let found = KMeans::new(n_clusters).fit(filled.view(), Seed::new(seed)).expect("clusters");
