@@ -1,15 +1,11 @@
-//! Which kind of coordinates each view gets, chosen without labels by shared information (specification,
+//! Which kind of coordinates the views get, chosen without labels by shared information (specification,
 //! sections 1 and 4): it does not change under invertible maps of a view, as likelihoods do.
 
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind};
-use crate::criterion::shared_information;
-use crate::model::em::Em;
-use crate::model::passes::moments_of;
 use crate::observations::Observations;
-use crate::search::{Effort, Found, Ground};
+use crate::search::{Effort, Ground};
 use crate::t_mixture::TMixture;
-use crate::watch::Watch;
 use cdimc_cluster::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
@@ -29,18 +25,18 @@ pub(crate) struct Choice {
     pub(crate) projections: Vec<Projection>,
     pub(crate) observations: Observations,
     pub(crate) evidence: Vec<Evidence>,
-    /// What a whole search on them found, where one was made.
-    pub(crate) found: Option<Vec<Found>>,
 }
 
 /// Starts of a search that compares kinds, and how many of them are refined.
 const PILOT: (usize, usize) = (6, 1);
-/// A view changes its kind only for so much more shared information, as a share of what there is.
-const GAIN: f64 = 0.01;
-/// Iterations that follow a view's change of kind.
-const ITERATIONS: usize = 10;
+/// A column that holds more than this share of the squared lengths of a view's rows is their direction.
+const DOMINANT: f64 = 0.5;
 
-/// The kinds of `settings`, or those that share most.
+/// The kind of `settings`, or that of which the views share most.
+///
+/// Where one column outweighs all others of a view, as in tables of mixed units, the direction of a row is
+/// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
+/// not be compared.
 pub(crate) fn choose(
     settings: &TMixture,
     data: &MultiView,
@@ -50,74 +46,47 @@ pub(crate) fn choose(
 ) -> Result<Choice, ClusterError> {
     let n_views = data.n_views();
     let coordinates =
-        |kinds: &[Kind]| coordinates::fit(data, kinds, settings.dimensions, n_clusters);
+        |kind: Kind| coordinates::fit(data, &vec![kind; n_views], settings.dimensions, n_clusters);
     if let Some(kind) = settings.coordinates.kind() {
-        let (projections, observations) = coordinates(&vec![kind; n_views])?;
-        return Ok(Choice { projections, observations, evidence: Vec::new(), found: None });
+        let (projections, observations) = coordinates(kind)?;
+        return Ok(Choice { projections, observations, evidence: Vec::new() });
     }
     let prior = settings.prior();
     let effort =
         Effort { starts: PILOT.0.min(settings.starts), refined: PILOT.1, tries: settings.tries };
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
+    let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
     let mut evidence = Vec::new();
-    let mut best: Option<(f64, Vec<Kind>, Found)> = None;
-    let mut fitted = Vec::new();
-    for kind in Kind::ALL {
-        let (projections, observations) = coordinates(&vec![kind; n_views])?;
-        let observations_of = &observations;
+    let mut best: Option<(f64, Vec<Projection>, Observations)> = None;
+    for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units) {
+        let (projections, observations) = coordinates(kind)?;
         let ground =
-            Ground { observations: observations_of, prior: &prior, n_clusters, effort, seed };
-        if let Some(found) = settings.rule.best(ground.search(&tell)?) {
-            let information = found.shared.information;
-            evidence.push(Evidence { kinds: vec![kind; n_views], shared_information: information });
-            if best.as_ref().is_none_or(|best| information > best.0) {
-                best = Some((information, vec![kind; n_views], found));
-            }
+            Ground { observations: &observations, prior: &prior, n_clusters, effort, seed };
+        let Some(found) = settings.rule.best(ground.search(&tell)?) else {
+            unreachable!("every kind is searched with one start at least")
+        };
+        let information = found.shared.information;
+        evidence.push(Evidence { kinds: vec![kind; n_views], shared_information: information });
+        if best.as_ref().is_none_or(|best| information > best.0) {
+            best = Some((information, projections, observations));
         }
-        fitted.push((projections, observations));
     }
-    let Some((mut information, mut kinds, found)) = best else {
-        unreachable!("every kind is searched with one start at least")
+    let Some((_, projections, observations)) = best else {
+        unreachable!("two kinds at least are searched")
     };
-    let mut responsibilities = found.fit.responsibilities;
-    let place = |kind: Kind| Kind::ALL.iter().position(|&other| other == kind).unwrap_or(0);
-    let watch = Watch::new(&tell, "coordinates", n_views, data.n_samples());
-    for v in (0..n_views).filter(|_| n_views > 1) {
-        for kind in Kind::ALL {
-            if kind == kinds[v] {
-                continue;
-            }
-            let mut changed = kinds.clone();
-            changed[v] = kind;
-            let seen = coordinates::present(data, &changed);
-            let projections: Vec<Projection> = changed
-                .iter()
-                .enumerate()
-                .map(|(v, &kind)| fitted[place(kind)].0[v].clone())
-                .collect();
-            let observations = coordinates::observe(data, &projections, &seen);
-            let em = Em {
-                observations: &observations,
-                prior: &prior,
-                iterations: ITERATIONS,
-                tolerance: 1e-5,
-                held: None,
-                goal: None,
-                watch: &watch,
-            };
-            let fit = em.run(moments_of(&observations, &responsibilities))?;
-            let shared = shared_information(&observations, &fit.responsibilities, &prior);
-            let evidence_of =
-                Evidence { kinds: changed.clone(), shared_information: shared.information };
-            evidence.push(evidence_of);
-            if shared.information > information + GAIN * information.abs() {
-                (information, kinds) = (shared.information, changed);
-                responsibilities = fit.responsibilities;
-            }
-        }
-        watch.step()?;
+    Ok(Choice { projections, observations, evidence })
+}
+
+/// The largest share that one column has in the squared lengths of the rows of view `v`.
+fn largest_share(data: &MultiView, v: usize) -> f64 {
+    let x = data.view(v);
+    if x.ncols() == 1 {
+        return 0.0;
     }
-    drop(fitted);
-    let (projections, observations) = coordinates(&kinds)?;
-    Ok(Choice { projections, observations, evidence, found: None })
+    let mut squares = vec![0.0; x.ncols()];
+    for i in data.mask().observed_rows(v) {
+        squares.iter_mut().zip(x.row(i)).for_each(|(sum, x)| *sum += x * x);
+    }
+    let total: f64 = squares.iter().sum();
+    if total > 0.0 { squares.iter().copied().fold(0.0, f64::max) / total } else { 0.0 }
 }

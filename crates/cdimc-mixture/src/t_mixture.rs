@@ -83,7 +83,7 @@ impl Default for TMixture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coordinates {
-    /// Chosen without labels by shared information: one kind for all views, then view by view.
+    /// Chosen without labels by shared information, one kind for all views.
     #[default]
     Auto,
     /// [`Kind::Unit`] for all views.
@@ -176,10 +176,7 @@ impl TMixture {
         let part = self.part_to_search(data, seed)?;
         let searched = part.as_ref().unwrap_or(data);
         let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
-        let found = match choice.found {
-            Some(found) => found,
-            None => self.search(&choice.observations, n_clusters, seed, observer)?,
-        };
+        let found = self.search(&choice.observations, n_clusters, seed, observer)?;
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
         let Some(Found { fit, shared, .. }) = self.rule.best(found) else {
             unreachable!("`check` asks for one refined start at least")
