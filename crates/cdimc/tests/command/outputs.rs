@@ -53,7 +53,7 @@ fn no_name_from_a_model_or_table_becomes_a_path() {
         array.finish().unwrap();
         drop(archive);
         let error = desk.fails("mask --view evil.npz --pattern complete -o out");
-        assert!(error.contains("cannot name a file"), "{error}");
+        assert!(error.contains("cannot be the name of a view: it must not be a path"), "{error}");
     }
     assert!(!desk.path("elsewhere.csv").exists() && !desk.path("sub/elsewhere.csv").exists());
 }
