@@ -37,6 +37,14 @@ NAMES = {
     "pmvc-cgan": ("PMVCCGAN", "PmvcCgan"),
 }
 
+#: Settings that are not told where they have their default.
+UNTOLD = {
+    "cdimc-net": [
+        ("restarts", "int", 1, "Runs, of which that wins on whose clusters the views agree most."),
+        ("engine", "str | None", None, "What computes the training steps; by default the device's own."),
+    ],
+}
+
 #: What all estimators have beside the settings: name, type, default, words.
 SHARED = [
     ("n_clusters_range", "tuple[int, int]", (2, 12), 'First and last number of clusters that "auto" tries.'),
@@ -112,6 +120,7 @@ def _estimator(method: str, sources: list[str]) -> str:
     struct = Struct(struct_name, sources)
     defaults = json.loads(_cdimc.Method(method, "{}").settings)
     parameters = _parameters(struct, defaults, sources)
+    parameters += [(*untold, "") for untold in UNTOLD.get(method, [])]
     lines = [f"class {name}(MultiViewClusterer):"]
     summary, _, rest = struct.words.partition("\n")
     while rest and not rest.startswith("\n"):

@@ -207,9 +207,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> dict[str, Any]:
         """The parameters as the engine's settings; what is None there keeps its default."""
         settings: dict[str, Any] = {}
-        for name, path in setting_paths(self._method).items():
-            value = getattr(self, name)
-            if value is None:
+        paths = setting_paths(self._method)
+        for name, value in self.get_params(deep=False).items():
+            # A setting that the engine does not tell where it has its default goes by its own name.
+            path = paths.get(name, (name.replace("_", "-"),))
+            if value is None or name in SHARED:
                 continue
             inner = settings
             for key in path[:-1]:
@@ -276,7 +278,9 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
     estimator: MultiViewClusterer = classes[model.method]()
     estimator.n_clusters = model.n_clusters
     settings = json.loads(model.settings) or {}
-    for name, keys in setting_paths(model.method).items():
+    paths = setting_paths(model.method)
+    for name in estimator.get_params(deep=False):
+        keys = paths.get(name, (name,))
         value: Any = settings
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None

@@ -20,7 +20,90 @@ __all__ = [
     "OPIMC",
     "PMVC",
     "PMVCCGAN",
+    "TMixture",
 ]
+
+
+class TMixture(MultiViewClusterer):
+    """One mixture over all views: every cluster is a multivariate t distribution in every view, a sample
+    has one cluster, and a view that it lacks drops out of its likelihood.
+
+    The command calls it ``t-mixture``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+    coordinates : {"auto", "unit", "standard", "centered"}, default="auto"
+        How the rows of the views become coordinates: ``auto``, chosen by shared information.
+    dimensions : int, default=20
+        q: coordinates of a view at most, fewer in small data: 20.
+    degrees_of_freedom : float, default=5.0
+        ν of the t distributions: 5.
+    pooling : float, default=4.0
+        κ: the pooled scatter counts as κ q rows in every cluster: 4.
+    diagonal : float, default=0.05
+        The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
+    starts : int, default=12
+        Starts: 12.
+    refined : int, default=4
+        Starts of highest likelihood that merge-and-split and repair go on from: 4.
+    tries : int, default=4
+        Combinations of a merge and a split tried in a round: 4.
+    rule : {"likelihood", "shared-information", "likelihood-among-most-shared"}, default="likelihood-among-most-shared"
+        Which of the refined starts wins: that of highest likelihood among those of most shared information.
+    search_samples : int, default=20000
+        The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
+    n_clusters_range : tuple[int, int], default=(2, 12)
+        First and last number of clusters that "auto" tries.
+    strict : bool, default=False
+        Whether single missing cells are refused instead of filled in.
+    random_state : Any, default=None
+        An int gives the bits of the command's ``--seed``; None draws one.
+    n_jobs : int | None, default=None
+        Threads; -1 for all cores. The result does not depend on it.
+
+    See Also
+    --------
+    MultiViewClusterer : its methods and attributes.
+    """
+
+    _method = "t-mixture"
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        coordinates: str | dict[str, Any] = "auto",
+        dimensions: int = 20,
+        degrees_of_freedom: float = 5.0,
+        pooling: float = 4.0,
+        diagonal: float = 0.05,
+        starts: int = 12,
+        refined: int = 4,
+        tries: int = 4,
+        rule: str | dict[str, Any] = "likelihood-among-most-shared",
+        search_samples: int = 20000,
+        n_clusters_range: tuple[int, int] = (2, 12),
+        strict: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.coordinates = coordinates
+        self.dimensions = dimensions
+        self.degrees_of_freedom = degrees_of_freedom
+        self.pooling = pooling
+        self.diagonal = diagonal
+        self.starts = starts
+        self.refined = refined
+        self.tries = tries
+        self.rule = rule
+        self.search_samples = search_samples
+        self.n_clusters_range = n_clusters_range
+        self.strict = strict
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
 
 class CDIMCNet(MultiViewClusterer):
@@ -87,6 +170,10 @@ class CDIMCNet(MultiViewClusterer):
         1e-7, so that none may change.
     finetune_minimum_rounds : int, default=81
         Rounds before that rule is asked; 81. The paper asks it after every round, which is 1.
+    restarts : int, default=1
+        Runs, of which that wins on whose clusters the views agree most.
+    engine : str | None, default=None
+        What computes the training steps; by default the device's own.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -134,6 +221,8 @@ class CDIMCNet(MultiViewClusterer):
         finetune_normalization: str | dict[str, Any] = "selected",
         finetune_stop_tolerance: float = 1e-07,
         finetune_minimum_rounds: int = 81,
+        restarts: int = 1,
+        engine: str | None = None,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
         random_state: Any = None,
@@ -167,6 +256,8 @@ class CDIMCNet(MultiViewClusterer):
         self.finetune_normalization = finetune_normalization
         self.finetune_stop_tolerance = finetune_stop_tolerance
         self.finetune_minimum_rounds = finetune_minimum_rounds
+        self.restarts = restarts
+        self.engine = engine
         self.n_clusters_range = n_clusters_range
         self.strict = strict
         self.random_state = random_state
@@ -1000,7 +1091,7 @@ class PMVCCGAN(MultiViewClusterer):
     restarts : int, default=10
         Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
     device : {"cpu", "cuda"}, default="cpu"
-        Where the steps are computed; on the CPU in one thread, whatever the number of cores.
+        Where the steps are computed.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False

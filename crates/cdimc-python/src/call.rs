@@ -33,8 +33,8 @@ pub(crate) struct Call<'py> {
 }
 
 impl Call<'_> {
-    /// The value of `work` and how many steps it told of, computed without the interpreter's lock on threads that are there for this call
-    /// alone: none is left for a `fork` to lose.
+    /// The value of `work` and how many steps it told of, computed without the interpreter's lock on threads
+    /// that are there for this call alone: none is left for a `fork` to lose.
     ///
     /// # Errors
     /// What a signal's handler or `progress` raises, which stops the work; `RuntimeError` where threads cannot

@@ -3,6 +3,9 @@
 //! Everything is generic over the registry of methods: a [`Method`](method::Method) is a name and settings, its
 //! `fit` gives labels and a [`Model`](model::Model). Conventions, defaults and documentation are Python's.
 
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod call;
 mod experiments;
 mod log;
@@ -28,6 +31,8 @@ mod module {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
+    // PyO3 asks for a result.
+    #[allow(clippy::unnecessary_wraps)]
     #[pymodule_init]
     fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::log::install();
