@@ -162,6 +162,8 @@ impl Run {
 
     /// Leaves in the folder what `--resume` needs.
     fn put_aside(self, checkpoint: Option<Vec<u8>>) -> anyhow::Result<()> {
+        // A trial of `--k-range` leaves one too, which is none of the run's own fit.
+        let checkpoint = checkpoint.filter(|_| self.record.n_clusters.is_some());
         match &checkpoint {
             Some(checkpoint) => self.output.write(CHECKPOINT, checkpoint)?,
             None if self.record.n_clusters.is_some() => {
