@@ -157,7 +157,7 @@ pub(crate) mod tests {
 
     #[test]
     fn curves_keep_six_digits() {
-        assert_eq!(record(0, 1.0).outcome.curves[0].values, [0.333333, 6.66667e-10]);
+        assert_eq!(record(0, 1.0).outcome.curves[0].values, [0.333_333, 6.666_67e-10]);
     }
 
     #[test]

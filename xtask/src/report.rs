@@ -69,7 +69,7 @@ pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Result<Option<String>> 
             let runs: Vec<Vec<f64>> = table
                 .rows
                 .iter()
-                .flat_map(|row| row.records.iter().filter_map(|r| curve(&r)))
+                .flat_map(|row| row.records.iter().filter_map(&curve))
                 .filter(|values| values.len() > 1)
                 .collect();
             let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();

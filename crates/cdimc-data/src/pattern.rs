@@ -155,9 +155,10 @@ impl MissingPattern {
             if valid { Ok(()) } else { Err(rate_error(name, value, "[0, 1]")) }
         };
         match self {
-            Self::Complete | Self::Given(_) | Self::Chain | Self::Ring => Ok(()),
             Self::RandomViews(0) => Err(rate_error("views of a sample", 0.0, "[1, all views]")),
-            Self::RandomViews(_) => Ok(()),
+            Self::Complete | Self::Given(_) | Self::Chain | Self::Ring | Self::RandomViews(_) => {
+                Ok(())
+            }
             Self::PerView(rate) | Self::Blocks(rate) | Self::Cells(rate) => below_one(*rate),
             Self::PerViewRates(rates) => rates.iter().try_for_each(|&rate| below_one(rate)),
             Self::PairedRatio(ratio) => up_to_one("paired ratio", *ratio),

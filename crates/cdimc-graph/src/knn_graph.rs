@@ -81,6 +81,7 @@ impl KnnGraph {
     }
 
     /// The graph on some of the nodes, `nodes` ascending, which are numbered anew in this order.
+    #[must_use]
     pub fn induced(&self, nodes: &[u32]) -> Self {
         let first = nodes.first().copied().unwrap_or(0);
         let window = nodes.last().map_or(0, |last| last - first + 1);

@@ -91,7 +91,7 @@ impl MixtureModel {
         }
         let (mut projections, mut views, mut columns) = (Vec::new(), Vec::new(), Vec::new());
         let (mut directions_of, mut means_of) = (Vec::new(), Vec::new());
-        for v in 0..n_views {
+        for (v, &kind) in kinds.iter().enumerate() {
             let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
             let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
             let (means, shift) = (list("column-means")?, list("shift")?);
@@ -101,13 +101,8 @@ impl MixtureModel {
             } else {
                 Some(matrix("directions")?)
             };
-            let projection = Projection {
-                kind: kinds[v],
-                means,
-                scales: list("column-scales")?,
-                directions,
-                shift,
-            };
+            let projection =
+                Projection { kind, means, scales: list("column-scales")?, directions, shift };
             let column = ColumnMeans {
                 all: list("mean-of-all")?,
                 spread: list("spread")?,

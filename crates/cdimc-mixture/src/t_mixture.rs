@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 ///
 /// # References
-/// Peel and McLachlan, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
+/// Peel and `McLachlan`, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
 /// Ueda, Nakano, Ghahramani and Hinton, Neural Comput. 12 (2000); Watanabe, IBM J. (1960).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -400,10 +400,10 @@ mod tests {
         assert_eq!(filled[0], dataset.views()[0]);
         // Nearer to the hidden truth than the column means, which is what no cluster would give.
         let (mut ours, mut means) = (0.0, 0.0);
-        for v in 1..dataset.n_views() {
+        for (v, filled) in filled.iter().enumerate().skip(1) {
             let all = &model.standardizers()[v].mean;
             for ((i, j), &x) in dataset.views()[v].indexed_iter() {
-                ours += (filled[v][[i, j]] - x).powi(2);
+                ours += (filled[[i, j]] - x).powi(2);
                 means += (all[j] - x).powi(2);
             }
         }

@@ -28,7 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["make", seeds, out, count, seed] => {
             make(Path::new(seeds), Path::new(out), count.parse()?, seed.parse()?)
         }
-        ["one", file] => one(file),
+        ["one", file] => {
+            one(file);
+            Ok(())
+        }
         ["read", ref files @ ..] => files.iter().try_for_each(|file| watched(file)),
         _ => Err("mutate make SEEDS OUT COUNT SEED | mutate read FILES..".into()),
     }
@@ -60,7 +63,7 @@ fn make(seeds: &Path, out: &Path, count: usize, seed: u64) -> Result<(), Box<dyn
         let file = &files[dice.below(files.len())];
         let other = std::fs::read(&files[dice.below(files.len())])?;
         let mut bytes = std::fs::read(file)?;
-        for _ in 0..1 + dice.below(3) {
+        for _ in 0..=dice.below(3) {
             mutate(&mut bytes, &other, &mut dice);
         }
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -113,7 +116,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
 }
 
 /// Reads one file and says what was found.
-fn one(file: &str) -> Result<(), Box<dyn Error>> {
+fn one(file: &str) {
     let options = ReadOptions { decoder: std::env::current_exe().ok(), ..ReadOptions::default() };
     let source = ViewSource { name: None, path: file.into(), member: None };
     let outcome = match read_views(&source, &options) {
@@ -125,7 +128,6 @@ fn one(file: &str) -> Result<(), Box<dyn Error>> {
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
     let peak: u64 = peak.and_then(|kib| kib.parse().ok()).unwrap_or(0);
     println!("{}", json!({ "outcome": outcome, "peak_bytes": peak * 1024 }));
-    Ok(())
 }
 
 /// Shape, names and a sum over the bits of all values, each weighted with its place.

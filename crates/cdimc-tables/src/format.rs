@@ -64,7 +64,7 @@ impl Opened {
         }
         let file = std::fs::File::open(path)?;
         let about = file.metadata()?;
-        let n_bytes = about.is_file().then(|| about.len());
+        let n_bytes = about.is_file().then_some(about.len());
         Self::begin(path, Box::new(file), n_bytes)
     }
 

@@ -69,9 +69,12 @@ fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
 
 /// Rust without its comments.
 fn rust_code(text: &str) -> String {
-    let code = |line: &str| match line.trim_start().starts_with("//") {
-        true => String::new(),
-        false => line.split(" // ").next().unwrap_or_default().to_owned(),
+    let code = |line: &str| {
+        if line.trim_start().starts_with("//") {
+            String::new()
+        } else {
+            line.split(" // ").next().unwrap_or_default().to_owned()
+        }
     };
     text.lines().map(code).collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,5 @@
 //! The leading eigenvectors of a positive semidefinite operator: from the matrix itself where it is small,
-//! otherwise by a restarted block Krylov iteration from a random block (Musco and Musco, NeurIPS 2015).
+//! otherwise by a restarted block Krylov iteration from a random block (Musco and Musco, `NeurIPS` 2015).
 //!
 //! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
 

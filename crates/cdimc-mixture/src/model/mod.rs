@@ -1,4 +1,4 @@
-//! The mixture and its EM (specification, section 2; Peel and McLachlan, Stat. Comput. 10, 2000).
+//! The mixture and its EM (specification, section 2; Peel and `McLachlan`, Stat. Comput. 10, 2000).
 
 pub(crate) mod components;
 pub(crate) mod em;

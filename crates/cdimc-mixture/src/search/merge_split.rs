@@ -205,7 +205,7 @@ fn splits(
         let mut best: Option<Split> = None;
         for split in 0..SPLITS {
             let seed = seed.stream("split").nth(c as u64).nth(split);
-            let halves = halve(ground, &observations, split > 0, &groups.pooled, seed, watch)?;
+            let halves = halve(ground, &observations, split > 0, groups.pooled, seed, watch)?;
             let gain = gain(ground, &observations, &halves, groups.pooled);
             if best.as_ref().is_none_or(|best| gain > best.gain) {
                 best = Some(Split { c, gain, samples: samples.clone(), halves });

@@ -32,6 +32,7 @@ fn endless(desk: &Desk, output: &str) -> Endless {
 }
 
 #[test]
+#[allow(clippy::default_trait_access)] // The type is of a crate that npyz brings along.
 fn no_name_from_a_model_or_table_becomes_a_path() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o good"));

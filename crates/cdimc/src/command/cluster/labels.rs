@@ -31,7 +31,7 @@ impl Labels<'_> {
         let unobserved = joined.unobserved.iter().map(|id| {
             let mut row = vec![String::new(); 6];
             row[0].clone_from(id);
-            row[4] = "0".to_owned();
+            row[4].push('0');
             row
         });
         let header = ["id", "cluster", "confidence", "loss", "views", "unusual"];

@@ -117,7 +117,7 @@ impl Run {
             Err(error) => error,
         };
         match error.downcast() {
-            Ok(ClusterError::Interrupted { checkpoint }) => self.put_aside(checkpoint),
+            Ok(ClusterError::Interrupted { checkpoint }) => self.put_aside(checkpoint.as_deref()),
             Ok(error) => Err(error).with_context(|| self.record.input.samples(&self.joined)),
             Err(error) => Err(error),
         }
@@ -161,10 +161,9 @@ impl Run {
     }
 
     /// Leaves in the folder what `--resume` needs.
-    fn put_aside(self, checkpoint: Option<Vec<u8>>) -> anyhow::Result<()> {
+    fn put_aside(self, checkpoint: Option<&[u8]>) -> anyhow::Result<()> {
         // A trial of `--k-range` leaves one too, which is none of the run's own fit.
-        let checkpoint = checkpoint.filter(|_| self.record.n_clusters.is_some());
-        match &checkpoint {
+        match checkpoint.filter(|_| self.record.n_clusters.is_some()) {
             Some(checkpoint) => self.output.write(CHECKPOINT, checkpoint)?,
             None if self.record.n_clusters.is_some() => {
                 note!(

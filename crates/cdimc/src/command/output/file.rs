@@ -102,7 +102,10 @@ mod tests {
         let error = OutputFile::begin(&path, false, &[]).err().unwrap().to_string();
         assert!(error.ends_with("a.csv: exists; choose another file or give --force"), "{error}");
         let around = folder.path().join(".").join("a.csv");
-        let error = OutputFile::begin(&around, true, &[path.clone()]).err().unwrap().to_string();
+        let error = OutputFile::begin(&around, true, std::slice::from_ref(&path))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.ends_with("is an input of this command; choose another file"), "{error}");
         OutputFile::begin(&path, true, &[]).unwrap().finish(b"2").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"2");
