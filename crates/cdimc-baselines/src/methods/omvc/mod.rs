@@ -171,7 +171,10 @@ mod tests {
         let settings = Omvc { chunk_size: 10, passes: 1, order: RowOrder::File, ..Omvc::default() };
         let whole = settings.cluster(&data, 2, Seed::new(3)).unwrap().embedding.unwrap();
         let rows: Vec<usize> = (0..40).collect();
-        let totals = Source::new(&settings, &data).totals(&rows, 10);
+        let source = Source::new(&settings, &data);
+        let totals = source.totals(&rows, 10);
+        // In the units of the data, which the method divides by a power of two first.
+        let totals: Vec<f64> = totals.iter().zip(&source.units).map(|(t, u)| t * u).collect();
         let mut stream = OmvcStream::new(&settings, &[4, 4], &totals, 2, Seed::new(3)).unwrap();
         let first = stream.absorb(&Chunk::of_rows(&data, &rows[..10])).unwrap();
         let ratio = &first.consensus / &whole.slice(ndarray::s![..10, ..]);
