@@ -1,7 +1,7 @@
 //! The Python module `cdimc._cdimc`: the engine behind the estimators of `python/cdimc`.
 //!
-//! Everything is generic over the registry of methods: a [`Method`](method::Method) is a name and settings, its
-//! `fit` gives labels and a [`Model`](model::Model). Conventions, defaults and documentation are Python's.
+//! Everything is generic over the registry of methods: a `Method` is a name and settings, its
+//! `fit` gives labels and a `Model`. Conventions, defaults and documentation are Python's.
 
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
