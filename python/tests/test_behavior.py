@@ -15,6 +15,9 @@ import pytest
 
 import cdimc
 
+#: Programs run here, where no folder `cdimc` hides the installed package.
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 #: A fit that takes minutes.
 LONG = textwrap.dedent(
     """
@@ -33,7 +36,7 @@ LONG = textwrap.dedent(
 
 
 def test_an_interrupt_ends_a_fit_within_a_second():
-    process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True, cwd=HERE)
     assert process.stdout.readline() == "running\n"
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -141,6 +144,6 @@ def test_memory_beside_the_input_is_bounded():
         print((peak() - before) / size)
         """
     )
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE)
     # The engine's own copies count as well: its table, one view being joined, and what the method makes.
     assert float(made.stdout) < 4.0, made.stdout

@@ -10,17 +10,20 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import cdimc
 
-#: Checks that cannot pass, and why.
-EXPECTED: dict[str, str] = {}
+#: Checks that cannot pass, and why, where the table is one view.
+EXPECTED = {
+    "check_fit2d_1feature": "ten samples in one column end in one cluster, which is an error that does not speak of features",
+}
 
 
 @pytest.mark.parametrize("views", [None, [slice(0, 1), slice(1, None)]])
 def test_scikit_learns_checks_pass(views, quick):
     estimator = cdimc.AsSingleTable(quick("t-mixture", n_clusters=2), views=views)
-    results = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
+    expected = EXPECTED if views is None else {}
+    results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed, failed
-    unexpected = {r["check_name"] for r in results if r["status"] == "passed"} & set(EXPECTED)
+    unexpected = {r["check_name"] for r in results if r["status"] == "passed"} & set(expected)
     assert not unexpected, "these pass by now"
 
 
@@ -39,6 +42,8 @@ def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
     assert single.score(X) == several.score(data[0])
 
 
+# The drawn views have heavy tails: half of the samples holds values far from those of the other half.
+@pytest.mark.filterwarnings("ignore::cdimc.OddDataWarning")
 def test_pipelines_and_searches_work(table, quick):
     X, views = table
     pipeline = make_pipeline(StandardScaler(), cdimc.AsSingleTable(quick("cdimc-net"), views=views))
