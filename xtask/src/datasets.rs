@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the data sets, whether they are there, and their licences
+    /// List the data sets, whether they are there, and their licenses
     List,
     /// Download what is missing, verify it and put it into `$CDIMC_DATASETS`, or else datasets/
     Fetch {
@@ -37,9 +37,6 @@ enum Command {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If there is no such data set, or one asked for cannot be had or is damaged.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let catalog = source::catalog()?;
     match &args.command {
@@ -52,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn list(catalog: &Catalog) -> Result<()> {
     say!(
-        "{:<16} {:>7}  {:<24} {:>7}  {:<8} licence",
+        "{:<16} {:>7}  {:<24} {:>7}  {:<8} license",
         "name",
         "samples",
         "widths",
@@ -68,7 +65,7 @@ fn list(catalog: &Catalog) -> Result<()> {
             manifest.n_samples,
             widths.join(" + "),
             manifest.n_classes,
-            manifest.licence
+            manifest.license
         );
     }
     Ok(())
@@ -109,7 +106,7 @@ fn fetch(catalog: &Catalog, names: &[String]) -> Result<()> {
             say!("{}: present, every checksum is right", manifest.name);
             continue;
         }
-        say!("{}: {}, licence: {}", manifest.name, manifest.title, manifest.licence);
+        say!("{}: {}, license: {}", manifest.name, manifest.title, manifest.license);
         for file in &manifest.files {
             if catalog.verify(file).is_ok() {
                 continue;

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-/// What any file may take: small files are often packed well.
+/// Memory for any file: small files often compress well.
 const FLOOR: u64 = 128 << 20;
-/// What a file may take a byte of its own: counts of single cells, mostly zero, pack about so well.
+/// Memory for each byte of a file: counts of single cells, mostly zero, compress about this well.
 const EXPANSION: u64 = 64;
 
 /// The memory that the content of one file may still take.
@@ -25,8 +25,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a file of `n_bytes`: 64 bytes for each of its own and no less than 128 MiB, or
-    /// `max_bytes` where somebody set it.
+    /// For a file of `n_bytes`: 64 bytes for each byte and at least 128 MiB, or
+    /// `max_bytes` where it is given.
     pub fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
         let default = (n_bytes as u64).saturating_mul(EXPANSION).max(FLOOR);
         let limit = max_bytes.unwrap_or(default);
@@ -38,7 +38,7 @@ impl Budget {
         self.limit
     }
 
-    /// Takes the memory of an array of numbers of 8 bytes, and gives how many they are.
+    /// Takes the memory of an array of 8-byte numbers, and returns how many there are.
     ///
     /// # Errors
     /// If it is more than is left.
@@ -68,7 +68,7 @@ impl Budget {
     }
 }
 
-/// A number of bytes as people say it.
+/// A number of bytes for people to read.
 fn size(n_bytes: u64) -> String {
     match n_bytes {
         0..=9_999 => format!("{n_bytes} bytes"),

@@ -1,7 +1,7 @@
-//! The data sets there are, where their files lie, and what is missing.
+//! Which data sets there are, where their files lie, and what is missing.
 
 use crate::manifest::{Checksum, DataFile};
-use crate::{DataError, Dataset, Manifest, ViewMask, decode, gzip};
+use crate::{DataError, Dataset, Manifest, ViewMask, decode, file::sha256, gzip};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -241,8 +241,8 @@ impl Checksum {
     /// If the checksum differs or the content cannot be uncompressed.
     pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), DataError> {
         let (expected, found) = match self {
-            Self::Sha256(expected) => (expected, gzip::sha256(bytes)),
-            Self::ContentSha256(expected) => (expected, gzip::sha256(gzip::content(bytes))),
+            Self::Sha256(expected) => (expected, sha256(bytes)),
+            Self::ContentSha256(expected) => (expected, sha256(gzip::content(bytes))),
         };
         let found =
             found.map_err(|e| DataError::file(path, &format!("damaged compressed data: {e}")))?;

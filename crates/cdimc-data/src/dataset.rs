@@ -71,7 +71,7 @@ impl Dataset {
         MultiView::new(self.views.clone(), mask)
     }
 
-    /// The same without a copy of the views; gives the labels back beside it.
+    /// The same without copying the views; also returns the labels.
     ///
     /// # Errors
     /// If the shapes disagree or an observed value is not finite.

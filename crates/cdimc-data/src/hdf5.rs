@@ -1,6 +1,6 @@
 //! What HDF5 files hold as matrices, numbers and words; the conventions are the callers'.
 //!
-//! A shape is believed only as far as the file can hold it, and what the file does not hold is an
+//! A shape is accepted only if the file can hold it, and what the file does not hold is an
 //! error: HDF5 itself would give a fill value for a part that is absent.
 
 use crate::Budget;
@@ -20,7 +20,7 @@ pub struct Hdf5File {
     file: File,
     n_bytes: usize,
     budget: Budget,
-    /// Where in the file nodes of indices of chunks begin, once somebody asked.
+    /// Where in the file the nodes of chunk indices begin, once looked up.
     nodes: OnceLock<Vec<usize>>,
 }
 

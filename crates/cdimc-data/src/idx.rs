@@ -138,7 +138,7 @@ impl Kind {
     }
 }
 
-/// Type, shape and values; the shape is believed only as far as the bytes reach.
+/// Type, shape and values; the shape is accepted only if the bytes are there.
 fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
     let mut content = gzip::content(bytes);
     let mut head = |n: usize| {

@@ -26,6 +26,7 @@ pub use crate::{
     catalog::{Catalog, DatasetStatus},
     dataset::Dataset,
     error::DataError,
+    file::{sha256, write_whole},
     idx::IdxFile,
     manifest::{Checksum, DataFile, Manifest, MaskSource, Orientation, Rows, Source, ViewSource},
     mask::ViewMask,
@@ -44,6 +45,7 @@ mod catalog;
 mod dataset;
 mod decode;
 mod error;
+mod file;
 mod gzip;
 pub mod hdf5;
 mod idx;

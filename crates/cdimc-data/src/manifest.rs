@@ -1,6 +1,6 @@
 //! What a data set is, where its files come from and how they become views: `NAME.toml`.
 
-use crate::{DataError, gzip};
+use crate::{DataError, file::sha256};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -17,8 +17,9 @@ pub struct Manifest {
     pub title: String,
     /// The page of the data set.
     pub home: String,
-    /// The licence of the data.
-    pub licence: String,
+    /// The license of the data.
+    #[serde(alias = "licence")]
+    pub license: String,
     /// Number of samples.
     pub n_samples: usize,
     /// Number of classes.
@@ -190,7 +191,7 @@ impl Manifest {
         let sums: Vec<_> = self.files.iter().map(|file| (&file.path, &file.checksum)).collect();
         let decoded = (&self.name, sums, &self.views, &self.labels, &self.masks, &self.rows);
         let text = format!("{decoded:?}");
-        gzip::sha256(text.as_bytes()).unwrap_or_default()
+        sha256(text.as_bytes()).unwrap_or_default()
     }
 
     /// The file of this path.

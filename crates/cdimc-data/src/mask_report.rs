@@ -107,7 +107,7 @@ impl MaskReport {
         reached.contains(&v)
     }
 
-    /// Pairs of views that observe no common sample: nothing but other views relates them.
+    /// Pairs of views that observe no common sample: only other views relate them.
     pub fn disjoint_views(&self) -> Vec<(usize, usize)> {
         let pairs = (0..self.n_views()).flat_map(|u| (u + 1..self.n_views()).map(move |v| (u, v)));
         pairs.filter(|&(u, v)| self.common[u][v] == 0).collect()

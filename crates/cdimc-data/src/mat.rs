@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
 ///
-/// No length in the file is believed before the bytes are there, and what is packed may take no more
+/// A length in the file is accepted only once its bytes are there, and compressed content may take no more
 /// memory than its [`Budget`].
 ///
 /// ```no_run

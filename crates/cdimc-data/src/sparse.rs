@@ -3,7 +3,7 @@
 use crate::Budget;
 use ndarray::Array2;
 
-/// A matrix in compressed lines: rows, or columns where those are what is compressed.
+/// A matrix in compressed rows or compressed columns, both called lines here.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compressed<'a> {
     /// Number of lines, and of places in a line.

@@ -32,7 +32,7 @@ pub struct SyntheticViews {
     pub separation: f64,
     /// Number of features and kind of each view.
     pub views: Vec<SyntheticView>,
-    /// Standard deviation of what each feature adds of its own.
+    /// Standard deviation of the noise that each feature adds.
     pub noise: f64,
     /// Share of the samples, rounded down, that are outliers of each view on its own: their features
     /// are noise ten times as wide as the view.

@@ -10,7 +10,7 @@ const TINY: &str = r#"
 name = "tiny"
 title = "Three samples"
 home = "https://example.org/tiny"
-licence = "CC0"
+license = "CC0"
 n-samples = 3
 n-classes = 2
 labels = { format = "csv", file = "tiny/table.csv", columns = [3, 4] }
@@ -126,7 +126,7 @@ fn a_manifest_that_does_not_fit_its_files_is_an_error() {
 
 #[test]
 fn a_table_of_something_else_than_numbers_is_an_error() {
-    let sum = crate::gzip::sha256(&b"1,2,3,a\n"[..]).unwrap();
+    let sum = crate::sha256(&b"1,2,3,a\n"[..]).unwrap();
     let manifest = TINY.replace("SUM", &sum);
     assert!(
         load_error(&manifest, Some("1,2,3,a\n")).contains("line 1, column 4: \"a\" is no number")

@@ -12,7 +12,7 @@ type Parsed<T> = Result<T, String>;
 const HEADER: usize = 128;
 /// Cells nest; a file that nests deeper is made to exhaust the stack.
 const MAX_DEPTH: usize = 16;
-/// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger promise is false.
+/// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger size is false.
 const MAX_EXPANSION: usize = 1032;
 
 /// From here on not every whole number is an `f64`.
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, little_endian: self.little_endian, budget: self.budget }
     }
 
-    /// The content of a compressed element; its tag is believed only as far as the bytes reach.
+    /// The content of a compressed element; its tag is accepted only if the bytes are there.
     fn inflate(self, compressed: &[u8]) -> Parsed<Vec<u8>> {
         let flaw = |e: std::io::Error| format!("damaged compressed data: {e}");
         let mut decoder = ZlibDecoder::new(compressed);

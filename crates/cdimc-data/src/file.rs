@@ -1,0 +1,70 @@
+//! Files as bytes: written whole or not at all, and their checksum.
+
+use crate::DataError;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Writes a file through a partial one beside it, which then takes its name: no reader ever sees half of it.
+///
+/// # Errors
+/// If it cannot be written; what was at `path` is still there then.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    let partial = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        // A full disk may show only here.
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|e| {
+        // The error that matters is the first one.
+        let _ = fs::remove_file(&partial);
+        DataError::file(path, &format!("cannot write: {e}"))
+    })
+}
+
+/// The SHA-256 of what `reader` gives, in lower-case hexadecimal digits.
+///
+/// # Errors
+/// If it cannot be read to its end.
+pub fn sha256(mut reader: impl Read) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut reader, &mut hash)?;
+    Ok(format!("{:x}", hash.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).unwrap();
+        let error = write_whole(&taken, b"x").unwrap_err().to_string();
+        assert!(error.contains("taken: cannot write: "), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let path = folder.path().join("file");
+        write_whole(&path, b"first").unwrap();
+        write_whole(&path, b"whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_the_mode_of_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        let (whole, plain) = (folder.path().join("a"), folder.path().join("b"));
+        write_whole(&whole, b"x").unwrap();
+        fs::write(&plain, b"x").unwrap();
+        assert_eq!(mode(&whole), mode(&plain));
+    }
+}
