@@ -146,14 +146,14 @@ fn the_first_batch_has_the_loss_and_gradients_of_pytorch() {
         let mut trainer = golden.trainer(engine);
         let (loss, gradients) =
             trainer.pretrain_gradients(golden.batches()[0].clone()).expect("step");
-        let what = format!("{engine}: first loss");
+        let what = format!("{engine:?}: first loss");
         assert_near(&what, golden.number("/pretrain/first_batch_loss"), loss, 1e-5);
         assert_eq!(expected.layers().count(), gradients.layers().count());
         for (i, (expected, found)) in expected.layers().zip(gradients.layers()).enumerate() {
             let error = distance(&expected.weight, &found.weight);
-            assert!(error <= 1e-4, "{engine}: layer {i}, weight: relative error {error:e}");
+            assert!(error <= 1e-4, "{engine:?}: layer {i}, weight: relative error {error:e}");
             let error = distance(&expected.bias, &found.bias);
-            assert!(error <= 1e-4, "{engine}: layer {i}, bias: relative error {error:e}");
+            assert!(error <= 1e-4, "{engine:?}: layer {i}, bias: relative error {error:e}");
         }
     }
 }
@@ -166,14 +166,14 @@ fn pre_training_follows_pytorch() {
         let mut trainer = golden.trainer(engine);
         for (epoch, loss) in golden.pretrain(trainer.as_mut()).into_iter().enumerate() {
             let pointer = format!("/pretrain/epoch_losses/{epoch}");
-            assert_near(&format!("{engine}: epoch {epoch}"), golden.number(&pointer), loss, 1e-4);
+            assert_near(&format!("{engine:?}: epoch {epoch}"), golden.number(&pointer), loss, 1e-4);
         }
         let error = distance(&expected, &trainer.embed().expect("finite weights"));
-        assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
+        assert!(error <= 1e-3, "{engine:?}: fused latents: relative error {error:e}");
         let embedded =
             trainer.weights().expect("weights").embed(&golden.input()).expect("embedding");
         let error = distance(&expected, &embedded);
-        assert!(error <= 1e-3, "{engine}: embedding: relative error {error:e}");
+        assert!(error <= 1e-3, "{engine:?}: embedding: relative error {error:e}");
     }
 }
 
@@ -203,7 +203,7 @@ fn fine_tuning_follows_pytorch() {
             let found = finetuning.round(trainer.as_mut(), &settings, batch).expect("numbers");
             let found = found.expect("a round that is left");
             let history = format!("/finetune/history/{round}");
-            let what = |what| format!("{engine}: {what} of round {round}");
+            let what = |what| format!("{engine:?}: {what} of round {round}");
             let number = |name| golden.number(&format!("{history}/{name}"));
             assert_near(&what("loss"), number("kloss"), found.loss, 1e-3);
             assert_near(&what("age"), number("age"), found.age, 1e-3);
@@ -214,8 +214,8 @@ fn fine_tuning_follows_pytorch() {
         assert_eq!(nothing, None);
         let labels = &finetuning.labels;
         let equal = labels.iter().zip(&expected).filter(|&(&a, &b)| a == b as usize).count();
-        assert!(equal as f64 >= 0.99 * n as f64, "{engine}: {equal} of {n} labels");
+        assert!(equal as f64 >= 0.99 * n as f64, "{engine:?}: {equal} of {n} labels");
         let error = distance(&latents, &trainer.embed().expect("finite weights"));
-        assert!(error <= 1e-3, "{engine}: fused latents: relative error {error:e}");
+        assert!(error <= 1e-3, "{engine:?}: fused latents: relative error {error:e}");
     }
 }

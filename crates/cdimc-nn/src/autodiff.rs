@@ -110,16 +110,11 @@ impl Layer {
     }
 
     /// The weights, then the biases.
-    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
-        std::iter::once(&self.weight).chain(&self.bias)
-    }
-
-    /// The weights, then the biases.
     pub fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
         std::iter::once(&mut self.weight).chain(&mut self.bias)
     }
 
-    /// Some tensor of each parameter.
+    /// The tensor that `of` picks from each parameter, in the shape of the layer.
     pub(crate) fn export(&self, of: impl Fn(&Parameter) -> Result<Tensor>) -> Result<Dense> {
         let weight = of(&self.weight)?;
         let (n_in, n_out) = weight.dims2()?;
@@ -191,12 +186,12 @@ mod tests {
 
     #[test]
     fn no_gradient_reaches_a_frozen_layer() {
-        let layer = layer();
+        let mut layer = layer();
         let x = Var::new(&[[0.1_f32, 0.2]], &candle_core::Device::Cpu).unwrap();
         let y = layer.forward_frozen(&x).unwrap();
         let gradients = y.sum_all().unwrap().backward().unwrap();
         assert!(gradients.get(&x).is_some());
-        assert!(layer.parameters().all(|p| gradients.get(p.value()).is_none()));
+        assert!(layer.parameters_mut().all(|p| gradients.get(p.value()).is_none()));
         let same = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
         assert_eq!(same, y.to_vec2::<f32>().unwrap());
     }

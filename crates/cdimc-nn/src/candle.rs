@@ -172,7 +172,7 @@ impl CandleTrainer {
         Ok(f64::from(loss.to_scalar::<f32>()?))
     }
 
-    /// Some tensor of every parameter as [`Weights`].
+    /// The tensor that `of` picks from every parameter, as [`Weights`].
     fn export(&self, of: impl Fn(&Parameter) -> TensorResult<Tensor>) -> TensorResult<Weights> {
         let chain = |layers: &[Layer]| {
             layers.iter().map(|layer| layer.export(&of)).collect::<TensorResult<_>>()

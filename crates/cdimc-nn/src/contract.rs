@@ -279,7 +279,7 @@ fn the_number_of_threads_changes_no_bit() {
         };
         let alone = run(1);
         for n_threads in [2, 4] {
-            assert!(run(n_threads) == alone, "{engine} with {n_threads} threads");
+            assert!(run(n_threads) == alone, "{engine:?} with {n_threads} threads");
         }
     }
 }
@@ -335,7 +335,7 @@ fn a_view_without_rows_in_the_batch_has_no_gradient() {
                 .flat_map(|layer| layer.weight.iter().chain(&layer.bias))
                 .all(|&value| value == 0.0)
         };
-        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{engine}");
+        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{engine:?}");
     }
 }
 
@@ -349,8 +349,8 @@ fn fine_tuning_moves_no_decoder() {
         for (before, after) in
             case.weights.views.iter().zip(trainer.weights().expect("weights").views)
         {
-            assert!(before.decoder == after.decoder, "{engine}");
-            assert!(before.encoder != after.encoder, "{engine}");
+            assert!(before.decoder == after.decoder, "{engine:?}");
+            assert!(before.encoder != after.encoder, "{engine:?}");
         }
     }
 }
@@ -373,11 +373,11 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
             second.restore_optimizer(&state).expect("state of the same shape");
             for batch in batches() {
                 let expected = first.pretrain_step(batch.clone()).expect("step");
-                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{engine}");
+                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{engine:?}");
             }
             assert!(
                 first.weights().expect("weights") == second.weights().expect("weights"),
-                "{engine}"
+                "{engine:?}"
             );
             case.weights = initial;
         }

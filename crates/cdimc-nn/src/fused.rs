@@ -4,11 +4,9 @@
 //! where their gradients arise. Views run in parallel and are summed in their order, so that results do not depend
 //! on the number of threads.
 
-pub(crate) use real::Real;
-
 use crate::{
     NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData, ViewWeights,
-    Weights, optimizer, trainer,
+    Weights, optimizer, real::Real, trainer,
 };
 use cdimc_graph::{KnnGraph, laplacian_product};
 use chain::{Chain, Gradients, Part, Update};
@@ -18,7 +16,6 @@ use std::ops::Range;
 
 mod chain;
 mod passes;
-mod real;
 
 /// A network in training, in numbers of type `T`.
 pub(crate) struct FusedTrainer<T> {
@@ -320,7 +317,7 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 }
 
-/// Does something with every view, in parallel where there are threads and enough work to wake them for.
+/// Runs `work` on every view, in parallel where there are threads and enough to do.
 fn each<T: Send>(
     views: &mut [View<T>],
     n_products: usize,

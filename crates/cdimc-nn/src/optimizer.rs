@@ -1,6 +1,6 @@
 //! SGD with momentum and Adam: their settings, their state, and what one step of them does.
 
-use crate::{NnError, Weights, fused::Real};
+use crate::{NnError, Weights, real::Real};
 use candle_core::{Result as TensorResult, Tensor};
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl Step {
         }
     }
 
-    /// Brings `moments` up to date with a gradient and returns what is to be taken from the parameter.
+    /// Updates `moments` with a gradient and returns the decrease of the parameter.
     pub(crate) fn decrease(
         self,
         moments: &mut [Tensor],

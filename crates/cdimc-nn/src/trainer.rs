@@ -128,14 +128,14 @@ pub trait Trainer: Send {
     /// If the engine fails.
     fn weights(&self) -> Result<Weights, NnError>;
 
-    /// The optimizer's state, to go on later: the number of steps taken and its moments (one for SGD,
+    /// The optimizer's state, to resume from: the number of steps taken and its moments (one for SGD,
     /// two for Adam), each of the shape of the weights.
     ///
     /// # Errors
     /// If the engine fails.
     fn optimizer_state(&self) -> Result<OptimizerState, NnError>;
 
-    /// Goes on from `state`, after [`Trainer::start`] with the same optimizer.
+    /// Resumes from `state`, after [`Trainer::start`] with the same optimizer.
     ///
     /// # Errors
     /// If the shapes disagree or the engine fails.
@@ -147,7 +147,12 @@ const BLOCK: usize = 256;
 
 /// The samples `0..n_samples` in blocks of rows.
 pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n_samples).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(n_samples))
+    batches(0..n_samples, BLOCK)
+}
+
+/// The samples cut into batches of `size`, of which the last may be smaller.
+pub fn batches(samples: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    samples.clone().step_by(size).map(move |start| start..(start + size).min(samples.end))
 }
 
 pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), NnError> {

@@ -1,8 +1,11 @@
 //! One encoder or decoder: its layers, activations, gradients and optimizer state.
 
 use super::passes;
-use super::real::{Real, multiply, rows};
-use crate::{Dense, optimizer::Step};
+use crate::{
+    Dense,
+    optimizer::Step,
+    real::{Real, multiply, rows},
+};
 use faer::MatRef;
 use ndarray::{Array1, Array2};
 
@@ -36,7 +39,7 @@ struct Parameter<T> {
     gradient: Vec<T>,
 }
 
-/// Which of a parameter's numbers are meant.
+/// Which numbers of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part {
     Value,
@@ -111,7 +114,7 @@ impl<T: Real> Chain<T> {
         }
     }
 
-    /// Starts a stage of training with as many moments, all zero.
+    /// Starts a stage of training with `n_moments` moments, all zero.
     pub(crate) fn start(&mut self, n_moments: usize) {
         for parameter in self.parameters_mut() {
             parameter.moments = vec![vec![T::default(); parameter.value.len()]; n_moments];
@@ -208,7 +211,7 @@ impl<T: Real> Layer<T> {
 }
 
 impl<T: Real> Parameter<T> {
-    /// Does with a gradient, that of the numbers from `start` on, what `update` says.
+    /// Applies `update` to a gradient, that of the numbers from `start` on.
     fn update(&mut self, start: usize, gradient: &[T], update: Update) {
         let range = start..start + gradient.len();
         match update {

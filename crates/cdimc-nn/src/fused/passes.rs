@@ -1,6 +1,6 @@
 //! The element-wise passes between the products, compiled for every instruction set and chosen at run time.
 
-use super::real::Real;
+use crate::real::Real;
 use pulp::Arch;
 
 /// y <- y + bias on every row, then `ReLU` where `relu`; NaN stays NaN.

@@ -1,4 +1,4 @@
-//! The number types of the fused engine, and matrix products of slices of them.
+//! The numbers of the fused engine, and matrix products of slices of them.
 
 use faer::{Accum, Conj, MatMut, MatRef, Par, linalg::matmul::matmul_with_conj, traits::RealField};
 use std::ops;
