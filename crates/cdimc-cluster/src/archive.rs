@@ -10,7 +10,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, fs, io::Write, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 const METADATA: &str = "cdimc";
 
@@ -317,26 +317,6 @@ fn serialize(
     Ok([&(header.len() as u64).to_le_bytes(), header.as_slice(), content].concat())
 }
 
-/// Writes the file whole or not at all: into a temporary file beside it, which then takes its name.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), ClusterError> {
-    let failed =
-        |e: std::io::Error| ClusterError::Model(format!("cannot write {}: {e}", path.display()));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    let partial = path.with_file_name(name);
-    let write = || {
-        let mut file = fs::File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
-    };
-    write().map_err(|e| {
-        // The error that matters is the first one.
-        let _ = fs::remove_file(&partial);
-        failed(e)
-    })
-}
-
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
     fs::read(path).map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))
@@ -416,17 +396,5 @@ mod tests {
         let bytes = sample().to_bytes().unwrap();
         let error = Archive::from_bytes("network", &bytes).err().unwrap();
         assert_eq!(error.to_string(), "the file is a test file: a network is needed");
-    }
-
-    #[test]
-    fn a_failed_write_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let taken = folder.path().join("taken");
-        fs::create_dir(&taken).unwrap();
-        assert!(write_atomically(&taken, b"x").is_err());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let path = folder.path().join("file");
-        write_atomically(&path, b"whole").unwrap();
-        assert_eq!(read(&path).unwrap(), b"whole");
     }
 }

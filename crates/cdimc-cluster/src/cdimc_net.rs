@@ -1,11 +1,25 @@
-//! CDIMC-net: its settings and its one verb.
+//! CDIMC-net: its settings and its one verb; below it the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
 
+mod arrange;
+mod assignment;
+mod checkpoint;
+mod finetune;
+mod model;
+mod self_paced;
+mod training;
+
+pub use arrange::Arrangement;
+pub use assignment::Assignment;
+pub use finetune::{Finetune, FinetuneOptimizer, Finetuning, Round};
+pub use model::CdimcModel;
+pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update};
+pub use training::{Stage, Training};
+
 use crate::{
-    Arrangement, CdimcModel, ClusterError, Clusterer, Clustering, Cost, Finetune, Fitted, KMeans,
-    Observer, RowOrder, Training,
+    ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
 };

@@ -46,7 +46,7 @@ pub trait Clusterer: Send + Sync {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError>;
 
-    /// Groups the samples of `data` into `n_clusters` clusters, and tells `observer` of every step.
+    /// Groups the samples of `data` into `n_clusters` clusters, and reports every step to `observer`.
     ///
     /// # Errors
     /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, the method does not apply
@@ -79,7 +79,7 @@ pub trait Clusterer: Send + Sync {
         Ok(self.fit(data, n_clusters, seed, &Observer::silent())?.clustering)
     }
 
-    /// Goes on from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
+    /// Resumes from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
     ///
     /// # Errors
     /// If the method has no checkpoints, this is none of its own, it was made with other settings or on
@@ -135,7 +135,7 @@ impl From<Clustering> for Fitted {
 pub struct Clustering {
     /// The cluster of every sample, in `0..n_clusters`; a cluster may be empty.
     pub labels: Vec<usize>,
-    /// The clustering loss of every sample, where the method has one: small is sure.
+    /// The clustering loss of every sample, where the method has one: the smaller, the surer.
     pub losses: Option<Vec<f64>>,
     /// How sure the cluster of every sample is, in [0, 1]: its relative margin
     /// ([`relative_margins`](crate::confidence::relative_margins)) or the calibrated probability.
@@ -161,7 +161,7 @@ impl Clustering {
         }
     }
 
-    /// Checks that what `method` found are numbers that say something.
+    /// Checks that what `method` found is finite and not the same for all samples.
     pub(crate) fn check(&self, method: &'static str) -> Result<(), ClusterError> {
         let finite = |what: &str, x: Option<&f64>| match x {
             Some(x) if !x.is_finite() => Some(format!("{what} = {x}: must be finite")),

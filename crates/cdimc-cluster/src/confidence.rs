@@ -1,7 +1,7 @@
 //! How sure a clustering is of each sample, by how much nearer its cluster is than the next.
 
 use crate::Coordinate;
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
 
 /// The relative margin of every sample in [0, 1]: 1 at its cluster's center, 0 half way to the next.
 ///
@@ -34,27 +34,6 @@ pub fn margins_of_centers<T: Coordinate>(
     labels.iter().enumerate().map(margin).collect()
 }
 
-/// The relative margins of a clustering that has an embedding but no centers of its own: those between
-/// its clusters' means, `(n_samples, latent)` and one label a sample.
-pub fn margins_of_means(embedding: ArrayView2<'_, f64>, labels: &[usize]) -> Vec<f64> {
-    margins_of_centers(embedding, cluster_means(embedding, labels).view(), labels)
-}
-
-/// The mean of every cluster, `(n_clusters, n_features)`; NaN where a cluster is empty.
-pub fn cluster_means(points: ArrayView2<'_, f64>, labels: &[usize]) -> Array2<f64> {
-    let n_clusters = labels.iter().max().map_or(0, |&most| most + 1);
-    let mut means = Array2::zeros((n_clusters, points.ncols()));
-    let mut sizes = vec![0.0; n_clusters];
-    for (row, &label) in points.outer_iter().zip(labels) {
-        means.row_mut(label).scaled_add(1.0, &row);
-        sizes[label] += 1.0;
-    }
-    for (mut mean, size) in means.outer_iter_mut().zip(sizes) {
-        mean.mapv_inplace(|x| x / size);
-    }
-    means
-}
-
 /// `margin` over the distance to the `second` center; 0 where there is no second one.
 pub fn relative_margin(margin: f64, second: f64) -> f64 {
     if second > 0.0 && second.is_finite() { (margin / second).clamp(0.0, 1.0) } else { 0.0 }
@@ -69,7 +48,8 @@ mod tests {
     fn the_center_is_sure_and_the_border_is_not() {
         assert_eq!(relative_margins(&[0.0, 1.0, 0.0], &[4.0, 0.0, 0.0]), [1.0, 0.0, 0.0]);
         let points = array![[0.0], [2.0], [9.0], [11.0], [6.0]];
-        let margins = margins_of_means(points.view(), &[0, 0, 1, 1, 1]);
+        let margins =
+            margins_of_centers(points.view(), array![[1.0], [9.0]].view(), &[0, 0, 1, 1, 1]);
         assert!(margins[2] > margins[4], "{margins:?}");
         assert!(margins.iter().all(|m| (0.0..=1.0).contains(m)));
     }

@@ -1,4 +1,4 @@
-//! What can keep a method from a clustering.
+//! Why a method can fail to give a clustering.
 
 use cdimc_data::DataError;
 use cdimc_graph::GraphError;
@@ -35,7 +35,7 @@ pub enum ClusterError {
         /// What it must obey.
         rule: &'static str,
     },
-    /// Data that the method is not made for: a table cell, not a crash.
+    /// Data that the method is not made for.
     #[error("{method} does not apply: {reason}")]
     Inapplicable {
         /// The method's name.
@@ -65,7 +65,7 @@ pub enum ClusterError {
         /// Columns of its operand.
         columns: usize,
     },
-    /// What a method found says nothing.
+    /// What a method found is of no use.
     #[error("{method} found nothing usable: {reason}")]
     Unusable {
         /// The method's name.
@@ -76,7 +76,7 @@ pub enum ClusterError {
     /// The observer stopped the method.
     #[error("interrupted")]
     Interrupted {
-        /// What [`Clusterer::resume`](crate::Clusterer::resume) goes on from, where the method has it.
+        /// What [`Clusterer::resume`](crate::Clusterer::resume) resumes from, where the method has it.
         checkpoint: Option<Vec<u8>>,
     },
     /// Another number of views than the model's.

@@ -2,8 +2,8 @@
 Clustering of incomplete multi-view data: data goes in as a [`MultiView`](cdimc_data::MultiView), a
 [`Clustering`] comes out, and everything between the two implements [`Clusterer`].
 
-A method's `fit` tells an [`Observer`] of every step, and gives a [`Model`], which clusters new samples
-and fills in missing views, beside the [`Clustering`] where the method makes one. Here is [`CdimcNet`],
+A method's `fit` reports every step to an [`Observer`]. Besides the [`Clustering`] some methods give a
+[`Model`], which clusters new samples and fills in missing views. Here is [`CdimcNet`],
 the settings of CDIMC-net; its `start` gives a [`Training`] that goes step by step.
 
 ```
@@ -29,34 +29,25 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 
 pub use crate::{
     archive::{note, with_note},
-    arrange::Arrangement,
-    assignment::Assignment,
-    cdimc_model::CdimcModel,
-    cdimc_net::{CdimcNet, KMeansSettings, Pretrain},
+    cdimc_net::{
+        AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Comparison, Deviation, Finetune,
+        FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round, Stage,
+        Training, Update,
+    },
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     error::ClusterError,
-    finetune::{Finetune, FinetuneOptimizer, Finetuning, Round},
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, Prediction, check_views},
     observer::{Observer, Step},
-    self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update},
-    training::{Stage, Training},
 };
 
 pub mod archive;
 pub mod check;
 pub mod confidence;
 
-mod arrange;
-mod assignment;
-mod cdimc_model;
 mod cdimc_net;
-mod checkpoint;
 mod clusterer;
 mod error;
-mod finetune;
 mod kmeans;
 mod model;
 mod observer;
-mod self_paced;
-mod training;

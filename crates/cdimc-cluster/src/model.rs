@@ -79,7 +79,7 @@ pub trait Model: Send + Sync + Debug {
 pub struct Prediction {
     /// The cluster of every sample, in `0..n_clusters`.
     pub labels: Vec<usize>,
-    /// The clustering loss of every sample, where the method has one: small is sure.
+    /// The clustering loss of every sample, where the method has one: the smaller, the surer.
     pub losses: Option<Vec<f64>>,
     /// How sure the cluster of every sample is, in [0, 1].
     pub confidence: Vec<f64>,
@@ -91,7 +91,7 @@ pub struct Prediction {
     pub embedding: Array2<f64>,
 }
 
-/// The numbers of all views of a model with these `widths`, if `data` has as many.
+/// The numbers of all views of a model with these `widths`, if `data` has the same number.
 fn all_views(widths: &[usize], data: &MultiView) -> Result<Vec<usize>, ClusterError> {
     let (expected, found) = (widths.len(), data.n_views());
     if expected == found {

@@ -1,4 +1,4 @@
-//! What a method tells while it runs, and how it is stopped.
+//! How a running method reports its steps, and how it is stopped.
 
 use crate::ClusterError;
 use std::ops::ControlFlow;
@@ -16,9 +16,9 @@ pub struct Step {
     pub loss: Option<f64>,
 }
 
-type Told<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
+type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 
-/// Hears of every step of a method, and may stop it.
+/// Receives every step of a method, and may stop it.
 ///
 /// ```
 /// use cdimc_cluster::{ClusterError, Observer, Step};
@@ -31,12 +31,12 @@ type Told<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 /// assert!(matches!(stopped, ClusterError::Interrupted { checkpoint: None }));
 /// ```
 #[derive(Clone, Copy)]
-pub struct Observer<'a>(Option<Told<'a>>);
+pub struct Observer<'a>(Option<Report<'a>>);
 
 impl<'a> Observer<'a> {
-    /// An observer that calls `told` with every step; [`ControlFlow::Break`] stops the method.
-    pub fn new(told: &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync)) -> Self {
-        Self(Some(told))
+    /// An observer that calls `report` with every step; [`ControlFlow::Break`] stops the method.
+    pub fn new(report: &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync)) -> Self {
+        Self(Some(report))
     }
 
     /// An observer that lets every method run to its end.
@@ -44,10 +44,10 @@ impl<'a> Observer<'a> {
         Self(None)
     }
 
-    /// Tells that `done` steps of at most `of` of a stage are done, with the loss after them.
+    /// Reports that `done` steps of at most `of` of a stage are done, with the loss after them.
     ///
     /// # Errors
-    /// [`ClusterError::Interrupted`] when the method shall stop.
+    /// [`ClusterError::Interrupted`] if the method is to stop.
     pub fn step(
         &self,
         stage: &'static str,
@@ -55,15 +55,15 @@ impl<'a> Observer<'a> {
         of: usize,
         loss: Option<f64>,
     ) -> Result<(), ClusterError> {
-        self.tell(&Step { stage, done, of, loss })
+        self.report(&Step { stage, done, of, loss })
     }
 
     /// As [`Observer::step`], of a step already described.
     ///
     /// # Errors
     /// As [`Observer::step`].
-    pub fn tell(&self, step: &Step) -> Result<(), ClusterError> {
-        match self.0.map_or(ControlFlow::Continue(()), |told| told(step)) {
+    pub fn report(&self, step: &Step) -> Result<(), ClusterError> {
+        match self.0.map_or(ControlFlow::Continue(()), |report| report(step)) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ClusterError::Interrupted { checkpoint: None }),
         }

@@ -21,7 +21,7 @@ pub(super) struct Sums {
 
 const UNLABELED: u32 = u32::MAX;
 
-/// Iterates from each of `starts`, all of as many centers, until no label changes, the centers move by no more than
+/// Iterates from each of `starts`, all with the same number of centers, until no label changes, the centers move by no more than
 /// `threshold` (squares summed), or `max_iterations` are done.
 pub(super) fn iterate<T: Coordinate>(
     points: &Points<T>,

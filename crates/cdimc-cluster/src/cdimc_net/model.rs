@@ -2,11 +2,11 @@
 
 use crate::{
     Assignment, CdimcNet, ClusterError, Clusterer, Model, Prediction,
-    archive::{Archive, read, write_atomically},
+    archive::{Archive, read},
     confidence::relative_margins,
     model::check_views,
 };
-use cdimc_data::{DataError, MultiView, Standardizer};
+use cdimc_data::{DataError, MultiView, Standardizer, write_whole};
 use cdimc_nn::{NetworkInput, ObservedView, ViewWeights, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ impl CdimcModel {
     /// # Errors
     /// If the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ClusterError> {
-        write_atomically(path.as_ref(), &self.to_bytes()?)
+        Ok(write_whole(path.as_ref(), &self.to_bytes()?)?)
     }
 
     /// Reads a model that [`CdimcModel::save`] wrote.
@@ -193,7 +193,7 @@ impl Model for CdimcModel {
 
     /// The common representation that the decoders read is the pre-trained encoders', which learned
     /// together with them: fine-tuning contracts the samples to their centers (section 3.4, step 3), and
-    /// what tells the samples of a cluster apart is lost on the way.
+    /// the differences among the samples of a cluster are lost on the way.
     fn impute_from(
         &self,
         data: &MultiView,

@@ -1,10 +1,9 @@
-//! A training put aside and taken up again, to the same result bit for bit.
+//! Checkpoints: a training saved and resumed, to the same result bit for bit.
 
+use super::training::{Curves, Start, State};
 use crate::{
-    CdimcNet, ClusterError, Clusterer, Finetuning, Pace, Stage, Training,
-    archive::Archive,
+    CdimcNet, ClusterError, Clusterer, Finetuning, Pace, Stage, Training, archive::Archive,
     check_n_clusters,
-    training::{Curves, Start, State},
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState};
@@ -31,7 +30,7 @@ struct Description {
 }
 
 impl Training {
-    /// Everything the training needs to go on later, as the content of a safetensors file.
+    /// Everything the training needs to be resumed, as the content of a safetensors file.
     ///
     /// # Errors
     /// If the engine cannot give its state.
@@ -78,7 +77,7 @@ impl Training {
         archive.to_bytes()
     }
 
-    /// The training that [`Training::checkpoint`] put aside, on the same data.
+    /// The training that [`Training::checkpoint`] saved, on the same data.
     ///
     /// # Errors
     /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data.

@@ -4,10 +4,9 @@ use crate::{
     AgeRule, Assignment, ClusterError, Pace,
     check::{at_least_one, positive, setting},
 };
-use cdimc_nn::{Normalization, Optimizer, Targets, Trainer};
+use cdimc_nn::{Normalization, Optimizer, Targets, Trainer, batches};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// The settings of Algorithm 1; the defaults are the authors' code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,7 +29,7 @@ pub struct Finetune {
     /// The training stops when the share of samples that changed cluster in a round is below this, xi;
     /// 1e-7, so that none may change.
     pub stop_tolerance: f64,
-    /// Rounds before that rule is asked; 81. The paper asks it after every round, which is 1.
+    /// Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
     pub minimum_rounds: usize,
 }
 
@@ -166,7 +165,7 @@ impl Finetuning {
             normalization: settings.normalization,
         };
         for _ in 0..settings.epochs_per_round {
-            for batch in batches(self.labels.len(), batch_size) {
+            for batch in batches(0..self.labels.len(), batch_size) {
                 self.refuse_nan(trainer.finetune_step(batch, targets)?)?;
             }
         }
@@ -180,11 +179,6 @@ impl Finetuning {
             Err(ClusterError::Diverged { stage: "finetune", epoch: self.rounds_done })
         }
     }
-}
-
-/// The runs of at most `batch_size` samples that make up an epoch.
-pub(crate) fn batches(n_samples: usize, batch_size: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n_samples).step_by(batch_size).map(move |start| start..n_samples.min(start + batch_size))
 }
 
 /// Share of samples whose cluster differs: 1 - (1/n) sum of S^t S^(t-1) (Algorithm 1).

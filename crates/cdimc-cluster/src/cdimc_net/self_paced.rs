@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct AgeRule {
     /// The standard deviation in eq. 9.
     pub deviation: Deviation,
-    /// How a loss is held against the age in eq. 15.
+    /// How a loss is compared with the age in eq. 15.
     pub comparison: Comparison,
     /// Which comes first after the network's step, the age or the selection.
     pub update: Update,
@@ -30,7 +30,7 @@ pub enum Deviation {
     Population,
 }
 
-/// How a loss is held against the age.
+/// How a loss is compared with the age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {

@@ -2,11 +2,11 @@
 
 use crate::{
     Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning, Observer, Step,
-    confidence::relative_margins, finetune::batches,
+    confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
-use cdimc_nn::{NetworkInput, ObservedView, Trainer, TrainingData, Weights, trainer};
+use cdimc_nn::{NetworkInput, ObservedView, Trainer, TrainingData, Weights, batches, trainer};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Training {
     pub(crate) settings: CdimcNet,
     pub(crate) n_clusters: usize,
     pub(crate) seed: Seed,
-    /// The caller's sample at every place of the training order.
+    /// The caller's sample at every position of the training order.
     pub(crate) order: Vec<usize>,
     pub(crate) standardizers: Vec<Standardizer>,
     pub(crate) input: Arc<NetworkInput>,
@@ -90,7 +90,7 @@ impl Curves {
     }
 }
 
-/// What a training starts from, beside the data.
+/// What a training starts from, besides the data.
 pub(crate) struct Start {
     pub(crate) settings: CdimcNet,
     pub(crate) n_clusters: usize,
@@ -177,7 +177,7 @@ impl Training {
         }
     }
 
-    /// Takes the steps that are left, telling `observer` of each; then as [`Training::finish`].
+    /// Takes the steps that are left, reporting each to `observer`; then as [`Training::finish`].
     ///
     /// # Errors
     /// As [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint when `observer` stops it.
@@ -186,7 +186,7 @@ impl Training {
         observer: &Observer<'_>,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
         while let Some(step) = self.step()? {
-            observer.tell(&step).or_else(|_| {
+            observer.report(&step).or_else(|_| {
                 Err(ClusterError::Interrupted { checkpoint: Some(self.checkpoint()?) })
             })?;
         }
@@ -223,7 +223,7 @@ impl Training {
         Ok((model, clustering))
     }
 
-    /// Goes over to `state`; a stage without an epoch is passed over, and every optimizer starts afresh.
+    /// Enters `state`, skipping a stage without epochs; every stage starts with a fresh optimizer.
     pub(crate) fn enter(&mut self, state: State) -> Result<(), ClusterError> {
         self.state = match state {
             State::Pretraining { epochs_done } if epochs_done >= self.settings.pretrain.epochs => {
@@ -244,7 +244,7 @@ impl Training {
     /// One epoch on eq. 7, batch by batch.
     fn pretrain_epoch(&mut self, epoch: usize) -> Result<Step, ClusterError> {
         let (mut sum, mut n_batches) = (0.0, 0);
-        for batch in batches(self.input.n_samples, self.settings.batch_size) {
+        for batch in batches(0..self.input.n_samples, self.settings.batch_size) {
             sum += self.trainer.pretrain_step(batch)?;
             n_batches += 1;
         }
@@ -336,7 +336,7 @@ fn network_input(
     Ok((standardizers, NetworkInput { n_samples: order.len(), views }))
 }
 
-/// The same input with the samples where the caller has them.
+/// The same input in the caller's order of samples.
 fn in_callers_order(input: &NetworkInput, order: &[usize]) -> NetworkInput {
     let views = input.views.iter().map(|view| {
         let samples: Vec<u32> =

@@ -9,7 +9,7 @@ pub struct Assignment {
     pub labels: Vec<usize>,
     /// Squared distance to the nearest center, Kloss (eq. 15).
     pub losses: Vec<f64>,
-    /// Squared distance to the second nearest center, less the loss: large is sure.
+    /// Squared distance to the second nearest center, less the loss: the larger, the surer.
     pub margins: Vec<f64>,
 }
 
