@@ -158,7 +158,7 @@ class CDIMCNet(MultiViewClusterer):
     finetune_age_deviation : {"unbiased", "population"}, default="unbiased"
         The standard deviation in eq. 9.
     finetune_age_comparison : {"below", "at-most"}, default="below"
-        How a loss is held against the age in eq. 15.
+        How a loss is compared with the age in eq. 15.
     finetune_age_update : {"age-first", "selection-first"}, default="age-first"
         Which comes first after the network's step, the age or the selection.
     finetune_age_first_round : {"zero", "one"}, default="zero"
@@ -169,7 +169,7 @@ class CDIMCNet(MultiViewClusterer):
         The training stops when the share of samples that changed cluster in a round is below this, xi;
         1e-7, so that none may change.
     finetune_minimum_rounds : int, default=81
-        Rounds before that rule is asked; 81. The paper asks it after every round, which is 1.
+        Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
     restarts : int, default=1
         Runs, of which that wins on whose clusters the views agree most.
     engine : str | None, default=None
@@ -1060,8 +1060,9 @@ class PMVCCGAN(MultiViewClusterer):
 
     Stage 1 trains an autoencoder with shared inner layers on the paired samples, every latent decoded
     into both views. Stage 2 trains it against a discriminator a view and completes each absent row.
-    Stage 3 sharpens Student's t assignments of all samples, completed. k-means on the mean of both
-    latents gives the labels. Features are scaled to [0, 1] on observed rows first.
+    Stage 3 pulls Student's t assignments of all samples, completed, towards their target distribution.
+    k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
+    first.
 
     The command calls it ``pmvc-cgan``.
 

@@ -14,7 +14,6 @@ assert_eq!(concat.name(), "concat");
 
 pub use crate::{
     methods::*,
-    pmvc_cgan::PmvcCgan,
     shared::{
         kernel_partition::KernelPartition,
         kernels::{Kernel, KernelScaling},
@@ -25,5 +24,4 @@ pub use crate::{
 };
 
 mod methods;
-mod pmvc_cgan;
 mod shared;

@@ -37,7 +37,7 @@ impl BestView {
     /// k-means on each view alone, one clustering a view.
     ///
     /// Observed rows get unit length and their mean fills the gaps. The best of these by the truth is the
-    /// baseline BSV, which only an experiment that holds the truth can tell.
+    /// baseline BSV, which takes an experiment that knows the truth.
     ///
     /// # Errors
     /// If there are fewer samples than clusters, or `observer` stops it.

@@ -53,8 +53,7 @@ impl Clusterer for Concat {
             points.slice_mut(s![.., start..end]).assign(&filled);
             start = end;
         }
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.rows(&points)?.into())
     }
 }

@@ -283,8 +283,7 @@ impl Clusterer for ImcGrmf {
         let mut parts = vec![fit.consensus.view()];
         parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
         let embedding = views.restore(&stack(&parts));
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())
     }
 }

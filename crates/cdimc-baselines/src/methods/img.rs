@@ -334,8 +334,7 @@ impl Clusterer for Img {
             FirstLaplacian::Random => Some(uniform(n, n)),
         };
         let fit = self.iterate(&views, ImgStart { representation, laplacian }, observer)?;
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         let embedding = views.restore(&fit.representation);
         let found = match self.read_out {
             ImgReadOut::Representation => read_out.unit_rows(&embedding)?,

@@ -4,7 +4,9 @@
 //! IEEE TPAMI 42(5), 2020, DOI 10.1109/TPAMI.2019.2892416. Formulas of the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::kernel_partition::{KernelPartition, is_over, telling_views, weights_of_all};
+use crate::shared::kernel_partition::{
+    KernelPartition, informative_views, is_over, weights_of_all,
+};
 use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{product, solve_general};
@@ -75,10 +77,10 @@ impl MkkmIk {
         n_clusters: usize,
         observer: &Observer<'_>,
     ) -> Result<KernelPartition, ClusterError> {
-        let telling = telling_views(NAME, blocks)?;
-        let (n, m) = (mask.n_samples(), telling.len());
+        let informative = informative_views(NAME, blocks)?;
+        let (n, m) = (mask.n_samples(), informative.len());
         let views: Vec<KernelBlock<'_>> =
-            telling.iter().map(|&p| KernelBlock::new(&blocks[p], mask, p)).collect();
+            informative.iter().map(|&p| KernelBlock::new(&blocks[p], mask, p)).collect();
         let mut weights = vec![1.0 / m as f64; m];
         let mut combined = Array2::zeros((n, n));
         for (view, weight) in views.iter().zip(&weights) {
@@ -96,7 +98,7 @@ impl MkkmIk {
             objectives.push(objective);
             observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
             if is_over(&objectives, self.max_iterations, self.tolerance) {
-                let weights = weights_of_all(&weights, &telling, mask.n_views());
+                let weights = weights_of_all(&weights, &informative, mask.n_views());
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
             combined.fill(0.0);

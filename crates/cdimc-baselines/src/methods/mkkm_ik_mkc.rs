@@ -4,7 +4,9 @@
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::kernel_partition::{KernelPartition, is_over, telling_views, weights_of_all};
+use crate::shared::kernel_partition::{
+    KernelPartition, informative_views, is_over, weights_of_all,
+};
 use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
@@ -114,10 +116,11 @@ impl MkkmIkMkc {
         n_clusters: usize,
         observer: &Observer<'_>,
     ) -> Result<KernelPartition, ClusterError> {
-        let telling = telling_views(NAME, blocks)?;
-        let (n, m) = (mask.n_samples(), telling.len());
-        let observed: Vec<Vec<usize>> = telling.iter().map(|&v| mask.observed_rows(v)).collect();
-        let blocks: Vec<&Array2<f64>> = telling.iter().map(|&v| &blocks[v]).collect();
+        let informative = informative_views(NAME, blocks)?;
+        let (n, m) = (mask.n_samples(), informative.len());
+        let observed: Vec<Vec<usize>> =
+            informative.iter().map(|&v| mask.observed_rows(v)).collect();
+        let blocks: Vec<&Array2<f64>> = informative.iter().map(|&v| &blocks[v]).collect();
         let lambda = self.lambda.unwrap_or(1.0 / m as f64);
         let mut kernels: Vec<Array2<f64>> = (0..m)
             .map(|p| {
@@ -146,7 +149,7 @@ impl MkkmIkMkc {
             objectives.push(objective);
             observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
             if is_over(&objectives, self.max_iterations, self.tolerance) {
-                let weights = weights_of_all(&weights, &telling, mask.n_views());
+                let weights = weights_of_all(&weights, &informative, mask.n_views());
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
         }

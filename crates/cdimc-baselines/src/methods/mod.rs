@@ -1,4 +1,4 @@
-//! The compared methods, and the table that gives them by the name the command line spells.
+//! The compared methods, and the table of their names on the command line.
 //!
 //! A method is one file or folder here; `mod`, `pub use` and its line in the table make it known.
 
@@ -13,6 +13,7 @@ mod mkkm_ik_mkc;
 mod omvc;
 mod opimc;
 mod pmvc;
+mod pmvc_cgan;
 
 pub use best_view::BestView;
 pub use concat::Concat;
@@ -25,8 +26,8 @@ pub use mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc};
 pub use omvc::{MissingWeight, Omvc, OmvcRows, OmvcStream};
 pub use opimc::{Opimc, OpimcStream};
 pub use pmvc::{Pmvc, PmvcFactors};
+pub use pmvc_cgan::PmvcCgan;
 
-use crate::PmvcCgan;
 use cdimc_cluster::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -87,7 +88,7 @@ macro_rules! methods {
         /// The names of all compared methods.
         pub const NAMES: &[&str] = &[$($name),*];
 
-        /// The compared method `name` with these settings, and all its settings beside it.
+        /// The compared method `name` with these settings, together with all its settings.
         ///
         /// # Errors
         /// As [`method`].

@@ -335,8 +335,7 @@ impl Clusterer for Pmvc {
             );
             return Err(ClusterError::Unusable { method: NAME, reason });
         }
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_unit_rows(embedding, factors.objectives)?.into())
     }
 }

@@ -7,7 +7,7 @@ use cdimc_cluster::{
 use cdimc_data::Seed;
 use ndarray::Array2;
 
-/// How labels are read from rows: by k-means into so many clusters, the best of so many starts.
+/// How labels are read from rows: by the best of `restarts` k-means into `n_clusters` clusters.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOut<'a> {
     pub(crate) n_clusters: usize,
@@ -16,7 +16,17 @@ pub(crate) struct ReadOut<'a> {
     pub(crate) observer: Observer<'a>,
 }
 
-impl ReadOut<'_> {
+impl<'a> ReadOut<'a> {
+    /// By k-means with the method's own stream of its `seed`.
+    pub(crate) fn new(
+        n_clusters: usize,
+        restarts: usize,
+        seed: Seed,
+        observer: &Observer<'a>,
+    ) -> Self {
+        Self { n_clusters, restarts, seed: seed.stream("kmeans"), observer: *observer }
+    }
+
     /// The clusters of the rows of `points` as they are, and how sure they are by their centers.
     pub(crate) fn rows(self, points: &Array2<f64>) -> Result<Clustering, ClusterError> {
         let k_means = KMeans { restarts: self.restarts, ..KMeans::new(self.n_clusters) };

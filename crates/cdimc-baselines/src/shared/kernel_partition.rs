@@ -22,17 +22,17 @@ impl KernelPartition {
     }
 }
 
-/// The views whose kernel is not 0 throughout. One of equal rows says nothing, and nothing is cheaper to
-/// explain: with a weight of its own it would get all of it.
+/// The views whose kernel is not 0 throughout. A kernel of 0 is explained at no cost, so that it would get
+/// all the weight.
 ///
 /// # Errors
 /// [`ClusterError::Inapplicable`] if there is no such view.
-pub(crate) fn telling_views(
+pub(crate) fn informative_views(
     method: &'static str,
     blocks: &[Array2<f64>],
 ) -> Result<Vec<usize>, ClusterError> {
-    let tells = |&view: &usize| blocks[view].iter().any(|&x| x != 0.0);
-    let views: Vec<usize> = (0..blocks.len()).filter(tells).collect();
+    let informative = |&view: &usize| blocks[view].iter().any(|&x| x != 0.0);
+    let views: Vec<usize> = (0..blocks.len()).filter(informative).collect();
     if views.is_empty() {
         let reason = "no view has two rows that differ".to_owned();
         return Err(ClusterError::Inapplicable { method, reason });
@@ -40,10 +40,10 @@ pub(crate) fn telling_views(
     Ok(views)
 }
 
-/// The weights of all `n_views` views, of which only `telling` have one.
-pub(crate) fn weights_of_all(weights: &[f64], telling: &[usize], n_views: usize) -> Vec<f64> {
+/// The weights of all `n_views` views, of which only the `informative` have one.
+pub(crate) fn weights_of_all(weights: &[f64], informative: &[usize], n_views: usize) -> Vec<f64> {
     let mut all = vec![0.0; n_views];
-    telling.iter().zip(weights).for_each(|(&view, &weight)| all[view] = weight);
+    informative.iter().zip(weights).for_each(|(&view, &weight)| all[view] = weight);
     all
 }
 

@@ -15,7 +15,7 @@ pub struct Chunk {
 
 impl Chunk {
     /// The chunk with these views, `(n_samples, n_features)` each, of which `observed`,
-    /// `(n_samples, n_views)`, tells the rows that count; all others are overwritten by NaN.
+    /// `(n_samples, n_views)`, says which rows count; all others are overwritten by NaN.
     ///
     /// # Errors
     /// If the shapes disagree, a sample is observed in no view, or an observed value is not finite.

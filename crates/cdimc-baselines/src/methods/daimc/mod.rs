@@ -300,8 +300,7 @@ impl Clusterer for Daimc {
             embedding *= data.n_samples() as f64;
             unit_rows(&mut embedding);
         }
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         let found = read_out.rows(&embedding)?;
         Ok(with_representation(found, embedding, objectives).into())
     }

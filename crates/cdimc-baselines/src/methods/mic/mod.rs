@@ -163,8 +163,7 @@ impl Clusterer for Mic {
         }
         let mut factors = self.first_factors(&views, n_clusters, seed, observer)?;
         let embedding = self.iterate(&views, &mut factors, observer)?;
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_small_numbers(embedding)?.into())
     }
 }

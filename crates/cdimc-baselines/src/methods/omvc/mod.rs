@@ -66,8 +66,7 @@ impl Clusterer for Omvc {
         }
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
         let embedding = put_back(&stack(&chunks), &rows);
-        let seed = seed.stream("kmeans");
-        let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer: *observer };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_small_numbers(embedding)?.into())
     }
 }

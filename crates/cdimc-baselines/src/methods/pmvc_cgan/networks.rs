@@ -2,7 +2,7 @@
 //! discriminator for each view.
 
 use super::PmvcCgan;
-use super::student::{divergence, soft_assignment};
+use super::soft_assignment::{divergence, soft_assignment};
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use cdimc_data::Seed;
 use cdimc_nn::autodiff::{Layer, Parameter, relu};
@@ -16,7 +16,7 @@ const DISCRIMINATOR_WIDTH: usize = 64;
 /// Slope of its leaky `ReLU` below 0 (authors' code).
 const LEAK: f64 = 0.2;
 
-/// The networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns its loss as it was before.
+/// The networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns the loss before it.
 pub(super) struct Networks {
     autoencoder: Autoencoder,
     discriminators: [Discriminator; 2],
@@ -52,10 +52,10 @@ impl Networks {
         let discriminator = |view: usize| -> Result<Discriminator> {
             let mut rng = seed.stream("discriminator").nth(view as u64).rng();
             let hidden = draw(n_features[view], DISCRIMINATOR_WIDTH, &mut rng);
-            let verdict = draw(DISCRIMINATOR_WIDTH, 1, &mut rng);
+            let output = draw(DISCRIMINATOR_WIDTH, 1, &mut rng);
             Ok(Discriminator {
                 hidden: Layer::new(&hidden, device)?,
-                verdict: Layer::new(&verdict, device)?,
+                output: Layer::new(&output, device)?,
             })
         };
         Ok(Self {
@@ -154,8 +154,8 @@ impl Networks {
         Ok(mean_of_halves(&self.autoencoder.encode([a, b])?)?.detach())
     }
 
-    /// The rows of the other view made from those of `view`.
-    pub(super) fn translate(&self, rows: &Tensor, view: usize) -> Result<Tensor> {
+    /// The rows of the other view generated from those of `view`.
+    pub(super) fn generate(&self, rows: &Tensor, view: usize) -> Result<Tensor> {
         let autoencoder = &self.autoencoder;
         let latents = autoencoder.shared_encoder(&autoencoder.input[view].forward(rows)?)?;
         Ok(autoencoder.output(&autoencoder.decode(&latents)?, 1 - view)?.detach())
@@ -207,37 +207,33 @@ impl Autoencoder {
     }
 }
 
-/// Tells real rows of a view from generated ones: m → 64 → 1, leaky `ReLU`, sigmoid.
+/// Distinguishes real rows of a view from generated ones: m → 64 → 1, leaky `ReLU`, sigmoid.
 struct Discriminator {
     hidden: Layer,
-    verdict: Layer,
+    output: Layer,
 }
 
 impl Discriminator {
     /// The least-squares loss of the discriminator: real rows are 1, generated ones 0.
     fn loss(&self, real: &Tensor, generated: &Tensor) -> Result<Tensor> {
-        let verdicts = |x| self.verdicts(x, Layer::forward);
+        let scores = |x| self.scores(x, Layer::forward);
         let losses =
-            (least_squares(&verdicts(real)?, 1.0)? + least_squares(&verdicts(generated)?, 0.0)?)?;
+            (least_squares(&scores(real)?, 1.0)? + least_squares(&scores(generated)?, 0.0)?)?;
         losses * 0.5
     }
 
     /// The least-squares loss of the generator: generated rows pass as real. No gradient reaches the discriminator.
     fn generator_loss(&self, generated: &Tensor) -> Result<Tensor> {
-        least_squares(&self.verdicts(generated, Layer::forward_frozen)?, 1.0)
+        least_squares(&self.scores(generated, Layer::forward_frozen)?, 1.0)
     }
 
-    fn verdicts(
-        &self,
-        x: &Tensor,
-        forward: fn(&Layer, &Tensor) -> Result<Tensor>,
-    ) -> Result<Tensor> {
+    fn scores(&self, x: &Tensor, forward: fn(&Layer, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
         let hidden = candle_nn::ops::leaky_relu(&forward(&self.hidden, x)?, LEAK)?;
-        candle_nn::ops::sigmoid(&forward(&self.verdict, &hidden)?)
+        candle_nn::ops::sigmoid(&forward(&self.output, &hidden)?)
     }
 
     fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
-        self.hidden.parameters_mut().chain(self.verdict.parameters_mut())
+        self.hidden.parameters_mut().chain(self.output.parameters_mut())
     }
 }
 
@@ -279,7 +275,7 @@ fn mean_absolute(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     x.sub(y)?.abs()?.mean_all()
 }
 
-/// The least-squares adversarial loss: mean of (verdict - `target`)².
-fn least_squares(verdicts: &Tensor, target: f64) -> Result<Tensor> {
-    verdicts.affine(1.0, -target)?.sqr()?.mean_all()
+/// The least-squares adversarial loss: mean of (score - `target`)².
+fn least_squares(scores: &Tensor, target: f64) -> Result<Tensor> {
+    scores.affine(1.0, -target)?.sqr()?.mean_all()
 }

@@ -4,8 +4,8 @@
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.
 
 mod networks;
+mod soft_assignment;
 mod stages;
-mod student;
 
 use crate::shared::paired_views::PairedViews;
 use candle_core::Tensor;
@@ -19,7 +19,7 @@ use cdimc_nn::{Device, NnError, autodiff};
 use ndarray::{Array2, ArrayView2, Axis};
 use networks::Networks;
 use serde::{Deserialize, Serialize};
-use stages::Run;
+use stages::Training;
 
 const NAME: &str = "pmvc-cgan";
 
@@ -27,8 +27,9 @@ const NAME: &str = "pmvc-cgan";
 ///
 /// Stage 1 trains an autoencoder with shared inner layers on the paired samples, every latent decoded
 /// into both views. Stage 2 trains it against a discriminator a view and completes each absent row.
-/// Stage 3 sharpens Student's t assignments of all samples, completed. k-means on the mean of both
-/// latents gives the labels. Features are scaled to [0, 1] on observed rows first.
+/// Stage 3 pulls Student's t assignments of all samples, completed, towards their target distribution.
+/// k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
+/// first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PmvcCgan {
@@ -156,7 +157,7 @@ impl Clusterer for PmvcCgan {
         let (n, n_paired) = (views.n_samples(), views.n_paired());
         let device = autodiff::open(self.device)?;
         let networks = Networks::new([views.width(0), views.width(1)], self, seed, &device);
-        let mut run = Run {
+        let mut training = Training {
             networks: networks.map_err(NnError::from)?,
             views: [
                 tensor(&min_max(views.view(0)), &device)?,
@@ -167,19 +168,19 @@ impl Clusterer for PmvcCgan {
             observer,
         };
 
-        let first = run.train_autoencoder(self.autoencoder_epochs)?;
-        let paired = array(&run.common_latents(&run.views, n_paired)?)?;
+        let first = training.train_autoencoder(self.autoencoder_epochs)?;
+        let paired = array(&training.common_latents(&training.views, n_paired)?)?;
         let centers = self.k_means(paired.view(), n_clusters, seed.stream("centers"))?.centers;
         let centers = tensor(&centers.mapv(|x| x as f32), &device)?;
         // The authors start stage 3 from the assignments before stage 2.
-        let before = run.common_latents(&run.completed()?, n)?;
+        let latents = training.common_latents(&training.completed()?, n)?;
 
-        let second = run.train_adversarially(self.adversarial_epochs, seed)?;
-        let completed = run.completed()?;
+        let second = training.train_adversarially(self.adversarial_epochs, seed)?;
+        let completed = training.completed()?;
         let third =
-            run.train_clustering(self.clustering_epochs, &completed, [&before, &centers])?;
+            training.train_clustering(self.clustering_epochs, &completed, [&latents, &centers])?;
 
-        let common = array(&run.common_latents(&completed, n)?)?;
+        let common = array(&training.common_latents(&completed, n)?)?;
         let embedding = views.restore(&common.mapv(f64::from));
         let found = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?;
         let confidence = margins_of_centers(embedding.view(), found.centers.view(), &found.labels);

@@ -1,4 +1,4 @@
-//! Student's t assignments of latents to centers, their sharpened selves, and the divergence of the two.
+//! Student's t assignments of latents to centers, the target distribution made from them, and the divergence of the two.
 
 use candle_core::{Result, Tensor};
 
@@ -10,8 +10,8 @@ pub(super) fn soft_assignment(latents: &Tensor, centers: &Tensor) -> Result<Tens
     scale_to_one(&products.broadcast_add(&lengths)?.broadcast_add(&center_lengths)?.recip()?)
 }
 
-/// p ∝ q² / f, f the sum of q over samples, rows of sum 1.
-pub(super) fn sharpened(q: &Tensor) -> Result<Tensor> {
+/// The target p ∝ q² / f, f the sum of q over samples, rows of sum 1.
+pub(super) fn target_distribution(q: &Tensor) -> Result<Tensor> {
     scale_to_one(&q.sqr()?.broadcast_div(&q.sum_keepdim(0)?)?)
 }
 
@@ -49,10 +49,10 @@ mod tests {
     }
 
     #[test]
-    fn sharpening_squares_and_makes_clusters_equal() {
+    fn the_target_squares_assignments_and_makes_clusters_equal() {
         let q = Tensor::new(&[[0.5_f32, 0.5], [1.0, 0.0]], &Device::Cpu).unwrap();
         // q² / f: 1/6, 1/2 and 2/3, 0.
-        assert_close(&sharpened(&q).unwrap(), [[0.25, 0.75], [1.0, 0.0]]);
+        assert_close(&target_distribution(&q).unwrap(), [[0.25, 0.75], [1.0, 0.0]]);
     }
 
     #[test]

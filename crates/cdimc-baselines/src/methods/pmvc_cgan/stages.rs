@@ -1,19 +1,19 @@
 //! The stages of `PMVC_CGAN`, epoch by epoch.
 
 use super::networks::Networks;
-use super::student::{sharpened, soft_assignment};
+use super::soft_assignment::{soft_assignment, target_distribution};
 use candle_core::{Result as TensorResult, Tensor};
 use cdimc_cluster::{ClusterError, Curve, Observer};
 use cdimc_data::Seed;
-use cdimc_nn::{NnError, autodiff::Parameter};
+use cdimc_nn::{NnError, autodiff::Parameter, batches};
 use rand::Rng;
 use std::ops::Range;
 
 /// Rows that go through the networks at once outside training.
 const BLOCK: usize = 4096;
 
-/// A run of the method on two views, `(n_v, m_v)` each: the paired samples first, in the same order in both.
-pub(super) struct Run<'a> {
+/// The method at work on two views, `(n_v, m_v)` each: the paired samples first, in the same order in both.
+pub(super) struct Training<'a> {
     pub(super) networks: Networks,
     pub(super) views: [Tensor; 2],
     pub(super) n_paired: usize,
@@ -21,13 +21,13 @@ pub(super) struct Run<'a> {
     pub(super) observer: &'a Observer<'a>,
 }
 
-impl Run<'_> {
+impl Training<'_> {
     /// Stage 1: both views from either latent, on paired samples.
     pub(super) fn train_autoencoder(&mut self, n_epochs: usize) -> Result<Curve, ClusterError> {
         let Self { networks, views, n_paired, batch_size, observer } = self;
         networks.start(None).map_err(NnError::from)?;
         epochs(("autoencoder", n_epochs), observer, |losses| {
-            for batch in runs(0..*n_paired, *batch_size) {
+            for batch in batches(0..*n_paired, *batch_size) {
                 losses.push(networks.autoencoder_step(&rows(views, &batch)?)?);
             }
             Ok(())
@@ -46,7 +46,7 @@ impl Run<'_> {
         networks.start(None).map_err(NnError::from)?;
         let mut rng = seed.stream("partners").rng();
         epochs(("adversarial", n_epochs), observer, |losses| {
-            for batch in runs(0..n_first, *batch_size) {
+            for batch in batches(0..n_first, *batch_size) {
                 let mut partner =
                     |i| if i < *n_paired { i } else { rng.gen_range(0..n_second) } as u32;
                 let partners: Vec<u32> = batch.clone().map(&mut partner).collect();
@@ -59,8 +59,8 @@ impl Run<'_> {
         })
     }
 
-    /// Stage 3: assignments of all completed rows pulled to their sharpened selves, from those of
-    /// `latents` to `centers` on.
+    /// Stage 3: assignments of all completed rows pulled towards their target distribution, which starts
+    /// from the assignments of `latents` to `centers`.
     pub(super) fn train_clustering(
         &mut self,
         n_epochs: usize,
@@ -68,20 +68,24 @@ impl Run<'_> {
         [latents, centers]: [&Tensor; 2],
     ) -> Result<Curve, ClusterError> {
         let Self { networks, batch_size, observer, .. } = self;
-        let start =
-            || Ok((Parameter::new(centers)?, sharpened(&soft_assignment(latents, centers)?)?));
+        let start = || {
+            Ok((
+                Parameter::new(centers)?,
+                target_distribution(&soft_assignment(latents, centers)?)?,
+            ))
+        };
         let (mut centers, mut target) = start().map_err(NnError::Tensor)?;
         networks.start(Some(&mut centers)).map_err(NnError::from)?;
         epochs(("clustering", n_epochs), observer, |losses| {
             let mut assignments = Vec::new();
-            for batch in runs(0..n_rows(latents), *batch_size) {
+            for batch in batches(0..n_rows(latents), *batch_size) {
                 let target = target.narrow(0, batch.start, batch.len())?;
                 let batch = rows(completed, &batch)?;
                 let (loss, q) = networks.clustering_step(&batch, &mut centers, &target)?;
                 assignments.push(q);
                 losses.push(loss);
             }
-            target = sharpened(&Tensor::cat(&assignments, 0)?)?;
+            target = target_distribution(&Tensor::cat(&assignments, 0)?)?;
             Ok(())
         })
     }
@@ -92,12 +96,12 @@ impl Run<'_> {
         let Self { networks, views: [first, second], n_paired, .. } = self;
         let mut a = vec![first.clone()];
         let mut b = vec![second.narrow(0, 0, *n_paired)?];
-        for block in runs(*n_paired..n_rows(first), BLOCK) {
-            b.push(networks.translate(&first.narrow(0, block.start, block.len())?, 0)?);
+        for block in batches(*n_paired..n_rows(first), BLOCK) {
+            b.push(networks.generate(&first.narrow(0, block.start, block.len())?, 0)?);
         }
-        for block in runs(*n_paired..n_rows(second), BLOCK) {
+        for block in batches(*n_paired..n_rows(second), BLOCK) {
             let observed = second.narrow(0, block.start, block.len())?;
-            a.push(networks.translate(&observed, 1)?);
+            a.push(networks.generate(&observed, 1)?);
             b.push(observed);
         }
         Ok([Tensor::cat(&a, 0)?, Tensor::cat(&b, 0)?])
@@ -106,7 +110,7 @@ impl Run<'_> {
     /// The means of the latents of both `views` of the first `n` rows.
     pub(super) fn common_latents(&self, views: &[Tensor; 2], n: usize) -> Result<Tensor, NnError> {
         let latents = |block| self.networks.common_latents(&rows(views, &block)?);
-        let latents: TensorResult<Vec<_>> = runs(0..n, BLOCK).map(latents).collect();
+        let latents: TensorResult<Vec<_>> = batches(0..n, BLOCK).map(latents).collect();
         Ok(Tensor::cat(&latents?, 0)?)
     }
 }
@@ -118,11 +122,6 @@ fn n_rows(x: &Tensor) -> usize {
 /// Some rows of both views.
 fn rows([a, b]: &[Tensor; 2], rows: &Range<usize>) -> TensorResult<[Tensor; 2]> {
     Ok([a.narrow(0, rows.start, rows.len())?, b.narrow(0, rows.start, rows.len())?])
-}
-
-/// The rows cut in runs of `size`, of which the last may be shorter.
-fn runs(rows: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
-    rows.clone().step_by(size).map(move |start| start..(start + size).min(rows.end))
 }
 
 /// Runs the epochs of one stage and keeps the mean loss of each.
