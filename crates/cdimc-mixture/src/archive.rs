@@ -11,7 +11,7 @@ use cdimc_cluster::archive::Archive;
 use cdimc_cluster::{ClusterError, Clusterer};
 use serde::{Deserialize, Serialize};
 
-/// What a model file says beside its arrays; it lies in the file as the array `description` of bytes of
+/// What a model file says besides its arrays; it lies in the file as the array `description` of bytes of
 /// JSON, since the checksum is over numbers as they are written.
 #[derive(Serialize, Deserialize)]
 struct Description {

@@ -2,7 +2,7 @@
 //! that each view's own posterior best predicts that of the sample's other views, on samples that the
 //! mixture was not fitted to.
 
-// The kernels and what they call must end up in one function compiled for the processor at hand.
+// The kernels and what they call must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
 use crate::model::passes::{Densities, moments_of};
@@ -13,9 +13,9 @@ use cdimc_data::Seed;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-/// Parts of the samples; the mixture that judges one is fitted to the others.
+/// Parts of the samples; the mixture evaluated on one is fitted to the others.
 const FOLDS: usize = 4;
-/// The samples judged at most.
+/// The most samples evaluated.
 const LARGEST: usize = 20_000;
 /// The least exponent.
 const LEAST: f64 = 0.01;
@@ -32,12 +32,12 @@ pub(crate) fn exponent(
     let mut samples: Vec<usize> = (0..observations.n_samples).collect();
     samples.shuffle(&mut seed.stream("calibration").rng());
     samples.truncate(LARGEST);
-    let judged: Vec<Vec<Judged>> = (0..FOLDS)
+    let pairs: Vec<Vec<Posteriors>> = (0..FOLDS)
         .into_par_iter()
         .map(|fold| {
             let (mut held_out, mut rest) = (Vec::new(), Vec::new());
-            for (place, &i) in samples.iter().enumerate() {
-                if place % FOLDS == fold { &mut held_out } else { &mut rest }.push(i);
+            for (position, &i) in samples.iter().enumerate() {
+                if position % FOLDS == fold { &mut held_out } else { &mut rest }.push(i);
             }
             held_out.sort_unstable();
             rest.sort_unstable();
@@ -48,16 +48,16 @@ pub(crate) fn exponent(
                     .for_each(|c| *of_part.at_mut(to, c) = responsibilities.at(i, c));
             }
             let (mixture, _) = Mixture::fit(&moments_of(&part, &of_part), &part, prior, None);
-            judge(&observations.select(&held_out), &mixture)
+            posteriors(&observations.select(&held_out), &mixture)
         })
         .collect();
-    let judged: Vec<Judged> = judged.into_iter().flatten().collect();
-    if judged.is_empty() {
+    let pairs: Vec<Posteriors> = pairs.into_iter().flatten().collect();
+    if pairs.is_empty() {
         return 1.0;
     }
     let loss = |log_exponent: f64| -> f64 {
         let exponent = log_exponent.exp();
-        judged.iter().map(|judged| judged.loss(exponent)).sum()
+        pairs.iter().map(|pair| pair.loss(exponent)).sum()
     };
     // Golden sections; the loss has one minimum in the exponent, as that of a logistic regression.
     let ratio = (5_f64.sqrt() - 1.0) / 2.0;
@@ -80,26 +80,26 @@ pub(crate) fn exponent(
 }
 
 /// What a view and the others say of a sample that has both.
-struct Judged {
+struct Posteriors {
     /// Log posteriors by the view, the largest 0.
     own: Vec<f64>,
     /// The posterior by the others.
     others: Vec<f64>,
 }
 
-impl Judged {
+impl Posteriors {
     /// The log loss of the view's posterior to the power `exponent`.
     fn loss(&self, exponent: f64) -> f64 {
         let sum: f64 = self.own.iter().map(|x| (exponent * x).exp()).sum();
-        let told: f64 = self.own.iter().zip(&self.others).map(|(x, p)| p * x).sum();
-        sum.ln() - exponent * told
+        let expected: f64 = self.own.iter().zip(&self.others).map(|(x, p)| p * x).sum();
+        sum.ln() - exponent * expected
     }
 }
 
-/// Every view of every sample against the sample's other views.
-fn judge(observations: &Observations, mixture: &Mixture) -> Vec<Judged> {
+/// Of every sample each view and the sample's other views.
+fn posteriors(observations: &Observations, mixture: &Mixture) -> Vec<Posteriors> {
     let k = mixture.n_clusters();
-    let mut judged = Vec::new();
+    let mut pairs = Vec::new();
     let mut densities = Densities::default();
     for block in &observations.blocks {
         // (n_views, BLOCK, n_clusters)
@@ -107,7 +107,7 @@ fn judge(observations: &Observations, mixture: &Mixture) -> Vec<Judged> {
         for (v, (view, components)) in block.views.iter().zip(&mixture.views).enumerate() {
             densities.of(view, components, mixture.nu);
             for (j, &i) in view.samples.iter().enumerate() {
-                let of_row = |c| densities.logs[Densities::place(j, c, k)];
+                let of_row = |c| densities.logs[Densities::index(j, c, k)];
                 logs[v * BLOCK + i as usize] = Some((0..k).map(of_row).collect());
             }
         }
@@ -123,11 +123,11 @@ fn judge(observations: &Observations, mixture: &Mixture) -> Vec<Judged> {
                 let others =
                     (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect::<Vec<_>>();
                 let others = posterior(&others);
-                judged.push(Judged { own: less_largest(own), others });
+                pairs.push(Posteriors { own: less_largest(own), others });
             }
         }
     }
-    judged
+    pairs
 }
 
 fn less_largest(mut logs: Vec<f64>) -> Vec<f64> {

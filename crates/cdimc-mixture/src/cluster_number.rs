@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const FOLDS: usize = 3;
 /// Starts of each of these fits at most, and how many of them are refined.
 const EFFORT: (usize, usize) = (6, 2);
-/// A gain stands out if it exceeds the mean of those after it by so many of their deviations.
+/// A gain stands out if it exceeds the mean of those after it by this many of their deviations.
 const DEVIATIONS: f64 = 2.0;
 /// Gains that must follow one to judge it by.
 const GAINS_AFTER: usize = 2;
@@ -46,8 +46,8 @@ pub struct Proposal {
 
 /// The search for the number of clusters of some data.
 ///
-/// Each number is judged on its own by [`Self::held_out`], so that a caller may keep what is done and go on
-/// later; [`propose`] reads the whole curve.
+/// Each number is measured on its own by [`Self::held_out`], so that a caller may keep what is done and go
+/// on later; [`propose`] reads the whole curve.
 ///
 /// ```
 /// use cdimc_cluster::Observer;
@@ -157,22 +157,22 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     curve.sort_by_key(|held_out| held_out.n_clusters);
     curve.dedup_by_key(|held_out| held_out.n_clusters);
     let gains: Vec<Gain> = (0..curve.len())
-        .map(|place| Gain::between(place.checked_sub(1).map(|before| curve[before]), curve[place]))
+        .map(|i| Gain::between(i.checked_sub(1).map(|before| curve[before]), curve[i]))
         .collect();
     let last = *curve.last()?;
     // How far each gain stands out; those near the end have too little after them.
-    let judged: Vec<(f64, usize)> = (0..gains.len().saturating_sub(GAINS_AFTER))
-        .filter_map(|place| {
-            let after = &gains[place + 1..];
+    let outstanding: Vec<(f64, usize)> = (0..gains.len().saturating_sub(GAINS_AFTER))
+        .filter_map(|i| {
+            let after = &gains[i + 1..];
             let mean = after.iter().map(|gain| gain.mean).sum::<f64>() / after.len() as f64;
             let spread = after.iter().map(|gain| (gain.mean - mean).powi(2)).sum::<f64>();
             let spread = (spread / after.len() as f64).sqrt();
-            let noise = spread.max(gains[place].error);
-            let excess = gains[place].mean - mean.max(0.0);
-            (excess > DEVIATIONS * noise).then_some((excess, curve[place].n_clusters))
+            let noise = spread.max(gains[i].error);
+            let excess = gains[i].mean - mean.max(0.0);
+            (excess > DEVIATIONS * noise).then_some((excess, curve[i].n_clusters))
         })
         .collect();
-    let Some(&(excess, n_clusters)) = judged.last() else {
+    let Some(&(excess, n_clusters)) = outstanding.last() else {
         let best = curve.iter().copied().reduce(|best, other| {
             if other.shared_information > best.shared_information { other } else { best }
         })?;
@@ -190,7 +190,7 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
             reason: reason.to_owned(),
         });
     };
-    let before = judged[..judged.len() - 1].iter();
+    let before = outstanding[..outstanding.len() - 1].iter();
     let runner_up = before.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     Some(Proposal {
         n_clusters,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// The share of a view's training rows that lie nearer to their cluster than an unusual one.
 const USUAL: f64 = 0.999;
-/// Markers of a cluster that [`MixtureModel::facts`] tells.
+/// Markers of a cluster that [`MixtureModel::facts`] lists.
 const MARKERS: usize = 10;
 
 /// A fitted mixture.
@@ -114,11 +114,6 @@ impl MixtureModel {
     /// What the fit found out about the data.
     pub fn findings(&self) -> &Findings {
         &self.findings
-    }
-
-    /// The exponent in (0, 1] that turns responsibilities into calibrated probabilities.
-    pub fn calibration_exponent(&self) -> f64 {
-        self.exponent
     }
 
     /// The `n` columns of all views in which cluster `c` differs most from all samples, largest difference
@@ -264,7 +259,7 @@ fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -
             densities.of(view, components, mixture.nu);
             for (j, &i) in view.samples.iter().enumerate() {
                 let sample = block.first + i as usize;
-                let u = densities.weights[Densities::place(j, labels[sample], k)];
+                let u = densities.weights[Densities::index(j, labels[sample], k)];
                 distances[sample] = (mixture.nu + q) / u - mixture.nu;
             }
         }
@@ -276,6 +271,6 @@ fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -
 /// The value that a share of `values` does not exceed.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    let place = (share * values.len() as f64).ceil() as usize;
-    values.get(place.max(1) - 1).copied().unwrap_or(f64::INFINITY)
+    let rank = (share * values.len() as f64).ceil() as usize;
+    values.get(rank.max(1) - 1).copied().unwrap_or(f64::INFINITY)
 }

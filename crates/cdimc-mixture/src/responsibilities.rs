@@ -32,17 +32,17 @@ impl Responsibilities {
         all
     }
 
-    fn place(&self, i: usize, c: usize) -> usize {
+    fn index(&self, i: usize, c: usize) -> usize {
         (i / BLOCK * self.n_clusters + c) * BLOCK + i % BLOCK
     }
 
     pub(crate) fn at(&self, i: usize, c: usize) -> f64 {
-        self.values[self.place(i, c)]
+        self.values[self.index(i, c)]
     }
 
     pub(crate) fn at_mut(&mut self, i: usize, c: usize) -> &mut f64 {
-        let place = self.place(i, c);
-        &mut self.values[place]
+        let index = self.index(i, c);
+        &mut self.values[index]
     }
 
     /// Numbers of a block.

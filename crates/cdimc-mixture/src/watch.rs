@@ -1,9 +1,9 @@
-//! Tells whoever watches a fit how far it is, and hears whether to stop.
+//! Reports the progress of a fit, and whether it is to stop.
 
 use cdimc_cluster::ClusterError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Told of a stage, the steps done, all its steps and the loss; may answer that the fit is to stop.
+/// Receives a stage, the steps done, all its steps and the loss; an error stops the fit.
 pub(crate) type Tell<'a> =
     dyn Fn(&'static str, usize, usize, Option<f64>) -> Result<(), ClusterError> + Sync + 'a;
 
@@ -13,7 +13,7 @@ pub(crate) struct Watch<'a> {
     stage: &'static str,
     done: AtomicUsize,
     of: usize,
-    /// Samples of the log-likelihoods that are told.
+    /// Samples of the log-likelihoods that are reported.
     n_samples: usize,
 }
 

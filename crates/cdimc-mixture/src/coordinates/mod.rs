@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// Coordinates of at most so many dimensions.
+/// Coordinates of at most this many dimensions.
 pub(crate) const LEAST_WIDTH: usize = 5;
 
 /// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row

@@ -76,7 +76,7 @@ impl Projection {
     }
 
     /// Calls `visit` with the coordinates of the rows `rows` of `x`, `(n_rows, q)`, block by block, and the
-    /// place of the first.
+    /// number of the first.
     pub(crate) fn each_block(
         &self,
         x: ArrayView2<'_, f64>,

@@ -1,7 +1,7 @@
 //! The M step of a view: means and scatters of all clusters, shrunk towards the pooled scatter
 //! (specification, section 2; Friedman, JASA 84, 1989).
 
-// The kernel and what it calls must end up in one function compiled for the processor at hand.
+// The kernel and what it calls must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
 use crate::model::Prior;

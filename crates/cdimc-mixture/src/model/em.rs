@@ -1,4 +1,4 @@
-//! Expectation and maximization in turn.
+//! Expectation and maximization, alternating.
 
 use crate::model::components::Pooled;
 use crate::model::moments::Moments;
@@ -38,7 +38,7 @@ pub(crate) struct Fit {
 
 /// Iterations before a run may be abandoned.
 const PATIENCE: usize = 4;
-/// A run is abandoned if so many times its last gain would not take it to its goal.
+/// A run is abandoned if this many times its last gain would not reach its goal.
 const HOPE: f64 = 10.0;
 
 impl Em<'_> {

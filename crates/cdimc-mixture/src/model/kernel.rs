@@ -1,6 +1,6 @@
-//! The two sums that an iteration spends its time in, compiled for the processor at hand.
+//! The two sums that an iteration spends its time in, compiled for the processor that runs them.
 
-// The kernels and what they call must end up in one function compiled for the processor at hand.
+// The kernels and what they call must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
 use crate::observations::LANES;

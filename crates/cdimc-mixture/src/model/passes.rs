@@ -3,7 +3,7 @@
 //! A pass takes the blocks of samples in fixed parts, which threads share; the sums of a part run in the
 //! order of its blocks, those of the parts in theirs, so that threads never change a bit.
 
-// The kernels and what they call must end up in one function compiled for the processor at hand.
+// The kernels and what they call must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
 use crate::model::Mixture;
@@ -39,9 +39,9 @@ impl Densities {
         Arch::new().dispatch(DensitiesOf { rows: &view.lanes, components, nu, logs, weights });
     }
 
-    /// The place of row `j` for cluster `c` of `n_clusters`.
+    /// The index of row `j` for cluster `c` of `n_clusters`.
     #[inline(always)]
-    pub(crate) fn place(j: usize, c: usize, n_clusters: usize) -> usize {
+    pub(crate) fn index(j: usize, c: usize, n_clusters: usize) -> usize {
         (j / LANES * n_clusters + c) * LANES + j % LANES
     }
 }
@@ -298,7 +298,7 @@ impl Accumulate<'_> {
                 continue;
             }
             let w = match weights {
-                Some(weights) => r * weights[Densities::place(j, c, k)],
+                Some(weights) => r * weights[Densities::index(j, c, k)],
                 None => r,
             };
             size += r;

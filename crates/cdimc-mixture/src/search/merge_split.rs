@@ -7,7 +7,7 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{Ground, ROUNDS, goal, raises};
+use crate::search::{Ground, ROUNDS};
 use crate::watch::Watch;
 use cdimc_cluster::{ClusterError, KMeans};
 use cdimc_data::Seed;
@@ -25,7 +25,7 @@ const SPREAD: f64 = 0.02;
 const CHANGE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
 const NEGLIGIBLE: f64 = 1e-12;
-/// Up to so many clusters all pairs are compared, beyond it each with so many near ones.
+/// Up to this many clusters all pairs are compared, beyond it each with this many near ones.
 const ALL_PAIRS: usize = 16;
 const NEAR: usize = 8;
 
@@ -48,18 +48,11 @@ pub(crate) fn improve(
             }
         }
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let mut better = None;
-        for (_, split, a, b) in moves.into_iter().take(ground.effort.tries) {
+        let moves = moves.into_iter().take(ground.effort.tries).map(|(_, split, a, b)| {
             let moved = split.and_merge(&fit.responsibilities, a, b);
-            let moments = moments_of(ground.observations, &moved).mixed_with_uniform(SPREAD);
-            let em = Em { goal: Some(goal(fit.log_likelihood)), ..ground.em(watch) };
-            let tried = em.run(moments)?;
-            if raises(tried.log_likelihood, fit.log_likelihood) {
-                better = Some(tried);
-                break;
-            }
-        }
-        match better {
+            moments_of(ground.observations, &moved).mixed_with_uniform(SPREAD)
+        });
+        match ground.first_better(&fit, moves, watch)? {
             Some(better) => fit = better,
             None => break,
         }
@@ -197,8 +190,8 @@ fn splits(
         if samples.len() < LEAST_SAMPLES {
             continue;
         }
-        if let Some(place) = known.iter().position(|split| split.c == c && split.holds(&samples)) {
-            found.push(known.swap_remove(place));
+        if let Some(index) = known.iter().position(|split| split.c == c && split.holds(&samples)) {
+            found.push(known.swap_remove(index));
             continue;
         }
         let observations = ground.observations.select(&samples);

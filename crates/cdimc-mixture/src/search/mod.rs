@@ -22,7 +22,7 @@ pub(crate) struct Effort {
     pub(crate) tries: usize,
 }
 
-/// Merge-and-split and repair take turns so many times at most.
+/// Most rounds of merge-and-split and repair.
 const CYCLES: usize = 3;
 /// Rounds of merge-and-split, and of repair, at most.
 pub(crate) const ROUNDS: usize = 10;
@@ -112,14 +112,31 @@ impl<'a> Ground<'a> {
         }
         Ok(fit)
     }
+
+    /// Where EM ends from the first of `moves` that raises the likelihood of `fit`; none if none does.
+    pub(crate) fn first_better(
+        &self,
+        fit: &Fit,
+        moves: impl Iterator<Item = Moments>,
+        watch: &Watch<'_>,
+    ) -> Result<Option<Fit>, ClusterError> {
+        let em = Em { goal: Some(goal(fit.log_likelihood)), ..Ground::em(self, watch) };
+        for moments in moves {
+            let tried = em.run(moments)?;
+            if raises(tried.log_likelihood, fit.log_likelihood) {
+                return Ok(Some(tried));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Whether a log-likelihood is higher than another by more than EM's tolerance.
-pub(crate) fn raises(value: f64, than: f64) -> bool {
+fn raises(value: f64, than: f64) -> bool {
     value > goal(than)
 }
 
 /// The log-likelihood that a move from `value` has to exceed.
-pub(crate) fn goal(value: f64) -> f64 {
+fn goal(value: f64) -> f64 {
     value + TOLERANCE * value.abs()
 }

@@ -1,24 +1,24 @@
 //! Repair: where few samples join two groups of views, two clusters may be taken for one another between
 //! them; they are exchanged within a subset of the views (specification, section 3).
 
-// The kernels and what they call must end up in one function compiled for the processor at hand.
+// The kernels and what they call must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
 use crate::model::Mixture;
-use crate::model::em::{Em, Fit};
+use crate::model::em::Fit;
 use crate::model::kernel::{exp, ln};
 use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
-use crate::search::{Ground, ROUNDS, goal, raises};
+use crate::search::{Ground, ROUNDS};
 use crate::watch::Watch;
 use cdimc_cluster::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Exchanges that get full EM in a round.
 const TRIES: usize = 6;
-/// Beyond so many views only single ones and pairs are exchanged.
+/// Beyond this many views only single ones and pairs are exchanged.
 const ALL_SUBSETS: usize = 6;
 
 /// Exchanges two clusters within a subset of the views where that promises most, EM, kept if better; until
@@ -39,18 +39,11 @@ pub(crate) fn repair(
         let values = logs.values_of_exchanges(ground.observations, &subsets, &pairs);
         let mut moves: Vec<usize> = (0..values.len()).collect();
         moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
-        let mut better = None;
-        for place in moves.into_iter().take(TRIES) {
-            let (subset, pair) = (&subsets[place / pairs.len()], pairs[place % pairs.len()]);
-            let exchanged = logs.exchanged(ground.observations, subset, pair);
-            let em = Em { goal: Some(goal(fit.log_likelihood)), ..ground.em(watch) };
-            let tried = em.run(moments_of(ground.observations, &exchanged))?;
-            if raises(tried.log_likelihood, fit.log_likelihood) {
-                better = Some(tried);
-                break;
-            }
-        }
-        match better {
+        let moves = moves.into_iter().take(TRIES).map(|index| {
+            let (subset, pair) = (&subsets[index / pairs.len()], pairs[index % pairs.len()]);
+            moments_of(ground.observations, &logs.exchanged(ground.observations, subset, pair))
+        });
+        match ground.first_better(&fit, moves, watch)? {
             Some(better) => fit = better,
             None => break,
         }
@@ -97,7 +90,7 @@ impl Logs {
             logs
         };
         let views: Vec<Vec<f64>> = (0..observations.n_views()).map(of_view).collect();
-        let weight = |place: usize| mixture.log_weights[place / BLOCK % k];
+        let weight = |index: usize| mixture.log_weights[index / BLOCK % k];
         let mut joint: Vec<f64> = (0..observations.blocks.len() * k * BLOCK).map(weight).collect();
         for view in &views {
             joint.iter_mut().zip(view).for_each(|(sum, x)| *sum += x);
@@ -113,7 +106,7 @@ impl Logs {
         pairs: &[(usize, usize)],
     ) -> Vec<f64> {
         let k = self.n_clusters;
-        let mut places: Vec<f64> = self.joint.clone();
+        let mut joint: Vec<f64> = self.joint.clone();
         let of_part = |blocks: &[Block], joint: &mut [f64]| {
             let mut values = vec![0.0; subsets.len() * pairs.len()];
             let mut sums = vec![0.0; k * BLOCK];
@@ -141,7 +134,7 @@ impl Logs {
             }
             values
         };
-        let parts = in_parts(observations, &mut places, k * BLOCK, of_part);
+        let parts = in_parts(observations, &mut joint, k * BLOCK, of_part);
         let mut values = vec![0.0; subsets.len() * pairs.len()];
         for part in parts {
             values.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);

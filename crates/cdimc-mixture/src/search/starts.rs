@@ -8,7 +8,7 @@ use crate::watch::Watch;
 use cdimc_cluster::{ClusterError, KMeans};
 use rand::Rng;
 
-/// Iterations that tell starts apart.
+/// Iterations after which starts are compared.
 const ITERATIONS: usize = 6;
 /// The share of a sample that its cluster of k-means does not get.
 const DOUBT: f64 = 0.1;
