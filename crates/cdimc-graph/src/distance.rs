@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// The squared Euclidean distance of points of as many coordinates, summed in double precision from direct differences
+/// The squared Euclidean distance of two points, summed in double precision from direct differences
 /// in one fixed order, which makes it the same from `a` to `b` as from `b` to `a`.
 ///
 /// ```

@@ -17,8 +17,8 @@ const DIMENSIONS: [usize; 4] = [4, 8, 12, 16];
 /// Points that the principal axes are taken from; any orthonormal axes give the right neighbors.
 const SAMPLE: usize = 1024;
 
-/// The rule of [`Search::Auto`](crate::Search::Auto), with the measurements behind it: so many points
-/// at least, so many a feature, and this share of the variance on the first few axes.
+/// The rule of [`Search::Auto`](crate::Search::Auto), from measurements: at least this many points, this many
+/// for each feature, and this share of the variance on the first few axes.
 const FEWEST_POINTS: usize = 5000;
 const POINTS_A_FEATURE: usize = 32;
 const LEADING: usize = 4;

@@ -1,4 +1,4 @@
-//! Work off the interpreter: on a pool of its own, told of in Python, ended by Ctrl-C.
+//! Work on threads outside the interpreter, with progress reported to Python and stopped by Ctrl-C.
 
 use crate::log;
 use cdimc::cluster::{Observer, Step};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often the interpreter is asked for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long work may take to end once it was asked to; then it is left to end by itself at its next step.
+/// How long to wait for work that was asked to stop; after that it stops by itself at its next step.
 const GRACE: Duration = Duration::from_millis(700);
 
 enum Event<T> {
@@ -22,7 +22,7 @@ enum Event<T> {
     Done(Result<T, String>, usize),
 }
 
-/// How Python wants something done: an object with these attributes.
+/// The options of a call: an object with these attributes.
 #[derive(FromPyObject)]
 pub(crate) struct Call<'py> {
     n_threads: usize,
@@ -33,8 +33,8 @@ pub(crate) struct Call<'py> {
 }
 
 impl Call<'_> {
-    /// The value of `work` and how many steps it told of, computed without the interpreter's lock on threads
-    /// that are there for this call alone: none is left for a `fork` to lose.
+    /// The value of `work` and the number of steps it reported, computed without the interpreter's lock on threads
+    /// that only this call uses: a later `fork` loses none.
     ///
     /// # Errors
     /// What a signal's handler or `progress` raises, which stops the work; `RuntimeError` where threads cannot
@@ -47,13 +47,13 @@ impl Call<'_> {
         log::begin(py)?;
         let stop = Arc::new(AtomicBool::new(false));
         let (send, mut events) = channel();
-        let (stopped, told, n_threads) =
+        let (stopped, reports, n_threads) =
             (Arc::clone(&stop), self.progress.is_some(), self.n_threads);
         let body = move || {
             let n_steps = AtomicUsize::new(0);
             let observe = |step: &Step| {
                 n_steps.fetch_add(1, Ordering::Relaxed);
-                if told {
+                if reports {
                     // Nobody listens any more after an interrupt.
                     send.send(Event::Step(step.stage, step.done, step.of, step.loss)).ok();
                 }
@@ -71,7 +71,7 @@ impl Call<'_> {
                 Err(error) => Err(error.to_string()),
                 Ok(pool) => {
                     let run = || pool.install(|| work(&Observer::new(&observe)));
-                    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| said(&*panic))
+                    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| panic_message(&*panic))
                 }
             };
             send.send(Event::Done(value, n_steps.load(Ordering::Relaxed))).ok();
@@ -83,7 +83,7 @@ impl Call<'_> {
         loop {
             let event;
             (event, events) = py.detach(move || wait(events, PATIENCE));
-            let told = match event {
+            let heard = match event {
                 Ok(Event::Done(value, n_steps)) => {
                     log::deliver(py)?;
                     return Ok((value.map_err(PyRuntimeError::new_err)?, n_steps));
@@ -97,7 +97,7 @@ impl Call<'_> {
                     return Err(PyRuntimeError::new_err("the computation ended without a result"));
                 }
             };
-            if let Err(raised) = told.and_then(|()| py.check_signals()) {
+            if let Err(raised) = heard.and_then(|()| py.check_signals()) {
                 stop.store(true, Ordering::Relaxed);
                 py.detach(move || end(events));
                 return Err(raised);
@@ -106,7 +106,7 @@ impl Call<'_> {
     }
 }
 
-/// The library's own words as a `ValueError`.
+/// An error of the library as a `ValueError`.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
@@ -129,8 +129,8 @@ fn end<T>(events: Receiver<Event<T>>) {
     }
 }
 
-/// What a panic said.
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
+/// The message of a panic.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("the computation panicked: {}", text.unwrap_or("without a word"))

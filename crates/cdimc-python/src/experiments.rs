@@ -82,5 +82,5 @@ fn arrays(py: Python<'_>, data: &Dataset) -> Arrays {
 }
 
 fn classes(py: Python<'_>, data: &Dataset) -> Classes {
-    data.labels().map(|labels| crate::method::labels(py, labels.to_vec()))
+    data.labels().map(|labels| crate::tables::labels(py, labels.to_vec()))
 }

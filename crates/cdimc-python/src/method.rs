@@ -2,11 +2,11 @@
 
 use crate::call::{Call, value_error};
 use crate::model::Model;
-use crate::tables::{View, tables};
+use crate::tables::{View, filled, labels, tables};
 use cdimc::cluster::{ClusterError, Clusterer, Clustering, Observer};
 use cdimc::cluster_number::{Candidate, ClusterNumber, decide, graph_eigenvalues};
 use cdimc::data::{MultiView, Seed};
-use cdimc::tables::{FilledColumn, Joined, join};
+use cdimc::tables::{Joined, join};
 use cdimc::warnings::look;
 use cdimc::{Configured, NamedModel, NamedView};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -87,7 +87,7 @@ impl Method {
     }
 }
 
-/// What came of a fit, one entry a sample that has a value in some view.
+/// The result of a fit, one entry a sample that has a value in some view.
 #[pyclass(frozen, get_all, module = "cdimc._cdimc")]
 pub(crate) struct Fit {
     samples: Vec<String>,
@@ -108,7 +108,7 @@ pub(crate) struct Fit {
     model: Option<Py<Model>>,
 }
 
-/// What a fit found out beside the clustering.
+/// What a fit found out besides the clustering.
 struct Outcome {
     model: Option<Model>,
     n_clusters: usize,
@@ -140,16 +140,6 @@ impl Fit {
             model: outcome.model.map(|model| Py::new(py, model)).transpose()?,
         })
     }
-}
-
-/// Labels as NumPy's integers.
-pub(crate) fn labels(py: Python<'_>, labels: Vec<usize>) -> Py<PyArray1<i64>> {
-    labels.into_iter().map(|label| label as i64).collect::<Vec<_>>().into_pyarray(py).unbind()
-}
-
-/// View, column and number of cells of every column with single missing cells.
-pub(crate) fn filled(columns: Vec<FilledColumn>) -> Vec<(String, String, usize)> {
-    columns.into_iter().map(|column| (column.view, column.column, column.n_cells)).collect()
 }
 
 fn names(joined: &Joined) -> Vec<NamedView> {

@@ -1,8 +1,7 @@
 //! A trained model of any method, in the file that the command reads and writes.
 
 use crate::call::{Call, value_error};
-use crate::method::{filled, labels};
-use crate::tables::{View, tables};
+use crate::tables::{View, filled, labels, tables};
 use cdimc::NamedModel;
 use cdimc::cluster::Observer;
 use numpy::{IntoPyArray, PyArray1, PyArray2};

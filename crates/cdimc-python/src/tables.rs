@@ -1,9 +1,9 @@
-//! Python's arrays as the tables that the engine joins.
+//! Python's arrays as the tables that the engine joins, and what goes back of joined tables and their labels.
 
 use crate::call::value_error;
-use cdimc::tables::Table;
+use cdimc::tables::{FilledColumn, Table};
 use ndarray::Array2;
-use numpy::PyReadonlyArray2;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 /// One view as `cdimc._views.View` holds it.
@@ -52,4 +52,14 @@ fn table(view: View<'_>) -> PyResult<Table> {
     };
     table.check().map_err(value_error)?;
     Ok(table)
+}
+
+/// Labels as NumPy's integers.
+pub(crate) fn labels(py: Python<'_>, labels: Vec<usize>) -> Py<PyArray1<i64>> {
+    labels.into_iter().map(|label| label as i64).collect::<Vec<_>>().into_pyarray(py).unbind()
+}
+
+/// View, column and number of cells of every column with single missing cells.
+pub(crate) fn filled(columns: Vec<FilledColumn>) -> Vec<(String, String, usize)> {
+    columns.into_iter().map(|column| (column.view, column.column, column.n_cells)).collect()
 }

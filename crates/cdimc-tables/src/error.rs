@@ -26,7 +26,7 @@ impl TableError {
 pub(crate) enum Problem {
     #[error("{}", io_reason(.0))]
     Io(#[from] std::io::Error),
-    /// What another process said of the file.
+    /// What another process reported about the file.
     #[error("{0}")]
     Told(String),
     #[error("is a directory, a file is needed")]

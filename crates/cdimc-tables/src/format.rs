@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// How far into a file the marks of formats lie.
 const HEAD: u64 = 4096;
-/// What a stream without an end may give.
+/// The most that is read from an endless stream.
 const STREAM_LIMIT: u64 = 4 << 30;
 
 /// A format that is read.
@@ -28,7 +28,7 @@ impl Format {
         !matches!(self, Self::Npz | Self::Mat5 | Self::Hdf5)
     }
 
-    /// Whether crates of others decode it, which may crash on a damaged file.
+    /// Whether a third-party crate decodes it, which may crash on a damaged file.
     pub(crate) fn is_foreign(self) -> bool {
         matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream)
     }
@@ -114,7 +114,7 @@ impl Opened {
     }
 }
 
-/// The format of a file that begins so; `extension` tells damaged files of binary formats from odd text.
+/// The format of a file that begins with `head`; `extension` distinguishes damaged binary files from odd text.
 pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, Problem> {
     let mat_text = head.starts_with(b"MATLAB 5.0 MAT-file") || extension == Some("mat");
     Ok(if head.starts_with(b"\x93NUMPY") {

@@ -1,8 +1,8 @@
-//! Decoding in a process of its own, which bounds memory and time and takes the crashes.
+//! Decoding in a separate process, which bounds memory and time and contains crashes.
 //!
 //! The parent starts its own program once more with the command `decode`, gives it the bytes of the file
-//! and gets the tables back. What the child allocates, how long it computes and how it ends then harms
-//! nobody: a damaged file is an error of one line.
+//! and gets the tables back. Whatever the child allocates, however long it computes and
+//! however it ends, a damaged file is an error of one line.
 
 use crate::error::Problem;
 use crate::{Budget, ReadOptions, Table, ViewSource, decode, format};
@@ -177,7 +177,7 @@ fn bound(memory: u64, seconds: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere a crash is taken, but memory and time are not bounded.
+/// On other systems crashes are contained, but memory and time are not bounded.
 #[cfg(not(unix))]
 fn bound(_memory: u64, _seconds: u64) -> std::io::Result<()> {
     Ok(())

@@ -90,7 +90,7 @@ pub enum JoinError {
         /// The file.
         file: String,
     },
-    /// A view that tells no samples apart.
+    /// A view that is the same for all samples.
     #[error(
         "{file}: every column is constant over the observed rows: the view tells no samples apart"
     )]
@@ -160,11 +160,11 @@ fn assemble(
 ) -> Result<Joined, JoinError> {
     check_names(&tables)?;
     let all_ids = sample_ids(&tables)?;
-    let place: HashMap<&str, usize> =
+    let sample_of: HashMap<&str, usize> =
         all_ids.iter().enumerate().map(|(sample, id)| (id.as_str(), sample)).collect();
     let rows_of = |table: &Table| -> Vec<usize> {
         match &table.ids {
-            Some(ids) => ids.iter().map(|id| place[id.as_str()]).collect(),
+            Some(ids) => ids.iter().map(|id| sample_of[id.as_str()]).collect(),
             None => (0..table.values.nrows()).collect(),
         }
     };
@@ -225,7 +225,7 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// A view all of whose columns are constant tells no samples apart.
+/// A view whose columns are all constant is the same for all samples.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let constant = |column: ndarray::ArrayView1<f64>| {
         let mut present = column.iter().filter(|x| !x.is_nan());

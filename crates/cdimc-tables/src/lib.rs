@@ -67,7 +67,7 @@ pub struct ReadOptions {
     /// The memory that the content of a file may take; without it, what [`Budget::of_file`] gives.
     pub max_bytes: Option<u64>,
     /// The program whose command `decode` is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
-    /// with bounded memory and time, and takes their crashes. Without it they are decoded here.
+    /// with bounded memory and time, and contains crashes. Without it they are decoded here.
     pub decoder: Option<PathBuf>,
 }
 
@@ -97,8 +97,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Checks what every table must obey, wherever it comes from: its name is none of a path, it has rows and
-    /// columns, its values are finite or NaN, no id and no column is there twice.
+    /// Checks the rules of every table, wherever it comes from: its name is no path, it has rows and
+    /// columns, its values are finite or NaN, no id or column occurs twice.
     ///
     /// # Errors
     /// If it does not; the message begins with the path.
@@ -261,7 +261,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Leaves out the columns that nobody wants, where the reader has not done so.
+/// Drops the columns that were not asked for, where the reader has not done so.
 fn leave_out(table: &mut Table, options: &ReadOptions) {
     let kept: Vec<usize> =
         (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();

@@ -3,7 +3,7 @@
 use crate::Table;
 use std::collections::HashSet;
 
-/// A table of which less than this share has ids that others know is worth a word.
+/// A table gets a warning if less than this share of its ids occurs in others.
 const FEW: f64 = 0.1;
 /// How many ids are shown of each side.
 const SHOWN: usize = 2;
