@@ -19,10 +19,10 @@ use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
 
-/// Beyond so many samples the silhouette is that of a random part, drawn by the seed.
+/// Beyond this many samples the silhouette is that of a random part, drawn by the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
 
-/// Up to so many samples all eigenvalues are computed, from the matrix itself.
+/// Up to this many samples all eigenvalues are computed, from the matrix itself.
 const WHOLE_SAMPLES: usize = 1000;
 
 /// What speaks for one number of clusters.

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The setting of a method that can be run several times.
 const RESTARTS: &str = "restarts";
 
-/// The method that the command uses unless told otherwise.
+/// The command's default method.
 pub const DEFAULT_METHOD: &str = TMixture::NAME;
 
 /// The names of all methods: the mixture, CDIMC-net and those it is compared with.
@@ -30,7 +30,7 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
     configured(name, settings).map(|method| method.clusterer)
 }
 
-/// As [`method`], with every setting it will use beside it.
+/// As [`method`], together with every setting it will use.
 ///
 /// # Errors
 /// As [`method`].

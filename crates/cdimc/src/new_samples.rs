@@ -102,10 +102,10 @@ fn order_columns(
         return Ok(None);
     }
     let file = table.path.display();
-    let place: HashMap<&str, usize> =
+    let column_of: HashMap<&str, usize> =
         table.features.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
     let missing: Vec<&str> =
-        features.iter().map(String::as_str).filter(|name| !place.contains_key(name)).collect();
+        features.iter().map(String::as_str).filter(|name| !column_of.contains_key(name)).collect();
     let known: HashSet<&str> = features.iter().map(String::as_str).collect();
     let unknown: Vec<&str> =
         table.features.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
@@ -130,7 +130,7 @@ fn order_columns(
             listed(&unknown)
         )
     });
-    let order: Vec<usize> = features.iter().map(|feature| place[feature.as_str()]).collect();
+    let order: Vec<usize> = features.iter().map(|feature| column_of[feature.as_str()]).collect();
     table.values = table.values.select(ndarray::Axis(1), &order);
     table.features = features.to_vec();
     Ok(warning)

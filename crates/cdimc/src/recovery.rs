@@ -97,7 +97,7 @@ pub fn recoveries(
     Ok(found)
 }
 
-/// Samples that have the view `wanted`, and what tells which of them are near.
+/// Samples that have the view `wanted`, and what says which of them are near.
 struct Neighbors<'a> {
     data: &'a MultiView,
     wanted: usize,

@@ -1,7 +1,7 @@
 //! Several runs of a method, of which that wins on whose clusters the views agree most.
 //!
-//! A network's loss does not tell a good run from a bad one; what its clusters make the views share does, and
-//! asks for no label ([`TMixture::shared_information`]).
+//! A network's loss does not distinguish a good run from a bad one; what its clusters make the views share does,
+//! and needs no labels ([`TMixture::shared_information`]).
 
 use cdimc_cluster::{ClusterError, Clusterer, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};

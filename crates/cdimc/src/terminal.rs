@@ -7,7 +7,7 @@ use std::fmt::Arguments;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The standard output takes nothing more.
+/// The standard output is closed.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output: cannot write")]
 pub struct OutputError(#[from] io::Error);
@@ -20,7 +20,7 @@ macro_rules! say {
     };
 }
 
-/// A line about what is going on, which nobody has to hear: `note!("{n} seeds tried")`.
+/// A line about what is going on, which may get lost: `note!("{n} seeds tried")`.
 #[macro_export]
 macro_rules! note {
     ($($text:tt)*) => {
@@ -36,12 +36,12 @@ pub fn say(line: Arguments<'_>) -> Result<(), OutputError> {
     Ok(writeln!(io::stdout(), "{}", printable(&line.to_string()))?)
 }
 
-/// Writes a line to the standard error, if anybody listens.
+/// Writes a line to the standard error, if it is open.
 pub fn note(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
 
-/// The command line; or the exit code, once the help is shown or what is wrong is said.
+/// The command line; or the exit code, after help or an error message was shown.
 ///
 /// # Errors
 /// If the help was asked for, or the command line makes no sense.
@@ -72,8 +72,8 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     }
 }
 
-/// Text without control characters but line ends and tabs: names come out of files, and a terminal does
-/// what some of them say.
+/// Text without control characters except line ends and tabs: names come from files, and a terminal obeys
+/// some of them.
 fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c.to_string(),

@@ -1,8 +1,8 @@
 //! Signs that a clustering is nonsense, found without labels and without knowing the method.
 //!
-//! Every sign is a question to the data that has an answer where all is well: does each cluster have members,
-//! is a cluster more than a pattern of missing views, do the views tell of the same samples, does another
-//! seed give the same clusters. Chance is what permutations give.
+//! Every sign answers a question: does each cluster have members, is a cluster more than a pattern of missing
+//! views, do the views depend on each other, does another seed give the same clusters. Permutations say what
+//! chance gives.
 
 use cdimc_baselines::Concat;
 use cdimc_cluster::Clusterer;
@@ -49,11 +49,11 @@ pub enum Sign {
     EmptyClusters,
     /// Clusters of one sample.
     SingleSamples,
-    /// Clusters that tell who has which view.
+    /// Clusters that follow which views are missing.
     MissingPattern,
     /// A view that no other view depends on.
     UnrelatedView,
-    /// Other seeds, other clusters.
+    /// Different seeds give different clusters.
     SeedsDisagree,
     /// A plain method finds clusters that the views agree on more.
     PlainIsBetter,
@@ -164,7 +164,7 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
     found
 }
 
-/// Whether clusters tell who has which view: (I - I0) / H(cluster), with I the mutual information of
+/// Whether clusters follow which views are missing: (I - I0) / H(cluster), with I the mutual information of
 /// clusters and patterns and I0 its mean over permutations.
 fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<Warning> {
     let mut names = BTreeMap::new();

@@ -136,7 +136,7 @@ impl Cluster {
     }
 }
 
-/// Uses so many threads everywhere; all cores if not said.
+/// Uses this many threads everywhere; all cores by default.
 pub(crate) fn set_threads(threads: Option<usize>) -> anyhow::Result<usize> {
     if threads == Some(0) {
         bail!("--threads = 0: at least one is needed");

@@ -10,7 +10,7 @@ use clap::Args;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Columns whose spreads differ by more than this factor are worth a word.
+/// Columns whose spreads differ by more than this factor get a warning.
 const SCALE_DIFFERENCE: f64 = 100.0;
 
 /// Show who has what, and what looks odd, before clustering

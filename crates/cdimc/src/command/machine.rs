@@ -7,7 +7,7 @@ use cdimc::note;
 
 /// Operations a second and thread that dense products reach on an ordinary processor.
 const SPEED: f64 = 2e10;
-/// Seconds from which a fit is worth a word before it starts.
+/// A fit that takes more seconds than this is announced before it starts.
 const LONG: f64 = 120.0;
 
 /// Refuses a fit that cannot end well, and says how long one will take that can.
@@ -50,7 +50,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// Memory that this process may still take: what is free, the limit of its address space and that of its
-/// control group, whichever is least; none where the system does not say.
+/// control group, whichever is least; none where the system does not report it.
 fn available_bytes() -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.trim().parse::<f64>().ok();
@@ -66,7 +66,7 @@ fn available_bytes() -> Option<f64> {
     [free, space, group].into_iter().flatten().reduce(f64::min)
 }
 
-/// The number after `name`, in units of so many bytes.
+/// The number after `name`, in units of this many bytes.
 fn field(text: &str, name: &str, unit: f64) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(unit * line.split_whitespace().next()?.parse::<f64>().ok()?)

@@ -17,7 +17,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress that says nothing if `quiet`.
+    /// Progress that shows nothing if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
@@ -34,7 +34,7 @@ impl Progress {
         Self { bar, plain, stage: "", started: now, last_step: now, last_line: now }
     }
 
-    /// Takes note of one step of a method.
+    /// Records one step of a method.
     pub(crate) fn step(&mut self, step: &Step) {
         let stage = step.stage;
         let begins = stage != self.stage;

@@ -4,10 +4,9 @@ use super::cluster::{NumberRange, Seconds};
 use super::input::Input;
 use anyhow::Context;
 use cdimc::cluster_number::{Candidate, ClusterNumber};
+use cdimc::data::sha256;
 use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::io::Read;
 use std::path::Path;
 
 /// What `cdimc cluster` was asked and what it used.
@@ -79,17 +78,10 @@ impl RunRecord {
 pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
     let record = |source: &cdimc::tables::ViewSource| {
         let shown = source.path.display();
-        let mut file =
-            std::fs::File::open(&source.path).with_context(|| format!("{shown}: cannot read"))?;
-        let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-        loop {
-            let n = file.read(&mut buffer).with_context(|| format!("{shown}: cannot read"))?;
-            if n == 0 {
-                break;
-            }
-            hash.update(&buffer[..n]);
-        }
-        Ok(FileRecord { path: shown.to_string(), sha256: format!("{:x}", hash.finalize()) })
+        let sha256 = std::fs::File::open(&source.path)
+            .and_then(sha256)
+            .with_context(|| format!("{shown}: cannot read"))?;
+        Ok(FileRecord { path: shown.to_string(), sha256 })
     };
     input.views.iter().map(record).collect()
 }

@@ -1,29 +1,9 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
-use plotters::coord::Shift;
+use super::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-
-/// Colors that stay apart on light and dark ground: the first eight after Okabe and Ito, for most
-/// color-blind readers too; a thirteenth cluster begins again.
-const PALETTE: [RGBColor; 12] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(213, 94, 0),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(150, 130, 40),
-    RGBColor(128, 128, 128),
-    RGBColor(110, 64, 170),
-    RGBColor(176, 30, 60),
-    RGBColor(110, 170, 40),
-    RGBColor(150, 95, 60),
-];
-
-/// What plotters draws in this color becomes the page's text color.
-const INK: RGBColor = RGBColor(1, 2, 3);
 
 /// A series of a [`lines`] figure: its name and its values at 1, 2, ...
 pub type Series<'a> = (&'a str, &'a [f64]);
@@ -44,8 +24,8 @@ pub fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
     draw((460, 280), |root| {
-        let mut chart = ChartBuilder::on(&root)
-            .caption(title, ("sans-serif", 16).into_font().color(&INK))
+        let mut chart = ChartBuilder::on(root)
+            .caption(title, words(16))
             .margin(8)
             .x_label_area_size(36)
             .y_label_area_size(58)
@@ -62,8 +42,7 @@ pub fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]
             }
         }
         if series.len() > 1 {
-            let font = ("sans-serif", 12).into_font().color(&INK);
-            chart.configure_series_labels().label_font(font).draw()?;
+            chart.configure_series_labels().label_font(words(12)).draw()?;
         }
         Ok(())
     })
@@ -75,18 +54,17 @@ pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Colorin
     let (y_low, y_high) = bounds(points.iter().map(|p| p[1]));
     let radius = if points.len() > 1000 { 2 } else { 3 };
     draw((460, 400), |root| {
-        let mut chart = ChartBuilder::on(&root)
-            .caption(title, ("sans-serif", 16).into_font().color(&INK))
+        let mut chart = ChartBuilder::on(root)
+            .caption(title, words(16))
             .margin(8)
             .x_label_area_size(36)
             .y_label_area_size(50)
             .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
-        let ink = ("sans-serif", 12).into_font().color(&INK);
         chart
             .configure_mesh()
             .disable_mesh()
             .axis_style(INK.mix(0.5))
-            .label_style(ink)
+            .label_style(words(12))
             .x_label_formatter(&|x| tick(*x))
             .y_label_formatter(&|x| tick(*x))
             .x_desc(axes[0])
@@ -120,7 +98,7 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
     let total: usize = patterns.iter().map(|(_, count)| count).sum();
     let (width, height, top) = (90 * names.len() as i32, 260, 30);
     draw(((width + 120) as u32, (height + top + 10) as u32), |root| {
-        let ink = ("sans-serif", 13).into_font().color(&INK);
+        let ink = words(13);
         for (v, name) in names.iter().enumerate() {
             let short: String = name.chars().take(12).collect();
             root.draw(&Text::new(short, (90 * v as i32 + 8, 8), ink.clone()))?;
@@ -132,7 +110,7 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
             for (v, &observed) in views.iter().enumerate() {
                 let x = 90 * v as i32;
                 let cell = [(x + 2, from), (x + 86, (to - 1).max(from + 1))];
-                let color = if observed { PALETTE[0].mix(0.85) } else { PALETTE[7].mix(0.18) };
+                let color = if observed { BLUE.mix(0.85) } else { GRAY.mix(0.18) };
                 root.draw(&Rectangle::new(cell, color.filled()))?;
             }
             if to - from > 12 {
@@ -145,34 +123,24 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
     })
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type DrawResult = Result<(), Box<dyn std::error::Error>>;
-
 /// SVG text that scales with the page; nothing if drawing fails, which a string cannot.
-fn draw(size: (u32, u32), paint: impl FnOnce(Area<'_>) -> DrawResult) -> String {
-    let mut svg = String::new();
-    let painted = paint(SVGBackend::with_string(&mut svg, size).into_drawing_area());
-    if let Err(error) = painted {
+fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
+    svg(size, paint).unwrap_or_else(|error| {
         tracing::warn!("figure left out: {error}");
-        return String::new();
-    }
-    let sized = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
-    // Without its width a figure is only as wide as the words below it; the page scales the height.
-    let scaled = format!("<svg class=\"figure\" width=\"{}\"", size.0);
-    svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor")
+        String::new()
+    })
 }
 
 fn frame<'a>(
     chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
     x_name: &str,
 ) -> DrawResult {
-    let ink = ("sans-serif", 12).into_font().color(&INK);
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
-        .bold_line_style(PALETTE[7].mix(0.25))
+        .bold_line_style(GRAY.mix(0.25))
         .axis_style(INK.mix(0.5))
-        .label_style(ink)
+        .label_style(words(12))
         .x_labels(6)
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_labels(6)
@@ -202,7 +170,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 /// From orange (0, doubtful) to blue (1, sure).
 fn ramp(value: f64) -> RGBColor {
-    let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (PALETTE[3], PALETTE[0]);
+    let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (PALETTE[3], BLUE);
     let t = value.clamp(0.0, 1.0);
     let mix = |a: u8, b: u8| (f64::from(a) + t * (f64::from(b) - f64::from(a))).round() as u8;
     RGBColor(mix(r0, r1), mix(g0, g1), mix(b0, b1))

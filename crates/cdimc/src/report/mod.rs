@@ -1,5 +1,7 @@
-//! The page a run leaves behind: one HTML file, no network, readable in the dark and on paper.
+//! The report of a run: one HTML file that needs no network, readable in the dark and on paper.
 
+#[doc(hidden)] // Of the workspace's programs, not of users.
+pub mod drawing;
 pub mod figures;
 mod page;
 mod plane;
@@ -22,7 +24,7 @@ const DOUBTFUL: usize = 20;
 /// How many features a cluster's profile lists.
 const PROFILE: usize = 6;
 
-/// What a report tells.
+/// What a report shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// The method's name.

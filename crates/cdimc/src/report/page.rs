@@ -107,7 +107,7 @@ impl Page {
     }
 }
 
-/// Text that HTML takes for nothing but text.
+/// Text with HTML's special characters escaped.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

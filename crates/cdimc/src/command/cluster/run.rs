@@ -19,7 +19,7 @@ const CHECKPOINT: &str = "checkpoint.safetensors";
 /// The stage that holds the whole time.
 pub(super) const TOTAL: &str = "total";
 
-/// A run that took no longer is repeated with so many other seeds, to see whether they agree.
+/// A run that took no longer is repeated with this many other seeds, to see whether they agree.
 const QUICK: std::time::Duration = std::time::Duration::from_secs(4);
 const OTHER_SEEDS: u64 = 2;
 

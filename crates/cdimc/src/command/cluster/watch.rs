@@ -26,7 +26,7 @@ impl Seconds {
     }
 }
 
-/// Hears of every step of a method.
+/// Receives every step of a method.
 pub(super) struct Watch {
     interrupted: Arc<AtomicBool>,
     seen: Mutex<Seen>,
@@ -53,7 +53,7 @@ impl Watch {
         Ok(Self { interrupted, seen })
     }
 
-    /// Whether to go on after a step that nobody needs to see.
+    /// Whether to go on after a step that is not shown.
     pub(super) fn goes_on(&self) -> ControlFlow<()> {
         if self.interrupted.load(Ordering::Relaxed) {
             ControlFlow::Break(())

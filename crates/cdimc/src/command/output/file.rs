@@ -17,7 +17,7 @@ pub(crate) struct OutputFile {
 enum Writing {
     /// A pipe or a device takes what it gets.
     Through(PathBuf),
-    /// A file is written beside its place and renamed into it; the name is none once that is done.
+    /// A file is written beside its target and renamed to it; `partial` is none once that is done.
     Beside { file: File, partial: Option<PathBuf>, target: PathBuf },
 }
 
@@ -57,7 +57,7 @@ impl OutputFile {
     /// Puts the finished file in its place.
     pub(crate) fn finish(mut self, bytes: &[u8]) -> anyhow::Result<()> {
         let shown = self.shown.clone();
-        let write = || -> std::io::Result<()> {
+        let mut write = || -> std::io::Result<()> {
             match &mut self.to {
                 Writing::Through(path) => {
                     std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
@@ -76,7 +76,6 @@ impl OutputFile {
                 }
             }
         };
-        let mut write = write;
         write().with_context(|| format!("{shown}: cannot write"))
     }
 }

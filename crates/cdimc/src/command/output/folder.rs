@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A folder under construction, held against other runs.
+/// A folder under construction, locked against other runs.
 ///
-/// It grows in `.cdimc-NAME` beside its place, where also the earlier run waits that it replaces. Whoever
-/// begins next finds there what a killed run left.
+/// It is built in `.cdimc-NAME` beside its target, where the earlier run that it replaces is kept meanwhile.
+/// The next run finds there what a killed one left.
 pub(crate) struct OutputFolder {
     /// As the user spelled it.
     shown: String,
@@ -84,7 +84,7 @@ impl OutputFolder {
         self.workplace.join("earlier")
     }
 
-    /// Ends what a killed run began: between its two renames the new result is whole and has no place.
+    /// Ends what a killed run began: between its two renames the new result is whole but not at its target.
     fn repair(&self) -> io::Result<()> {
         let (growing, earlier) = (self.growing(), self.earlier());
         if earlier.exists() && !self.target.exists() {

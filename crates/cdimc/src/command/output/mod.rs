@@ -1,4 +1,4 @@
-//! Output that is written whole or not at all: built beside its place, then renamed into it.
+//! Output that is written whole or not at all: built beside its target, then renamed to it.
 
 mod file;
 mod folder;
