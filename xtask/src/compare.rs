@@ -4,21 +4,19 @@
 //! rows hidden, from the same settings: equal weights, starts and iterations. `xtask/peers/methods.py` is the
 //! other side.
 
-use crate::source;
-use crate::workspace::{self, write_whole};
+use crate::{measuring, source, workspace};
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
 use cdimc_baselines::BestView;
 use cdimc_cluster::{Clusterer, Observer};
-use cdimc_data::{Dataset, MissingPattern, MultiView, Seed};
+use cdimc_data::{Dataset, MissingPattern, Seed, write_whole};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
-use ndarray::{Array2, Axis, concatenate};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// What is compared with what.
@@ -122,9 +120,6 @@ impl Measured {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If Handwritten is not there, a side fails, or the table cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     ensure!(arguments.rounds > 0, "rounds = 0: must be at least 1");
     let all = contests();
@@ -163,7 +158,7 @@ fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<
         "bsv" => contest.settings.clone(),
         name => cdimc::configured(name, contest.settings.clone())?.settings,
     };
-    let case = serde_json::to_string(&Case {
+    let case = Case {
         method: contest.method.to_owned(),
         peer: contest.peer,
         settings,
@@ -173,17 +168,9 @@ fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<
         n_clusters: folder.n_clusters,
         times: contest.times,
         programs: arguments.programs.canonicalize().context("the folder of programs")?,
-    })?;
+    };
     let ask = |command: &mut Command| -> Result<Measured> {
-        let mut side = command
-            .env("RAYON_NUM_THREADS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        writeln!(side.stdin.take().context("a side without input")?, "{case}")?;
-        let output = side.wait_with_output()?;
-        ensure!(output.status.success(), "{}: {}", contest.method, output.status);
-        serde_json::from_slice(&output.stdout).with_context(|| contest.method.to_owned())
+        measuring::ask(command.env("RAYON_NUM_THREADS", "1"), &case, contest.method)
     };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..arguments.rounds {
@@ -209,21 +196,9 @@ fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<
 }
 
 /// The hidden command: our side of the case on standard input.
-///
-/// # Errors
-/// If the input is no case, its data cannot be read or the method fails.
 pub(crate) fn serve() -> Result<ExitCode> {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line)?;
-    let case: Case = serde_json::from_str(&line).context("the case on standard input")?;
-    let read = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
-        let bytes = std::fs::read(case.folder.join(format!("view{v}.f64")))?;
-        let values =
-            bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-        Ok(Array2::from_shape_vec((case.n_samples, width), values)?)
-    };
-    let views = case.widths.iter().enumerate().map(read).collect::<Result<_>>()?;
-    let data = MultiView::from_nan_rows(views)?;
+    let case: Case = measuring::asked()?;
+    let data = measuring::read_views(&case.folder, case.n_samples, &case.widths)?;
     let restarts = case.settings["restarts"].as_u64().unwrap_or(1) as usize;
     let method: Option<Box<dyn Clusterer>> = match case.method.as_str() {
         "bsv" => None,
@@ -279,19 +254,7 @@ impl Folder {
             Some(_) => source::mask(dataset, pattern, fold, Seed::new(0))?,
             None => pattern.parse::<MissingPattern>()?.mask(size.0, size.1, Seed::new(0))?,
         };
-        for (v, view) in dataset.views()[..n_views].iter().enumerate() {
-            let hidden = Array2::from_elem((1, view.ncols()), f64::NAN);
-            let rows = (0..size.0).map(|i| {
-                if mask.is_observed(i, v) {
-                    view.slice(ndarray::s![i..=i, ..])
-                } else {
-                    hidden.view()
-                }
-            });
-            let shown = concatenate(Axis(0), &rows.collect::<Vec<_>>())?;
-            let bytes: Vec<u8> = shown.iter().flat_map(|x| x.to_le_bytes()).collect();
-            std::fs::write(directory.path().join(format!("view{v}.f64")), bytes)?;
-        }
+        measuring::write_views(directory.path(), dataset, &mask)?;
         Ok(Self {
             directory,
             widths: dataset.views()[..n_views].iter().map(Array2::ncols).collect(),

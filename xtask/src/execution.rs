@@ -141,7 +141,7 @@ fn choose(
     Ok(Ok((clustering, Some(format!("view {view}, chosen by the truth")))))
 }
 
-/// The largest resident set of this process so far, where the system tells.
+/// The largest resident set of this process so far, where the system reports it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -56,9 +56,6 @@ pub(crate) struct Experiment {
 impl Experiment {
     /// How many cells there are on one data set; which masks are its authors' the manifest says, how many of them
     /// the experiment.
-    ///
-    /// # Errors
-    /// If there is no such data set.
     pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
         let manifest = catalog.manifest(dataset)?;
         let given: Vec<String> =
@@ -205,18 +202,12 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 /// The experiment of this name, or all of the paper's.
-///
-/// # Errors
-/// As [`load`].
 pub(crate) fn named(name: &str) -> Result<Vec<Experiment>> {
     let names = if name == "all" { PAPER } else { &[name] };
     names.iter().map(|name| load(name)).collect()
 }
 
 /// The experiment of this name, or in this `.toml` file.
-///
-/// # Errors
-/// If there is none, or it makes no sense.
 pub(crate) fn load(name: &str) -> Result<Experiment> {
     if let Some((_, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
         return parse(name, text);

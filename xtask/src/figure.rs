@@ -2,31 +2,9 @@
 
 use crate::table::Summary;
 use anyhow::{Result, anyhow};
-use plotters::coord::Shift;
+use cdimc::report::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-/// What plotters draws in this color becomes the page's text color.
-const INK: RGBColor = RGBColor(1, 2, 3);
-const BLUE: RGBColor = RGBColor(0, 114, 178);
-const GRAY: RGBColor = RGBColor(128, 128, 128);
-
-/// Colors that stay apart on light and dark ground, the first seven after Okabe and Ito; with the three kinds
-/// of markers no two of 36 series look alike.
-const PALETTE: [RGBColor; 12] = [
-    BLUE,
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(213, 94, 0),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(150, 130, 40),
-    GRAY,
-    RGBColor(110, 64, 170),
-    RGBColor(176, 30, 60),
-    RGBColor(110, 170, 40),
-    RGBColor(150, 95, 60),
-];
 
 /// A value of every point of a grid.
 pub(crate) struct HeatMap<'a> {
@@ -48,9 +26,6 @@ pub(crate) struct Series<'a> {
 }
 
 /// Means with their standard deviations, one bar each.
-///
-/// # Errors
-/// If drawing fails.
 pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
     let (left, width, step) = (170, 330, 28);
     draw((left + width + 150, 40 + step * rows.len() as i32), |root| {
@@ -74,9 +49,6 @@ pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
 }
 
 /// Values over two settings, light to dark from 0 to 100.
-///
-/// # Errors
-/// If drawing fails.
 pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
     let columns = axis(map.points.iter().map(|point| point.0));
     let rows = axis(map.points.iter().map(|point| point.1));
@@ -96,8 +68,8 @@ pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
             root.draw(&Text::new(short(*value), at, style(12, HPos::Right)))?;
         }
         for &(x, y, value) in &map.points {
-            let place = |axis: &[f64], at: f64| axis.iter().position(|&known| known == at);
-            let (Some(c), Some(r)) = (place(&columns, x), place(&rows, y)) else { continue };
+            let index = |axis: &[f64], at: f64| axis.iter().position(|&known| known == at);
+            let (Some(c), Some(r)) = (index(&columns, x), index(&rows, y)) else { continue };
             let corner = (left + width * c as i32, top + height * r as i32);
             let cell = [corner, (corner.0 + width - 2, corner.1 + height - 2)];
             root.draw(&Rectangle::new(cell, shade(value).filled()))?;
@@ -111,9 +83,6 @@ pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
 }
 
 /// Values over rounds, one line a run.
-///
-/// # Errors
-/// If drawing fails.
 pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<String> {
     let longest = runs.iter().map(|values| values.len()).max().unwrap_or(0).max(2);
     let highest = runs.iter().copied().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -138,9 +107,6 @@ pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<Strin
 }
 
 /// Scores over missing rates with their standard deviations, one line a method; `x_name` says what a rate is.
-///
-/// # Errors
-/// If drawing fails.
 pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series<'_>]) -> Result<String> {
     let rates = axis(series.iter().flat_map(|series| series.points.iter().map(|point| point.0)));
     let (Some(&low), Some(&high)) = (rates.first(), rates.last()) else { return Ok(String::new()) };
@@ -185,7 +151,7 @@ pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series<'_>]) -> 
     })
 }
 
-/// A figure that stands alone, in a file: dark ink on light ground, or the reverse where the reader asks for that.
+/// A figure in a file of its own: dark ink on light ground, or the reverse in dark mode.
 pub(crate) fn alone(svg: &str) -> String {
     const STYLE: &str = "<style>svg{color:#222;background:#fff}@media (prefers-color-scheme:dark){svg{color:#ddd;background:#181818}}</style>";
     match svg.find('>') {
@@ -194,27 +160,12 @@ pub(crate) fn alone(svg: &str) -> String {
     }
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type DrawResult = std::result::Result<(), Box<dyn std::error::Error>>;
-
-/// SVG text whose ink is the text color of the page around it.
+/// A figure of this size in pixels.
 fn draw(
     (width, height): (i32, i32),
     paint: impl FnOnce(&Area<'_>) -> DrawResult,
 ) -> Result<String> {
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (width as u32, height as u32));
-        paint(&root.into_drawing_area()).map_err(|e| anyhow!("figure: {e}"))?;
-    }
-    // Without its height a figure is as high as its width asks for.
-    let sized = format!("<svg width=\"{width}\" height=\"{height}\"");
-    let scaled = format!("<svg class=\"figure\" width=\"{width}\"");
-    Ok(svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor"))
-}
-
-fn words(size: i32) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(&INK)
+    svg((width as u32, height as u32), paint).map_err(|e| anyhow!("figure: {e}"))
 }
 
 fn style(size: i32, side: HPos) -> TextStyle<'static> {

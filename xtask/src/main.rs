@@ -9,6 +9,7 @@ mod datasets;
 mod execution;
 mod experiment;
 mod figure;
+mod measuring;
 mod merge;
 mod methods;
 mod page;
@@ -55,7 +56,7 @@ enum Command {
     Bench(bench::Arguments),
     /// Time the compared methods next to their NumPy programs and imml.
     Compare(compare::Arguments),
-    /// Hold the workspace against its house rules.
+    /// Check the workspace against its house rules.
     Tidy,
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
     #[command(hide = true)]

@@ -20,9 +20,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If records cannot be read or written, or somebody changed one.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let experiments = experiment::named(&arguments.experiment)?;
     ensure!(
@@ -50,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// The known records in their order, with what replaces them, and after them the new ones in the order of their
-/// cells, whichever shard ran them. Failures are for those to see who can try again, not to be kept.
+/// cells, whichever shard ran them. Failures are not kept.
 fn merged(known: Vec<Record>, found: Vec<Record>) -> Vec<Record> {
     let n_known = known.len();
     let mut all = records::newest(known.into_iter().chain(found).collect());
@@ -58,8 +55,8 @@ fn merged(known: Vec<Record>, found: Vec<Record>) -> Vec<Record> {
     new.retain(|record| record.outcome.status != Status::Failed);
     new.sort_by_cached_key(|record| {
         let c = &record.cell;
-        let place = (c.dataset.clone(), c.pattern.clone(), c.label.clone(), c.overrides.clone());
-        (place, c.fold, c.repetition, c.seed)
+        let row = (c.dataset.clone(), c.pattern.clone(), c.label.clone(), c.overrides.clone());
+        (row, c.fold, c.repetition, c.seed)
     });
     all.extend(new);
     all

@@ -40,9 +40,6 @@ impl ByTruth {
 }
 
 /// Every setting of a method, with these written over its defaults.
-///
-/// # Errors
-/// If there is no such method, or a setting is unknown to it or out of range.
 pub(crate) fn configured(name: &str, settings: Value) -> Result<Value> {
     let settings_of = ByTruth::of(name).map_or(name, |method| method.settings_of);
     match cdimc::configured(settings_of, settings) {

@@ -11,9 +11,6 @@ use cdimc_data::Seed;
 use serde_json::Value;
 
 /// The cells of `experiment` as the command line narrows or widens it, in the order of the table.
-///
-/// # Errors
-/// If a name, rate, fold or key is unknown or out of range, or a data set is not there.
 pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Vec<Cell>> {
     let datasets = or(&selection.dataset, &experiment.datasets);
     let rates = or(&selection.rate, &experiment.rates);

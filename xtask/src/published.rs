@@ -1,4 +1,4 @@
-//! The numbers the paper prints, to stand beside ours.
+//! The numbers the paper prints, for comparison with ours.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

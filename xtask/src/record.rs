@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
     pub status: Status,
     /// Why a cell was skipped or failed; for `bsv`, the view the truth chose.
     pub reason: Option<String>,
-    /// The scores by their names, fractions; records of earlier days lack those that came later.
+    /// The scores by their names, fractions; older records lack those that came later.
     pub scores: Option<BTreeMap<String, f64>>,
     /// The share of the samples that each view lacks.
     #[serde(default)]
@@ -82,7 +82,7 @@ pub(crate) struct Circumstances {
 }
 
 impl Circumstances {
-    /// Those of this process, for cells of so many threads, so many at a time.
+    /// Those of this process, for `jobs` cells at a time of `threads` threads each.
     pub(crate) fn here(threads: usize, jobs: usize) -> Self {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();

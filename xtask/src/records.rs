@@ -1,14 +1,14 @@
 //! The records of finished cells on disk: one line of JSON a cell, added as cells end and never changed.
 //!
 //! A line begins with the SHA-256 of the rest of it. A torn last line, as a kill leaves it, is as if it had
-//! never been written; any other line that does not fit its digest is an error, for somebody changed it.
+//! never been written; any other line that does not fit its digest is an error: it was changed.
 
 use crate::cell::Cell;
 use crate::record::{FORMAT, Record, Status};
 use crate::selection::Shard;
 use crate::settings::agree;
-use crate::workspace::write_whole;
 use anyhow::{Context, Result, bail, ensure};
+use cdimc_data::write_whole;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -32,9 +32,6 @@ pub(crate) fn file_of(folder: &Path, shard: Option<Shard>) -> PathBuf {
 }
 
 /// The files of records in a folder, in the order of their names; none where there is no folder.
-///
-/// # Errors
-/// If the folder cannot be read.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -51,9 +48,6 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The records of a file, in its order; none where there is no file.
-///
-/// # Errors
-/// If the file cannot be read, or a line is not as it was written.
 pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
     let bytes = match std::fs::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -72,9 +66,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
 }
 
 /// The records of several files.
-///
-/// # Errors
-/// As [`read`].
 pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for path in paths {
@@ -84,9 +75,6 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<Record>> {
 }
 
 /// Adds a record at the end of a file, whole and on the disk when this returns.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn append(path: &Path, record: &Record) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
@@ -100,12 +88,9 @@ pub(crate) fn append(path: &Path, record: &Record) -> Result<()> {
 }
 
 /// Replaces a file by these records.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write(path: &Path, records: &[Record]) -> Result<()> {
     let lines: Vec<String> = records.iter().map(line).collect::<std::io::Result<_>>()?;
-    write_whole(path, lines.concat().as_bytes())
+    Ok(write_whole(path, lines.concat().as_bytes())?)
 }
 
 /// The newest record of every cell, in the order in which the cells first come.

@@ -5,8 +5,8 @@ use crate::figure::{self, HeatMap};
 use crate::published::Published;
 use crate::record::{Record, Status};
 use crate::table::{Row, Summary, Table, or_dash, standing, tables};
-use crate::workspace::write_whole;
 use anyhow::Result;
+use cdimc_data::write_whole;
 use cdimc_metrics::Scores;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,9 +14,6 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Writes `report.md`, `table.csv` and the figures into the experiment's folder.
-///
-/// # Errors
-/// If a file cannot be written.
 pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) -> Result<()> {
     let published = Published::table()?;
     let mut text = format!("# {}\n\n{}\n", experiment.title, experiment.description);
@@ -37,7 +34,7 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     text += &settings(experiment, records);
     text += &circumstances(records);
     write_whole(&folder.join("report.md"), text.as_bytes())?;
-    write_whole(&folder.join("table.csv"), &csv(records)?)
+    Ok(write_whole(&folder.join("table.csv"), &csv(records)?)?)
 }
 
 /// The tables and remarks for a terminal.
@@ -100,7 +97,7 @@ fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
 /// One line for each record.
 fn csv(records: &[Record]) -> Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    let place = [
+    let run = [
         "dataset",
         "pattern",
         "fold",
@@ -112,7 +109,7 @@ fn csv(records: &[Record]) -> Result<Vec<u8>> {
         "status",
     ];
     let costs = ["seconds", "stages", "peak_memory_bytes", "threads", "revision", "key"];
-    csv.write_record(place.iter().chain(Scores::NAMES).chain(&costs))?;
+    csv.write_record(run.iter().chain(Scores::NAMES).chain(&costs))?;
     for record in standing(records) {
         let (cell, outcome) = (&record.cell, &record.outcome);
         let mut fields = vec![

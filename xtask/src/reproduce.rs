@@ -53,9 +53,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command. The exit code is 1 if a cell failed.
-///
-/// # Errors
-/// If the request is wrong, or the results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runner = Runner::new(arguments.jobs, arguments.threads, cores)?;

@@ -17,7 +17,7 @@ pub(crate) struct Runner {
     pub threads: usize,
 }
 
-/// What a lane tells the main thread.
+/// What a lane reports to the main thread.
 enum Event {
     Started,
     Progress(Progress),
@@ -27,9 +27,6 @@ enum Event {
 impl Runner {
     /// Jobs and threads such that together they never use more than all cores; what is not asked for is 1 thread
     /// (all cores for a single job) and as many jobs as the cores hold.
-    ///
-    /// # Errors
-    /// If no job or no thread is asked for.
     pub(crate) fn new(jobs: Option<usize>, threads: Option<usize>, cores: usize) -> Result<Self> {
         ensure!(jobs != Some(0), "jobs = 0: must be at least 1");
         ensure!(threads != Some(0), "threads = 0: must be at least 1");
@@ -43,9 +40,6 @@ impl Runner {
     }
 
     /// Runs the cells and gives `keep` the record of each as it ends.
-    ///
-    /// # Errors
-    /// If a process cannot be had or `keep` fails: no further cell begins then, and those that run are still kept.
     pub(crate) fn run(
         self,
         cells: Vec<Cell>,

@@ -6,8 +6,8 @@
 use crate::cell::Cell;
 use crate::record::Record;
 use crate::selection::Shard;
-use crate::workspace::write_whole;
 use anyhow::{Context, Result};
+use cdimc_data::write_whole;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ pub(crate) struct Needs {
     pub guessed: usize,
 }
 
-/// A cell of which nothing is known is taken to last so long, in seconds, ...
+/// A cell of which nothing is known is taken to last this long, in seconds, ...
 const UNKNOWN_SECONDS: f64 = 900.0;
-/// ... and to hold so many bytes.
+/// ... and to hold this many bytes.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
 impl Needs {
@@ -77,9 +77,6 @@ impl Needs {
 }
 
 /// Writes the scripts into the experiment's folder; the command that submits them.
-///
-/// # Errors
-/// If they cannot be written.
 pub(crate) fn emit(scheduler: Scheduler, job: &Job<'_>) -> Result<String> {
     let folder = job.out.join(job.experiment);
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;

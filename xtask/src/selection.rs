@@ -1,4 +1,4 @@
-//! What the command line narrows an experiment to, or puts in place of its own lists.
+//! What the command line selects of an experiment, or replaces in it.
 
 use crate::settings::Setting;
 use anyhow::ensure;

@@ -20,18 +20,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// A mask of this pattern for the data set.
-    ///
-    /// # Errors
-    /// If there is no such pattern, or no mask can have it.
     pub(crate) fn draw(&self, pattern: &str, seed: Seed) -> Result<ViewMask> {
         Ok(pattern.parse::<MissingPattern>()?.mask(self.n_samples, self.n_views, seed)?)
     }
 }
 
 /// The facts of the data set of this name.
-///
-/// # Errors
-/// If there is no such data set, or its files are missing or damaged.
 pub(crate) fn facts(name: &str) -> Result<Facts> {
     let dataset = load(name)?;
     Ok(Facts {
@@ -44,9 +38,6 @@ pub(crate) fn facts(name: &str) -> Result<Facts> {
 }
 
 /// The data set of this name.
-///
-/// # Errors
-/// As [`facts`].
 pub(crate) fn load(name: &str) -> Result<Dataset> {
     match SYNTHETIC.iter().find(|(known, _)| *known == name) {
         Some(&(_, n_views)) => synthetic(name, n_views),
@@ -55,9 +46,6 @@ pub(crate) fn load(name: &str) -> Result<Dataset> {
 }
 
 /// Whether such a data set is known.
-///
-/// # Errors
-/// If it is not.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let catalog = catalog()?;
     let known: Vec<&str> = catalog
@@ -79,17 +67,11 @@ pub(crate) fn is_present(name: &str) -> bool {
 }
 
 /// How many masks the data set's authors give for this pattern.
-///
-/// # Errors
-/// If they cannot be read.
 pub(crate) fn n_folds(name: &str, pattern: &str) -> Result<usize> {
     Ok(authors_masks(name, pattern)?.map_or(0, |masks| masks.len()))
 }
 
 /// Mask `fold` of the data set's authors, or one drawn from `seed`.
-///
-/// # Errors
-/// If there is no such fold or pattern, or no mask can have it.
 pub(crate) fn mask(
     dataset: &Dataset,
     pattern: &str,
@@ -119,9 +101,6 @@ fn is_synthetic(name: &str) -> bool {
 }
 
 /// The catalog over `$CDIMC_DATASETS`, where set, and the `datasets` folder of the repository.
-///
-/// # Errors
-/// If a manifest cannot be read.
 pub(crate) fn catalog() -> Result<Catalog> {
     Ok(Catalog::from_env(Some(workspace::root().join("datasets")))?)
 }

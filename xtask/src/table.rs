@@ -121,19 +121,19 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table<'_>> {
     tables
 }
 
-/// The records that count: the newest of each place in the experiment; one superseded by another configuration
+/// The records that count: the newest of each run of the experiment; one superseded by another configuration
 /// of the same row does not.
 pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
-    let mut places: BTreeMap<_, &Record> = BTreeMap::new();
+    let mut runs: BTreeMap<_, &Record> = BTreeMap::new();
     for record in records {
         let c = &record.cell;
-        let place = (&c.dataset, &c.pattern, c.fold, &c.label, &c.overrides, c.repetition, c.seed);
-        let kept = places.entry(place).or_insert(record);
+        let run = (&c.dataset, &c.pattern, c.fold, &c.label, &c.overrides, c.repetition, c.seed);
+        let kept = runs.entry(run).or_insert(record);
         if record.circumstances.finished > kept.circumstances.finished {
             *kept = record;
         }
     }
-    places.into_values().collect()
+    runs.into_values().collect()
 }
 
 /// The paper's order of methods; those it does not have come before its own.

@@ -73,9 +73,6 @@ fn last_words(errors: &str) -> String {
 }
 
 /// The worker's side: one cell from standard input.
-///
-/// # Errors
-/// If the input is no cell, or its data cannot be had.
 pub(crate) fn serve() -> Result<ExitCode> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;

@@ -229,7 +229,7 @@ fn shards_together_are_the_experiment_and_merge_into_its_records() {
     assert_eq!(facts(&one), facts(&other));
 }
 
-/// A pipe of which nobody reads.
+/// A pipe without a reader.
 fn closed() -> std::io::PipeWriter {
     let (_, writer) = std::io::pipe().unwrap();
     writer

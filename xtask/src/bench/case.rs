@@ -1,6 +1,7 @@
 //! A case: one task on one data set, as our process and the peer's read it.
 
 use super::mask;
+use crate::measuring::write_views;
 use anyhow::Result;
 use cdimc_data::{Dataset, Seed, ViewMask};
 use cdimc_nn::{Architecture, Weights};
@@ -93,17 +94,7 @@ impl Folder {
         let mask = mask(dataset, rate)?;
         let n_clusters = dataset.n_classes();
         let widths: Vec<usize> = dataset.views().iter().map(Array2::ncols).collect();
-        for (v, view) in dataset.views().iter().enumerate() {
-            let mut file =
-                BufWriter::new(File::create(directory.path().join(format!("view{v}.f64")))?);
-            for (i, row) in view.outer_iter().enumerate() {
-                for &x in row {
-                    let x = if mask.is_observed(i, v) { x } else { f64::NAN };
-                    file.write_all(&x.to_le_bytes())?;
-                }
-            }
-            file.flush()?;
-        }
+        write_views(directory.path(), dataset, &mask)?;
         let weights = Weights::glorot(&Architecture::default(), &widths, n_clusters, Seed::new(0));
         let mut file = BufWriter::new(File::create(directory.path().join("weights.f32"))?);
         for layer in weights.layers() {

@@ -2,22 +2,22 @@
 //!
 //! Every measurement is a process of its own. With `--python` the same case goes to a plain PyTorch and
 //! scikit-learn program (`xtask/peers/peer.py`), from the same data and initial weights, and the losses of
-//! both are held against each other.
+//! both are compared.
 
 mod case;
 mod ours;
 
-use crate::source;
-use crate::workspace::{self, write_whole};
+use crate::{measuring, source, workspace};
 use anyhow::{Context, Result, anyhow, ensure};
 use case::{Case, Folder, Task};
 use cdimc::{note, say};
-use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
+use cdimc_data::{
+    Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews, write_whole,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::thread::ScopedJoinHandle;
 
 pub(crate) use ours::serve;
@@ -67,9 +67,6 @@ impl Measurement {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If a data set, the peer or the table cannot be read, run or written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     ensure!(arguments.rounds > 0, "rounds = 0: must be at least 1");
     ensure!(arguments.threads > 0, "threads = 0: must be at least 1");
@@ -216,19 +213,7 @@ fn own_process(case: &Case) -> Result<Command> {
 
 /// Gives the case to a process and takes its measurement.
 fn measure(command: &mut Command, case: &Case) -> Result<Measurement> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let mut process = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| name.clone())?;
-    let mut input = process.stdin.take().context("process without input")?;
-    writeln!(input, "{}", serde_json::to_string(case)?)?;
-    drop(input);
-    let output = process.wait_with_output()?;
-    ensure!(output.status.success(), "{name} on {}: {}", case.task, output.status);
-    let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(text.trim()).with_context(|| format!("{name} on {}", case.task))
+    measuring::ask(command, case, &case.task.to_string())
 }
 
 /// Handwritten where it is at hand, or synthetic views of its widths.

@@ -3,6 +3,7 @@
 use super::Measurement;
 use super::case::{Case, Task};
 use crate::execution::peak_memory_bytes;
+use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
 use cdimc::say;
 use cdimc_cluster::{CdimcNet, Clusterer, Finetune, KMeans, Model, Observer, Pretrain};
@@ -10,14 +11,12 @@ use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
     Architecture, Device, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
-    TrainingData, Weights, trainer,
+    TrainingData, Weights, batches, trainer,
 };
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use ndarray::{Array2, Axis, concatenate};
-use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufReader, Read};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,13 +28,8 @@ const PEAK_SIZE: usize = 1024;
 pub(crate) const PEAK_OPERATIONS: f64 = 2.0 * (PEAK_SIZE * PEAK_SIZE * PEAK_SIZE) as f64;
 
 /// Measures the case on standard input and prints the measurement.
-///
-/// # Errors
-/// If the input is no case or its arrays cannot be read.
 pub(crate) fn serve() -> Result<ExitCode> {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line)?;
-    let case: Case = serde_json::from_str(&line).context("the case on standard input")?;
+    let case: Case = asked()?;
     let (seconds, values) = match case.task {
         Task::Peak => peak(),
         Task::Pretrain | Task::Finetune => epochs(&case)?,
@@ -77,21 +71,8 @@ fn peak() -> Measured {
     (seconds, Vec::new())
 }
 
-/// The views of the case's folder, with the mask read off the rows that are NaN.
 fn data(case: &Case) -> Result<MultiView> {
-    let read = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
-        let file = File::open(case.folder.join(format!("view{v}.f64")))?;
-        let mut file = BufReader::with_capacity(1 << 20, file);
-        let mut values = Array2::zeros((case.n_samples, width));
-        let mut bytes = [0; 8];
-        for x in &mut values {
-            file.read_exact(&mut bytes)?;
-            *x = f64::from_le_bytes(bytes);
-        }
-        Ok(values)
-    };
-    let views = case.widths.iter().enumerate().map(read).collect::<Result<_>>()?;
-    Ok(MultiView::from_nan_rows(views)?)
+    read_views(&case.folder, case.n_samples, &case.widths)
 }
 
 /// A network on the case's data in the order of its rows, from the case's weights.
@@ -136,10 +117,7 @@ fn ring(case: &Case, present: &[u32]) -> Result<KnnGraph> {
 
 fn epochs(case: &Case) -> Result<Measured> {
     let mut network = network(case)?;
-    let batches: Vec<_> = (0..case.n_samples)
-        .step_by(case.batch_size)
-        .map(|start| start..(start + case.batch_size).min(case.n_samples))
-        .collect();
+    let batches: Vec<_> = batches(0..case.n_samples, case.batch_size).collect();
     let mean = |losses: Vec<f64>| Some(losses.iter().sum::<f64>() / losses.len() as f64);
     if case.task == Task::Pretrain {
         network.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;

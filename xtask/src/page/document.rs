@@ -207,7 +207,7 @@ fn inline(text: &str) -> String {
     html
 }
 
-/// Text that HTML takes for nothing but text.
+/// Text with HTML's special characters escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

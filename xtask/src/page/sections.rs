@@ -1,33 +1,15 @@
-//! What the page says, section by section.
+//! What the page says of the paper's numbers and figures, section by section.
 
-use super::Results;
 use super::document::{Block, Cell, Document, Figure, Table};
 use super::verdict::Verdict;
+use super::{DATASETS, Results, runs};
 use crate::experiment;
 use crate::figure::{self, Series};
 use crate::published::{Entry, Number};
-use crate::record::Status;
 use crate::report;
-use crate::source;
-use crate::table::{self, Row, Summary, or_dash, rank, standing};
+use crate::table::{self, Row, or_dash, rank};
 use anyhow::Result;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The data sets of the paper's Table 2: the experiment, the data set, and how the paper's and ours differ.
-const DATASETS: [(&str, &str, &str); 3] = [
-    ("handwritten", "Handwritten", "the authors' own ten masks at each rate"),
-    (
-        "bdgp",
-        "BDGP",
-        "five masks drawn by the paper's rule at each rate: its own are not published",
-    ),
-    (
-        "mnist",
-        "MNIST-4000",
-        "a stand-in: the first 4000 of the 6000 digits that the authors of PMVC_CGAN give, since neither the paper's 4000 \
-         nor its masks are published; five masks drawn by its rule at each ratio",
-    ),
-];
+use std::collections::BTreeMap;
 
 /// The whole page.
 pub(super) fn document(results: &Results) -> Result<Document> {
@@ -37,9 +19,7 @@ pub(super) fn document(results: &Results) -> Result<Document> {
     }
     blocks.extend(figures_2_to_4(results)?);
     blocks.extend(patterns(results));
-    blocks.extend(costs(results));
-    blocks.extend(coverage(results)?);
-    blocks.extend(environment(results));
+    blocks.extend(runs::sections(results)?);
     Ok(Document { title: "The experiments of CDIMC-net, run again".into(), blocks })
 }
 
@@ -346,130 +326,6 @@ fn patterns(results: &Results) -> Vec<Block> {
         Block::Table(lines)
     });
     blocks
-}
-
-/// Seconds and memory of every method on every data set, whatever the rate.
-fn costs(results: &Results) -> Vec<Block> {
-    let mut table = Table::new(&["method, data", "runs", "seconds", "MiB", "threads"]);
-    for (experiment, name, _) in DATASETS {
-        let mut runs: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
-        let mut threads: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-        let tables = results.tables(experiment);
-        for record in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.records) {
-            if record.outcome.status == Status::Scored {
-                let [seconds, bytes] = runs.entry(&record.cell.method).or_default();
-                seconds.push(record.outcome.seconds.total);
-                bytes.extend(
-                    record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
-                );
-                threads
-                    .entry(&record.cell.method)
-                    .or_default()
-                    .insert(record.circumstances.threads);
-            }
-        }
-        for (method, [seconds, mebibytes]) in &runs {
-            let threads: Vec<String> = threads[method].iter().map(ToString::to_string).collect();
-            table.rows.push(vec![
-                format!("{method}, {name}").into(),
-                seconds.len().to_string().into(),
-                or_dash(Summary::of(seconds)).into(),
-                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean)))
-                    .into(),
-                threads.join(", ").into(),
-            ]);
-        }
-    }
-    vec![
-        Block::Section("Seconds and memory".into()),
-        Block::Paragraph(
-            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/benchmarks.md` has \
-             measured ones. MiB is the largest resident set of a run's process, data included."
-                .into(),
-        ),
-        Block::Table(table),
-    ]
-}
-
-/// What of every experiment is there.
-fn coverage(results: &Results) -> Result<Vec<Block>> {
-    let mut table = Table::new(&[
-        "experiment, data",
-        "cells",
-        "scored",
-        "not applicable",
-        "failed",
-        "not run",
-        "core hours",
-    ]);
-    let mut hours_of_all = 0.0;
-    for (experiment, records) in &results.experiments {
-        let standing = standing(records);
-        for dataset in &experiment.datasets {
-            let of_data: Vec<_> =
-                standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
-            let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
-            let cells = experiment.n_cells(dataset, &source::catalog()?)?;
-            let seconds =
-                of_data.iter().map(|r| r.outcome.seconds.total * r.circumstances.threads as f64);
-            // The sum of nothing is minus zero.
-            let hours = seconds.sum::<f64>() / 3600.0 + 0.0;
-            hours_of_all += hours;
-            let counts = [
-                cells,
-                with(Status::Scored),
-                with(Status::Skipped),
-                with(Status::Failed),
-                cells.saturating_sub(of_data.len()),
-            ];
-            let mut line = vec![Cell::from(format!("{}, {dataset}", experiment.name))];
-            line.extend(counts.map(|count| Cell::from(count.to_string())));
-            line.push(format!("{hours:.2}").into());
-            table.rows.push(line);
-        }
-    }
-    let mut reasons: BTreeSet<String> = BTreeSet::new();
-    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
-        if record.outcome.status == Status::Skipped {
-            let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            reasons.insert(format!("`{}` on {}: {reason}", record.cell.label, record.cell.dataset));
-        }
-    }
-    let mut blocks = vec![
-        Block::Section("Coverage".into()),
-        Block::Table(table),
-        Block::Paragraph(format!("Together {hours_of_all:.1} core hours.")),
-    ];
-    if !reasons.is_empty() {
-        let reasons: Vec<String> = reasons.into_iter().collect();
-        blocks.push(Block::Paragraph(format!("Not applicable: {}.", reasons.join("; "))));
-    }
-    Ok(blocks)
-}
-
-fn environment(results: &Results) -> Vec<Block> {
-    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
-    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
-        let c = &record.circumstances;
-        let place = format!(
-            "{}, {}, revision {}, {} thread(s), {} at a time",
-            c.cpu, c.system, c.revision, c.threads, c.jobs
-        );
-        *runs.entry(place).or_default() += 1;
-    }
-    let mut table = Table::new(&["where and with what", "cells"]);
-    table.rows =
-        runs.into_iter().map(|(place, n)| vec![place.into(), n.to_string().into()]).collect();
-    vec![
-        Block::Section("Environment".into()),
-        Block::Table(table),
-        Block::Paragraph(
-            "`cargo xtask reproduce all` runs whatever has no record yet; `--force` runs recorded cells again, and the command behind a number runs \
-             the cells it is made of. The same seed gives the same labels on any number of threads; another processor may round differently, \
-             which the long training of networks magnifies."
-                .into(),
-        ),
-    ]
 }
 
 /// What an experiment's data set is called in records.

@@ -4,10 +4,10 @@ use crate::published::Number;
 use crate::table::Summary;
 use std::fmt;
 
-/// Why a published number cannot be held against ours: the paper took it from another paper.
+/// Why a published number cannot be compared with ours: the paper took it from another paper.
 pub(super) const COPIED: &[&str] = &["pmvc-cgan"];
 
-/// How ours stands to the paper's.
+/// How our number compares with the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     /// The means differ by at most two of the paper's standard deviations.

@@ -115,13 +115,13 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The Rust files at or below a place, as (path, code without comments).
-pub(super) fn sources(place: &Path) -> Vec<(PathBuf, String)> {
-    if place.extension().is_some_and(|extension| extension == "rs") {
-        let text = std::fs::read_to_string(place).map(|text| rust_code(&text));
-        return text.map(|text| (place.to_owned(), text)).into_iter().collect();
+/// The Rust files at or below `path`, as (path, code without comments).
+pub(super) fn sources(path: &Path) -> Vec<(PathBuf, String)> {
+    if path.extension().is_some_and(|extension| extension == "rs") {
+        let text = std::fs::read_to_string(path).map(|text| rust_code(&text));
+        return text.map(|text| (path.to_owned(), text)).into_iter().collect();
     }
-    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     paths.iter().flat_map(|path| sources(path)).collect()

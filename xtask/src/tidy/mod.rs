@@ -14,9 +14,6 @@ use std::process::{Command, ExitCode};
 const LONGEST_FILE: usize = 600;
 
 /// Runs all checks and prints what breaks a rule.
-///
-/// # Errors
-/// If the workspace cannot be read.
 pub(crate) fn run() -> Result<ExitCode> {
     let root = workspace::root();
     let mut broken = Vec::new();
@@ -43,15 +40,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Circles that still stand: a method and its trained model name each other, and the two engines the trait they share.
-/// Take out what is mended; add nothing.
-const KNOWN_CIRCLES: [&str; 5] = [
-    "cdimc_model cdimc_net training",
-    "choice fitted t_mixture",
-    "autodiff candle engine",
-    "fused optimizer trainer",
-    "method model",
-];
+/// Circles that still stand: the mixture and its trained model name each other. Take out what is mended; add nothing.
+const KNOWN_CIRCLES: [&str; 1] = ["choice fitted t_mixture"];
 
 /// The circles among the parts of every crate.
 fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
@@ -159,8 +149,9 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
     }
 }
 
-/// Words that are spelled so in what a file quotes: names in the files of an oracle, and the list of words itself.
+/// Words that are spelled so in what a file quotes: names in the files of an oracle and in older manifests, and the list of words itself.
 const SPELLED_SO: &[(&str, &str)] = &[
+    ("crates/cdimc-data/src/manifest.rs", concat!("licen", "ce")),
     ("tests/tests/golden.rs", concat!("cen", "tres")),
     ("tests/tests/preprocessing.rs", concat!("neigh", "bours")),
     ("xtask/src/tidy/spelling.rs", "*"),

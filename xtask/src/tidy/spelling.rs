@@ -16,6 +16,7 @@ const WORDS: &[(&str, &str)] = &[
     ("labelled", "labeled"),
     ("labelling", "labeling"),
     ("learnt", "learned"),
+    ("licenc", "licens"),
     ("maximis", "maximiz"),
     ("minimis", "minimiz"),
     ("misspelt", "misspelled"),

@@ -1,0 +1,143 @@
+//! What the page says of the runs themselves: their cost, which of them there are, and where they ran.
+
+use super::document::{Block, Cell, Table};
+use super::{DATASETS, Results};
+use crate::record::Status;
+use crate::source;
+use crate::table::{Summary, or_dash, standing};
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All of it.
+pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
+    let mut blocks = costs(results);
+    blocks.extend(coverage(results)?);
+    blocks.extend(environment(results));
+    Ok(blocks)
+}
+
+/// Seconds and memory of every method on every data set, whatever the rate.
+fn costs(results: &Results) -> Vec<Block> {
+    let mut table = Table::new(&["method, data", "runs", "seconds", "MiB", "threads"]);
+    for (experiment, name, _) in DATASETS {
+        let mut runs: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+        let mut threads: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let tables = results.tables(experiment);
+        for record in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.records) {
+            if record.outcome.status == Status::Scored {
+                let [seconds, bytes] = runs.entry(&record.cell.method).or_default();
+                seconds.push(record.outcome.seconds.total);
+                bytes.extend(
+                    record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
+                );
+                threads
+                    .entry(&record.cell.method)
+                    .or_default()
+                    .insert(record.circumstances.threads);
+            }
+        }
+        for (method, [seconds, mebibytes]) in &runs {
+            let threads: Vec<String> = threads[method].iter().map(ToString::to_string).collect();
+            table.rows.push(vec![
+                format!("{method}, {name}").into(),
+                seconds.len().to_string().into(),
+                or_dash(Summary::of(seconds)).into(),
+                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean)))
+                    .into(),
+                threads.join(", ").into(),
+            ]);
+        }
+    }
+    vec![
+        Block::Section("Seconds and memory".into()),
+        Block::Paragraph(
+            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/benchmarks.md` has \
+             measured ones. MiB is the largest resident set of a run's process, data included."
+                .into(),
+        ),
+        Block::Table(table),
+    ]
+}
+
+/// What of every experiment is there.
+fn coverage(results: &Results) -> Result<Vec<Block>> {
+    let mut table = Table::new(&[
+        "experiment, data",
+        "cells",
+        "scored",
+        "not applicable",
+        "failed",
+        "not run",
+        "core hours",
+    ]);
+    let mut hours_of_all = 0.0;
+    for (experiment, records) in &results.experiments {
+        let standing = standing(records);
+        for dataset in &experiment.datasets {
+            let of_data: Vec<_> =
+                standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
+            let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
+            let cells = experiment.n_cells(dataset, &source::catalog()?)?;
+            let seconds =
+                of_data.iter().map(|r| r.outcome.seconds.total * r.circumstances.threads as f64);
+            // The sum of nothing is minus zero.
+            let hours = seconds.sum::<f64>() / 3600.0 + 0.0;
+            hours_of_all += hours;
+            let counts = [
+                cells,
+                with(Status::Scored),
+                with(Status::Skipped),
+                with(Status::Failed),
+                cells.saturating_sub(of_data.len()),
+            ];
+            let mut line = vec![Cell::from(format!("{}, {dataset}", experiment.name))];
+            line.extend(counts.map(|count| Cell::from(count.to_string())));
+            line.push(format!("{hours:.2}").into());
+            table.rows.push(line);
+        }
+    }
+    let mut reasons: BTreeSet<String> = BTreeSet::new();
+    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+        if record.outcome.status == Status::Skipped {
+            let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
+            reasons.insert(format!("`{}` on {}: {reason}", record.cell.label, record.cell.dataset));
+        }
+    }
+    let mut blocks = vec![
+        Block::Section("Coverage".into()),
+        Block::Table(table),
+        Block::Paragraph(format!("Together {hours_of_all:.1} core hours.")),
+    ];
+    if !reasons.is_empty() {
+        let reasons: Vec<String> = reasons.into_iter().collect();
+        blocks.push(Block::Paragraph(format!("Not applicable: {}.", reasons.join("; "))));
+    }
+    Ok(blocks)
+}
+
+fn environment(results: &Results) -> Vec<Block> {
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+        let c = &record.circumstances;
+        let environment = format!(
+            "{}, {}, revision {}, {} thread(s), {} at a time",
+            c.cpu, c.system, c.revision, c.threads, c.jobs
+        );
+        *runs.entry(environment).or_default() += 1;
+    }
+    let mut table = Table::new(&["where and with what", "cells"]);
+    table.rows = runs
+        .into_iter()
+        .map(|(environment, n)| vec![environment.into(), n.to_string().into()])
+        .collect();
+    vec![
+        Block::Section("Environment".into()),
+        Block::Table(table),
+        Block::Paragraph(
+            "`cargo xtask reproduce all` runs whatever has no record yet; `--force` runs recorded cells again, and the command behind a number runs \
+             the cells it is made of. The same seed gives the same labels on any number of threads; another processor may round differently, \
+             which the long training of networks magnifies."
+                .into(),
+        ),
+    ]
+}
