@@ -44,9 +44,9 @@ class TMixture(MultiViewClusterer):
         κ: the pooled scatter counts as κ q rows in every cluster: 4.
     diagonal : float, default=0.05
         The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
-    starts : int, default=12
+    starts : int, default=16
         Starts: 12.
-    refined : int, default=4
+    refined : int, default=8
         Starts of highest likelihood that merge-and-split and repair go on from: 4.
     tries : int, default=4
         Combinations of a merge and a split tried in a round: 4.
@@ -79,8 +79,8 @@ class TMixture(MultiViewClusterer):
         degrees_of_freedom: float = 5.0,
         pooling: float = 4.0,
         diagonal: float = 0.05,
-        starts: int = 12,
-        refined: int = 4,
+        starts: int = 16,
+        refined: int = 8,
         tries: int = 4,
         rule: str | dict[str, Any] = "likelihood-among-most-shared",
         search_samples: int = 20000,

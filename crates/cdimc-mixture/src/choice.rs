@@ -23,12 +23,13 @@ pub struct Evidence {
 /// The coordinates chosen.
 pub(crate) struct Choice {
     pub(crate) projections: Vec<Projection>,
+    /// Of the samples that have a view.
     pub(crate) observations: Observations,
     pub(crate) evidence: Vec<Evidence>,
 }
 
 /// Starts of a search that compares kinds, and how many of them are refined.
-const PILOT: (usize, usize) = (6, 1);
+const PILOT: (usize, usize) = (8, 2);
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
 const DOMINANT: f64 = 0.5;
 
@@ -45,15 +46,22 @@ pub(crate) fn choose(
     observer: &Observer<'_>,
 ) -> Result<Choice, ClusterError> {
     let n_views = data.n_views();
-    let coordinates =
-        |kind: Kind| coordinates::fit(data, &vec![kind; n_views], settings.dimensions, n_clusters);
+    let coordinates = |kind: Kind| -> Result<_, ClusterError> {
+        let kinds = vec![kind; n_views];
+        let (projections, observations) =
+            coordinates::fit(data, &kinds, settings.dimensions, n_clusters)?;
+        Ok((projections, observations.with_views(n_clusters)))
+    };
     if let Some(kind) = settings.coordinates.kind() {
         let (projections, observations) = coordinates(kind)?;
         return Ok(Choice { projections, observations, evidence: Vec::new() });
     }
     let prior = settings.prior();
-    let effort =
-        Effort { starts: PILOT.0.min(settings.starts), refined: PILOT.1, tries: settings.tries };
+    let effort = Effort {
+        starts: PILOT.0.min(settings.starts),
+        refined: PILOT.1.min(settings.refined),
+        tries: settings.tries,
+    };
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
     let mut evidence = Vec::new();

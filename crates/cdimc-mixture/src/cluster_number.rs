@@ -97,7 +97,8 @@ impl ClusterNumberSearch {
         // As wide as the largest number of clusters can carry in what a fit sees.
         let (_, observations) =
             coordinates::fit(data, &kinds, settings.dimensions, largest * FOLDS / (FOLDS - 1))?;
-        let mut samples: Vec<usize> = (0..data.n_samples()).collect();
+        let observations = observations.with_views(largest);
+        let mut samples: Vec<usize> = (0..observations.n_samples).collect();
         samples.shuffle(&mut seed.stream("folds").rng());
         let fold = |fold: usize| {
             let (mut rest, mut held_out) = (Vec::new(), Vec::new());

@@ -50,9 +50,9 @@ pub struct TMixture {
     pub pooling: f64,
     /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
     pub diagonal: f64,
-    /// Starts: 12.
+    /// Starts: 16.
     pub starts: usize,
-    /// Starts of highest likelihood that merge-and-split and repair go on from: 4.
+    /// Starts of highest likelihood that merge-and-split and repair go on from: 8.
     pub refined: usize,
     /// Combinations of a merge and a split tried in a round: 4.
     pub tries: usize,
@@ -70,8 +70,8 @@ impl Default for TMixture {
             degrees_of_freedom: 5.0,
             pooling: 4.0,
             diagonal: 0.05,
-            starts: 12,
-            refined: 4,
+            starts: 16,
+            refined: 8,
             tries: 4,
             rule: Rule::default(),
             search_samples: 20_000,
@@ -114,14 +114,14 @@ pub enum Rule {
     Likelihood,
     /// That of most shared information T.
     SharedInformation,
-    /// That of highest log-likelihood among those whose T is within 1.5 % of the most: T tells clusters that
+    /// That of highest log-likelihood among those whose T is within 4 % of the most: T tells clusters that
     /// the views agree on from shapes of one view, likelihood tells near equals apart.
     #[default]
     LikelihoodAmongMostShared,
 }
 
 /// T within this share of the most counts as equal.
-const EQUAL: f64 = 0.015;
+const EQUAL: f64 = 0.04;
 
 impl Rule {
     /// The best of `found` by this rule; the first of equals.
@@ -190,7 +190,7 @@ impl TMixture {
             refined,
             evidence,
         };
-        if part.is_none() {
+        if choice.observations.n_samples == data.n_samples() {
             return Ok(solution(choice.observations, fit));
         }
         drop(part);

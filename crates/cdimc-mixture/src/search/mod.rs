@@ -12,6 +12,7 @@ use crate::watch::{Tell, Watch};
 use cdimc_cluster::ClusterError;
 use cdimc_data::Seed;
 use rayon::prelude::*;
+use std::cell::LazyCell;
 
 /// How long to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +27,7 @@ pub(crate) struct Effort {
 const CYCLES: usize = 3;
 /// Rounds of merge-and-split, and of repair, at most.
 pub(crate) const ROUNDS: usize = 10;
-/// A move is kept if it raises the log-likelihood by more than this share of itself; EM ends at less.
+/// A move has to raise the log-likelihood by more than this share of itself; EM ends at less.
 pub(crate) const TOLERANCE: f64 = 1e-5;
 /// Iterations of EM at most.
 pub(crate) const ITERATIONS: usize = 100;
@@ -93,7 +94,7 @@ impl<'a> Ground<'a> {
         Ok(found)
     }
 
-    /// EM, then merge-and-split and repair in turn until neither raises the likelihood.
+    /// EM, then merge-and-split and repair in turn until neither finds a move.
     pub(crate) fn refine(
         &self,
         moments: Moments,
@@ -113,7 +114,10 @@ impl<'a> Ground<'a> {
         Ok(fit)
     }
 
-    /// Where EM ends from the first of `moves` that raises the likelihood of `fit`; none if none does.
+    /// Where EM ends from the first of `moves` that raises the likelihood of `fit` while its views share no
+    /// less; none if none does.
+    ///
+    /// Likelihood alone trades clusters that the views agree on for shapes of one view.
     pub(crate) fn first_better(
         &self,
         fit: &Fit,
@@ -121,9 +125,13 @@ impl<'a> Ground<'a> {
         watch: &Watch<'_>,
     ) -> Result<Option<Fit>, ClusterError> {
         let em = Em { goal: Some(goal(fit.log_likelihood)), ..Ground::em(self, watch) };
+        let shared = |fit: &Fit| {
+            shared_information(self.observations, &fit.responsibilities, self.prior).information
+        };
+        let before = LazyCell::new(|| shared(fit));
         for moments in moves {
             let tried = em.run(moments)?;
-            if raises(tried.log_likelihood, fit.log_likelihood) {
+            if raises(tried.log_likelihood, fit.log_likelihood) && shared(&tried) >= *before {
                 return Ok(Some(tried));
             }
         }
