@@ -53,6 +53,7 @@ mod cdimc_model;
 mod cdimc_net;
 mod checkpoint;
 mod clusterer;
+mod components;
 mod error;
 mod finetune;
 mod kmeans;
