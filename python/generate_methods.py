@@ -42,6 +42,13 @@ UNTOLD = {
     "cdimc-net": [
         ("restarts", "int", 1, "Runs, of which that wins on whose clusters the views agree most."),
         ("engine", "str | None", None, "What computes the training steps; by default the device's own."),
+        (
+            "components",
+            "int | None",
+            None,
+            "Leading directions to which a wider view is reduced before the network; by default 128 for a view with "
+            "more columns than there are samples, and none for others. With 0 every view keeps its columns.",
+        ),
     ],
 }
 

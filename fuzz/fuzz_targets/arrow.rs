@@ -1,5 +1,7 @@
 #![no_main]
 
-mod read;
+mod bodies;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| read::read("table.feather", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    bodies::table("table.feather", bytes);
+});

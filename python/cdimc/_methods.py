@@ -174,6 +174,9 @@ class CDIMCNet(MultiViewClusterer):
         Runs, of which that wins on whose clusters the views agree most.
     engine : str | None, default=None
         What computes the training steps; by default the device's own.
+    components : int | None, default=None
+        Leading directions to which a wider view is reduced before the network; by default 128 for a view
+        with more columns than there are samples, and none for others. With 0 every view keeps its columns.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -223,6 +226,7 @@ class CDIMCNet(MultiViewClusterer):
         finetune_minimum_rounds: int = 81,
         restarts: int = 1,
         engine: str | None = None,
+        components: int | None = None,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
         random_state: Any = None,
@@ -258,6 +262,7 @@ class CDIMCNet(MultiViewClusterer):
         self.finetune_minimum_rounds = finetune_minimum_rounds
         self.restarts = restarts
         self.engine = engine
+        self.components = components
         self.n_clusters_range = n_clusters_range
         self.strict = strict
         self.random_state = random_state

@@ -27,6 +27,8 @@ mod settings;
 mod source;
 mod table;
 mod tidy;
+#[cfg(unix)]
+mod torture;
 mod worker;
 mod workspace;
 
@@ -58,6 +60,9 @@ enum Command {
     Compare(compare::Arguments),
     /// Check the workspace against its house rules.
     Tidy,
+    /// Kill and refuse `cdimc cluster` and `reproduce` at every step, and look at what they leave.
+    #[cfg(unix)]
+    Torture(torture::Arguments),
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
     #[command(hide = true)]
     Cell,
@@ -80,6 +85,8 @@ fn main() -> ExitCode {
         Command::Report(arguments) => page::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Tidy => tidy::run(),
+        #[cfg(unix)]
+        Command::Torture(arguments) => torture::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Cell => worker::serve(),
         Command::BenchCase => bench::serve(),

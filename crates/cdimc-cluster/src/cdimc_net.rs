@@ -22,6 +22,7 @@ use crate::{
     ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
+    components::n_directions,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
@@ -49,6 +50,10 @@ pub struct CdimcNet {
     pub alpha: f64,
     /// Samples in a batch; 128.
     pub batch_size: usize,
+    /// Leading directions to which a wider view is reduced before the network; by default 128 for a view with
+    /// more columns than there are samples, and none for others. With 0 every view keeps its columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub components: Option<usize>,
     /// The widths of the layers.
     pub architecture: Architecture,
     /// What computes the training steps; by default the device's own.
@@ -96,6 +101,7 @@ impl Default for CdimcNet {
             neighbors: 10,
             alpha: 1e-3,
             batch_size: 128,
+            components: None,
             architecture: Architecture::default(),
             engine: None,
             device: Device::Cpu,
@@ -156,6 +162,12 @@ impl CdimcNet {
         Training::new(self.clone(), data, n_clusters, seed)
     }
 
+    /// What the network reads of every view of `data`: its columns, or directions of them.
+    pub(crate) fn input_widths(&self, data: &MultiView) -> Vec<usize> {
+        let width = |view| n_directions(self.components, data, view).unwrap_or(data.width(view));
+        (0..data.n_views()).map(width).collect()
+    }
+
     /// The engine that will compute the training steps.
     pub fn engine(&self) -> Engine {
         self.engine.unwrap_or_else(|| self.device.engine())
@@ -210,11 +222,10 @@ impl Clusterer for CdimcNet {
             "must be less than the number of samples",
             |&neighbors| neighbors < data.n_samples(),
         )?;
-        let widths: Vec<usize> = (0..data.n_views()).map(|view| data.width(view)).collect();
         setting(
             "parameters of the architecture",
-            self.architecture.n_parameters(&widths, n_clusters),
-            "must be at most 2147483648: take a smaller wide or hidden-ratio, or fewer columns",
+            self.architecture.n_parameters(&self.input_widths(data), n_clusters),
+            "must be at most 2147483648: take a smaller wide or hidden-ratio, or fewer components",
             |&n| n <= 1 << 31,
         )?;
         match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
@@ -256,8 +267,8 @@ impl Clusterer for CdimcNet {
     /// Of every parameter there are the weight, its gradient, two moments of the optimizer and three copies in
     /// a checkpoint; an epoch multiplies and adds three times with each parameter for every sample.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
-        let widths: Vec<usize> = (0..data.n_views()).map(|view| data.width(view)).collect();
-        let parameters = self.architecture.n_parameters(&widths, n_clusters) as f64;
+        let parameters =
+            self.architecture.n_parameters(&self.input_widths(data), n_clusters) as f64;
         let epochs = self.pretrain.epochs + self.finetune.rounds * self.finetune.epochs_per_round;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();

@@ -47,6 +47,7 @@ pub mod confidence;
 
 mod cdimc_net;
 mod clusterer;
+mod components;
 mod error;
 mod kmeans;
 mod model;

@@ -8,7 +8,7 @@ use crate::sparse::Compressed;
 pub use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use hdf5_pure::{Chunk, ChunkIndex, File, Layout, VlenStringReadOptions};
 use ndarray::Array2;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// The first bytes of an HDF5 file.
@@ -232,8 +232,8 @@ impl Hdf5File {
                     chunks.iter().map(|chunk| &chunk.offset[..]).filter(|at| inside(at)).collect();
                 places.sort_unstable();
                 places.dedup();
-                let is_sound =
-                    index != ChunkIndex::BTreeV1 || self.keys_are_sound(&chunks, shape.len());
+                let is_sound = index != ChunkIndex::BTreeV1
+                    || self.keys_are_sound(&chunks, &chunk_shape, element);
                 if places.len() as u64 == n_chunks && is_sound { Ok(()) } else { Err(absent()) }
             }
             _ => Err(absent()),
@@ -242,34 +242,67 @@ impl Hdf5File {
 }
 
 impl Hdf5File {
-    /// Whether the index of these chunks names each at the first byte of its elements: HDF5 itself does not
-    /// find one that is named at another, and gives fill values for it.
+    /// Whether HDF5 itself finds these chunks in their index, which our decoder reads from end to end.
     ///
-    /// A key has a place for each dimension and one more for that byte, which our decoder passes over.
-    fn keys_are_sound(&self, chunks: &[Chunk], rank: usize) -> bool {
+    /// HDF5 searches: a chunk that lies under none of the keys on its way is absent to it, and reads as fill
+    /// values. A node has a key before and behind each entry; a key counts chunks along every dimension and
+    /// along the bytes of an element.
+    fn keys_are_sound(&self, chunks: &[Chunk], chunk_shape: &[u64], element: u64) -> bool {
         const HEAD: usize = 24;
         let bytes = self.file.as_bytes();
         let base = self.file.superblock().base_address.get();
-        let addresses: HashSet<u64> = chunks.iter().map(|chunk| chunk.address - base).collect();
+        let extents = [chunk_shape, &[element]].concat();
+        let counts = |offset: &[u64]| -> Option<Vec<u64>> {
+            let places = offset.iter().zip(&extents);
+            places.map(|(at, &n)| (at % n.max(1) == 0).then_some(at / n.max(1))).collect()
+        };
         let number = |at: usize| {
             bytes.get(at..).and_then(<[u8]>::first_chunk).map(|&eight| u64::from_le_bytes(eight))
         };
         let nodes = self.nodes.get_or_init(|| {
             let starts = (0..bytes.len().saturating_sub(HEAD)).filter(|&at| bytes[at] == b'T');
-            // The mark of a node, of an index of chunks, of a leaf.
-            starts.filter(|&at| bytes[at..].starts_with(b"TREE\x01\0")).collect()
+            // The mark of a node, of an index of chunks.
+            starts.filter(|&at| bytes[at..].starts_with(b"TREE\x01")).collect()
         });
-        let n_entries =
-            |node: usize| usize::from(u16::from_le_bytes([bytes[node + 6], bytes[node + 7]]));
-        let size = 8 * (rank + 3);
-        nodes.iter().all(|&node| {
-            (0..n_entries(node)).all(|entry| {
-                let key = node + HEAD + entry * size;
-                let is_ours =
-                    number(key + size - 8).is_some_and(|child| addresses.contains(&child));
-                !is_ours || number(key + size - 16) == Some(0)
-            })
-        })
+        // The first and the last chunk under every address of a level.
+        let mut below: HashMap<u64, [Vec<u64>; 2]> = HashMap::new();
+        for chunk in chunks {
+            let Some(place) = counts(&[&chunk.offset[..], &[0]].concat()) else { return false };
+            below.insert(chunk.address.wrapping_sub(base), [place.clone(), place]);
+        }
+        let size = 8 * (extents.len() + 2);
+        for level in 0..=u8::MAX {
+            let mut here: HashMap<u64, [Vec<u64>; 2]> = HashMap::new();
+            for &node in nodes.iter().filter(|&&node| bytes[node + 5] == level) {
+                let key = |entry: usize| -> Option<Vec<u64>> {
+                    let start = node + HEAD + entry * size + 8;
+                    let offset = (0..extents.len()).map(|j| number(start + 8 * j));
+                    offset.collect::<Option<Vec<u64>>>().and_then(|offset| counts(&offset))
+                };
+                let n_entries = u16::from_le_bytes([bytes[node + 6], bytes[node + 7]]);
+                for entry in 0..usize::from(n_entries) {
+                    let child = number(node + HEAD + (entry + 1) * size - 8);
+                    let Some([first, last]) = child.and_then(|child| below.get(&child)) else {
+                        continue;
+                    };
+                    let (Some(before), Some(behind)) = (key(entry), key(entry + 1)) else {
+                        return false;
+                    };
+                    let begins = if level == 0 { before == *first } else { before <= *first };
+                    if !begins || *last >= behind {
+                        return false;
+                    }
+                    here.entry((node as u64).wrapping_sub(base))
+                        .and_modify(|span| span[1].clone_from(last))
+                        .or_insert_with(|| [first.clone(), last.clone()]);
+                }
+            }
+            if here.is_empty() {
+                break;
+            }
+            below = here;
+        }
+        true
     }
 }
 

@@ -48,6 +48,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
         ids: view.ids,
         labels: None,
         features: view.features.unwrap_or_else(numbered),
+        left_out: Vec::new(),
         values,
     };
     table.check().map_err(value_error)?;

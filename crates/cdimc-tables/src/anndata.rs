@@ -111,7 +111,8 @@ impl AnnData<'_> {
                 "{names} names in `var`, {columns} columns in the matrix"
             )));
         }
-        Ok(Table { name, path: source.path.clone(), ids: Some(ids), labels, features, values })
+        let (path, ids) = (source.path.clone(), Some(ids));
+        Ok(Table { name, path, ids, labels, features, left_out: Vec::new(), values })
     }
 
     /// The matrix `name` of a group, dense or sparse, if there is one.

@@ -242,6 +242,7 @@ mod with_arrow {
                 ids: id.map(|_| ids),
                 labels: label.map(|_| labels),
                 features: kept.iter().map(|&j| names[j].to_owned()).collect(),
+                left_out: options.dropped(&names),
                 values,
             })
         }

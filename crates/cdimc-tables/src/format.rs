@@ -64,7 +64,8 @@ impl Opened {
         }
         let file = std::fs::File::open(path)?;
         let about = file.metadata()?;
-        let n_bytes = about.is_file().then_some(about.len());
+        // The system's own files say that they are empty, and give what they like.
+        let n_bytes = Some(about.len()).filter(|&n_bytes| about.is_file() && n_bytes > 0);
         Self::begin(path, Box::new(file), n_bytes)
     }
 
@@ -92,14 +93,19 @@ impl Opened {
         self.n_bytes
     }
 
+    /// The bytes that the file may give: its own, or of a stream 4 GiB or `max_bytes`.
+    pub(crate) fn limit(&self, max_bytes: Option<u64>) -> u64 {
+        self.n_bytes.unwrap_or_else(|| max_bytes.unwrap_or(STREAM_LIMIT))
+    }
+
     /// All that the file gives, from its beginning.
     pub(crate) fn stream(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)
     }
 
-    /// The bytes of the file; a stream may give 4 GiB, or `max_bytes`.
+    /// The bytes of the file, no more than its [`limit`](Self::limit).
     pub(crate) fn bytes(self, max_bytes: Option<u64>) -> Result<Vec<u8>, Problem> {
-        let limit = self.n_bytes.unwrap_or_else(|| max_bytes.unwrap_or(STREAM_LIMIT));
+        let limit = self.limit(max_bytes);
         let mut bytes = Vec::with_capacity(usize::try_from(self.n_bytes.unwrap_or(0)).unwrap_or(0));
         self.stream().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {

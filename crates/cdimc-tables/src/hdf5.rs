@@ -60,6 +60,7 @@ fn plain(
                 ids: ids.clone(),
                 labels: labels.clone(),
                 features: numbered(values.ncols()),
+                left_out: Vec::new(),
                 values,
             });
         }

@@ -45,6 +45,7 @@ struct Described {
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
     features: Vec<String>,
+    left_out: Vec<String>,
     shape: (usize, usize),
 }
 
@@ -107,7 +108,7 @@ fn answered(
     };
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
     let mut tables = Vec::with_capacity(described.len());
-    for Described { name, ids, labels, features, shape } in described {
+    for Described { name, ids, labels, features, left_out, shape } in described {
         let n_values = budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
         let mut values = Vec::with_capacity(n_values);
         let mut row = vec![0; shape.1 * size_of::<f64>()];
@@ -119,7 +120,8 @@ fn answered(
             );
         }
         let values = Array2::from_shape_vec(shape, values).map_err(std::io::Error::other)?;
-        tables.push(Table { name, path: source.path.clone(), ids, labels, features, values });
+        let path = source.path.clone();
+        tables.push(Table { name, path, ids, labels, features, left_out, values });
     }
     Ok(Ok(tables))
 }
@@ -159,8 +161,8 @@ pub fn serve() -> std::io::Result<()> {
 }
 
 fn described(table: Table) -> (Described, Array2<f64>) {
-    let Table { name, ids, labels, features, values, .. } = table;
-    (Described { name, ids, labels, features, shape: values.dim() }, values)
+    let Table { name, ids, labels, features, left_out, values, .. } = table;
+    (Described { name, ids, labels, features, left_out, shape: values.dim() }, values)
 }
 
 /// Sets the limits of this process.

@@ -349,6 +349,7 @@ mod tests {
             ids: ids.map(|ids| ids.iter().map(|&id| id.into()).collect()),
             labels: None,
             features: (0..values.ncols()).map(|j| format!("f{j}")).collect(),
+            left_out: Vec::new(),
             values,
         }
     }

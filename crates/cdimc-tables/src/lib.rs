@@ -77,6 +77,12 @@ impl ReadOptions {
         let is_in = |names: &[String]| names.iter().any(|name| name == column);
         (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
     }
+
+    /// Those of these columns that are to be left out by name.
+    fn dropped<N: AsRef<str>>(&self, columns: &[N]) -> Vec<String> {
+        let is_there = |name: &&String| columns.iter().any(|column| column.as_ref() == *name);
+        self.drop.iter().filter(is_there).cloned().collect()
+    }
 }
 
 /// One view as its file gives it.
@@ -92,6 +98,8 @@ pub struct Table {
     pub labels: Option<Vec<String>>,
     /// The name of each column; their numbers where the file has no names.
     pub features: Vec<String>,
+    /// The names of [`ReadOptions::drop`] that the file has.
+    pub left_out: Vec<String>,
     /// `(n_rows, n_features)`, NaN where a cell is missing.
     pub values: Array2<f64>,
 }
@@ -263,6 +271,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
 
 /// Drops the columns that were not asked for, where the reader has not done so.
 fn leave_out(table: &mut Table, options: &ReadOptions) {
+    table.left_out.extend(options.dropped(&table.features));
     let kept: Vec<usize> =
         (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();
     if kept.len() < table.features.len() {

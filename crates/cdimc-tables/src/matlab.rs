@@ -56,6 +56,7 @@ pub(crate) fn read(
                     ids,
                     labels,
                     features,
+                    left_out: Vec::new(),
                     values,
                 });
             }

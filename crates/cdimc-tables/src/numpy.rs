@@ -102,7 +102,8 @@ fn table(
     labels: Option<Vec<String>>,
 ) -> Table {
     let features = numbered(values.ncols());
-    Table { name, path: source.path.clone(), ids, labels, features, values }
+    let path = source.path.clone();
+    Table { name, path, ids, labels, features, left_out: Vec::new(), values }
 }
 
 /// The bytes of an array of an archive, all of them, so that its checksum is compared.

@@ -132,6 +132,7 @@ mod tests {
             ids: Some(ids.iter().map(|&id| id.into()).collect()),
             labels: None,
             features: vec!["f".into(), "g".into()],
+            left_out: Vec::new(),
             values: Array2::zeros((ids.len(), 2)),
         }
     }

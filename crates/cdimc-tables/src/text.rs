@@ -12,9 +12,12 @@ pub(crate) fn read(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Table, Problem> {
-    let budget = Budget::of_file(opened.n_bytes().map_or(0, |n| n as usize), options.max_bytes);
-    let is_bounded = opened.n_bytes().is_some() || options.max_bytes.is_some();
-    let mut reader = unpacked(opened, &budget)?;
+    let limit = opened.limit(options.max_bytes);
+    let budget = match opened.n_bytes() {
+        Some(n_bytes) => Budget::of_file(n_bytes as usize, options.max_bytes),
+        None => Budget::of_file(0, Some(limit)),
+    };
+    let mut reader = unpacked(opened, limit, &budget)?;
     let delimiter = delimiter_of(reader.fill_buf()?);
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
@@ -51,11 +54,14 @@ pub(crate) fn read(
                 found: record.len(),
             });
         }
-        if is_bounded {
-            budget.values(&[features.len()]).map_err(Problem::Told)?;
-        }
+        budget.values(&[features.len()]).map_err(Problem::Told)?;
         for (column, text) in record.iter().enumerate() {
-            match columns.roles[column] {
+            let role = columns.roles[column];
+            if matches!(role, Role::Id | Role::Label) {
+                let n_bytes = size_of::<String>() + text.len();
+                budget.bytes(n_bytes as u64).map_err(Problem::Told)?;
+            }
+            match role {
                 Role::Id => ids.push(text.to_owned()),
                 Role::Label => labels.push(text.to_owned()),
                 Role::Feature => values.push(number(text, row, &columns.names[column], options)?),
@@ -70,6 +76,7 @@ pub(crate) fn read(
         path: source.path.clone(),
         ids: columns.has(Role::Id).then_some(ids),
         labels: columns.has(Role::Label).then_some(labels),
+        left_out: options.dropped(&columns.names),
         features,
         values,
     })
@@ -177,13 +184,17 @@ fn number(text: &str, row: usize, column: &str, options: &ReadOptions) -> Result
     })
 }
 
-/// The file's text, unpacked if it is gzipped, without a byte order mark.
-fn unpacked(opened: Opened, budget: &Budget) -> Result<Box<dyn BufRead>, Problem> {
+/// The file's text, unpacked if it is gzipped, without a byte order mark. It ends in an error where the file
+/// gives more than `limit` bytes, or unpacks to more than the budget.
+fn unpacked(opened: Opened, limit: u64, budget: &Budget) -> Result<Box<dyn BufRead>, Problem> {
     let is_packed = opened.head().starts_with(&[0x1f, 0x8b]);
-    let stream = BufReader::new(opened.stream());
+    let refusal = Problem::Endless { limit }.to_string();
+    let stream = BufReader::new(Limited { stream: opened.stream(), left: limit, refusal });
     let mut text: Box<dyn BufRead> = if is_packed {
         let unpacked = flate2::bufread::MultiGzDecoder::new(stream);
-        Box::new(BufReader::new(Limited { stream: unpacked, left: budget.limit() }))
+        let refusal = "unpacks to more than the limit of memory: if the file is to be trusted, allow more (--max-bytes)";
+        let refusal = refusal.to_owned();
+        Box::new(BufReader::new(Limited { stream: unpacked, left: budget.limit(), refusal }))
     } else {
         Box::new(stream)
     };
@@ -198,16 +209,15 @@ fn unpacked(opened: Opened, budget: &Budget) -> Result<Box<dyn BufRead>, Problem
 struct Limited<R> {
     stream: R,
     left: u64,
+    /// What is said then.
+    refusal: String,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.stream.read(buffer)?;
-        self.left = self.left.checked_sub(n as u64).ok_or_else(|| {
-            std::io::Error::other(
-                "unpacks to more than the limit of memory: if the file is to be trusted, allow more (--max-bytes)",
-            )
-        })?;
+        let left = self.left.checked_sub(n as u64);
+        self.left = left.ok_or_else(|| std::io::Error::other(self.refusal.as_str()))?;
         Ok(n)
     }
 }

@@ -137,6 +137,14 @@ fn what_unpacks_without_end_is_refused() {
     assert!(message.contains("--max-bytes"), "{message}");
 }
 
+#[test]
+fn a_pipe_without_end_is_refused() {
+    for stream in ["yes 1,2", "(printf 'a,b\n'; yes 1, | tr -d '\n')", "yes 1,2 | gzip -1 -c"] {
+        let message = refused(&format!("$CDIMC inspect --max-bytes 200000 --view x=<({stream})"));
+        assert!(message.contains("--max-bytes"), "{stream}: {message}");
+    }
+}
+
 /// What the call says on the standard error, and whether it succeeded.
 fn told(line: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -158,6 +166,13 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
     let (done, said) =
         told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns c"));
     assert!(!done && said.contains("no column"), "{said}");
+    let dropped = format!("{files}; $CDIMC inspect --view a.csv --id patient --drop sex,age");
+    let (done, said) = told(&dropped);
+    assert!(!done && said.contains("no view has a column `age` (--drop)"), "{said}");
+    // A column that one of the files has is left out there, whatever else it is.
+    let views = "--view a.csv --view b.csv --id patient --id b.csv=PatientID --columns a,b";
+    let (done, said) = told(&format!("{files}; $CDIMC inspect {views} --drop sex,PatientID"));
+    assert!(done && said.contains("3 samples in 2 views"), "{said}");
     let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --id patient"));
     assert!(!done && said.contains("leave the column out with --drop 'sex'"), "{said}");
 }

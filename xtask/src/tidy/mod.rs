@@ -2,6 +2,7 @@
 
 mod circles;
 mod manifests;
+mod packages;
 mod spelling;
 
 use crate::workspace;
@@ -18,6 +19,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     let root = workspace::root();
     let mut broken = Vec::new();
     manifests::check(root, &mut broken)?;
+    packages::check(root, &mut broken)?;
     rings(root, &mut broken)?;
     let files = tracked_files(root)?;
     for file in &files {

@@ -11,7 +11,7 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::paired_views::PairedViews;
 use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, Observer,
+    ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
@@ -343,5 +343,15 @@ impl Clusterer for Img {
             }
         };
         Ok(with_representation(found, embedding, Vec::new()).into())
+    }
+
+    /// Of the iterations, each with a Cholesky factorization.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let n = data.n_samples() as f64;
+        let each = n.powi(3) / 3.0 + n.powi(2) * n_clusters as f64;
+        Some(Cost {
+            bytes: N_SQUARE as f64 * 8.0 * n.powi(2),
+            operations: each * self.max_iterations as f64,
+        })
     }
 }

@@ -7,11 +7,11 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::kernel_partition::{
     KernelPartition, informative_views, is_over, weights_of_all,
 };
-use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{product, solve_general};
 use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, Observer,
+    ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative},
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
@@ -19,6 +19,8 @@ use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik";
+/// Matrices of all samples beside the kernels of the observed ones.
+const N_SQUARE: usize = 5;
 
 /// Added to the diagonal of `U_cc` before it is inverted (authors' code).
 const RIDGE: f64 = 1e-3;
@@ -203,11 +205,22 @@ impl Clusterer for MkkmIk {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let blocks = observed_kernels(NAME, data, (self.kernel, self.scaling), 5, self.max_bytes)?;
+        let blocks =
+            observed_kernels(NAME, data, (self.kernel, self.scaling), N_SQUARE, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
         let observer = *observer;
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
         Ok(partition.read(read_out)?.into())
+    }
+
+    /// Of the iterations, each with a completion of every view's kernel.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let (n, m) = (data.n_samples() as f64, data.n_views() as f64);
+        let each = m * n.powi(2) * n_clusters as f64;
+        Some(Cost {
+            bytes: kernel_bytes(data, N_SQUARE) as f64,
+            operations: each * self.max_iterations as f64,
+        })
     }
 }

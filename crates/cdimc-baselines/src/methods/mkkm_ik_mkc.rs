@@ -7,12 +7,12 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::kernel_partition::{
     KernelPartition, informative_views, is_over, weights_of_all,
 };
-use crate::shared::kernels::{Kernel, KernelScaling, observed_kernels};
+use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, Observer,
+    ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
@@ -307,5 +307,14 @@ impl Clusterer for MkkmIkMkc {
         let observer = *observer;
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
         Ok(partition.read(read_out)?.into())
+    }
+
+    /// Of the iterations, each with an eigen-decomposition for every view.
+    fn cost(&self, data: &MultiView, _: usize) -> Option<Cost> {
+        let (n, m) = (data.n_samples() as f64, data.n_views());
+        Some(Cost {
+            bytes: kernel_bytes(data, m + 4) as f64,
+            operations: 10.0 * m as f64 * n.powi(3) * self.max_iterations as f64,
+        })
     }
 }

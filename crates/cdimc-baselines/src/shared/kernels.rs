@@ -124,10 +124,15 @@ pub(crate) fn observed_kernels(
     n_square: usize,
     max_bytes: u64,
 ) -> Result<Vec<Array2<f64>>, ClusterError> {
+    check_bytes(method, kernel_bytes(data, n_square), max_bytes)?;
+    Ok((0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect())
+}
+
+/// The bytes of the kernels of all views and of `n_square` matrices of all samples.
+pub(crate) fn kernel_bytes(data: &MultiView, n_square: usize) -> u64 {
     let square = |n: usize| 8 * (n as u64).pow(2);
     let blocks: u64 = (0..data.n_views()).map(|v| square(data.mask().n_observed(v))).sum();
-    check_bytes(method, blocks + n_square as u64 * square(data.n_samples()), max_bytes)?;
-    Ok((0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect())
+    blocks + n_square as u64 * square(data.n_samples())
 }
 
 /// Checks the memory of an n-by-n method before anything is allocated.

@@ -3,6 +3,7 @@
 use crate::{
     Assignment, CdimcNet, ClusterError, Clusterer, Model, Prediction,
     archive::{Archive, read},
+    components::Components,
     confidence::relative_margins,
     model::check_views,
 };
@@ -17,13 +18,15 @@ const KIND: &str = "cdimc model";
 /// A trained network, the centers of its clusters, and how raw values become its input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CdimcModel {
-    settings: CdimcNet,
-    standardizers: Vec<Standardizer>,
-    weights: Weights,
+    pub(crate) settings: CdimcNet,
+    pub(crate) standardizers: Vec<Standardizer>,
+    /// The directions that the network reads of a view in place of its columns, where it is reduced.
+    pub(crate) components: Vec<Option<Components>>,
+    pub(crate) weights: Weights,
     /// The encoders as pre-training left them, without decoders: those that the decoders belong to.
-    pretrained: Weights,
+    pub(crate) pretrained: Weights,
     /// The frozen centers U, `(n_clusters, latent)`.
-    centers: Array2<f32>,
+    pub(crate) centers: Array2<f32>,
 }
 
 /// The part of a model file that is not arrays.
@@ -34,16 +37,6 @@ struct Description {
 }
 
 impl CdimcModel {
-    pub(crate) fn new(
-        settings: CdimcNet,
-        standardizers: Vec<Standardizer>,
-        weights: Weights,
-        pretrained: Weights,
-        centers: Array2<f32>,
-    ) -> Self {
-        Self { settings, standardizers, weights, pretrained, centers }
-    }
-
     /// The settings it was trained with.
     pub fn settings(&self) -> &CdimcNet {
         &self.settings
@@ -79,7 +72,10 @@ impl CdimcModel {
             Some(given) => data.view(given).to_owned(),
             None => Array2::zeros((data.n_samples(), standardizer.width())),
         };
-        let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
+        let mut decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
+        if let Some(components) = &self.components[view] {
+            decoded = components.rows(decoded.view());
+        }
         for (&i, row) in missing.iter().zip(decoded.rows()) {
             let row = row.mapv(f64::from);
             values.row_mut(i).iter_mut().zip(standardizer.invert(row.view())).for_each(
@@ -100,11 +96,14 @@ impl CdimcModel {
         check_views(&self.widths(), data, views)?;
         let rows: Vec<usize> = (0..data.n_samples()).collect();
         let observed = |(view, standardizer): (usize, &Standardizer)| {
-            let Some(given) = views.iter().position(|&v| v == view) else {
-                let values = Array2::zeros((0, standardizer.width()));
-                return Ok(ObservedView { rows: Vec::new(), values });
+            let (rows, values) = match views.iter().position(|&v| v == view) {
+                Some(given) => standardizer.transform(data, given, &rows)?,
+                None => (Vec::new(), Array2::zeros((0, standardizer.width()))),
             };
-            let (rows, values) = standardizer.transform(data, given, &rows)?;
+            let values = match &self.components[view] {
+                Some(components) => components.coordinates(values.view()),
+                None => values,
+            };
             Ok(ObservedView { rows, values })
         };
         let views = self.standardizers.iter().enumerate().map(observed);
@@ -150,14 +149,28 @@ impl CdimcModel {
         };
         let standardizers =
             (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
+        let reduced = |v| {
+            let name = format!("view{v}.directions");
+            if !archive.has(&name) {
+                return Ok(None);
+            }
+            let scale = archive.list(&format!("view{v}.direction-scale"))?;
+            let directions = archive.matrix(&name)?;
+            Ok(Some(Components { directions, scale: scale.first().copied().unwrap_or(1.0) }))
+        };
+        let components = (0..n_views).map(reduced).collect::<Result<Vec<_>, ClusterError>>()?;
+        let fits_all = |weights: &Weights| {
+            let views = weights.views.iter().zip(&standardizers).zip(&components);
+            views.into_iter().all(|((view, s), c)| fits_view(view, s, c.as_ref()))
+        };
         let fits = centers.ncols() == weights.latent()
             && pretrained.latent() == weights.latent()
-            && weights.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s))
-            && pretrained.views.iter().zip(&standardizers).all(|(view, s)| fits_view(view, s));
+            && fits_all(&weights)
+            && fits_all(&pretrained);
         if !fits {
             return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
         }
-        Ok(Self { settings, standardizers, weights, pretrained, centers })
+        Ok(Self { settings, standardizers, components, weights, pretrained, centers })
     }
 }
 
@@ -219,11 +232,23 @@ impl Model for CdimcModel {
             archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
             archive.put(format!("view{v}.scale"), standardizer.scale.iter().copied());
         }
+        for (v, components) in self.components.iter().enumerate() {
+            if let Some(Components { directions, scale }) = components {
+                archive.put_matrix(format!("view{v}.directions"), directions.view());
+                archive.put(format!("view{v}.direction-scale"), [*scale]);
+            }
+        }
         archive.to_bytes()
     }
 }
 
-fn fits_view(view: &ViewWeights, standardizer: &Standardizer) -> bool {
+fn fits_view(
+    view: &ViewWeights,
+    standardizer: &Standardizer,
+    components: Option<&Components>,
+) -> bool {
     let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
-    standardizer.mean.len() == width && standardizer.scale.len() == width
+    let n_features = standardizer.mean.len();
+    let shape = components.map_or((n_features, n_features), |c| c.directions.dim());
+    standardizer.scale.len() == n_features && shape == (n_features, width)
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning, Observer, Step,
+    components::{Components, n_directions},
     confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
@@ -18,6 +19,8 @@ pub struct Training {
     /// The caller's sample at every position of the training order.
     pub(crate) order: Vec<usize>,
     pub(crate) standardizers: Vec<Standardizer>,
+    /// Of the views that are reduced.
+    components: Vec<Option<Components>>,
     pub(crate) input: Arc<NetworkInput>,
     pub(crate) trainer: Box<dyn Trainer>,
     pub(crate) state: State,
@@ -114,7 +117,7 @@ impl Training {
             settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
         let weights = Weights::glorot(
             &settings.architecture,
-            &data.widths(),
+            &settings.input_widths(data),
             n_clusters,
             seed.stream("weights"),
         );
@@ -128,7 +131,8 @@ impl Training {
     pub(crate) fn from_start(data: &MultiView, start: Start) -> Result<Self, ClusterError> {
         let Start { settings, n_clusters, seed, order, weights } = start;
         let graphs = graphs(data, &order, settings.neighbors, settings.alpha)?;
-        let (standardizers, input) = network_input(data, &order)?;
+        let (standardizers, mut input) = network_input(data, &order)?;
+        let components = reduce(&mut input, data, settings.components)?;
         let (input, graphs) = (Arc::new(input), Arc::new(graphs));
         let on = TrainingData { input: Arc::clone(&input), graphs, alpha: settings.alpha };
         let trainer = trainer(settings.engine(), settings.device, on, weights)?;
@@ -140,6 +144,7 @@ impl Training {
             seed,
             order,
             standardizers,
+            components,
             input,
             trainer,
             state,
@@ -207,8 +212,14 @@ impl Training {
         };
         let weights = self.trainer.weights()?;
         drop(self.trainer);
-        let (settings, standardizers) = (self.settings, self.standardizers);
-        let model = CdimcModel::new(settings, standardizers, weights, pretrained, centers);
+        let model = CdimcModel {
+            settings: self.settings,
+            standardizers: self.standardizers,
+            components: self.components,
+            weights,
+            pretrained,
+            centers,
+        };
         let z = model.embed(&in_callers_order(&self.input, &self.order))?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), model.centers());
         let curve =
@@ -334,6 +345,21 @@ fn network_input(
         views.push(ObservedView { rows, values });
     }
     Ok((standardizers, NetworkInput { n_samples: order.len(), views }))
+}
+
+/// Reduces the views that are to be reduced to their leading directions, and gives these.
+fn reduce(
+    input: &mut NetworkInput,
+    data: &MultiView,
+    asked: Option<usize>,
+) -> Result<Vec<Option<Components>>, ClusterError> {
+    let reduced = |(view, observed): (usize, &mut ObservedView)| {
+        let Some(n) = n_directions(asked, data, view) else { return Ok(None) };
+        let components = Components::fit(observed.values.view(), n)?;
+        observed.values = components.coordinates(observed.values.view());
+        Ok(Some(components))
+    };
+    input.views.iter_mut().enumerate().map(reduced).collect()
 }
 
 /// The same input in the caller's order of samples.

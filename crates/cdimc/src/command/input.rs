@@ -64,6 +64,11 @@ impl Input {
                 bail!("no view has a column `{name}` (--columns)");
             }
         }
+        for name in &self.drop {
+            if !tables.iter().any(|table| table.left_out.contains(name)) {
+                bail!("no view has a column `{name}` (--drop)");
+            }
+        }
         if let Some(label) = &self.label
             && tables.iter().all(|table| table.labels.is_none())
         {

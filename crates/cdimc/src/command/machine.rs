@@ -22,8 +22,8 @@ pub(super) fn check_cost(
         && cost.bytes > available
     {
         bail!(
-            "{} needs about {:.1} GB of memory for such data, {:.1} GB are free: leave out columns, or take \
-             another method",
+            "{} needs about {:.1} GB of memory for such data, {:.1} GB are free: leave out columns, take \
+             fewer `components` where the method has them, or another method",
             method.name(),
             cost.bytes / 1e9,
             available / 1e9

@@ -1,0 +1,36 @@
+//! What the targets do with their bytes. The workspace's tests do the same with the corpora, so that none of
+//! this can rot where the fuzzer does not run.
+#![allow(dead_code)] // Every target uses one of them.
+
+use cdimc_data::{IdxFile, Manifest};
+use cdimc_tables::{ReadOptions, ViewSource, read_bytes};
+use std::path::Path;
+
+/// Reads the bytes as a table of this name, within 64 MiB; whether they are accepted.
+pub(crate) fn table(name: &str, bytes: &[u8]) -> bool {
+    let source = ViewSource { name: None, path: name.into(), member: None };
+    let options = ReadOptions { max_bytes: Some(64 << 20), ..ReadOptions::default() };
+    let Ok(tables) = read_bytes(bytes.to_vec(), &source, &options) else { return false };
+    for table in &tables {
+        assert_eq!(table.features.len(), table.values.ncols());
+        assert!(table.ids.as_ref().is_none_or(|ids| ids.len() == table.values.nrows()));
+    }
+    true
+}
+
+/// Reads the bytes as images; whether they are accepted.
+pub(crate) fn images(bytes: &[u8]) -> bool {
+    let Ok(file) = IdxFile::parse("images.idx", bytes) else { return false };
+    if file.n_samples().saturating_mul(file.width()) < 1 << 23 {
+        assert!(file.matrix().is_ok());
+    }
+    true
+}
+
+/// Reads the bytes as the manifest of a data set; whether they are accepted.
+pub(crate) fn manifest(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Ok(manifest) = Manifest::parse(Path::new("some.toml"), text) else { return false };
+    assert!(!manifest.checksum().is_empty());
+    true
+}

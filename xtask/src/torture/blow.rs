@@ -1,0 +1,212 @@
+//! What is done to a command while it runs.
+
+use super::succeed;
+use super::victim::Victim;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The calls that change files, by what they do. The question mark passes over those a machine does not have.
+const KINDS: [(&str, &[&str]); 3] = [
+    ("a write", &["write", "writev", "pwrite64", "ftruncate"]),
+    ("an fsync", &["fsync", "fdatasync"]),
+    (
+        "a change of names",
+        &[
+            "rename",
+            "renameat",
+            "renameat2",
+            "mkdir",
+            "mkdirat",
+            "unlink",
+            "unlinkat",
+            "rmdir",
+            "link",
+            "linkat",
+        ],
+    ),
+];
+
+/// Something that happens to a run.
+#[derive(Debug)]
+pub(super) enum Blow<'a> {
+    /// SIGKILL as the main thread enters its `nth` call of this name.
+    Kill { call: &'static str, nth: usize },
+    /// That call fails, as on a full or broken disk.
+    Refuse { call: &'static str, nth: usize },
+    /// SIGKILL after a while.
+    KillAfter(Duration),
+    /// The same command once more, after a while, on the same output.
+    Rival(Duration),
+    /// A disk with so much room.
+    Full { disk: &'a Disk, kilobytes: u64 },
+}
+
+/// What a run came to.
+pub(super) struct Dealt {
+    /// It says that it did what it was asked for.
+    pub succeeded: bool,
+    pub killed: bool,
+}
+
+impl Blow<'_> {
+    /// Runs the victim in `place`, and does it.
+    pub(super) fn deal(&self, victim: &Victim, place: &Path) -> Result<Dealt> {
+        let output = match self {
+            Self::Kill { call, nth } => {
+                injected(&victim.command(place), call, &format!("signal=SIGKILL:when={nth}"))?
+            }
+            Self::Refuse { call, nth } => {
+                injected(&victim.command(place), call, &format!("error=ENOSPC:when={nth}"))?
+            }
+            Self::KillAfter(wait) => {
+                let mut run = silent(&mut victim.command(place)).spawn()?;
+                std::thread::sleep(*wait);
+                // It may have ended already.
+                let _ = run.kill();
+                run.wait_with_output()?
+            }
+            Self::Rival(wait) => {
+                let mut first = silent(&mut victim.command(place)).spawn()?;
+                std::thread::sleep(*wait);
+                let second = victim.command(place).output()?;
+                let first = first.wait()?;
+                // One may refuse where the other works; together they do what was asked for.
+                if first.success() {
+                    return Ok(Dealt { succeeded: true, killed: false });
+                }
+                second
+            }
+            Self::Full { disk, kilobytes } => {
+                let ballast = disk.fill(*kilobytes)?;
+                let output = victim.command(place).output()?;
+                std::fs::remove_file(ballast)?;
+                output
+            }
+        };
+        let killed = output.status.signal().is_some();
+        Ok(Dealt { succeeded: output.status.success(), killed })
+    }
+}
+
+fn silent(command: &mut Command) -> &mut Command {
+    command.stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+/// The command under `strace`, which does `what` at a call. Only its main thread is watched: it alone writes files.
+fn injected(command: &Command, call: &str, what: &str) -> Result<Output> {
+    let inject = format!("inject={call}:{what}");
+    let options = ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject];
+    traced(command, &options).output().context("strace")
+}
+
+fn traced(command: &Command, options: &[&str]) -> Command {
+    let mut strace = Command::new("strace");
+    strace.args(options).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => strace.env(name, value),
+            None => strace.env_remove(name),
+        };
+    }
+    strace
+}
+
+/// How often an undisturbed run makes each of the calls that change files.
+pub(super) struct Calls(BTreeMap<&'static str, usize>);
+
+impl Calls {
+    /// Counts them in a run of `command`; none where there is no working `strace`.
+    pub(super) fn of(command: &mut Command) -> Result<Option<Self>> {
+        let log = tempfile::NamedTempFile::new()?;
+        let file = log.path().display().to_string();
+        let optional: Vec<String> = names().map(|name| format!("?{name}")).collect();
+        let only = format!("trace={}", optional.join(","));
+        if !traced(&Command::new("true"), &["-o", &file]).output().is_ok_and(|o| o.status.success())
+        {
+            return Ok(None);
+        }
+        succeed(&mut traced(command, &["-o", &file, "-e", &only]))?;
+        Ok(Some(Self::in_log(&std::fs::read_to_string(log.path())?)))
+    }
+
+    fn in_log(log: &str) -> Self {
+        let called = |line: &str| names().find(|name| line.starts_with(&format!("{name}(")));
+        let mut counts = BTreeMap::new();
+        log.lines().filter_map(called).for_each(|name| *counts.entry(name).or_default() += 1);
+        Self(counts)
+    }
+
+    /// Every call, as its name and its place among those of the same name.
+    pub(super) fn by_kind(&self) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
+        let each = |&call: &&'static str| {
+            let n = self.0.get(call).copied().unwrap_or(0);
+            (1..=n).map(move |nth| (call, nth))
+        };
+        KINDS.iter().map(|(kind, calls)| (*kind, calls.iter().flat_map(each).collect())).collect()
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|(_, calls)| calls.iter().copied())
+}
+
+/// A disk of 64 MB in memory.
+#[derive(Debug)]
+pub(super) struct Disk(TempDir);
+
+impl Disk {
+    /// Mounts it below `folder`; none where that is not permitted.
+    pub(super) fn new(folder: &Path) -> Result<Option<Self>> {
+        let place = tempfile::tempdir_in(folder)?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=64m", "none"]).arg(place.path());
+        let mounted = silent(&mut mount).status().is_ok_and(|status| status.success());
+        Ok(mounted.then(|| Self(place)))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Fills it with a file up to the last `kilobytes`.
+    fn fill(&self, kilobytes: u64) -> Result<PathBuf> {
+        let path = self.0.path().join("ballast");
+        let mut file = File::create(&path)?;
+        let block = [0; 4096];
+        let mut length: u64 = 0;
+        while file.write_all(&block).is_ok() {
+            length += block.len() as u64;
+        }
+        file.set_len(length.saturating_sub(kilobytes << 10))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Whoever cannot unmount it finds it in the list of mounts.
+        let _ = silent(Command::new("umount").arg(self.0.path())).status();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_their_names() {
+        let log = "mkdir(\"a\", 0777) = 0\nwrite(3, \"x\", 1) = 1\n--- SIGCHLD {} ---\nwrite(3, \"rename(\", 7) = 7\n\
+                   renameat2(1, 2) = 0\n+++ exited with 0 +++\n";
+        let kinds = Calls::in_log(log).by_kind();
+        assert_eq!(kinds[0].1, [("write", 1), ("write", 2)]);
+        assert!(kinds[1].1.is_empty());
+        assert_eq!(kinds[2].1, [("renameat2", 1), ("mkdir", 1)]);
+    }
+}
