@@ -16,6 +16,14 @@ pub(crate) struct Shared {
     pub(crate) n_samples: usize,
 }
 
+/// Differences of T below this share of it say nothing of which clusters are better.
+const EQUAL: f64 = 0.04;
+
+/// The least T that counts as equal to `information`.
+pub(crate) fn least_equal(information: f64) -> f64 {
+    information - EQUAL * information.abs()
+}
+
 /// T after one M step of `responsibilities` with u = 1.
 pub(crate) fn shared_information(
     observations: &Observations,

@@ -3,7 +3,7 @@
 use crate::calibration;
 use crate::choice;
 use crate::coordinates::{self, Kind, projection::Projection};
-use crate::criterion::Shared;
+use crate::criterion::{Shared, least_equal};
 use crate::fitted::MixtureModel;
 use crate::model::Prior;
 use crate::model::em::{Em, Fit};
@@ -120,9 +120,6 @@ pub enum Rule {
     LikelihoodAmongMostShared,
 }
 
-/// T within this share of the most counts as equal.
-const EQUAL: f64 = 0.04;
-
 impl Rule {
     /// The best of `found` by this rule; the first of equals.
     pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
@@ -130,7 +127,7 @@ impl Rule {
         let least = match self {
             Self::Likelihood => f64::NEG_INFINITY,
             Self::SharedInformation => most,
-            Self::LikelihoodAmongMostShared => most - EQUAL * most.abs(),
+            Self::LikelihoodAmongMostShared => least_equal(most),
         };
         let allowed = found.into_iter().filter(|f| f.shared.information >= least);
         allowed.reduce(|best, other| {

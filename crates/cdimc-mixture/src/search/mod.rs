@@ -4,7 +4,7 @@ pub(crate) mod merge_split;
 pub(crate) mod repair;
 pub(crate) mod starts;
 
-use crate::criterion::{Shared, shared_information};
+use crate::criterion::{Shared, least_equal, shared_information};
 use crate::model::em::{Em, Fit};
 use crate::model::{Prior, moments::Moments};
 use crate::observations::Observations;
@@ -114,8 +114,8 @@ impl<'a> Ground<'a> {
         Ok(fit)
     }
 
-    /// Where EM ends from the first of `moves` that raises the likelihood of `fit` while its views share no
-    /// less; none if none does.
+    /// Where EM ends from the first of `moves` that raises the likelihood of `fit` while its views share as
+    /// much, or nearly so; none if none does.
     ///
     /// Likelihood alone trades clusters that the views agree on for shapes of one view.
     pub(crate) fn first_better(
@@ -128,10 +128,10 @@ impl<'a> Ground<'a> {
         let shared = |fit: &Fit| {
             shared_information(self.observations, &fit.responsibilities, self.prior).information
         };
-        let before = LazyCell::new(|| shared(fit));
+        let least = LazyCell::new(|| least_equal(shared(fit)));
         for moments in moves {
             let tried = em.run(moments)?;
-            if raises(tried.log_likelihood, fit.log_likelihood) && shared(&tried) >= *before {
+            if raises(tried.log_likelihood, fit.log_likelihood) && shared(&tried) >= *least {
                 return Ok(Some(tried));
             }
         }
