@@ -1,6 +1,6 @@
 """Writes cdimc/_methods.py: an estimator a method, from the registry's settings and the words of the Rust sources.
 
-Run it where the package is installed, after a method or a setting was added: ``python generate_methods.py``.
+Run it where the package is installed, after a method or a setting was added: ``python -P generate_methods.py``.
 """
 
 from __future__ import annotations

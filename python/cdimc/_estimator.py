@@ -119,7 +119,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            A dict has any of the views of the fit by name; a list has all by position, None for those not there.
+            A dict has any of the views of the fit by name; a list has all by position, None or an array of NaN
+            for those not there.
 
         Returns
         -------
@@ -245,7 +246,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             same = view.features is None and len(features) == view.values.shape[1]
             return view._replace(features=features) if same else view
 
-        return [named(view) for view in as_views(Xs, self.view_names_)], model
+        views = [named(view) for view in as_views(Xs, self.view_names_)]
+        # Of new samples that all lack a view, arrays may say so by NaN, as they do of single samples.
+        there = [view for view in views if view.ids is not None or not np.isnan(view.values).all()]
+        return there or views, model
 
     def _predict(self, Xs: Views) -> tuple[_Places, _cdimc.Prediction]:
         views, model = self._ready(Xs)

@@ -45,9 +45,9 @@ class TMixture(MultiViewClusterer):
     diagonal : float, default=0.05
         The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
     starts : int, default=16
-        Starts: 12.
+        Starts: 16.
     refined : int, default=8
-        Starts of highest likelihood that merge-and-split and repair go on from: 4.
+        Starts of highest likelihood that merge-and-split and repair go on from: 8.
     tries : int, default=4
         Combinations of a merge and a split tried in a round: 4.
     rule : {"likelihood", "shared-information", "likelihood-among-most-shared"}, default="likelihood-among-most-shared"

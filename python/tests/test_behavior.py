@@ -87,7 +87,9 @@ def test_other_threads_run_during_a_fit():
     seconds = time.monotonic() - started
     done.set()
     ticker.join()
-    assert len(ticks) > 0.2 * seconds / 0.01, f"{len(ticks)} ticks in {seconds:.2f} s"
+    # Who held the interpreter would leave one gap as long as the fit; other load makes many short ones.
+    gap = max(after - before for before, after in zip(ticks, ticks[1:]))
+    assert gap < 0.5 * seconds, f"a gap of {gap:.2f} s in {seconds:.2f} s"
 
 
 def test_fits_in_many_threads_give_what_one_gives(quick, data):

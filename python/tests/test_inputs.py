@@ -117,3 +117,13 @@ def test_new_samples_go_by_name_or_by_position(frames, quick):
     assert np.array_equal(fitted.predict({"table0": first[first.columns[::-1]]}), fitted.predict([first, None, None]))
     filled = fitted.impute({"table0": first})
     assert list(filled) == ["table0", "table1", "table2"] and filled["table2"].shape == (9, 20)
+
+
+def test_new_samples_without_a_view_may_say_so_by_nan(quick, data):
+    views = data[0]
+    model = quick("t-mixture").fit(views)
+    without = [views[0], np.full_like(views[1], np.nan), *views[2:]]
+    left_out = [views[0], None, *views[2:]]
+    with pytest.warns(cdimc.UnobservedSamplesWarning):  # Some samples had no other view.
+        assert np.array_equal(model.predict(without), model.predict(left_out))
+        assert np.array_equal(model.impute(without)[1], model.impute(left_out)[1], equal_nan=True)
