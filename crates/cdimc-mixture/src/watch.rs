@@ -2,6 +2,7 @@
 
 use cdimc_cluster::ClusterError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Receives a stage, the steps done, all its steps and the loss; an error stops the fit.
 pub(crate) type Tell<'a> =
@@ -15,6 +16,8 @@ pub(crate) struct Watch<'a> {
     of: usize,
     /// Samples of the log-likelihoods that are reported.
     n_samples: usize,
+    /// Whether to stop; threads report one at a time, and none after that.
+    stopped: Mutex<bool>,
 }
 
 impl<'a> Watch<'a> {
@@ -24,7 +27,8 @@ impl<'a> Watch<'a> {
         of: usize,
         n_samples: usize,
     ) -> Self {
-        Self { tell, stage, done: AtomicUsize::new(0), of, n_samples }
+        let (done, stopped) = (AtomicUsize::new(0), Mutex::new(false));
+        Self { tell, stage, done, of, n_samples, stopped }
     }
 
     /// One step more is done.
@@ -38,6 +42,12 @@ impl<'a> Watch<'a> {
     pub(crate) fn check(&self, log_likelihood: f64) -> Result<(), ClusterError> {
         let loss = -log_likelihood / self.n_samples.max(1) as f64;
         let loss = loss.is_finite().then_some(loss);
-        (self.tell)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss)
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        if *stopped {
+            return Err(ClusterError::Interrupted { checkpoint: None });
+        }
+        let told = (self.tell)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
+        *stopped = told.is_err();
+        told
     }
 }
