@@ -21,7 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 #: A fit that takes minutes.
 LONG = textwrap.dedent(
     """
-    import sys, time, cdimc
+    import signal, sys, time, cdimc
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Started in the background it is ignored.
     made = cdimc.datasets.make_views(2000, 4, views=((60, "linear"), (50, "linear")))
     net = cdimc.CDIMCNet(n_clusters=4, random_state=0, pretrain_epochs=100_000)
     def told(stage, done, of, loss):
