@@ -4,7 +4,7 @@
 use crate::coordinates::{self, Kind};
 use crate::criterion::shared_information;
 use crate::responsibilities::Responsibilities;
-use crate::t_mixture::TMixture;
+use crate::settings::TMixture;
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
 

@@ -6,7 +6,7 @@ use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel};
 use crate::model::Mixture;
 use crate::model::components::Components;
-use crate::t_mixture::TMixture;
+use crate::settings::TMixture;
 use cdimc_cluster::archive::Archive;
 use cdimc_cluster::{ClusterError, Clusterer};
 use serde::{Deserialize, Serialize};

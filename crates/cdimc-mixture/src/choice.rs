@@ -5,7 +5,7 @@ use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind};
 use crate::observations::Observations;
 use crate::search::{Effort, Ground};
-use crate::t_mixture::TMixture;
+use crate::settings::TMixture;
 use cdimc_cluster::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};

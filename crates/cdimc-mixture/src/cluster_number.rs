@@ -5,7 +5,7 @@ use crate::coordinates::{self, Kind, projection::Projection};
 use crate::criterion::shared_information_under;
 use crate::observations::Observations;
 use crate::search::{Effort, Ground};
-use crate::t_mixture::TMixture;
+use crate::settings::TMixture;
 use cdimc_cluster::{ClusterError, Clusterer, Observer, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;

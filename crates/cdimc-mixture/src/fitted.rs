@@ -4,13 +4,14 @@
 use crate::choice::Evidence;
 use crate::columns::ColumnMeans;
 use crate::coordinates::{self, Kind, projection::Projection};
-use crate::criterion::{Contribution, contributions};
+use crate::criterion::{Contribution, Shared, contributions};
 use crate::discriminant::Discriminant;
 use crate::model::Mixture;
+use crate::model::em::Fit;
 use crate::model::passes::{Densities, expectation};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::t_mixture::{Solution, TMixture, tempered};
+use crate::settings::TMixture;
 use cdimc_cluster::{ClusterError, Model, Prediction, check_views};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::Array2;
@@ -21,6 +22,19 @@ use serde_json::{Value, json};
 const USUAL: f64 = 0.999;
 /// Markers of a cluster that [`MixtureModel::facts`] lists.
 const MARKERS: usize = 10;
+
+/// A mixture on some data, before anything is made of it.
+pub(crate) struct Solution {
+    pub(crate) projections: Vec<Projection>,
+    pub(crate) observations: Observations,
+    pub(crate) fit: Fit,
+    /// Of the search.
+    pub(crate) shared: Shared,
+    /// Of every refined start.
+    pub(crate) refined: Vec<(f64, Shared)>,
+    /// What spoke for the kinds of coordinates.
+    pub(crate) evidence: Vec<Evidence>,
+}
 
 /// A fitted mixture.
 #[derive(Debug, Clone)]
@@ -273,4 +287,14 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied().unwrap_or(f64::INFINITY)
+}
+
+/// As probabilities: `R^T`, rows summing to 1.
+fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
+    let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
+    for mut row in tempered.rows_mut() {
+        let sum = row.sum();
+        row.mapv_inplace(|r| r / sum);
+    }
+    tempered
 }

@@ -10,7 +10,7 @@ pub use crate::{
     coordinates::Kind,
     criterion::Contribution,
     fitted::{Findings, Marker, MixtureModel},
-    t_mixture::{Coordinates, Rule, TMixture},
+    settings::{Coordinates, Rule, TMixture},
 };
 
 /// The method's name.
@@ -30,6 +30,7 @@ mod model;
 mod observations;
 mod responsibilities;
 mod search;
+mod settings;
 mod t_mixture;
 mod watch;
 

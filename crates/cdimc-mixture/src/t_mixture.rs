@@ -1,167 +1,23 @@
-//! The method: its settings, and how a fit goes from data to a model.
+//! The method: how a fit goes from data to a model.
 
 use crate::calibration;
 use crate::choice;
-use crate::coordinates::{self, Kind, projection::Projection};
-use crate::criterion::{Shared, least_equal};
-use crate::fitted::MixtureModel;
-use crate::model::Prior;
-use crate::model::em::{Em, Fit};
+use crate::coordinates::{self, Kind};
+use crate::criterion::Shared;
+use crate::fitted::{MixtureModel, Solution};
+use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Effort, Found, Ground, ITERATIONS, TOLERANCE};
+use crate::search::{Found, Ground, ITERATIONS, TOLERANCE};
+use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_cluster::check::{at_least_one, positive, setting};
 use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
-use ndarray::Array2;
 use rand::seq::index::sample;
-use serde::{Deserialize, Serialize};
-
-/// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
-/// one cluster, and a view that it lacks drops out of its likelihood.
-///
-/// ```
-/// use cdimc_cluster::Clusterer;
-/// use cdimc_data::{MissingPattern, Seed, SyntheticViews};
-/// use cdimc_mixture::TMixture;
-///
-/// let dataset = SyntheticViews { n_samples: 200, ..SyntheticViews::default() }.generate(Seed::new(1))?;
-/// let mask = MissingPattern::PerView(0.3).mask(200, dataset.n_views(), Seed::new(1).stream("mask"))?;
-/// let found = TMixture::default().cluster(&dataset.observe(mask)?, 4, Seed::new(1))?;
-/// assert_eq!(found.labels.len(), 200);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # References
-/// Peel and `McLachlan`, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
-/// Ueda, Nakano, Ghahramani and Hinton, Neural Comput. 12 (2000); Watanabe, IBM J. (1960).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct TMixture {
-    /// How the rows of the views become coordinates: `auto`, chosen by shared information.
-    pub coordinates: Coordinates,
-    /// q: coordinates of a view at most, fewer in small data: 20.
-    pub dimensions: usize,
-    /// ν of the t distributions: 5.
-    pub degrees_of_freedom: f64,
-    /// κ: the pooled scatter counts as κ q rows in every cluster: 4.
-    pub pooling: f64,
-    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
-    pub diagonal: f64,
-    /// Starts: 16.
-    pub starts: usize,
-    /// Starts of highest likelihood that merge-and-split and repair go on from: 8.
-    pub refined: usize,
-    /// Combinations of a merge and a split tried in a round: 4.
-    pub tries: usize,
-    /// Which of the refined starts wins: that of highest likelihood among those of most shared information.
-    pub rule: Rule,
-    /// The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
-    pub search_samples: usize,
-}
-
-impl Default for TMixture {
-    fn default() -> Self {
-        Self {
-            coordinates: Coordinates::Auto,
-            dimensions: 20,
-            degrees_of_freedom: 5.0,
-            pooling: 4.0,
-            diagonal: 0.05,
-            starts: 16,
-            refined: 8,
-            tries: 4,
-            rule: Rule::default(),
-            search_samples: 20_000,
-        }
-    }
-}
-
-/// How the rows of the views become coordinates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Coordinates {
-    /// Chosen without labels by shared information, one kind for all views.
-    #[default]
-    Auto,
-    /// [`Kind::Unit`] for all views.
-    Unit,
-    /// [`Kind::Standard`] for all views.
-    Standard,
-    /// [`Kind::Centered`] for all views.
-    Centered,
-}
-
-impl Coordinates {
-    /// The kind of all views, where it is given.
-    pub(crate) fn kind(self) -> Option<Kind> {
-        match self {
-            Self::Auto => None,
-            Self::Unit => Some(Kind::Unit),
-            Self::Standard => Some(Kind::Standard),
-            Self::Centered => Some(Kind::Centered),
-        }
-    }
-}
-
-/// Which of the refined starts wins; `docs/mixture.md` has what each rule gives on data with known classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// That of highest log-likelihood.
-    Likelihood,
-    /// That of most shared information T.
-    SharedInformation,
-    /// That of highest log-likelihood among those whose T is within 4 % of the most: T tells clusters that
-    /// the views agree on from shapes of one view, likelihood tells near equals apart.
-    #[default]
-    LikelihoodAmongMostShared,
-}
-
-impl Rule {
-    /// The best of `found` by this rule; the first of equals.
-    pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
-        let most = found.iter().map(|f| f.shared.information).fold(f64::NEG_INFINITY, f64::max);
-        let least = match self {
-            Self::Likelihood => f64::NEG_INFINITY,
-            Self::SharedInformation => most,
-            Self::LikelihoodAmongMostShared => least_equal(most),
-        };
-        let allowed = found.into_iter().filter(|f| f.shared.information >= least);
-        allowed.reduce(|best, other| {
-            if other.fit.log_likelihood > best.fit.log_likelihood { other } else { best }
-        })
-    }
-}
-
-/// A mixture on some data, before anything is made of it.
-pub(crate) struct Solution {
-    pub(crate) projections: Vec<Projection>,
-    pub(crate) observations: Observations,
-    pub(crate) fit: Fit,
-    /// Of the search.
-    pub(crate) shared: Shared,
-    /// Of every refined start.
-    pub(crate) refined: Vec<(f64, Shared)>,
-    /// What spoke for the kinds of coordinates.
-    pub(crate) evidence: Vec<choice::Evidence>,
-}
 
 impl TMixture {
-    /// The method's name.
-    pub const NAME: &'static str = crate::NAME;
-
-    pub(crate) fn prior(&self) -> Prior {
-        let Self { degrees_of_freedom: nu, pooling: kappa, diagonal, .. } = *self;
-        Prior { nu, kappa, diagonal }
-    }
-
-    pub(crate) fn effort(&self) -> Effort {
-        Effort { starts: self.starts, refined: self.refined, tries: self.tries }
-    }
-
     /// Coordinates, search and EM.
     pub(crate) fn solve(
         &self,
@@ -306,20 +162,10 @@ impl Clusterer for TMixture {
     }
 }
 
-/// As probabilities: `R^T`, rows summing to 1.
-pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
-    let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
-    for mut row in tempered.rows_mut() {
-        let sum = row.sum();
-        row.mapv_inplace(|r| r / sum);
-    }
-    tempered
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MixtureModel;
+    use crate::{Coordinates, MixtureModel};
     use cdimc_cluster::Model;
     use cdimc_data::{Dataset, MissingPattern, Standardizer, SyntheticViews};
     use std::ops::ControlFlow;

@@ -3,9 +3,9 @@
 use crate::call::{Call, value_error};
 use crate::model::Model;
 use crate::tables::{View, filled, labels, tables};
-use cdimc::cluster::{ClusterError, Clusterer, Clustering, Observer};
-use cdimc::cluster_number::{Candidate, ClusterNumber, decide, graph_eigenvalues};
-use cdimc::data::{MultiView, Seed};
+use cdimc::cluster::{Clustering, Observer};
+use cdimc::cluster_number::{ClusterNumber, NumberSearch};
+use cdimc::data::Seed;
 use cdimc::tables::{Joined, join};
 use cdimc::warnings::look;
 use cdimc::{Configured, NamedModel, NamedView};
@@ -13,9 +13,6 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
 use std::sync::Arc;
-
-/// Seeds of each number of clusters that is tried, as the command has it.
-const TRIALS: usize = 3;
 
 /// The names of all methods, the default first.
 #[pyfunction]
@@ -67,8 +64,14 @@ impl Method {
                 let (n_clusters, chosen) = match number {
                     Number::Known(n_clusters) => (n_clusters, None),
                     Number::Within(from, to) => {
-                        let chosen =
-                            choose_number(method, &joined.data, (from, to, seed), observer)?;
+                        let search = NumberSearch {
+                            method,
+                            data: &joined.data,
+                            range: from..=to,
+                            n_seeds: None,
+                            seed,
+                        };
+                        let chosen = search.choose(&mut Vec::new(), observer)?;
                         (chosen.chosen, Some(chosen))
                     }
                 };
@@ -147,32 +150,4 @@ fn names(joined: &Joined) -> Vec<NamedView> {
     views
         .map(|(name, features)| NamedView { name: name.clone(), features: features.clone() })
         .collect()
-}
-
-/// The number of clusters that `cdimc cluster --k-range` chooses.
-fn choose_number(
-    method: &dyn Clusterer,
-    data: &MultiView,
-    (from, to, seed): (usize, usize, Seed),
-    observer: &Observer<'_>,
-) -> Result<ClusterNumber, Box<dyn std::error::Error + Send + Sync>> {
-    if from < 2 || to < from || to >= data.n_samples() {
-        let n_samples = data.n_samples();
-        return Err(format!(
-            "n_clusters_range = ({from}, {to}): must have 2 <= from <= to < {n_samples}, the number of samples"
-        )
-        .into());
-    }
-    let shortened = method.shortened();
-    let method = shortened.as_deref().unwrap_or(method);
-    let seed = seed.stream("number of clusters");
-    let eigenvalues = graph_eigenvalues(data, 10, to + 1, seed)?;
-    let mut candidates = Vec::new();
-    for n_clusters in from..=to {
-        let found = (0..TRIALS as u64)
-            .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), observer)?.clustering))
-            .collect::<Result<Vec<_>, ClusterError>>()?;
-        candidates.push(Candidate::new(n_clusters, &found, &eigenvalues, seed));
-    }
-    Ok(decide(candidates, TRIALS))
 }

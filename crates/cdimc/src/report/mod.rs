@@ -12,15 +12,18 @@ use crate::recovery::Recovery;
 use crate::tables::Joined;
 use crate::warnings::{Sign, Warning};
 use cdimc_cluster::Clustering;
-use cdimc_data::MaskReport;
+use cdimc_data::{MaskReport, Seed};
 use figures::Coloring;
 use ndarray::ArrayView2;
 use page::Page;
+use rand::seq::index::sample;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How many doubtful samples a page lists.
 const DOUBTFUL: usize = 20;
+/// How many samples a picture shows at most.
+const DRAWN: usize = 5000;
 /// How many features a cluster's profile lists.
 const PROFILE: usize = 6;
 
@@ -163,7 +166,7 @@ impl Report<'_> {
                 format!("{mean:.3} ± {:.3}", (square / n / (n - 1.0).max(1.0)).sqrt())
             });
             let seeds = |x: f64| if number.n_seeds > 1 { format!("{x:.3}") } else { String::new() };
-            let cells = [seeds(c.stability), seeds(c.silhouette), format!("{:.3}", c.eigengap)];
+            let cells = [seeds(c.stability), seeds(c.silhouette), seeds(c.eigengap)];
             [c.n_clusters.to_string(), shared.unwrap_or_default()]
                 .into_iter()
                 .chain(cells)
@@ -200,15 +203,29 @@ impl Report<'_> {
             format!("component 2 ({:.0} %)", 100.0 * shares[1]),
         ];
         let axes = [axes[0].as_str(), axes[1].as_str()];
-        let by_cluster = Coloring::Clusters(&self.clustering.labels);
+        let drawn = drawn(points.len());
+        let samples = if drawn.len() < points.len() {
+            format!("{} of the {} samples, drawn at random,", drawn.len(), points.len())
+        } else {
+            "Each sample".to_owned()
+        };
+        let points: Vec<[f64; 2]> = drawn.iter().map(|&i| points[i]).collect();
+        let labels: Vec<usize> = drawn.iter().map(|&i| self.clustering.labels[i]).collect();
         page.figure(
-            &figures::scatter("by cluster", axes, &points, by_cluster),
-            "Each sample at its two leading principal components, colored as in the table above.",
+            &figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
+            &format!(
+                "{samples} at the two leading principal components, colored as in the table above."
+            ),
         );
         if let Some(confidence) = self.clustering.confidence.as_deref() {
-            let by_confidence = Coloring::Confidence(confidence);
+            let confidence: Vec<f64> = drawn.iter().map(|&i| confidence[i]).collect();
             page.figure(
-                &figures::scatter("by confidence", axes, &points, by_confidence),
+                &figures::scatter(
+                    "by confidence",
+                    axes,
+                    &points,
+                    Coloring::Confidence(&confidence),
+                ),
                 "The same, from orange (half way to another cluster) to blue (at the center).",
             );
         }
@@ -373,6 +390,16 @@ pub fn table_html(title: &str, note: &str, header: &[&str], rows: Vec<Vec<String
 }
 
 /// Squared norms of rows are finite: a matrix that has a principal plane at all.
+/// The samples that a picture shows: all, or a random part of more than anyone can see.
+fn drawn(n_samples: usize) -> Vec<usize> {
+    if n_samples <= DRAWN {
+        return (0..n_samples).collect();
+    }
+    let mut drawn = sample(&mut Seed::new(0).rng(), n_samples, DRAWN).into_vec();
+    drawn.sort_unstable();
+    drawn
+}
+
 fn has_plane(points: ArrayView2<'_, f64>) -> bool {
     points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
 }
@@ -421,5 +448,13 @@ mod tests {
         );
         let top = html.find("&lt;one&gt; sample. A cluster of one sample is an outlier").unwrap();
         assert!(top < html.find("Who has what").unwrap());
+    }
+
+    #[test]
+    fn a_picture_shows_a_part_of_very_many_samples() {
+        assert_eq!(drawn(3), [0, 1, 2]);
+        let part = drawn(100_000);
+        assert_eq!(part.len(), DRAWN);
+        assert!(part.is_sorted_by(|a, b| a < b) && part[DRAWN - 1] < 100_000);
     }
 }

@@ -4,28 +4,25 @@
 //! or more ([`cdimc_mixture::propose`]). Elsewhere three criteria are ranked side by side: stability over
 //! seeds, silhouette of the embedding, and the eigengap of the graph all views share.
 
-use crate::graph::{GraphError, KnnGraph, Search};
+use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
-use cdimc_cluster::{Clusterer, Clustering};
-use cdimc_data::{MultiView, Seed, geometry_version};
-use cdimc_mixture::{HeldOut, propose};
-use faer::{Mat, MatRef, Side};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, Observer};
+use cdimc_data::{MultiView, Seed};
+use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, propose};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+mod eigengap;
+
+/// Seeds of each number of clusters where stability over them decides.
+const SEEDS: usize = 3;
+/// Neighbors in the graph whose eigengap is looked at.
+const NEIGHBORS: usize = 10;
 
 /// Beyond this many samples the silhouette is that of a random part, drawn by the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
-
-/// Up to this many samples all eigenvalues are computed, from the matrix itself.
-const WHOLE_SAMPLES: usize = 1000;
-/// Vectors beyond those asked for, which speed up the last of them.
-const SPARE: usize = 6;
-/// Products with the matrix that span a subspace, and subspaces at most.
-const BLOCKS: usize = 8;
-const RESTARTS: usize = 30;
-/// Eigenvalues that moved by less have arrived.
-const ARRIVED: f64 = 1e-7;
 
 /// What speaks for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,7 +37,8 @@ pub struct Candidate {
     pub stability: f64,
     /// Mean silhouette of the embedding, averaged over the seeds; in [-1, 1].
     pub silhouette: f64,
-    /// Eigenvalue k+1 less eigenvalue k of the normalized Laplacian of the fused graph.
+    /// Eigenvalue k+1 less eigenvalue k of the normalized Laplacian of the fused graph; 0 where no seeds
+    /// are compared.
     pub eigengap: f64,
     /// Mean of the candidate's ranks under the three criteria; the smallest is chosen.
     pub mean_rank: f64,
@@ -63,11 +61,81 @@ pub struct ClusterNumber {
     pub n_seeds: usize,
 }
 
+/// Numbers of clusters to try on some data.
+pub struct NumberSearch<'a> {
+    /// The method whose clusterings are compared where shared information does not decide.
+    pub method: &'a dyn Clusterer,
+    /// The samples.
+    pub data: &'a MultiView,
+    /// The numbers to try.
+    pub range: RangeInclusive<usize>,
+    /// Clusterings of each number that are compared; none stands for 3 where no sample has two views, and for 0
+    /// elsewhere.
+    pub n_seeds: Option<usize>,
+    /// Root of all randomness.
+    pub seed: Seed,
+}
+
+impl NumberSearch<'_> {
+    /// The stage that is told to the observer after each number.
+    pub const STAGE: &'static str = "choose-k";
+
+    /// Tries every number of the range that is not among `trials`, adds it there, and chooses one of them all.
+    ///
+    /// What is done stays in `trials` when the observer stops the search.
+    ///
+    /// # Errors
+    /// If the range does not end below two thirds of the number of samples, or as the methods.
+    pub fn choose(
+        &self,
+        trials: &mut Vec<Candidate>,
+        observer: &Observer<'_>,
+    ) -> Result<ClusterNumber, ClusterError> {
+        let Self { data, ref range, .. } = *self;
+        let (from, to) = (*range.start(), *range.end());
+        if from < 2 || to < from || 3 * to >= 2 * data.n_samples() {
+            return Err(ClusterError::Setting {
+                name: "range of the number of clusters",
+                value: format!("{from}..{to}, of {} samples", data.n_samples()),
+                rule: "must begin at 2 or more and end below two thirds of the number of samples",
+            });
+        }
+        let seed = self.seed.stream("number of clusters");
+        // Where no sample has two views there is nothing that views could share.
+        let shared = (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1);
+        let search = shared
+            .then(|| ClusterNumberSearch::new(&TMixture::default(), data, to, seed, observer))
+            .transpose()?;
+        let n_seeds = self.n_seeds.unwrap_or(if shared { 0 } else { SEEDS });
+        let shortened = self.method.shortened();
+        let method = shortened.as_deref().unwrap_or(self.method);
+        let eigenvalues = match n_seeds {
+            0 => Vec::new(),
+            _ => graph_eigenvalues(data, NEIGHBORS, to + 1, seed)?,
+        };
+        for n_clusters in from..=to {
+            if trials.iter().any(|trial| trial.n_clusters == n_clusters) {
+                continue;
+            }
+            let found = (0..n_seeds as u64)
+                .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), observer)?.clustering))
+                .collect::<Result<Vec<_>, ClusterError>>()?;
+            let mut trial = Candidate::new(n_clusters, &found, &eigenvalues, seed);
+            if let Some(search) = &search {
+                trial.held_out = Some(search.held_out(n_clusters, observer)?);
+            }
+            trials.push(trial);
+            observer.step(Self::STAGE, n_clusters + 1 - from, to + 1 - from, None)?;
+        }
+        Ok(decide(trials.clone(), n_seeds))
+    }
+}
+
 impl Candidate {
     /// What `found`, clusterings into `n_clusters` clusters with one seed each, say for their number.
     ///
     /// `eigenvalues`: the smallest eigenvalues of the fused graph's Laplacian, ascending.
-    pub fn new(n_clusters: usize, found: &[Clustering], eigenvalues: &[f64], seed: Seed) -> Self {
+    fn new(n_clusters: usize, found: &[Clustering], eigenvalues: &[f64], seed: Seed) -> Self {
         let scores = found.iter().filter_map(|clustering| {
             let embedding = clustering.embedding.as_ref()?;
             Some(silhouette(embedding.view(), &clustering.labels, seed))
@@ -88,7 +156,7 @@ impl Candidate {
 
 /// Chooses among the candidates, each of `n_seeds` clusterings: by what the views share on held-out
 /// samples where it is known of all, else by ranks.
-pub fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
+fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     candidates.sort_by_key(|candidate| candidate.n_clusters);
     let curve: Option<Vec<HeldOut>> = candidates.iter().map(|c| c.held_out.clone()).collect();
     let mut number = by_ranks(candidates, n_seeds);
@@ -134,20 +202,6 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     ClusterNumber { chosen, runner_up, reason, candidates, n_seeds }
 }
 
-/// Clusterings of `data` by `method` with `n_seeds` seeds drawn from `seed`.
-///
-/// # Errors
-/// As the method.
-pub fn repeat(
-    method: &dyn Clusterer,
-    data: &MultiView,
-    n_clusters: usize,
-    n_seeds: usize,
-    seed: Seed,
-) -> Result<Vec<Clustering>, cdimc_cluster::ClusterError> {
-    (0..n_seeds as u64).map(|s| method.cluster(data, n_clusters, seed.nth(s))).collect()
-}
-
 /// Mean adjusted Rand index over all pairs of clusterings; 1 where there is no pair.
 fn stability(found: &[Clustering]) -> f64 {
     let pairs = (0..found.len()).flat_map(|a| (a + 1..found.len()).map(move |b| (a, b)));
@@ -159,7 +213,7 @@ fn stability(found: &[Clustering]) -> f64 {
 /// Mean silhouette (b - a) / max(a, b) of the points, a the mean distance to the own cluster's others
 /// and b that to the nearest other cluster; 0 for a cluster of one (Rousseeuw 1987,
 /// DOI 10.1016/0377-0427(87)90125-7). Of many points a random part is taken.
-pub fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> f64 {
+fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> f64 {
     let n = points.nrows();
     let chosen: Vec<usize> = if n > SILHOUETTE_SAMPLES {
         sample(&mut seed.stream("silhouette").rng(), n, SILHOUETTE_SAMPLES).into_vec()
@@ -188,111 +242,6 @@ pub fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> 
     mean(chosen.iter().map(of_sample))
 }
 
-/// The `n_values` smallest eigenvalues of the normalized Laplacian I - D^(-1/2) N D^(-1/2) of the mean of
-/// the views' neighbor graphs (eq. 6), ascending.
-///
-/// # Errors
-/// If a view has too few samples for a graph.
-pub fn graph_eigenvalues(
-    data: &MultiView,
-    n_neighbors: usize,
-    n_values: usize,
-    seed: Seed,
-) -> Result<Vec<f64>, GraphError> {
-    let n = data.n_samples();
-    let mut graphs = Vec::with_capacity(data.n_views());
-    for view in 0..data.n_views() {
-        let rows = data.mask().observed_rows(view);
-        let points = geometry_version(data, view, &rows);
-        let rows: Vec<u32> = rows.into_iter().map(|i| i as u32).collect();
-        graphs.push(KnnGraph::of_view(points.view(), &rows, n, n_neighbors, Search::Auto)?);
-    }
-    let degree =
-        |i: usize| graphs.iter().map(|g| g.neighbors(i).len()).sum::<usize>().max(1) as f64;
-    let scale = (0..n).map(|i| degree(i).sqrt().recip()).collect();
-    let shifted = ShiftedAdjacency { graphs, scale };
-    let n_values = n_values.min(n);
-    if n <= WHOLE_SAMPLES {
-        return Ok(shifted.smallest_of_all(n_values));
-    }
-    // The largest of I + S are the smallest of the Laplacian I - S.
-    Ok(shifted.largest(n_values, seed).into_iter().map(|x| 2.0 - x).collect())
-}
-
-/// I + D^(-1/2) N D^(-1/2): no eigenvalue is negative, and the largest belong to the Laplacian's smallest.
-#[derive(Debug)]
-struct ShiftedAdjacency {
-    graphs: Vec<KnnGraph>,
-    scale: Vec<f64>,
-}
-
-impl ShiftedAdjacency {
-    /// The `n_values` smallest eigenvalues of the Laplacian, from a matrix of `n * n` numbers.
-    fn smallest_of_all(&self, n_values: usize) -> Vec<f64> {
-        let n = self.scale.len();
-        let mut laplacian = Mat::<f64>::identity(n, n);
-        for graph in &self.graphs {
-            for i in 0..n {
-                for &j in graph.neighbors(i) {
-                    let j = j as usize;
-                    laplacian[(i, j)] -= self.scale[i] * self.scale[j];
-                }
-            }
-        }
-        // Without convergence there is no eigengap to judge by; the other criteria remain.
-        let mut values = laplacian.self_adjoint_eigenvalues(Side::Lower).unwrap_or_default();
-        values.truncate(n_values);
-        values
-    }
-
-    /// The `n_values` largest eigenvalues, descending: Rayleigh-Ritz in the span of X, AX, A²X, ..., begun
-    /// again from the best vectors found (Saad, "Numerical Methods for Large Eigenvalue Problems", chapter 6).
-    fn largest(&self, n_values: usize, seed: Seed) -> Vec<f64> {
-        let n = self.scale.len();
-        let width = (n_values + SPARE).min(n);
-        let blocks = BLOCKS.min(n / width).max(1);
-        let mut rng = seed.stream("eigenvectors").rng();
-        let mut vectors = Mat::from_fn(n, width, |_, _| rand::Rng::gen_range(&mut rng, -1.0..1.0));
-        let mut values = vec![0.0_f64; n_values];
-        for _ in 0..RESTARTS {
-            let mut basis = Mat::<f64>::zeros(n, width * blocks);
-            for block in 0..blocks {
-                vectors = vectors.qr().compute_thin_Q();
-                basis.subcols_mut(block * width, width).copy_from(&vectors);
-                vectors = self.times(vectors.as_ref());
-            }
-            let basis = basis.qr().compute_thin_Q();
-            let inside = basis.transpose() * self.times(basis.as_ref());
-            // Without convergence there is no eigengap to judge by; the other criteria remain.
-            let Ok(eigen) = inside.self_adjoint_eigen(Side::Lower) else { return Vec::new() };
-            let last = inside.nrows() - 1;
-            let found: Vec<f64> = (0..n_values).map(|i| eigen.S()[last - i]).collect();
-            let moved = found.iter().zip(&values).map(|(new, old)| (new - old).abs());
-            let moved = moved.fold(0.0, f64::max);
-            values = found;
-            if moved < ARRIVED {
-                break;
-            }
-            vectors = &basis * eigen.U().subcols(last + 1 - width, width);
-        }
-        values
-    }
-
-    /// The product with `x`, `(n, n_columns)`.
-    fn times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        let mut product = x.to_owned();
-        for column in 0..x.ncols() {
-            for i in 0..self.scale.len() {
-                let neighbors = self.graphs.iter().flat_map(|graph| graph.neighbors(i));
-                let sum: f64 =
-                    neighbors.map(|&j| self.scale[j as usize] * x[(j as usize, column)]).sum();
-                product[(i, column)] += self.scale[i] * sum;
-            }
-        }
-        product
-    }
-}
-
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
     if count > 0.0 { sum / count } else { 0.0 }
@@ -302,9 +251,10 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use ndarray::{Array2, array};
+    use std::ops::ControlFlow;
 
     /// Three far groups of ten points in two views.
-    fn three_groups() -> (MultiView, Vec<usize>) {
+    pub(super) fn three_groups() -> (MultiView, Vec<usize>) {
         let labels: Vec<usize> = (0..30).map(|i| i / 10).collect();
         let view = |shift: f64| {
             Array2::from_shape_fn((30, 2), |(i, j)| {
@@ -314,32 +264,6 @@ mod tests {
             })
         };
         (MultiView::from_nan_rows(vec![view(0.0), view(0.5)]).unwrap(), labels)
-    }
-
-    #[test]
-    fn as_many_eigenvalues_are_zero_as_the_graph_has_parts() {
-        let (data, _) = three_groups();
-        let values = graph_eigenvalues(&data, 4, 6, Seed::new(0)).unwrap();
-        assert!(values[..3].iter().all(|x| x.abs() < 1e-6), "{values:?}");
-        assert!(values[3] > 0.05, "{values:?}");
-    }
-
-    /// Equal parts give equal eigenvalues. (faer's Lanczos iteration did not end on Handwritten at 30 %.)
-    #[test]
-    fn eigenvalues_of_many_samples_are_those_of_the_whole_matrix() {
-        let view = Array2::from_shape_fn((1200, 2), |(i, j)| {
-            (100 * (i / 60) * (1 + j)) as f64 + ((i * 37 + j * 11) % 60) as f64 / 60.0
-        });
-        let rows: Vec<u32> = (0..1200).collect();
-        let graph = KnnGraph::of_view(view.view(), &rows, 1200, 5, Search::Auto).unwrap();
-        let scale: Vec<f64> =
-            (0..1200).map(|i| (graph.neighbors(i).len().max(1) as f64).sqrt().recip()).collect();
-        let shifted = ShiftedAdjacency { graphs: vec![graph], scale };
-        let whole = shifted.smallest_of_all(30);
-        let largest = shifted.largest(30, Seed::new(0));
-        for (smallest, largest) in whole.iter().zip(&largest) {
-            assert!((smallest - (2.0 - largest)).abs() < 1e-4, "{whole:?} {largest:?}");
-        }
     }
 
     #[test]
@@ -357,7 +281,8 @@ mod tests {
         let eigenvalues = graph_eigenvalues(&data, 4, 7, Seed::new(0)).unwrap();
         let candidates = (2..=5)
             .map(|k| {
-                let mut found = repeat(method.as_ref(), &data, k, 3, Seed::new(1)).unwrap();
+                let clustering = |s| method.cluster(&data, k, Seed::new(1).nth(s)).unwrap();
+                let mut found: Vec<Clustering> = (0..3).map(clustering).collect();
                 found.iter_mut().for_each(|c| c.embedding = Some(data.view(0).to_owned()));
                 Candidate::new(k, &found, &eigenvalues, Seed::new(0))
             })
@@ -366,5 +291,46 @@ mod tests {
         assert_eq!(number.chosen, 3, "{number:?}");
         assert!(number.reason.starts_with("k = 3: mean rank 1.00"), "{}", number.reason);
         assert!(number.runner_up.is_some_and(|k| k != 3), "{number:?}");
+    }
+
+    #[test]
+    fn numbers_tried_before_are_not_tried_again() {
+        let (data, _) = three_groups();
+        let method = crate::method("t-mixture", serde_json::Value::Null).unwrap();
+        let search = |range| NumberSearch {
+            method: method.as_ref(),
+            data: &data,
+            range,
+            n_seeds: None,
+            seed: Seed::new(1),
+        };
+        let mut whole = Vec::new();
+        let chosen = search(2..=5).choose(&mut whole, &Observer::silent()).unwrap();
+        assert_eq!(chosen.n_seeds, 0);
+        assert!(chosen.candidates.iter().all(|c| c.held_out.is_some()), "{chosen:?}");
+        let stop_after_two = |step: &cdimc_cluster::Step| match (step.stage, step.done) {
+            (NumberSearch::STAGE, 2) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let mut trials = Vec::new();
+        let stopped = search(2..=5).choose(&mut trials, &Observer::new(&stop_after_two));
+        assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })), "{stopped:?}");
+        assert_eq!(trials, whole[..2]);
+        assert_eq!(search(2..=5).choose(&mut trials, &Observer::silent()).unwrap(), chosen);
+    }
+
+    #[test]
+    fn a_range_ends_below_two_thirds_of_the_samples() {
+        let (data, _) = three_groups();
+        let method = crate::method("t-mixture", serde_json::Value::Null).unwrap();
+        let search = NumberSearch {
+            method: method.as_ref(),
+            data: &data,
+            range: 2..=20,
+            n_seeds: None,
+            seed: Seed::new(1),
+        };
+        let refused = search.choose(&mut Vec::new(), &Observer::silent()).unwrap_err().to_string();
+        assert!(refused.contains("2..20, of 30 samples: must begin at 2"), "{refused}");
     }
 }

@@ -1,0 +1,138 @@
+//! The method's settings.
+
+use crate::coordinates::Kind;
+use crate::criterion::least_equal;
+use crate::model::Prior;
+use crate::search::{Effort, Found};
+use serde::{Deserialize, Serialize};
+
+/// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
+/// one cluster, and a view that it lacks drops out of its likelihood.
+///
+/// ```
+/// use cdimc_cluster::Clusterer;
+/// use cdimc_data::{MissingPattern, Seed, SyntheticViews};
+/// use cdimc_mixture::TMixture;
+///
+/// let dataset = SyntheticViews { n_samples: 200, ..SyntheticViews::default() }.generate(Seed::new(1))?;
+/// let mask = MissingPattern::PerView(0.3).mask(200, dataset.n_views(), Seed::new(1).stream("mask"))?;
+/// let found = TMixture::default().cluster(&dataset.observe(mask)?, 4, Seed::new(1))?;
+/// assert_eq!(found.labels.len(), 200);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # References
+/// Peel and `McLachlan`, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
+/// Ueda, Nakano, Ghahramani and Hinton, Neural Comput. 12 (2000); Watanabe, IBM J. (1960).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TMixture {
+    /// How the rows of the views become coordinates: `auto`, chosen by shared information.
+    pub coordinates: Coordinates,
+    /// q: coordinates of a view at most, fewer in small data: 20.
+    pub dimensions: usize,
+    /// ν of the t distributions: 5.
+    pub degrees_of_freedom: f64,
+    /// κ: the pooled scatter counts as κ q rows in every cluster: 4.
+    pub pooling: f64,
+    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
+    pub diagonal: f64,
+    /// Starts: 16.
+    pub starts: usize,
+    /// Starts of highest likelihood that merge-and-split and repair go on from: 8.
+    pub refined: usize,
+    /// Combinations of a merge and a split tried in a round: 4.
+    pub tries: usize,
+    /// Which of the refined starts wins: that of highest likelihood among those of most shared information.
+    pub rule: Rule,
+    /// The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
+    pub search_samples: usize,
+}
+
+impl Default for TMixture {
+    fn default() -> Self {
+        Self {
+            coordinates: Coordinates::Auto,
+            dimensions: 20,
+            degrees_of_freedom: 5.0,
+            pooling: 4.0,
+            diagonal: 0.05,
+            starts: 16,
+            refined: 8,
+            tries: 4,
+            rule: Rule::default(),
+            search_samples: 20_000,
+        }
+    }
+}
+
+/// How the rows of the views become coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coordinates {
+    /// Chosen without labels by shared information, one kind for all views.
+    #[default]
+    Auto,
+    /// [`Kind::Unit`] for all views.
+    Unit,
+    /// [`Kind::Standard`] for all views.
+    Standard,
+    /// [`Kind::Centered`] for all views.
+    Centered,
+}
+
+impl Coordinates {
+    /// The kind of all views, where it is given.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Auto => None,
+            Self::Unit => Some(Kind::Unit),
+            Self::Standard => Some(Kind::Standard),
+            Self::Centered => Some(Kind::Centered),
+        }
+    }
+}
+
+/// Which of the refined starts wins; `docs/mixture.md` has what each rule gives on data with known classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// That of highest log-likelihood.
+    Likelihood,
+    /// That of most shared information T.
+    SharedInformation,
+    /// That of highest log-likelihood among those whose T is within 4 % of the most: T tells clusters that
+    /// the views agree on from shapes of one view, likelihood tells near equals apart.
+    #[default]
+    LikelihoodAmongMostShared,
+}
+
+impl Rule {
+    /// The best of `found` by this rule; the first of equals.
+    pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
+        let most = found.iter().map(|f| f.shared.information).fold(f64::NEG_INFINITY, f64::max);
+        let least = match self {
+            Self::Likelihood => f64::NEG_INFINITY,
+            Self::SharedInformation => most,
+            Self::LikelihoodAmongMostShared => least_equal(most),
+        };
+        let allowed = found.into_iter().filter(|f| f.shared.information >= least);
+        allowed.reduce(|best, other| {
+            if other.fit.log_likelihood > best.fit.log_likelihood { other } else { best }
+        })
+    }
+}
+
+impl TMixture {
+    /// The method's name.
+    pub const NAME: &'static str = crate::NAME;
+
+    pub(crate) fn prior(&self) -> Prior {
+        let Self { degrees_of_freedom: nu, pooling: kappa, diagonal, .. } = *self;
+        Prior { nu, kappa, diagonal }
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        Effort { starts: self.starts, refined: self.refined, tries: self.tries }
+    }
+}
