@@ -291,6 +291,22 @@ def main():
                 return torch.cdist(fused, fused[: case["n_clusters"]]).argmin(dim=1)
 
         seconds, losses = timed(predict, case["times"])[0], []
+    elif task == "mixture":
+        import importlib
+
+        sys.path.insert(0, os.path.dirname(case["oracle"]))
+        oracle = importlib.import_module(os.path.splitext(os.path.basename(case["oracle"]))[0])
+        views, mask = read_views()
+        effort = {"starts": case["starts"], "refined": case["refined"]}
+        seconds, losses = timed(lambda: oracle.fit(views, mask, case["n_clusters"], 0, **effort), case["times"])[0], []
+    elif task == "mixture-auto":
+        from sklearn.mixture import GaussianMixture
+
+        views, mask = read_views()
+        filled = np.hstack([np.where(np.isnan(x), np.nanmean(x, axis=0), x) for x in views])
+        scale = filled.std(axis=0)
+        filled = (filled - filled.mean(axis=0)) / np.where(scale > 0, scale, 1)
+        seconds, losses = timed(lambda: GaussianMixture(case["n_clusters"], random_state=0).fit(filled), case["times"])[0], []
     else:
         sys.exit(f"unknown task {task}")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -161,6 +161,9 @@ fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
         .chunks_exact(4)
         .map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]) as usize)
         .collect();
+    if shape.contains(&0) {
+        return Err(format!("no values: the shape is {shape:?}"));
+    }
     let promised = shape
         .iter()
         .try_fold(kind.size(), |product, &extent| product.checked_mul(extent))
@@ -210,6 +213,15 @@ mod tests {
 
     fn message(bytes: &[u8]) -> String {
         IdxFile::parse("a.idx", bytes).unwrap_err().to_string()
+    }
+
+    /// Half a billion samples of no values would be gone through one by one.
+    #[test]
+    fn a_file_without_values_is_refused() {
+        for shape in [[529_205_248, 0, 515], [0, u32::MAX, u32::MAX]] {
+            let message = message(&file(0x08, &shape, &[]));
+            assert!(message.contains("no values: the shape is"), "{message}");
+        }
     }
 
     proptest! {

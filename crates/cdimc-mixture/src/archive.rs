@@ -1,5 +1,6 @@
 //! The file of a fitted mixture.
 
+use crate::association::Association;
 use crate::columns::ColumnMeans;
 use crate::coordinates::{Kind, projection::Projection};
 use crate::discriminant::Discriminant;
@@ -62,6 +63,13 @@ impl MixtureModel {
             }
             if let Some(directions) = &projection.directions {
                 archive.put_matrix(format!("view{v}.directions"), directions.view());
+            }
+        }
+        if let Some(association) = &self.association {
+            archive.put("association-scales", association.scales.iter().copied());
+            archive.put_matrix("association", association.covariance.view());
+            for (v, loadings) in association.loadings.iter().enumerate() {
+                archive.put_matrix(format!("view{v}.loadings"), loadings.view());
             }
         }
         archive.to_bytes()
@@ -135,7 +143,29 @@ impl MixtureModel {
         if directions_of.iter().any(|a| a.ncols() != directions_of[0].ncols()) {
             return Err(unfit());
         }
+        let association = if archive.has("association") {
+            let total = views.iter().map(|view| view.width).sum();
+            let loadings = (0..n_views).map(|v| archive.matrix(&format!("view{v}.loadings")));
+            let association = Association {
+                scales: archive.list("association-scales")?,
+                covariance: archive.matrix("association")?,
+                loadings: loadings.collect::<Result<_, _>>()?,
+            };
+            let of_views = association.loadings.iter().zip(views.iter().zip(&columns));
+            let fits = association.scales.len() == n_views
+                && association.covariance.dim() == (total, total)
+                && of_views.into_iter().all(|(loadings, (view, column))| {
+                    loadings.dim() == (view.width, column.all.len())
+                });
+            if !fits {
+                return Err(unfit());
+            }
+            Some(association)
+        } else {
+            None
+        };
         Ok(Self {
+            association,
             mixture: Mixture { nu: settings.degrees_of_freedom, log_weights, views },
             settings,
             projections,

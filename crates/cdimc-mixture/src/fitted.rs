@@ -1,6 +1,7 @@
 //! The fitted mixture: clusters of new samples with any subset of the views, probabilities, missing views
 //! filled in, discriminant coordinates, contributions of views and markers of clusters.
 
+use crate::association::Association;
 use crate::choice::Evidence;
 use crate::columns::ColumnMeans;
 use crate::coordinates::{self, Kind, projection::Projection};
@@ -48,6 +49,8 @@ pub struct MixtureModel {
     pub(crate) farthest: Vec<f64>,
     pub(crate) discriminant: Discriminant,
     pub(crate) columns: Vec<ColumnMeans>,
+    /// None where there is one view, or very many coordinates.
+    pub(crate) association: Option<Association>,
     pub(crate) standardizers: Vec<Standardizer>,
     pub(crate) findings: Findings,
 }
@@ -100,8 +103,15 @@ impl MixtureModel {
         let farthest = distances
             .into_iter()
             .map(|of_view| quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), USUAL));
+        let association = Association::of(data, observations, (&fit.mixture, &columns), |block| {
+            let raw = Array2::from_shape_fn((block.len, k), |(i, c)| {
+                fit.responsibilities.at(block.first + i, c)
+            });
+            tempered(&raw, exponent)
+        });
         Self {
             settings,
+            association,
             projections: projections.clone(),
             mixture: fit.mixture.clone(),
             exponent,
@@ -213,31 +223,33 @@ impl Model for MixtureModel {
     }
 
     /// A missing view is the mean of the clusters in the view's own columns, weighted by the calibrated
-    /// probabilities: views are independent given the cluster.
+    /// probabilities, plus what the deviations of the sample's other views lead one to expect.
     fn impute_from(
         &self,
         data: &MultiView,
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
-        let probabilities = self.predict_from(data, views)?.probabilities;
-        let probabilities = probabilities.unwrap_or_default();
+        let observations = self.observe(data, views)?;
+        let probabilities = self.describe(&observations).probabilities.unwrap_or_default();
+        let given = |view: usize| views.iter().position(|&v| v == view);
+        let has =
+            |i: usize, view: usize| given(view).is_some_and(|v| data.mask().is_observed(i, v));
         let fill = |view: usize| {
-            let given = views.iter().position(|&v| v == view);
-            let means = &self.columns[view].shrunk;
-            let mut filled = Array2::zeros((data.n_samples(), means.ncols()));
+            let mut filled = probabilities.dot(&self.columns[view].shrunk);
             for (i, mut row) in filled.rows_mut().into_iter().enumerate() {
-                match given.filter(|&given| data.mask().is_observed(i, given)) {
-                    Some(given) => row.assign(&data.view(given).row(i)),
-                    None => {
-                        for (p, mean) in probabilities.row(i).iter().zip(means.rows()) {
-                            row.scaled_add(*p, &mean);
-                        }
-                    }
+                if let Some(given) = given(view).filter(|_| has(i, view)) {
+                    row.assign(&data.view(given).row(i));
                 }
             }
             filled
         };
-        Ok((0..self.projections.len()).map(fill).collect())
+        let mut filled: Vec<Array2<f64>> = (0..self.projections.len()).map(fill).collect();
+        if let Some(association) = &self.association {
+            let is_missing = |i: usize, view: usize| !has(i, view);
+            let known = (&probabilities, &is_missing as &dyn Fn(usize, usize) -> bool);
+            association.add_to(&mut filled, &observations, &self.mixture, known);
+        }
+        Ok(filled)
     }
 
     fn settings(&self) -> Value {

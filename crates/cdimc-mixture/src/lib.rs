@@ -18,6 +18,7 @@ const NAME: &str = "t-mixture";
 
 mod agreement;
 mod archive;
+mod association;
 mod calibration;
 mod choice;
 mod cluster_number;

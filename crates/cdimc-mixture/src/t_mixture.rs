@@ -254,6 +254,26 @@ mod tests {
         assert!(model.predict_from(&first, &[1, 0]).is_err());
     }
 
+    /// Both views of a sample deviate from their cluster by the same hidden factors, which its clusters cannot tell.
+    #[test]
+    fn a_missing_view_follows_how_the_other_deviates_from_its_cluster() {
+        let dataset = dataset(400);
+        let data = incomplete(&dataset);
+        let fitted = quick().fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap();
+        let bytes = fitted.model.unwrap().to_bytes().unwrap();
+        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let by_clusters = MixtureModel { association: None, ..model.clone() };
+        let first = MultiView::from_nan_rows(vec![dataset.views()[0].clone()]).unwrap();
+        let error = |model: &MixtureModel| -> f64 {
+            let filled = model.impute_from(&first, &[0]).unwrap();
+            // Outliers would outweigh all others in squares.
+            let off = |v: usize| (&filled[v] - &dataset.views()[v]).mapv(f64::abs).sum();
+            (1..filled.len()).map(off).sum()
+        };
+        let (ours, clusters) = (error(&model), error(&by_clusters));
+        assert!(ours < 0.8 * clusters, "{ours} {clusters}");
+    }
+
     #[test]
     fn a_sample_far_from_everything_is_flagged() {
         let dataset = dataset(400);

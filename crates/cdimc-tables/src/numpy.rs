@@ -9,6 +9,9 @@ use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::{Cursor, Read};
 
+/// Brackets within brackets of a header at most; a matrix has two, a record some more.
+const DEEPEST: usize = 12;
+
 /// What an array of a file holds.
 enum Content {
     Matrix(Array2<f64>),
@@ -58,8 +61,7 @@ pub(crate) fn read_npz(
             continue;
         }
         let member = member(&mut archive, name, budget)?;
-        let shape =
-            NpyFile::new(&member[..]).map_err(|e| damaged("NumPy array", &e))?.shape().len();
+        let shape = opened(&member)?.shape().len();
         // A single number or a stack of matrices is no view but something beside them.
         if !asked && shape != 2 {
             continue;
@@ -130,8 +132,36 @@ fn member(
     Ok(bytes)
 }
 
+/// The array with its header read. Deeper brackets than any header has are refused first: the time that the header's
+/// parser takes doubles with each of them.
+fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
+    let header = match bytes {
+        [_, _, _, _, _, _, 1, _, a, b, rest @ ..] => {
+            &rest[..rest.len().min(u16::from_le_bytes([*a, *b]).into())]
+        }
+        [_, _, _, _, _, _, _, _, a, b, c, d, rest @ ..] => {
+            &rest[..rest.len().min(u32::from_le_bytes([*a, *b, *c, *d]) as usize)]
+        }
+        _ => &[],
+    };
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in header {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    if deepest > DEEPEST {
+        let reason = format!("brackets {deepest} deep in its header");
+        return Err(Problem::Damaged { format: "NumPy array", reason });
+    }
+    NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
+}
+
 fn content(name: &str, bytes: &[u8], budget: &Budget) -> Result<Content, Problem> {
-    let file = NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))?;
+    let file = opened(bytes)?;
     let shape: Vec<usize> =
         file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let DType::Plain(element) = file.dtype() else {
@@ -240,6 +270,16 @@ mod tests {
         let f = read_bytes(&npy_bytes(&[1., 3., 2., 4.], &[2, 2], Order::Fortran), None).unwrap();
         assert_eq!(c.values, array![[1., 2.], [3., 4.]]);
         assert_eq!(c.values, f.values);
+    }
+
+    #[test]
+    fn a_header_of_nested_brackets_is_refused_at_once() {
+        let text = format!("{{'descr': '<f4',{}\n", "{".repeat(200));
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        let message = read_bytes(&bytes, None).unwrap_err().to_string();
+        assert!(message.contains("brackets 201 deep in its header"), "{message}");
     }
 
     #[test]

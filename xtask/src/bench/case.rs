@@ -3,6 +3,7 @@
 use super::mask;
 use crate::measuring::write_views;
 use anyhow::Result;
+use cdimc::mixture::TMixture;
 use cdimc_data::{Dataset, Seed, ViewMask};
 use cdimc_nn::{Architecture, Weights};
 use ndarray::Array2;
@@ -34,6 +35,10 @@ pub(crate) enum Task {
     Kmeans,
     /// The clusters of all samples by a trained model.
     Predict,
+    /// The mixture with coordinates of one kind; its peer is the program of `--oracle`.
+    Mixture,
+    /// The mixture as it is used unless told otherwise; its peer is scikit-learn's on filled-in columns.
+    MixtureAuto,
 }
 
 impl std::fmt::Display for Task {
@@ -48,6 +53,8 @@ impl std::fmt::Display for Task {
             Self::Neighbors => "neighbors",
             Self::Kmeans => "k-means",
             Self::Predict => "prediction",
+            Self::Mixture => "t-mixture, one kind",
+            Self::MixtureAuto => "t-mixture, auto",
         };
         f.write_str(name)
     }
@@ -73,6 +80,11 @@ pub(crate) struct Case {
     pub epochs: usize,
     pub rounds: usize,
     pub epochs_per_round: usize,
+    /// Starts of the mixture, and how many of them are refined.
+    pub starts: usize,
+    pub refined: usize,
+    /// A Python program with the mixture's `fit`.
+    pub oracle: Option<PathBuf>,
     /// View by view, encoder then decoder: the `(n_out, n_in)` of every layer in `weights.f32`.
     pub layers: Vec<[Vec<(usize, usize)>; 2]>,
 }
@@ -113,6 +125,7 @@ impl Folder {
 
     /// A task on these arrays.
     pub(crate) fn case(&self, task: Task, threads: usize, share: f64) -> Case {
+        let mixture = TMixture::default();
         let part = |whole: f64| (whole * share).ceil() as usize;
         let shapes =
             |chain: &[cdimc_nn::Dense]| chain.iter().map(|layer| layer.weight.dim()).collect();
@@ -124,7 +137,7 @@ impl Folder {
             n_clusters: self.n_clusters,
             threads,
             times: match task {
-                Task::Run | Task::Pair | Task::Large => 1,
+                Task::Run | Task::Pair | Task::Large | Task::Mixture | Task::MixtureAuto => 1,
                 Task::Neighbors => 2,
                 // As many seeds, whose inertia differs.
                 Task::Kmeans => 10,
@@ -137,6 +150,9 @@ impl Folder {
             epochs: part(500.0),
             rounds: part(81.0),
             epochs_per_round: 7,
+            starts: mixture.starts,
+            refined: mixture.refined,
+            oracle: None,
             layers: self
                 .weights
                 .views

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: seconds, arithmetic and memory of the parts of CDIMC-net, ours and its peers' in turn.
+//! `cargo xtask bench`: seconds, arithmetic and memory of CDIMC-net's parts and of the mixture, ours and the peers' in turn.
 //!
 //! Every measurement is a process of its own. With `--python` the same case goes to a plain PyTorch and
 //! scikit-learn program (`xtask/peers/peer.py`), from the same data and initial weights, and the losses of
@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// A Python with torch and scikit-learn, to measure the peers in turn with ours.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
+    /// A program in which the mixture is written plainly, `fit(views, mask, k, seed, starts, refined)`, as its peer.
+    #[arg(long, value_name = "FILE", requires = "python")]
+    oracle: Option<PathBuf>,
     /// Sample counts for the growth of time and memory.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2000, 8000, 70_000])]
     samples: Vec<usize>,
@@ -88,11 +91,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             Task::Neighbors,
             Task::Kmeans,
             Task::Predict,
+            Task::Mixture,
+            Task::MixtureAuto,
         ] {
             // Only the epochs depend on the missing rate in a way of their own.
             let every_rate = matches!(task, Task::Pretrain | Task::Finetune);
             if wanted(task) && (every_rate || rate == 0.3) {
-                let case = folder.case(task, arguments.threads, arguments.share);
+                let mut case = folder.case(task, arguments.threads, arguments.share);
+                case.oracle.clone_from(&arguments.oracle);
                 lines.push(compare(&name, rate, &folder, &case, arguments)?);
             }
         }
@@ -180,12 +186,13 @@ fn compare(
     note!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
     // A task that takes minutes is not repeated.
     let rounds = if case.task == Task::Run { 1 } else { arguments.rounds };
+    let has_peer = case.task != Task::Mixture || case.oracle.is_some();
     let (mut ours, mut peer, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
     for _ in 0..rounds {
         let product = measure(&mut own_process(case)?, &Case { task: Task::Peak, ..case.clone() })?;
         peak = peak.max(ours::PEAK_OPERATIONS / product.fastest());
         ours.push(measure(&mut own_process(case)?, case)?);
-        if let Some(python) = &arguments.python {
+        if let (Some(python), true) = (&arguments.python, has_peer) {
             let mut command = Command::new(python);
             command.arg(workspace::root().join("xtask/peers/peer.py"));
             peer.push(measure(&mut command, case)?);
@@ -252,8 +259,8 @@ fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) ->
         "# Benchmarks\n\n`cargo xtask bench{}`, {} thread(s) each, the fastest of {} alternating processes (one for a whole \
          run). An epoch of pre-training or fine-tuning; k-means with 20 starts on all views side by side; exact \
          neighbors of every view. Operations are those that observed values need; peak is a 1024 x 1024 single-precision \
-         matrix product of the same minutes. Peers: PyTorch for the network, scikit-learn for neighbors and k-means \
-         (`xtask/peers/peer.py`); agreement is the largest relative difference of losses, or that of inertia (below 0 \
+         matrix product of the same minutes. Peers: PyTorch for the network, scikit-learn for neighbors, k-means and the mixture as \
+         a whole (`xtask/peers/peer.py`), the program of `--oracle` for the mixture of one kind; agreement is the largest relative difference of losses, or that of inertia (below 0 \
          ours is better).\n\n",
         if arguments.python.is_some() { " --python PATH" } else { "" },
         arguments.threads,

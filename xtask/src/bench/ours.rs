@@ -5,6 +5,7 @@ use super::case::{Case, Task};
 use crate::execution::peak_memory_bytes;
 use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
+use cdimc::mixture::{Coordinates, TMixture};
 use cdimc::say;
 use cdimc_cluster::{CdimcNet, Clusterer, Finetune, KMeans, Model, Observer, Pretrain};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
@@ -38,6 +39,8 @@ pub(crate) fn serve() -> Result<ExitCode> {
         Task::Neighbors => neighbors(&case)?,
         Task::Kmeans => kmeans(&case)?,
         Task::Predict => predict(&case)?,
+        Task::Mixture => mixture(&case, Coordinates::Unit)?,
+        Task::MixtureAuto => mixture(&case, Coordinates::Auto)?,
     };
     let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
     say!("{}", serde_json::to_string(&measurement)?);
@@ -215,6 +218,16 @@ fn predict(case: &Case) -> Result<Measured> {
     let (model, _) = method(&short).train(&data, case.n_clusters, Seed::new(0), &silent)?;
     timed(case.times, || {
         black_box(model.predict(&data)?);
+        Ok(None)
+    })
+}
+
+fn mixture(case: &Case, coordinates: Coordinates) -> Result<Measured> {
+    let data = data(case)?;
+    let method =
+        TMixture { coordinates, starts: case.starts, refined: case.refined, ..TMixture::default() };
+    timed(case.times, || {
+        black_box(method.cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
 }

@@ -97,8 +97,8 @@ impl Leading {
     }
 }
 
-/// All eigenpairs.
-fn all_of(a: MatRef<'_, f64>) -> Result<Leading, ClusterError> {
+/// All eigenpairs of `a`, of which the lower triangle is read.
+pub(crate) fn all_of(a: MatRef<'_, f64>) -> Result<Leading, ClusterError> {
     let size = a.nrows();
     let (mut ascending, mut vectors) = (vec![0.0; size], Mat::zeros(size, size));
     let yes = ComputeEigenvectors::Yes;

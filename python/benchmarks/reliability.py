@@ -1,0 +1,46 @@
+"""How right the probabilities of ``TMixture`` are: of the samples whose cluster has some probability, how many are in it.
+
+    python reliability.py handwritten 0.3 [n_masks]
+
+A cluster stands for the class that the best matching gives it; the classes are looked at after the fit. Printed are the
+samples of each band of confidence, their mean confidence and the share that is right, and the expected calibration error:
+the mean distance of the two over the bands, weighted by samples (Guo et al., ICML 2017).
+"""
+
+import sys
+
+import cdimc
+import numpy as np
+
+BANDS = [0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0]
+
+
+def fitted(dataset, rate, seed):
+    """Confidence, and whether the cluster is the sample's class, of every sample."""
+    views = list(dataset.views.values())
+    n_samples = len(dataset.target)
+    rows = np.random.default_rng(seed).permutation(n_samples)
+    views, target = [view[rows] for view in views], np.asarray(dataset.target)[rows]
+    mask = cdimc.missing.PerView(rate).mask(n_samples, len(views), seed)
+    model = cdimc.TMixture(n_clusters=len(np.unique(target)), random_state=seed)
+    model.fit(cdimc.missing.hide(views, mask))
+    matched = cdimc.metrics.match_labels(target, model.labels_)
+    right = np.array([matched.get(label) == truth for label, truth in zip(model.labels_, target)])
+    return model.confidence_, right
+
+
+def main(name, rate, n_masks=3):
+    dataset = cdimc.datasets.load(name)
+    both = [fitted(dataset, float(rate), seed) for seed in range(int(n_masks))]
+    confidence, right = (np.concatenate(part) for part in zip(*both))
+    error = 0.0
+    for low, high in zip(BANDS, BANDS[1:]):
+        band = (confidence > low) & (confidence <= high)
+        if band.any():
+            said, found = confidence[band].mean(), right[band].mean()
+            error += band.mean() * abs(said - found)
+            print(f"| {low:.2f} to {high:.2f} | {band.mean():.3f} | {said:.3f} | {found:.3f} |")
+    print(f"{name} {rate}: accuracy {right.mean():.3f}, mean confidence {confidence.mean():.3f}, error {error:.3f}", flush=True)
+
+
+main(*sys.argv[1:])
