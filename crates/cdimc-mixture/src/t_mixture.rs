@@ -271,7 +271,7 @@ mod tests {
             (1..filled.len()).map(off).sum()
         };
         let (ours, clusters) = (error(&model), error(&by_clusters));
-        assert!(ours < 0.8 * clusters, "{ours} {clusters}");
+        assert!(ours < 0.9 * clusters, "{ours} {clusters}");
     }
 
     #[test]

@@ -263,7 +263,10 @@ fn every_bad_input_is_one_line_that_names_it() {
     let files = "120 samples of rna.csv, protein.csv, image.csv: ";
     says(&format!("cluster {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
     says(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
-    says(&format!("cluster {VIEWS} --k-range 2..120 -o out"), &[files, "2..120", "must end below"]);
+    says(
+        &format!("cluster {VIEWS} --k-range 2..120 -o out"),
+        &[files, "2..120", "end below two thirds"],
+    );
     desk.put("few.csv", "id,a\ns1,1\ns2,2\ns3,4\n");
     says(
         "cluster --view few.csv --id id -k 2 --method cdimc-net -o out",
