@@ -48,8 +48,9 @@ impl Parameter {
     /// # Errors
     /// If candle fails.
     pub fn start(&mut self, optimizer: Optimizer) -> Result<()> {
-        let zeros = self.value.zeros_like()?.detach();
-        self.moments = vec![zeros; optimizer.n_moments()];
+        // Each in memory of its own, for they are updated in place.
+        let zeros = |_| Ok(self.value.zeros_like()?.detach());
+        self.moments = (0..optimizer.n_moments()).map(zeros).collect::<Result<_>>()?;
         Ok(())
     }
 
@@ -62,8 +63,7 @@ impl Parameter {
             Some(gradient) => gradient.detach().contiguous()?,
             None => self.value.zeros_like()?.detach(),
         };
-        let decrease = optimizer.step(t).decrease(&mut self.moments, &gradient)?;
-        self.value.set(&self.value.as_detached_tensor().sub(&decrease)?)
+        optimizer.step(t).move_along(&self.value, &mut self.moments, &gradient)
     }
 }
 

@@ -1,9 +1,10 @@
 //! SGD with momentum and Adam: their settings, their state, and what one step of them does.
 
 use crate::{NnError, Weights, real::Real};
-use candle_core::{Result as TensorResult, Tensor};
+use candle_core::{CpuStorage, InplaceOp1, Layout, Result as TensorResult, Tensor, Var};
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// How gradients become steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -150,12 +151,36 @@ impl Step {
         }
     }
 
-    /// Updates `moments` with a gradient and returns the decrease of the parameter.
-    pub(crate) fn decrease(
+    /// Moves the variable `theta` and its `moments` along a gradient: on the CPU in one pass, elsewhere by tensors.
+    pub(crate) fn move_along(
         self,
+        theta: &Var,
         moments: &mut [Tensor],
         gradient: &Tensor,
-    ) -> TensorResult<Tensor> {
+    ) -> TensorResult<()> {
+        if !theta.device().is_cpu() {
+            let decrease = self.decrease(moments, gradient)?;
+            return theta.set(&theta.as_detached_tensor().sub(&decrease)?);
+        }
+        with_numbers(gradient, |gradient| {
+            with_numbers(theta, |theta| match &*moments {
+                [u] => with_numbers(u, |u| {
+                    self.take(theta, &mut [u], gradient);
+                    Ok(())
+                }),
+                [mean, square] => with_numbers(mean, |mean| {
+                    with_numbers(square, |square| {
+                        self.take(theta, &mut [mean, square], gradient);
+                        Ok(())
+                    })
+                }),
+                _ => unreachable!("a stage starts with the moments of its optimizer"),
+            })
+        })
+    }
+
+    /// Updates `moments` with a gradient and returns the decrease of the parameter.
+    fn decrease(self, moments: &mut [Tensor], gradient: &Tensor) -> TensorResult<Tensor> {
         match (self, moments) {
             (Self::Sgd { rate, momentum }, [u]) => {
                 *u = ((&*u * momentum)? + gradient)?;
@@ -167,6 +192,31 @@ impl Step {
                 mean.div(&square.sqrt()?.affine(root, epsilon)?)? * rate
             }
             _ => unreachable!("a stage starts with the moments of its optimizer"),
+        }
+    }
+}
+
+/// Calls `visit` with the numbers of a tensor on the CPU.
+fn with_numbers(
+    tensor: &Tensor,
+    visit: impl FnMut(&mut [f32]) -> TensorResult<()>,
+) -> TensorResult<()> {
+    tensor.inplace_op1(&Visit(RefCell::new(visit)))
+}
+
+struct Visit<F>(RefCell<F>);
+
+impl<F: FnMut(&mut [f32]) -> TensorResult<()>> InplaceOp1 for Visit<F> {
+    fn name(&self) -> &'static str {
+        "visit"
+    }
+
+    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> TensorResult<()> {
+        match (storage, layout.contiguous_offsets()) {
+            (CpuStorage::F32(numbers), Some((from, to))) => {
+                (self.0.borrow_mut())(&mut numbers[from..to])
+            }
+            _ => candle_core::bail!("parameters are 32-bit numbers in order"),
         }
     }
 }
@@ -232,7 +282,10 @@ mod tests {
             let mut theta = start.map(f64::from);
             let mut moments = [[0.0; 3]; 2];
             let mut tensor = Tensor::new(&start, &Device::Cpu).unwrap();
-            let mut tensors = vec![tensor.zeros_like().unwrap(); optimizer.n_moments()];
+            let variable = Var::from_tensor(&tensor).unwrap();
+            let zeros = || (0..optimizer.n_moments()).map(|_| tensor.zeros_like().unwrap());
+            let (mut tensors, mut in_place): (Vec<_>, Vec<_>) =
+                (zeros().collect(), zeros().collect());
             for t in 1..=4 {
                 let gradient = theta.map(|x| 3.0 * x * x);
                 let [first, second] = &mut moments;
@@ -241,8 +294,12 @@ mod tests {
                 let gradient = (tensor.sqr().unwrap() * 3.0).unwrap();
                 let decrease = optimizer.step(t).decrease(&mut tensors, &gradient).unwrap();
                 tensor = (tensor - decrease).unwrap();
+                let gradient = (variable.as_detached_tensor().sqr().unwrap() * 3.0).unwrap();
+                optimizer.step(t).move_along(&variable, &mut in_place, &gradient).unwrap();
             }
             let tensor = tensor.to_vec1::<f32>().unwrap();
+            let variable = variable.to_vec1::<f32>().unwrap();
+            approx::assert_abs_diff_eq!(variable[..], tensor[..], epsilon = 1e-5);
             for ((&start, theta), tensor) in start.iter().zip(theta).zip(tensor) {
                 let expected = expected(optimizer, f64::from(start));
                 approx::assert_abs_diff_eq!(theta, expected, epsilon = 1e-12);
