@@ -1,7 +1,8 @@
 #![no_main]
 
-mod bodies;
+#[path = "../bodies/tables.rs"]
+mod tables;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    bodies::images(bytes);
+    tables::images(bytes);
 });

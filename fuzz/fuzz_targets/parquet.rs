@@ -1,8 +1,9 @@
 #![no_main]
 
-mod bodies;
+#[path = "../bodies/tables.rs"]
+mod tables;
 
 // The crate that decodes is allowed to panic, which the reader catches; a panic that comes out of it still ends the run.
 libfuzzer_sys::fuzz_target!(init: std::panic::set_hook(Box::new(|_| {})), |bytes: &[u8]| {
-    bodies::table("table.parquet", bytes);
+    tables::table("table.parquet", bytes);
 });

@@ -25,6 +25,9 @@ const EMBEDDED: &[(&str, &str)] = &[
 pub(crate) const PAPER: &[&str] =
     &["handwritten", "bdgp", "mnist", "ablation", "sensitivity", "patterns"];
 
+/// Most rows that the grid of one method may have.
+const MOST_ROWS: usize = 10_000;
+
 /// The Cartesian product an experiment runs over.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -220,7 +223,8 @@ pub(crate) fn load(name: &str) -> Result<Experiment> {
     parse(&path.file_stem().unwrap_or_default().to_string_lossy(), &text)
 }
 
-fn parse(name: &str, text: &str) -> Result<Experiment> {
+/// The experiment in this text.
+pub(crate) fn parse(name: &str, text: &str) -> Result<Experiment> {
     let mut experiment: Experiment =
         toml::from_str(text).with_context(|| format!("experiment {name}"))?;
     name.clone_into(&mut experiment.name);
@@ -228,6 +232,13 @@ fn parse(name: &str, text: &str) -> Result<Experiment> {
         let settled = variant.settings.is_null() && variant.on.is_empty();
         if !settled && variant.chosen.is_none() {
             bail!("experiment {name}, method {}: settings need a `chosen`", variant.name);
+        }
+        let n_rows = variant.grid.values().map(Vec::len).fold(1, usize::saturating_mul);
+        if n_rows > MOST_ROWS {
+            let method = &variant.name;
+            bail!(
+                "experiment {name}, method {method}: grid = {n_rows} rows: must be at most {MOST_ROWS}"
+            );
         }
     }
     Ok(experiment)
@@ -262,6 +273,19 @@ mod tests {
         assert_eq!(rows[5].label(), "cdimc-net alpha=0.2 pretrain.learning-rate=3");
         assert_eq!(rows[5].settings, json!({"alpha": 0.2, "pretrain": {"learning-rate": 3}}));
         assert_eq!(rows[5].point["alpha"], json!(0.2));
+    }
+
+    #[test]
+    fn a_grid_of_too_many_rows_is_refused() {
+        let values = (0..100).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+        let grid = ["a", "b", "c"].map(|key| format!("{key} = [{values}]")).join("\n");
+        let text = format!(
+            "title = 'x'\ndescription = 'x'\ndatasets = []\npatterns = ['paper']\nrepetitions = 1\n\
+             [[methods]]\nname = 'concat'\n[methods.grid]\n{grid}"
+        );
+        let error = parse("x", &text).unwrap_err().to_string();
+        let rule = "grid = 1000000 rows: must be at most 10000";
+        assert_eq!(error, format!("experiment x, method concat: {rule}"));
     }
 
     #[test]

@@ -144,14 +144,14 @@ impl Finished {
 }
 
 /// A record as a line, its end included.
-fn line(record: &Record) -> std::io::Result<String> {
+pub(crate) fn line(record: &Record) -> std::io::Result<String> {
     let text = serde_json::to_string(record)?;
     let rest = &text[1..];
     Ok(format!("{HEAD}{}{NECK}{rest}\n", digest(rest)))
 }
 
 /// The record of a line without its end.
-fn parse(line: &[u8]) -> Result<Record> {
+pub(crate) fn parse(line: &[u8]) -> Result<Record> {
     let line = std::str::from_utf8(line).context("no text")?;
     let after = line.strip_prefix(HEAD).context("no record")?;
     let (found, rest) = after.split_at_checked(DIGITS).context("no record")?;
@@ -173,6 +173,14 @@ fn parse(line: &[u8]) -> Result<Record> {
     let record: Record = serde_json::from_value(value).context("no record")?;
     ensure!(record.key == record.cell.key(), "the key is not that of the cell");
     Ok(record)
+}
+
+/// The record of a line, whatever digest and key it gives, with the key of its cell.
+pub(crate) fn sealed_anew(line: &[u8]) -> Option<Record> {
+    let mut record: Record = serde_json::from_slice(line).ok()?;
+    record.format = FORMAT;
+    record.key = record.cell.key();
+    Some(record)
 }
 
 fn digest(rest: &str) -> String {

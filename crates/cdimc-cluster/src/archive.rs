@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fs, path::Path};
 
 const METADATA: &str = "cdimc";
+/// What a file is called where any kind will do.
+const ANY_KIND: &str = "cdimc file";
 
 /// What the metadata say, as JSON.
 #[derive(Serialize, Deserialize)]
@@ -158,8 +160,20 @@ impl Archive {
 
     /// Reads the bytes of a file of `kind`, or of any kind.
     fn read(kind: Option<&str>, bytes: &[u8]) -> Result<Self, ClusterError> {
+        let (archive, checksum) = Self::read_unchecked(kind, bytes)?;
+        if archive.digest() != checksum {
+            return Err(ClusterError::Model(format!(
+                "damaged {}: its content does not match its checksum",
+                kind.unwrap_or(ANY_KIND)
+            )));
+        }
+        Ok(archive)
+    }
+
+    /// What the bytes of a file say, and the checksum that they give for it.
+    fn read_unchecked(kind: Option<&str>, bytes: &[u8]) -> Result<(Self, String), ClusterError> {
         let refuse = |reason: String| ClusterError::Model(reason);
-        let wanted = kind.unwrap_or("cdimc file");
+        let wanted = kind.unwrap_or(ANY_KIND);
         let foreign =
             |e: &dyn std::fmt::Display| refuse(format!("not a {wanted}, or a damaged one: {e}"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(&e))?;
@@ -186,13 +200,7 @@ impl Archive {
         };
         let arrays =
             tensors.tensors().into_iter().map(|(name, view)| (name, array(view))).collect();
-        let archive = Self { kind: label.kind, description, notes, arrays };
-        if archive.digest() != label.sha256 {
-            return Err(refuse(format!(
-                "damaged {wanted}: its content does not match its checksum"
-            )));
-        }
-        Ok(archive)
+        Ok((Self { kind: label.kind, description, notes, arrays }, label.sha256))
     }
 
     /// What the description says.
@@ -301,6 +309,15 @@ pub fn note(bytes: &[u8], key: &str) -> Result<Option<String>, ClusterError> {
     Ok(Archive::read(None, bytes)?.notes.remove(key))
 }
 
+/// The model or checkpoint `bytes` with the checksum of what it holds: whoever changes such a file can do so too,
+/// and tests look with it at what comes after the checksum.
+///
+/// # Errors
+/// If the bytes are no such file.
+pub fn sealed_anew(bytes: &[u8]) -> Result<Vec<u8>, ClusterError> {
+    Archive::read_unchecked(None, bytes)?.0.to_bytes()
+}
+
 /// A safetensors file with its metadata in alphabetical order: the crate's own order changes from run to
 /// run where there is more than one entry.
 fn serialize(
@@ -389,6 +406,17 @@ mod tests {
                 assert_eq!(read.digest(), original.digest(), "bit {bit}");
             }
         }
+    }
+
+    #[test]
+    fn a_new_seal_fits_what_was_changed() {
+        let bytes = sample().to_bytes().unwrap();
+        assert_eq!(sealed_anew(&bytes).unwrap(), bytes);
+        let mut changed = bytes.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        assert!(Archive::from_bytes("test file", &changed).is_err());
+        assert!(Archive::from_bytes("test file", &sealed_anew(&changed).unwrap()).is_ok());
+        assert!(sealed_anew(&bytes[1..]).is_err());
     }
 
     #[test]

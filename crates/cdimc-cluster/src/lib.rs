@@ -28,7 +28,7 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 */
 
 pub use crate::{
-    archive::{note, with_note},
+    archive::{note, sealed_anew, with_note},
     cdimc_net::{
         AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Comparison, Deviation, Finetune,
         FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round, Stage,

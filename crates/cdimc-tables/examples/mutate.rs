@@ -19,12 +19,21 @@ use std::time::{Duration, Instant};
 
 /// Longer than this a reader hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Names the file to which the process that decodes writes its largest resident set.
+const DECODER_PEAK: &str = "MUTATE_DECODER_PEAK";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["decode"] => Ok(decode_for_parent()?),
+        ["decode"] => {
+            decode_for_parent()?;
+            // Whoever watches asked for it; a process that ends before this was at the limit of its memory or panicked.
+            match std::env::var_os(DECODER_PEAK) {
+                Some(path) => Ok(std::fs::write(path, peak_bytes().to_string())?),
+                None => Ok(()),
+            }
+        }
         ["make", seeds, out, count, seed] => {
             make(Path::new(seeds), Path::new(out), count.parse()?, seed.parse()?)
         }
@@ -123,11 +132,16 @@ fn one(file: &str) {
         Ok(tables) => json!({ "tables": tables.iter().map(described).collect::<Vec<_>>() }),
         Err(error) => json!({ "error": error.to_string() }),
     };
+    println!("{}", json!({ "outcome": outcome, "peak_bytes": peak_bytes() }));
+}
+
+/// The largest resident set of this process so far.
+fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
-    let peak: u64 = peak.and_then(|kib| kib.parse().ok()).unwrap_or(0);
-    println!("{}", json!({ "outcome": outcome, "peak_bytes": peak * 1024 }));
+    let kib: u64 = peak.and_then(|kib| kib.parse().ok()).unwrap_or(0);
+    kib * 1024
 }
 
 /// Shape, names and a sum over the bits of all values, each weighted with its place.
@@ -144,8 +158,10 @@ fn described(table: &Table) -> Value {
 /// Reads one file in a process of its own and says how that ended.
 fn watched(file: &str) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
+    let decoder_peak = std::env::temp_dir().join(format!("mutate-{}", std::process::id()));
     let mut child = Command::new(std::env::current_exe()?)
         .args(["one", file])
+        .env(DECODER_PEAK, &decoder_peak)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
@@ -173,6 +189,10 @@ fn watched(file: &str) -> Result<(), Box<dyn Error>> {
     let errors = String::from_utf8_lossy(&errors.join().unwrap_or_default()).into_owned();
     let mut line = serde_json::from_slice::<Value>(&answer).unwrap_or_else(|_| json!({}));
     line["file"] = json!(file);
+    let peak = std::fs::read_to_string(&decoder_peak).unwrap_or_default();
+    // Nothing of it is left for the next file.
+    let _ = std::fs::remove_file(&decoder_peak);
+    line["decoder_peak_bytes"] = json!(peak.parse::<u64>().ok());
     line["seconds"] = json!(begin.elapsed().as_secs_f64());
     line["panicked"] = json!(errors.contains("panicked"));
     line["crashed"] = json!(status.is_none_or(|status| !status.success()));

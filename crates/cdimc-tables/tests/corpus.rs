@@ -1,7 +1,7 @@
 //! The corpora of the fuzz targets: every file is read or refused, and so is every file cut short.
 
-#[path = "../../../fuzz/fuzz_targets/bodies.rs"]
-mod bodies;
+#[path = "../../../fuzz/bodies/tables.rs"]
+mod tables;
 
 use std::path::{Path, PathBuf};
 
@@ -21,13 +21,13 @@ fn is_finding(path: &Path) -> bool {
 }
 
 #[test]
-fn every_seed_is_read_and_every_finding_answered() {
+fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
     let targets = ["text", "npy", "npz", "mat", "hdf5"];
     let columnar: &[&str] = if cfg!(feature = "columnar") { &["parquet", "arrow"] } else { &[] };
     for target in targets.iter().chain(columnar) {
         for path in files(target) {
             let bytes = std::fs::read(&path).expect("a file");
-            let accepts = |bytes: &[u8]| bodies::table(&path.to_string_lossy(), bytes);
+            let accepts = |bytes: &[u8]| tables::table(&path.to_string_lossy(), bytes);
             assert_eq!(accepts(&bytes), !is_finding(&path), "{}", path.display());
             for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
                 // What is left of a text may still be a table.
@@ -39,19 +39,19 @@ fn every_seed_is_read_and_every_finding_answered() {
 }
 
 #[test]
-fn images_and_manifests_are_read_or_refused() {
+fn images_and_manifests_of_the_corpora_are_read_or_refused() {
     for path in files("idx") {
         let bytes = std::fs::read(&path).expect("a file");
-        assert_eq!(bodies::images(&bytes), !is_finding(&path), "{}", path.display());
+        assert_eq!(tables::images(&bytes), !is_finding(&path), "{}", path.display());
         for end in 0..bytes.len() {
-            assert!(!bodies::images(&bytes[..end]), "{} of {end}", path.display());
+            assert!(!tables::images(&bytes[..end]), "{} of {end}", path.display());
         }
     }
     for path in files("manifest") {
         let bytes = std::fs::read(&path).expect("a file");
-        assert!(bodies::manifest(&bytes), "{}", path.display());
+        assert!(tables::manifest(&bytes), "{}", path.display());
         for end in 0..bytes.len() {
-            bodies::manifest(&bytes[..end]);
+            tables::manifest(&bytes[..end]);
         }
     }
 }

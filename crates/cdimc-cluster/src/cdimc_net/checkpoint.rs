@@ -6,7 +6,7 @@ use crate::{
     check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{NetworkInput, OptimizerState};
+use cdimc_nn::{NetworkInput, OptimizerState, Weights};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -121,8 +121,17 @@ impl Training {
                 settled: found.settled,
             }),
         })?;
-        if matches!(training.state, State::Finetuning(_)) {
-            training.pretrained = Some(archive.weights("pretrained.", found.n_views)?);
+        if let State::Finetuning(finetuning) = &training.state {
+            let pretrained = archive.weights("pretrained.", found.n_views)?;
+            let shape = (n_clusters, pretrained.latent());
+            let fits = training.fits(&pretrained)
+                && finetuning.centers.dim() == shape
+                && finetuning.labels.len() == data.n_samples()
+                && finetuning.pace.selected.len() == data.n_samples();
+            if !fits {
+                return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
+            }
+            training.pretrained = Some(pretrained);
         }
         if found.stage != Stage::Kmeans {
             training.trainer.restore_optimizer(&optimizer)?;
@@ -135,6 +144,14 @@ impl Training {
             labels_changed: archive.list("labels-changed")?,
         };
         Ok(training)
+    }
+}
+
+impl Training {
+    /// Whether these encoders take the views of the data to the latents of the network in training.
+    fn fits(&self, encoders: &Weights) -> bool {
+        let Ok(own) = self.trainer.weights() else { return false };
+        own.latent() == encoders.latent() && encoders.check_input(&self.input).is_ok()
     }
 }
 

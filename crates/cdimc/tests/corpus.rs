@@ -1,0 +1,81 @@
+//! The corpora of the fuzz targets of models and checkpoints: every file is read, and every file cut short refused.
+
+#[path = "../../../fuzz/bodies/models.rs"]
+mod models;
+
+use cdimc::NamedModel;
+use cdimc_cluster::{Clusterer, Observer, Stage};
+use cdimc_data::Seed;
+use cdimc_mixture::TMixture;
+use std::path::{Path, PathBuf};
+
+fn folder(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+/// The files of one target.
+fn files(target: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder(target)).expect("a corpus");
+    let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    assert!(!files.is_empty(), "{target} has no files");
+    files
+}
+
+#[test]
+fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
+    let targets: [(&str, fn(&[u8]) -> bool); 2] =
+        [("model", models::model), ("checkpoint", models::checkpoint)];
+    for (target, accepts) in targets {
+        for path in files(target) {
+            let bytes = std::fs::read(&path).expect("a file");
+            let is_finding = path.to_string_lossy().contains("finding-");
+            assert_eq!(accepts(&bytes), !is_finding, "{}", path.display());
+            for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
+                assert!(!accepts(&bytes[..end]), "{} of {end} bytes", path.display());
+            }
+        }
+    }
+}
+
+/// A changed byte under a checksum that fits it is an error or another model, and nothing else.
+#[test]
+fn changed_bytes_under_a_new_checksum_are_answered() {
+    let targets: [(&str, fn(&[u8]) -> bool); 2] =
+        [("model", models::model), ("checkpoint", models::checkpoint)];
+    for (target, accepts) in targets {
+        for path in files(target) {
+            let bytes = std::fs::read(&path).expect("a file");
+            for at in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << (at % 8);
+                accepts(&changed);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes the files of the corpora anew, for when their form has changed"]
+fn write_the_corpora() {
+    let write = |target: &str, name: &str, bytes: Vec<u8>| {
+        std::fs::create_dir_all(folder(target)).expect("a folder");
+        std::fs::write(folder(target).join(name), bytes).expect("room for it");
+    };
+    let mut training = models::small_training();
+    write("checkpoint", "start", training.checkpoint().expect("bytes"));
+    while let Some(step) = training.step().expect("a step") {
+        if matches!((step.stage, step.done), ("pretrain", 2) | ("kmeans", _) | ("finetune", 3)) {
+            let name = format!("{}-{}", step.stage, step.done);
+            write("checkpoint", &name, training.checkpoint().expect("bytes"));
+        }
+    }
+    assert_eq!(training.stage(), Stage::Done);
+    let (model, _) = training.finish().expect("a model");
+    let named = NamedModel::from_bytes(&cdimc_cluster::Model::to_bytes(&model).expect("bytes"));
+    write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));
+    let mixture = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+    let fitted = mixture.fit(&models::trained_on(), 2, Seed::new(1), &Observer::silent());
+    let model = fitted.expect("a fit").model.expect("a model");
+    let named = NamedModel::from_bytes(&model.to_bytes().expect("bytes"));
+    write("model", "t-mixture", named.and_then(|named| named.to_bytes()).expect("bytes"));
+}

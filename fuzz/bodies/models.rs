@@ -1,0 +1,85 @@
+//! What the targets do with models and checkpoints. The workspace's tests do the same with the corpora, so that none
+//! of this can rot where the fuzzer does not run.
+#![allow(dead_code)] // Every target uses one of them.
+
+use cdimc::NamedModel;
+use cdimc_cluster::{CdimcNet, Clusterer, Stage, Training, sealed_anew};
+use cdimc_data::{MultiView, Seed};
+use ndarray::Array2;
+
+/// Samples that a model is asked about; the last has its first view alone.
+const N_SAMPLES: usize = 4;
+/// Models with more columns than this are read, and not asked.
+const MOST_COLUMNS: usize = 4096;
+/// Starts and epochs that a checkpoint may ask for before a step of it takes long, as it says.
+const MANY: usize = 100;
+
+/// Reads the bytes as a model whose checksum fits, and asks it about samples; whether it is accepted.
+pub(crate) fn model(bytes: &[u8]) -> bool {
+    let Ok(sealed) = sealed_anew(bytes) else { return false };
+    let Ok(NamedModel { model, views }) = NamedModel::from_bytes(&sealed) else { return false };
+    let widths = model.widths();
+    assert_eq!(views.len(), widths.len());
+    if widths.iter().sum::<usize>() <= MOST_COLUMNS {
+        let data = samples(&widths);
+        if let Ok(found) = model.predict(&data) {
+            assert_eq!(found.labels.len(), N_SAMPLES);
+            assert!(found.labels.iter().all(|&label| label < model.n_clusters()));
+        }
+        if let Ok(filled) = model.impute(&data) {
+            assert!(filled.iter().map(Array2::ncols).eq(widths));
+        }
+        let _ = model.facts();
+    }
+    true
+}
+
+/// Reads the bytes as a checkpoint whose checksum fits, and goes on from it; whether it is accepted.
+pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
+    let Ok(sealed) = sealed_anew(bytes) else { return false };
+    let Ok(mut training) = Training::resume(&trained_on(), &sealed) else { return false };
+    let CdimcNet { kmeans, finetune, .. } = training.settings();
+    if kmeans.restarts > MANY || finetune.epochs_per_round > MANY {
+        return true;
+    }
+    for _ in 0..2 {
+        if training.step().is_err() {
+            return true;
+        }
+    }
+    if training.stage() == Stage::Done {
+        let _ = training.finish();
+    }
+    true
+}
+
+/// A training that is small enough to be a seed of the corpus.
+pub(crate) fn small_training() -> Training {
+    let mut net = CdimcNet { neighbors: 2, batch_size: 6, ..CdimcNet::default() };
+    net.architecture.wide = 3;
+    net.pretrain.epochs = 2;
+    (net.kmeans.restarts, net.finetune.rounds) = (2, 3);
+    net.check().expect("settings in range");
+    net.start(&trained_on(), 2, Seed::new(1)).expect("data that suit it")
+}
+
+/// What checkpoints of the corpus were made on.
+pub(crate) fn trained_on() -> MultiView {
+    samples_of(12, &[3, 2])
+}
+
+fn samples(widths: &[usize]) -> MultiView {
+    samples_of(N_SAMPLES, widths)
+}
+
+/// Samples of which the last has its first view alone.
+fn samples_of(n_samples: usize, widths: &[usize]) -> MultiView {
+    let value = |v: usize, i: usize, j: usize| {
+        let is_missing = v > 0 && i + 1 == n_samples;
+        if is_missing { f64::NAN } else { ((i * (v + 2) + j * j) as f64).sin() }
+    };
+    let view = |(v, &width): (usize, &usize)| {
+        Array2::from_shape_fn((n_samples, width), |(i, j)| value(v, i, j))
+    };
+    MultiView::from_nan_rows(widths.iter().enumerate().map(view).collect()).expect("finite values")
+}
