@@ -28,6 +28,8 @@ mod tests {
     use super::*;
     use std::path::{Path, PathBuf};
 
+    type Target = fn(&[u8]) -> bool;
+
     /// The files in a folder of the repository.
     fn files(folder: &str) -> Vec<PathBuf> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
@@ -39,9 +41,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_corpora_is_read_and_every_finding_refused() {
-        let corpora: [(&str, fn(&[u8]) -> bool); 2] =
-            [("experiment", experiment), ("record", record)];
-        for (target, accepts) in corpora {
+        for (target, accepts) in [("experiment", experiment as Target), ("record", record)] {
             for path in files(&format!("fuzz/corpus/{target}")) {
                 let bytes = std::fs::read(&path).unwrap();
                 let is_finding = path.to_string_lossy().contains("finding-");

@@ -9,8 +9,8 @@ use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::{Cursor, Read};
 
-/// Brackets within brackets of a header at most; a matrix has two, a record some more.
-const DEEPEST: usize = 12;
+/// Brackets within brackets of a header at most; a matrix has two, records of arrays four.
+const DEEPEST: usize = 4;
 
 /// What an array of a file holds.
 enum Content {
@@ -132,8 +132,8 @@ fn member(
     Ok(bytes)
 }
 
-/// The array with its header read. Deeper brackets than any header has are refused first: the time that the header's
-/// parser takes doubles with each of them.
+/// The array with its header read. Deeper brackets than those of a header that can be used are refused first: each
+/// of them multiplies the time that the header's parser takes.
 fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
     let header = match bytes {
         [_, _, _, _, _, _, 1, _, a, b, rest @ ..] => {

@@ -9,6 +9,10 @@ use cdimc_data::Seed;
 use cdimc_mixture::TMixture;
 use std::path::{Path, PathBuf};
 
+type Target = fn(&[u8]) -> bool;
+
+const TARGETS: [(&str, Target); 2] = [("model", models::model), ("checkpoint", models::checkpoint)];
+
 fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
 }
@@ -23,9 +27,7 @@ fn files(target: &str) -> Vec<PathBuf> {
 
 #[test]
 fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
-    let targets: [(&str, fn(&[u8]) -> bool); 2] =
-        [("model", models::model), ("checkpoint", models::checkpoint)];
-    for (target, accepts) in targets {
+    for (target, accepts) in TARGETS {
         for path in files(target) {
             let bytes = std::fs::read(&path).expect("a file");
             let is_finding = path.to_string_lossy().contains("finding-");
@@ -40,9 +42,7 @@ fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
 /// A changed byte under a checksum that fits it is an error or another model, and nothing else.
 #[test]
 fn changed_bytes_under_a_new_checksum_are_answered() {
-    let targets: [(&str, fn(&[u8]) -> bool); 2] =
-        [("model", models::model), ("checkpoint", models::checkpoint)];
-    for (target, accepts) in targets {
+    for (target, accepts) in TARGETS {
         for path in files(target) {
             let bytes = std::fs::read(&path).expect("a file");
             for at in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
