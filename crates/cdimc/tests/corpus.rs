@@ -1,4 +1,6 @@
 //! The corpora of the fuzz targets of models and checkpoints: every file is read, and every file cut short refused.
+//!
+//! `CDIMC_WRITE_CORPORA=1 cargo test -p cdimc --test corpus` writes the files anew.
 
 #[path = "../../../fuzz/bodies/models.rs"]
 mod models;
@@ -27,6 +29,9 @@ fn files(target: &str) -> Vec<PathBuf> {
 
 #[test]
 fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
+    if std::env::var_os("CDIMC_WRITE_CORPORA").is_some() {
+        write_the_corpora();
+    }
     for (target, accepts) in TARGETS {
         for path in files(target) {
             let bytes = std::fs::read(&path).expect("a file");
@@ -54,8 +59,7 @@ fn changed_bytes_under_a_new_checksum_are_answered() {
     }
 }
 
-#[test]
-#[ignore = "writes the files of the corpora anew, for when their form has changed"]
+/// Writes the files anew, for when their form has changed.
 fn write_the_corpora() {
     let write = |target: &str, name: &str, bytes: Vec<u8>| {
         std::fs::create_dir_all(folder(target)).expect("a folder");
