@@ -237,6 +237,12 @@ mod tests {
     }
 
     #[test]
+    fn every_digit_of_a_number_comes_back() {
+        let (_folder, path) = written(&[record(1, 28010.492390121205)]);
+        assert_eq!(read(&path).unwrap()[0].outcome.score("acc"), Some(28010.492390121205));
+    }
+
+    #[test]
     fn edited_digits_are_refused() {
         let (_folder, path) = written(&[record(1, 0.8125), record(2, 0.8)]);
         let text = std::fs::read_to_string(&path).unwrap();
