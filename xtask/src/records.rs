@@ -238,8 +238,9 @@ mod tests {
 
     #[test]
     fn every_digit_of_a_number_comes_back() {
-        let (_folder, path) = written(&[record(1, 28010.492390121205)]);
-        assert_eq!(read(&path).unwrap()[0].outcome.score("acc"), Some(28010.492390121205));
+        let acc: f64 = "28010.492390121205".parse().unwrap();
+        let (_folder, path) = written(&[record(1, acc)]);
+        assert_eq!(read(&path).unwrap()[0].outcome.score("acc"), Some(acc));
     }
 
     #[test]
