@@ -1,24 +1,11 @@
 //! The corpora of the fuzz targets: every file is read or refused, and so is every file cut short.
 
+#[path = "../../../fuzz/bodies/corpus.rs"]
+mod corpus;
 #[path = "../../../fuzz/bodies/tables.rs"]
 mod tables;
 
-use std::path::{Path, PathBuf};
-
-/// The files of one target.
-fn files(target: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&folder).expect("a corpus");
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.sort();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    files
-}
-
-/// Whether the file is one that a fuzzer found, which is refused.
-fn is_finding(path: &Path) -> bool {
-    path.to_string_lossy().contains("finding-")
-}
+use corpus::{files, is_finding};
 
 #[test]
 fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {

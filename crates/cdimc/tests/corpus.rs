@@ -2,6 +2,8 @@
 //!
 //! `CDIMC_WRITE_CORPORA=1 cargo test -p cdimc --test corpus` writes the files anew.
 
+#[path = "../../../fuzz/bodies/corpus.rs"]
+mod corpus;
 #[path = "../../../fuzz/bodies/models.rs"]
 mod models;
 
@@ -9,23 +11,11 @@ use cdimc::NamedModel;
 use cdimc_cluster::{Clusterer, Observer, Stage};
 use cdimc_data::Seed;
 use cdimc_mixture::TMixture;
-use std::path::{Path, PathBuf};
+use corpus::{files, folder, is_finding};
 
 type Target = fn(&[u8]) -> bool;
 
 const TARGETS: [(&str, Target); 2] = [("model", models::model), ("checkpoint", models::checkpoint)];
-
-fn folder(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
-}
-
-/// The files of one target.
-fn files(target: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder(target)).expect("a corpus");
-    let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    assert!(!files.is_empty(), "{target} has no files");
-    files
-}
 
 #[test]
 fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
@@ -35,8 +25,7 @@ fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
     for (target, accepts) in TARGETS {
         for path in files(target) {
             let bytes = std::fs::read(&path).expect("a file");
-            let is_finding = path.to_string_lossy().contains("finding-");
-            assert_eq!(accepts(&bytes), !is_finding, "{}", path.display());
+            assert_eq!(accepts(&bytes), !is_finding(&path), "{}", path.display());
             for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
                 assert!(!accepts(&bytes[..end]), "{} of {end} bytes", path.display());
             }

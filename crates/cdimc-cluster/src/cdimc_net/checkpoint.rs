@@ -6,7 +6,7 @@ use crate::{
     check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{NetworkInput, OptimizerState, Weights};
+use cdimc_nn::{NetworkInput, OptimizerState};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -93,6 +93,7 @@ impl Training {
             return Err(other_data());
         }
         let weights = archive.weights("", found.n_views)?;
+        let latent = weights.latent();
         let moments = (0..found.optimizer_moments)
             .map(|i| archive.weights(&format!("moment{i}."), found.n_views))
             .collect::<Result<_, _>>()?;
@@ -123,9 +124,9 @@ impl Training {
         })?;
         if let State::Finetuning(finetuning) = &training.state {
             let pretrained = archive.weights("pretrained.", found.n_views)?;
-            let shape = (n_clusters, pretrained.latent());
-            let fits = training.fits(&pretrained)
-                && finetuning.centers.dim() == shape
+            let fits = pretrained.latent() == latent
+                && pretrained.check_input(&training.input).is_ok()
+                && finetuning.centers.dim() == (n_clusters, latent)
                 && finetuning.labels.len() == data.n_samples()
                 && finetuning.pace.selected.len() == data.n_samples();
             if !fits {
@@ -144,14 +145,6 @@ impl Training {
             labels_changed: archive.list("labels-changed")?,
         };
         Ok(training)
-    }
-}
-
-impl Training {
-    /// Whether these encoders take the views of the data to the latents of the network in training.
-    fn fits(&self, encoders: &Weights) -> bool {
-        let Ok(own) = self.trainer.weights() else { return false };
-        own.latent() == encoders.latent() && encoders.check_input(&self.input).is_ok()
     }
 }
 
@@ -174,4 +167,47 @@ fn fingerprint(input: &NetworkInput) -> String {
         view.values.iter().for_each(|value| hash.update(value.to_le_bytes()));
     }
     format!("{:x}", hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_nn::Architecture;
+    use ndarray::{Array2, s};
+
+    #[test]
+    fn arrays_that_do_not_fit_the_network_are_refused() {
+        let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let architecture = Architecture { wide: 3, ..Architecture::default() };
+        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::default() };
+        net.pretrain.epochs = 1;
+        let damaged = |damage: fn(&mut Training, &mut Finetuning)| {
+            let mut training = net.start(&data, 2, Seed::new(1)).unwrap();
+            while !matches!(training.state, State::Finetuning(_)) {
+                training.step().unwrap();
+            }
+            let State::Finetuning(mut finetuning) = training.state.clone() else { unreachable!() };
+            damage(&mut training, &mut finetuning);
+            training.state = State::Finetuning(finetuning);
+            Training::resume(&data, &training.checkpoint().unwrap()).err().map(|e| e.to_string())
+        };
+        assert_eq!(damaged(|_, _| {}), None);
+        let damages: [fn(&mut Training, &mut Finetuning); 5] = [
+            |_, f| f.centers = f.centers.slice(s![.., ..1]).to_owned(),
+            |_, f| f.centers = f.centers.slice(s![..1, ..]).to_owned(),
+            |_, f| f.labels.truncate(3),
+            |_, f| f.pace.selected.truncate(3),
+            |training, _| {
+                for view in &mut training.pretrained.as_mut().unwrap().views {
+                    view.encoder.remove(0);
+                    view.encoder[0].weight = Array2::zeros((view.encoder[0].bias.len(), 7));
+                }
+            },
+        ];
+        for damage in damages {
+            let error = damaged(damage).unwrap();
+            assert_eq!(error, "cdimc checkpoint: its arrays do not fit together");
+        }
+    }
 }
