@@ -37,8 +37,8 @@ impl Kind {
     }
 }
 
-/// Coordinates of at most this many dimensions.
-pub(crate) const LEAST_WIDTH: usize = 5;
+/// So many coordinates small data carry whatever the number of clusters.
+const LEAST_WIDTH: usize = 5;
 
 /// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row
 /// of zeros has no direction and counts as missing, also where the sample has nothing else: a thousand of
@@ -60,9 +60,12 @@ pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     seen
 }
 
-/// The number of coordinates of a view: `q`, and in small data no more than they can carry.
-pub(crate) fn width(q: usize, n_observed: usize, n_clusters: usize) -> usize {
-    q.min(LEAST_WIDTH.max(n_observed / (2 * n_clusters))).max(1)
+/// The number of coordinates of a view: `q`, and in small data no more than they can carry, max(5, k - 1, n / 2k).
+///
+/// The centers of k clusters span k - 1 directions. Fewer coordinates put many small clusters on top of one
+/// another (a departure from the specification, which has max(5, n / 2k); `docs/mixture.md` has what it gains).
+fn width(q: usize, n_observed: usize, n_clusters: usize) -> usize {
+    q.min(LEAST_WIDTH.max(n_clusters - 1).max(n_observed / (2 * n_clusters))).max(1)
 }
 
 /// The projections of all views and the observations they give.
@@ -124,4 +127,19 @@ pub(crate) fn observe_given(
 
 fn rows_of(seen: &Array2<bool>, view: usize) -> Vec<usize> {
     (0..seen.nrows()).filter(|&i| seen[[i, view]]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_data_get_as_many_coordinates_as_they_carry_or_centers_span() {
+        assert_eq!(width(20, 1400, 10), 20);
+        assert_eq!(width(20, 105, 7), 7);
+        assert_eq!(width(20, 36, 4), 5);
+        assert_eq!(width(20, 325, 29), 20);
+        assert_eq!(width(20, 280, 12), 11);
+        assert_eq!(width(3, 280, 40), 3);
+    }
 }
