@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 /// Memory for any file: small files often compress well.
-const FLOOR: u64 = 128 << 20;
+const FLOOR: u64 = 256 << 20;
 /// Memory for each byte of a file: counts of single cells, mostly zero, compress about this well.
 const EXPANSION: u64 = 64;
 
@@ -25,7 +25,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a file of `n_bytes`: 64 bytes for each byte and at least 128 MiB, or
+    /// For a file of `n_bytes`: 64 bytes for each byte and at least 256 MiB, or
     /// `max_bytes` where it is given.
     pub fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
         let default = (n_bytes as u64).saturating_mul(EXPANSION).max(FLOOR);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn large_files_may_hold_more() {
-        assert_eq!(Budget::of_file(10, None).limit(), 128 << 20);
+        assert_eq!(Budget::of_file(10, None).limit(), 256 << 20);
         assert_eq!(Budget::of_file(1 << 30, None).limit(), 64 << 30);
         assert!(Budget::of_file(1 << 30, None).values(&[usize::MAX, 2]).is_err());
     }

@@ -74,8 +74,11 @@ pub(crate) enum Problem {
     EmptyId { row: usize },
     #[error("id `{id}` stands in row {first} and again in row {row}: ids must be unique")]
     DuplicateId { id: String, first: usize, row: usize },
-    #[error("{ids} ids for {rows} rows: one id is needed for each row")]
-    IdCount { ids: usize, rows: usize },
+    #[error(
+        "{count} {what}s for {rows} rows: one {what} is needed for each row{}",
+        if *in_columns { "; there are as many columns: if those are the samples, add --transposed FILE" } else { "" }
+    )]
+    Count { what: &'static str, count: usize, rows: usize, in_columns: bool },
     #[error("no member `{name}`; there are: {there}")]
     NoMember { name: String, there: String },
     #[error("no member `{name}`: a file of this format holds one table")]

@@ -54,7 +54,7 @@ pub enum JoinError {
     },
     /// Tables without ids and of different lengths.
     #[error(
-        "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows"
+        "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows{hint}"
     )]
     RowCount {
         /// The first file.
@@ -65,6 +65,8 @@ pub enum JoinError {
         second: String,
         /// Its rows.
         found: usize,
+        /// What may be wrong.
+        hint: &'static str,
     },
     /// Some tables with ids and some without.
     #[error("{with} has ids, {without} has none: give every view an id column or none")]
@@ -263,11 +265,28 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     } else {
         let expected = first.values.nrows();
         if let Some(odd) = tables.iter().find(|table| table.values.nrows() != expected) {
+            let same_columns = first.values.ncols() == odd.values.ncols();
+            let hint = match (same_columns, first.path == odd.path) {
+                (true, _) => {
+                    "; they have the same number of columns: if those are the samples, add --transposed FILE"
+                }
+                (false, true) => "; FILE#MEMBER picks one variable of a file",
+                (false, false) => "",
+            };
+            let view = |table: &Table| {
+                if first.path == odd.path {
+                    format!("`{}` of {}", table.name, file(table))
+                } else {
+                    file(table)
+                }
+            };
+            let (expected, found) = (first.values.nrows(), odd.values.nrows());
             return Err(JoinError::RowCount {
-                first: file(first),
+                first: view(first),
                 expected,
-                second: file(odd),
-                found: odd.values.nrows(),
+                second: view(odd),
+                found,
+                hint,
             });
         }
         return Ok((1..=expected).map(|row| row.to_string()).collect());

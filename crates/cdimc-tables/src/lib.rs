@@ -64,6 +64,9 @@ pub struct ReadOptions {
     pub columns: Vec<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
+    /// Whether the samples are the columns of the file and the features its rows.
+    #[serde(default)]
+    pub transposed: bool,
     /// The memory that the content of a file may take; without it, what [`Budget::of_file`] gives.
     pub max_bytes: Option<u64>,
     /// The program whose command `decode` is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
@@ -189,20 +192,23 @@ pub fn read_bytes(
 }
 
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    // What is left out by name is left out when the columns are features.
+    let as_stored = ReadOptions { columns: Vec::new(), transposed: false, ..options.clone() };
+    let (stored, options) = (if options.transposed { &as_stored } else { options }, options);
     let format = opened.format()?;
     if let (Some(name), true) = (&source.member, format.holds_one_table()) {
         return Err(Problem::OneTable { name: name.clone() });
     }
     let mut tables = match format {
         // Text is read as it comes: it may be larger than memory.
-        Format::Text => vec![text::read(opened, source, options)?],
+        Format::Text => vec![text::read(opened, source, stored)?],
         format => {
             let bytes = opened.bytes(options.max_bytes)?;
             match &options.decoder {
                 Some(program) if format.is_foreign() => {
-                    isolated::read(program, bytes, source, options)?
+                    isolated::read(program, bytes, source, stored)?
                 }
-                _ => decode(format, bytes, source, options)?,
+                _ => decode(format, bytes, source, stored)?,
             }
         }
     };
@@ -212,6 +218,9 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     for table in &mut tables {
         table.path.clone_from(&source.path);
         check_name(&table.name).map_err(|rule| Problem::Name { name: table.name.clone(), rule })?;
+        if options.transposed {
+            transpose(table)?;
+        }
         leave_out(table, options);
         hide_missing_numbers(&mut table.values, options);
         check(table)?;
@@ -269,6 +278,25 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
+/// Makes rows of the columns. Named columns become the ids, and the ids were the names of the features; in
+/// a format that numbers its columns, ids and labels are vectors of their own and name the samples already.
+fn transpose(table: &mut Table) -> Result<(), Problem> {
+    let (n_rows, n_columns) = table.values.dim();
+    table.values = table.values.t().as_standard_layout().into_owned();
+    if table.features == numbered(n_columns) {
+        table.features = numbered(n_rows);
+        return Ok(());
+    }
+    if table.labels.take().is_some() {
+        let reason =
+            "--label names a column, and the columns of a transposed table are its samples";
+        return Err(Problem::Told(reason.into()));
+    }
+    let names = table.ids.take().unwrap_or_else(|| numbered(n_rows));
+    table.ids = Some(std::mem::replace(&mut table.features, names));
+    Ok(())
+}
+
 /// Drops the columns that were not asked for, where the reader has not done so.
 fn leave_out(table: &mut Table, options: &ReadOptions) {
     table.left_out.extend(options.dropped(&table.features));
@@ -295,10 +323,14 @@ fn check(table: &Table) -> Result<(), Problem> {
         let column = table.features[column].clone();
         return Err(Problem::Infinite { row: row + 1, column, value });
     }
+    let miscounted =
+        |names: &Option<Vec<String>>| names.as_ref().map(Vec::len).filter(|&count| count != n_rows);
+    if let Some(count) = miscounted(&table.ids).or_else(|| miscounted(&table.labels)) {
+        let what = if miscounted(&table.ids).is_some() { "id" } else { "label" };
+        let in_columns = count == n_features;
+        return Err(Problem::Count { what, count, rows: n_rows, in_columns });
+    }
     if let Some(ids) = &table.ids {
-        if ids.len() != n_rows {
-            return Err(Problem::IdCount { ids: ids.len(), rows: n_rows });
-        }
         let mut first = std::collections::HashMap::with_capacity(n_rows);
         for (row, id) in ids.iter().enumerate() {
             if id.is_empty() {
@@ -375,6 +407,51 @@ mod tests {
         for name in ["rna", "..x", "protein (2)", "Ähre", "chr:1"] {
             assert_eq!(check_name(name), Ok(()));
         }
+    }
+
+    #[test]
+    fn transposed_columns_are_samples_and_rows_features() {
+        let folder = tempfile::tempdir().unwrap();
+        let genes = folder.path().join("genes.csv");
+        std::fs::write(&genes, "gene,chromosome,p1,p2,p3\nTP53,17,1,2,3\nEGFR,7,4,5,6\n").unwrap();
+        let source = ViewSource { name: None, path: genes, member: None };
+        let options = ReadOptions {
+            id: Some("gene".into()),
+            drop: vec!["chromosome".into()],
+            transposed: true,
+            ..ReadOptions::default()
+        };
+        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
+        assert_eq!(table.ids.unwrap(), ["p1", "p2", "p3"]);
+        assert_eq!(table.features, ["TP53", "EGFR"]);
+        assert_eq!(table.values, ndarray::array![[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
+        let options = ReadOptions { columns: vec!["EGFR".into()], ..options };
+        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
+        assert_eq!(table.values, ndarray::array![[4.0], [5.0], [6.0]]);
+    }
+
+    #[test]
+    fn ids_and_labels_count_the_rows() {
+        let vector = |n: usize| Some(vec!["a".to_owned(); n]);
+        let table = |labels| Table {
+            name: "x".into(),
+            path: "x.mat".into(),
+            ids: None,
+            labels,
+            features: numbered(2),
+            left_out: Vec::new(),
+            values: Array2::zeros((3, 2)),
+        };
+        assert!(check(&table(vector(3))).is_ok());
+        let message = check(&table(vector(2))).unwrap_err().to_string();
+        assert!(message.starts_with("2 labels for 3 rows"), "{message}");
+        assert!(
+            message.contains("as many columns: if those are the samples, add --transposed FILE")
+        );
+        let mut samples_in_columns = table(vector(2));
+        transpose(&mut samples_in_columns).unwrap();
+        assert!(check(&samples_in_columns).is_ok());
+        assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
     }
 
     #[test]

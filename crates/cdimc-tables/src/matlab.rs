@@ -31,6 +31,7 @@ pub(crate) fn read(
         name == options.id.as_deref().unwrap_or("ids") || options.label.as_deref() == Some(name)
     };
     let mut tables = Vec::new();
+    let mut lengths = Vec::new();
     for &name in names.iter().filter(|name| !is_vector(name)) {
         if source.member.as_ref().is_some_and(|member| member != name) {
             continue;
@@ -59,13 +60,32 @@ pub(crate) fn read(
                     left_out: Vec::new(),
                     values,
                 });
+            } else {
+                lengths.push((name, values.len()));
             }
         }
     }
+    warn_of_samples_in_columns(&tables, &lengths);
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
         table.name = stem(&source.path);
     }
     if tables.is_empty() { Err(Problem::NoMatrix { there: there() }) } else { Ok(tables) }
+}
+
+/// Says so where a vector, most often the classes, counts the columns of every matrix and the rows of none.
+fn warn_of_samples_in_columns(tables: &[Table], lengths: &[(&str, usize)]) {
+    let counts_columns = |&&(_, n): &&(&str, usize)| {
+        tables.iter().all(|table| table.values.ncols() == n && table.values.nrows() != n)
+    };
+    if let (Some(table), Some((name, n))) =
+        (tables.first(), lengths.iter().filter(|(_, n)| *n > 1).find(counts_columns))
+    {
+        tracing::warn!(
+            "{}: `{name}` has {n} entries, as the matrices have columns: if those are the samples, add --transposed \
+             FILE",
+            table.path.display()
+        );
+    }
 }
 
 /// Whether the variable is, or has as a cell, a matrix of a kind that is not read.

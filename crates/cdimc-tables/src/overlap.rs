@@ -78,8 +78,8 @@ impl<'a> Sides<'a> {
             let n_columns = ids(other).filter(|id| features.contains(id)).count();
             if n_columns > 1 && 2 * n_columns >= ids(other).count() {
                 return Some(format!(
-                    "the columns of {} are named as the rows of {}: samples must be rows, so transpose one \
-                     of them",
+                    "the columns of {} are named as the rows of {}: samples must be rows, so one of \
+                     them needs --transposed FILE",
                     self.table.path.display(),
                     other.path.display()
                 ));

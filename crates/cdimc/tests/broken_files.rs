@@ -52,10 +52,10 @@ fn what_is_damaged_is_refused_in_one_line() {
         ("zeros.h5ad", "a part of its values is not in the file"),
         ("zeros.h5mu", "a part of its values is not in the file"),
         ("cut.h5mu", "cut off: 26393 bytes of 35984"),
-        ("huge_cols.h5ad", "takes more than 134 MB of memory"),
-        ("sparse_abort.mat", "takes more than 134 MB of memory"),
-        ("fill_abort.h5ad", "takes more than 134 MB of memory"),
-        ("sparse2g_z.mat", "takes more than 134 MB of memory"),
+        ("huge_cols.h5ad", "takes more than 268 MB of memory"),
+        ("sparse_abort.mat", "takes more than 268 MB of memory"),
+        ("fill_abort.h5ad", "takes more than 268 MB of memory"),
+        ("sparse2g_z.mat", "takes more than 268 MB of memory"),
         ("cycle.h5ad", "are not read as numbers or names"),
     ] {
         let message = refused(&format!("$CDIMC inspect --view $BROKEN/{file}"));

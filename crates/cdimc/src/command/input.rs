@@ -33,6 +33,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
+    /// A file, or view by name, whose columns are the samples and whose rows are the features; `--id` then
+    /// names the column of feature names
+    #[arg(long, value_name = "FILE")]
+    #[serde(default)]
+    pub(crate) transposed: Vec<String>,
     /// The memory that the content of a file may take, where it is packed so well that it is refused
     #[arg(long, value_name = "BYTES")]
     #[serde(default)]
@@ -51,12 +56,19 @@ impl Input {
             missing_values: self.missing_values.clone(),
             columns: self.columns.clone(),
             drop: self.drop.clone(),
+            transposed: false,
             max_bytes: self.max_bytes,
             decoder: std::env::current_exe().ok(),
         };
         let mut tables = Vec::new();
+        for file in &self.transposed {
+            if !self.views.iter().any(|view| is_named(view, file)) {
+                bail!("--transposed {file}: no view is read from such a file");
+            }
+        }
         for source in &self.views {
-            let options = ReadOptions { id: self.id_of(source), ..options.clone() };
+            let transposed = self.transposed.iter().any(|file| is_named(source, file));
+            let options = ReadOptions { id: self.id_of(source), transposed, ..options.clone() };
             tables.extend(read_views(source, &options)?);
         }
         for name in &self.columns {

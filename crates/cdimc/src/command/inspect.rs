@@ -88,8 +88,8 @@ fn describe(table: &Table) -> anyhow::Result<()> {
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));
     if high > SCALE_DIFFERENCE * low {
         say!(
-            "  standard deviations from {low:.3e} to {high:.3e}: the network standardizes every column, the graphs \
-             and first k-means use rows of unit length, where the widest columns weigh most; consider a log or a scaling"
+            "  standard deviations of columns from {low:.3e} to {high:.3e}: `t-mixture` chooses by itself how to weigh \
+             them; for other methods consider a log or a scaling"
         );
     }
     let mut seen: HashMap<Vec<u64>, usize> = HashMap::new();

@@ -168,3 +168,36 @@ fn a_method_without_checkpoints_starts_afresh_and_says_so() {
     );
     assert!(desk.text("out/run.json").contains("\"interrupted\""));
 }
+
+#[test]
+fn samples_in_columns_are_asked_about_and_turned() {
+    let desk = Desk::new();
+    let value = |i: usize, j: usize| ((i % 2) * 5 * (j + 1) + (7 * i + 3 * j) % 4) as f64;
+    let ids: Vec<String> = (0..20).map(|i| format!("p{i}")).collect();
+    let mut by_sample = String::from("id,x,y\n");
+    let mut by_gene = format!("gene,{}\n", ids.join(","));
+    for (i, id) in ids.iter().enumerate() {
+        by_sample += &format!("{id},{},{}\n", value(i, 0), value(i, 1));
+    }
+    for j in 0..3 {
+        let row: Vec<String> = (0..ids.len()).map(|i| value(i, j).to_string()).collect();
+        by_gene += &format!("g{j},{}\n", row.join(","));
+    }
+    desk.put("clinic.csv", &by_sample);
+    desk.put("genes.csv", &by_gene);
+    let line = "cluster --view clinic.csv --view genes.csv --id id --id genes.csv=gene -k 2 -o";
+    let message = desk.fails(&format!("{line} wrong"));
+    assert!(message.contains("one of them needs --transposed FILE"), "{message}");
+    desk.succeeds(&format!("{line} right --transposed genes.csv"));
+    let labels = desk.labels("right/labels.csv");
+    assert_eq!(labels.len(), 20);
+    for (i, (id, cluster)) in labels.iter().enumerate() {
+        assert_eq!((id, cluster), (&ids[i], &labels[i % 2].1));
+    }
+    assert!(desk.text("right/markers.csv").contains("g2"));
+    let message = desk.fails(&format!("{line} other --transposed other.csv"));
+    assert!(
+        message.contains("--transposed other.csv: no view is read from such a file"),
+        "{message}"
+    );
+}
