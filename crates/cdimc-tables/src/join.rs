@@ -265,29 +265,7 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     } else {
         let expected = first.values.nrows();
         if let Some(odd) = tables.iter().find(|table| table.values.nrows() != expected) {
-            let same_columns = first.values.ncols() == odd.values.ncols();
-            let hint = match (same_columns, first.path == odd.path) {
-                (true, _) => {
-                    "; they have the same number of columns: if those are the samples, add --transposed FILE"
-                }
-                (false, true) => "; FILE#MEMBER picks one variable of a file",
-                (false, false) => "",
-            };
-            let view = |table: &Table| {
-                if first.path == odd.path {
-                    format!("`{}` of {}", table.name, file(table))
-                } else {
-                    file(table)
-                }
-            };
-            let (expected, found) = (first.values.nrows(), odd.values.nrows());
-            return Err(JoinError::RowCount {
-                first: view(first),
-                expected,
-                second: view(odd),
-                found,
-                hint,
-            });
+            return Err(other_row_count(first, odd));
         }
         return Ok((1..=expected).map(|row| row.to_string()).collect());
     }
@@ -295,6 +273,27 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     let ids = tables.iter().filter_map(|table| table.ids.as_ref()).flatten();
     let ids: Vec<String> = ids.filter(|id| seen.insert(id.as_str())).cloned().collect();
     Ok(ids)
+}
+
+fn other_row_count(first: &Table, odd: &Table) -> JoinError {
+    let one_file = first.path == odd.path;
+    let view = |table: &Table| {
+        if one_file { format!("`{}` of {}", table.name, file(table)) } else { file(table) }
+    };
+    let hint = if first.values.ncols() == odd.values.ncols() {
+        "; they have the same number of columns: if those are the samples, add --transposed FILE"
+    } else if one_file {
+        "; FILE#MEMBER picks one variable of a file"
+    } else {
+        ""
+    };
+    JoinError::RowCount {
+        first: view(first),
+        expected: first.values.nrows(),
+        second: view(odd),
+        found: odd.values.nrows(),
+        hint,
+    }
 }
 
 /// The class of each kept sample, from whichever table knows it first.
@@ -426,7 +425,9 @@ mod tests {
         let plain = || table("c", None, array![[1.0], [2.0]]);
         assert!(message(vec![a(), plain()]).starts_with("a.csv has ids, c.csv has none"));
         let short = table("d", None, array![[1.0]]);
-        assert!(message(vec![plain(), short]).starts_with("c.csv has 2 rows, d.csv has 1"));
+        let message_of_lengths = message(vec![plain(), short]);
+        assert!(message_of_lengths.starts_with("c.csv has 2 rows, d.csv has 1"));
+        assert!(message_of_lengths.ends_with("if those are the samples, add --transposed FILE"));
         let empty = table("e", None, array![[f64::NAN], [f64::NAN]]);
         assert_eq!(message(vec![plain(), empty]), "e.csv: all values are missing");
         let flat = table("g", None, array![[1.0], [1.0]]);

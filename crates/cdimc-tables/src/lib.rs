@@ -192,9 +192,9 @@ pub fn read_bytes(
 }
 
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
-    // What is left out by name is left out when the columns are features.
-    let as_stored = ReadOptions { columns: Vec::new(), transposed: false, ..options.clone() };
-    let (stored, options) = (if options.transposed { &as_stored } else { options }, options);
+    // Columns are chosen by name once they are features.
+    let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
+    let stored = &ReadOptions { columns, ..options.clone() };
     let format = opened.format()?;
     if let (Some(name), true) = (&source.member, format.holds_one_table()) {
         return Err(Problem::OneTable { name: name.clone() });

@@ -65,7 +65,9 @@ pub(crate) fn read(
             }
         }
     }
-    warn_of_samples_in_columns(&tables, &lengths);
+    if !options.transposed {
+        warn_of_samples_in_columns(&tables, &lengths);
+    }
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
         table.name = stem(&source.path);
     }
