@@ -327,7 +327,7 @@ fn check(table: &Table) -> Result<(), Problem> {
         |names: &Option<Vec<String>>| names.as_ref().map(Vec::len).filter(|&count| count != n_rows);
     if let Some(count) = miscounted(&table.ids).or_else(|| miscounted(&table.labels)) {
         let what = if miscounted(&table.ids).is_some() { "id" } else { "label" };
-        let in_columns = count == n_features;
+        let in_columns = count == n_features && count > 1;
         return Err(Problem::Count { what, count, rows: n_rows, in_columns });
     }
     if let Some(ids) = &table.ids {
