@@ -2,7 +2,7 @@
 
     python public_views.py FOLDER NAME...
 
-Every ``FOLDER/NAME.mat`` holds views in a cell array ``X`` and classes in ``Y``, ``y``, ``gt``, ``gnd`` or ``truth``. Three masks with 30 % missing in each
+Every ``FOLDER/NAME.mat`` holds views in a cell array ``X`` or ``data``, samples in rows or in columns, and classes in one of ``CLASSES``. Three masks with 30 % missing in each
 view; k-means on standardized columns and on rows of unit length. Scores are accuracy and NMI in percent, classes against clusters.
 """
 
@@ -20,13 +20,17 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 MASKS = 3
+CLASSES = ("Y", "y", "gt", "truth", "truelabel")
 
 
 def read(path):
     """The views, samples in rows, and the classes."""
     file = loadmat(path)
-    y = next(file[name] for name in ("Y", "y", "gt", "gnd", "truth") if name in file).ravel()
-    views = [view.toarray() if issparse(view) else view for view in file["X"].ravel()]
+    y = next(file[name] for name in CLASSES if name in file).ravel()
+    # Some files give every view the same classes again.
+    y = y[0].ravel() if y.dtype == object else y
+    cells = file["X"] if "X" in file else file["data"]
+    views = [view.toarray() if issparse(view) else view for view in cells.ravel()]
     return [np.asarray(view if len(view) == len(y) else view.T, float) for view in views], y
 
 
