@@ -59,21 +59,22 @@ pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Result<Option<String>> 
         }
         Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)).transpose()?,
         Figure::Curves => {
-            let curve = |record: &&'_ Record| {
-                let mut curves = record.outcome.curves.iter();
-                curves.find(|curve| curve.name == "finetune-loss").map(|curve| curve.values.clone())
-            };
-            let runs: Vec<Vec<f64>> = table
-                .rows
-                .iter()
-                .flat_map(|row| row.records.iter().filter_map(&curve))
-                .filter(|values| values.len() > 1)
-                .collect();
+            let runs = finetuning_losses(table);
             let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
             let x_name = "clustering loss over the rounds of fine-tuning";
             (!runs.is_empty()).then(|| figure::curves(&title, x_name, &runs)).transpose()?
         }
     })
+}
+
+/// The clustering loss over the rounds of fine-tuning, run by run.
+pub(crate) fn finetuning_losses(table: &Table<'_>) -> Vec<Vec<f64>> {
+    let curve = |record: &&Record| {
+        let mut curves = record.outcome.curves.iter();
+        curves.find(|curve| curve.name == "finetune-loss").map(|curve| curve.values.clone())
+    };
+    let records = table.rows.iter().flat_map(|row| row.records.iter());
+    records.filter_map(curve).filter(|values| values.len() > 1).collect()
 }
 
 /// Mean ACC over the two coordinates of a table's rows.

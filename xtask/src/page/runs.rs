@@ -70,7 +70,8 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
         "not run",
         "core hours",
     ]);
-    let mut hours_of_all = 0.0;
+    // A run that two experiments share is recorded in both.
+    let mut seconds_of_all: BTreeMap<&str, f64> = BTreeMap::new();
     for (experiment, records) in &results.experiments {
         let standing = standing(records);
         for dataset in &experiment.datasets {
@@ -78,11 +79,13 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
             let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
             let cells = experiment.n_cells(dataset, &source::catalog()?)?;
-            let seconds =
-                of_data.iter().map(|r| r.outcome.seconds.total * r.circumstances.threads as f64);
-            // The sum of nothing is minus zero.
-            let hours = seconds.sum::<f64>() / 3600.0 + 0.0;
-            hours_of_all += hours;
+            let mut seconds = 0.0;
+            for record in &of_data {
+                let of_run = record.outcome.seconds.total * record.circumstances.threads as f64;
+                seconds += of_run;
+                seconds_of_all.insert(&record.key, of_run);
+            }
+            let hours = seconds / 3600.0;
             let counts = [
                 cells,
                 with(Status::Scored),
@@ -96,20 +99,25 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
             table.rows.push(line);
         }
     }
-    let mut reasons: BTreeSet<String> = BTreeSet::new();
+    // The reason of a method's first run: those of the others differ in the sample they name.
+    let mut reasons: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
         if record.outcome.status == Status::Skipped {
             let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            reasons.insert(format!("`{}` on {}: {reason}", record.cell.label, record.cell.dataset));
+            reasons.entry((&record.cell.label, &record.cell.dataset)).or_insert(reason);
         }
     }
     let mut blocks = vec![
         Block::Section("Coverage".into()),
         Block::Table(table),
-        Block::Paragraph(format!("Together {hours_of_all:.1} core hours.")),
+        Block::Paragraph(format!(
+            "Together {:.1} core hours.",
+            seconds_of_all.values().sum::<f64>() / 3600.0
+        )),
     ];
     if !reasons.is_empty() {
-        let reasons: Vec<String> = reasons.into_iter().collect();
+        let words = |((label, dataset), reason)| format!("`{label}` on {dataset}: {reason}");
+        let reasons: Vec<String> = reasons.into_iter().map(words).collect();
         blocks.push(Block::Paragraph(format!("Not applicable: {}.", reasons.join("; "))));
     }
     Ok(blocks)

@@ -1,0 +1,159 @@
+//! Figures 2 to 4 of the paper from our records, each with what it says of the paper's claim.
+
+use super::document::{Block, Cell, Figure, Table};
+use super::sections::command;
+use super::{DATASETS, Results};
+use crate::experiment;
+use crate::report;
+use crate::table::{self, Row, or_dash};
+use anyhow::Result;
+
+/// Where the paper looks for the weight of the graph term and for the learning rate (section 4.4).
+const SUGGESTED: std::ops::RangeInclusive<f64> = 1e-5..=1e-3;
+
+/// The three figures, each under its title.
+pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
+    let mut blocks = bars_or_grid(
+        results,
+        "Figure 2: weight of the graph term and learning rate",
+        "sensitivity",
+        experiment::Figure::Grid,
+        "The paper finds small values better; it does not say which of its two learning rates it varies: here it is that of pre-training.",
+        small_against_large,
+    )?;
+    blocks.extend(bars_or_grid(
+        results,
+        "Figure 3: what each part of CDIMC-net adds",
+        "ablation",
+        experiment::Figure::Bars,
+        "The paper finds the full model above the three degenerate ones. Mean ACC and standard deviation over the masks.",
+        full_against_degenerate,
+    )?);
+    blocks.extend(curves(results)?);
+    Ok(blocks)
+}
+
+/// A figure with one value a row: the drawing, what it says, and the values.
+fn bars_or_grid(
+    results: &Results,
+    title: &str,
+    experiment: &str,
+    kind: experiment::Figure,
+    words: &str,
+    finding: fn(&table::Table<'_>) -> Option<String>,
+) -> Result<Vec<Block>> {
+    let mut blocks = vec![Block::Section(title.into()), Block::Paragraph(words.into())];
+    let mut values = Table::new(&["data", "row", "runs", "ACC", "NMI"]);
+    let tables = results.tables(experiment);
+    for of_data in &tables {
+        if let Some(svg) = report::draw(kind, of_data)? {
+            let name = format!("{experiment}-{}", of_data.dataset);
+            let caption = format!("ACC x 100 on {}, {}.", of_data.dataset, of_data.pattern);
+            blocks.push(Block::Figure(Figure { name, svg, caption }));
+        }
+        blocks.extend(finding(of_data).map(Block::Paragraph));
+        for row in &of_data.rows {
+            let by =
+                |score| Cell::by(or_dash(row.percent(score)), command(experiment, of_data, row));
+            values.rows.push(vec![
+                of_data.dataset.into(),
+                row.label.as_str().into(),
+                row.n_scored().to_string().into(),
+                by("acc"),
+                by("nmi"),
+            ]);
+        }
+    }
+    blocks.push(if tables.is_empty() {
+        Block::Paragraph("Not run.".into())
+    } else {
+        Block::Table(values)
+    });
+    Ok(blocks)
+}
+
+/// Mean ACC of the points where both coordinates are as small as the paper suggests, and of the others.
+fn small_against_large(table: &table::Table<'_>) -> Option<String> {
+    let small = |row: &&Row<'_>| {
+        let mut values = row.point().into_iter().flatten().filter_map(|(_, value)| value.as_f64());
+        values.all(|value| SUGGESTED.contains(&value))
+    };
+    let (inside, outside): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        table.rows.iter().filter(|row| row.point().is_some()).partition(small);
+    let mean = |rows: &[&Row<'_>]| {
+        let scores: Vec<f64> =
+            rows.iter().filter_map(|row| Some(row.percent("acc")?.mean)).collect();
+        table::Summary::of(&scores)
+    };
+    let (inside, outside) = (mean(&inside)?, mean(&outside)?);
+    let verdict = if inside.mean > outside.mean { "as in the paper" } else { "unlike the paper" };
+    Some(format!(
+        "On {}, {verdict}: where both are at most 0.001 ACC is {inside} over {} points, elsewhere {outside} over {}.",
+        table.dataset, inside.n, outside.n
+    ))
+}
+
+/// Which of the degenerate models fall below the full one.
+fn full_against_degenerate(table: &table::Table<'_>) -> Option<String> {
+    let acc = |row: &Row<'_>| Some(row.percent("acc")?.mean);
+    let full = acc(table.rows.iter().find(|row| row.is_plain())?)?;
+    let (mut below, mut others) = (Vec::new(), Vec::new());
+    for row in table.rows.iter().filter(|row| !row.is_plain()) {
+        if let Some(degenerate) = acc(row) {
+            let words = format!("{} ({degenerate:.1})", row.label);
+            if degenerate < full { below.push(words) } else { others.push(words) }
+        }
+    }
+    let mut text =
+        format!("On {}, below the full model's {full:.1}: {}", table.dataset, or_none(&below));
+    if !others.is_empty() {
+        text += &format!("; **not below it, unlike the paper**: {}", or_none(&others));
+    }
+    (!below.is_empty() || !others.is_empty()).then(|| text + ".")
+}
+
+fn or_none(names: &[String]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// The clustering loss over the rounds of fine-tuning.
+fn curves(results: &Results) -> Result<Vec<Block>> {
+    let mut blocks = vec![
+        Block::Section("Figure 4: the loss of fine-tuning".into()),
+        Block::Paragraph(
+            "The clustering loss over the rounds at 10 % missing, one line a mask; the paper finds it falling, fastest in the first rounds.".into(),
+        ),
+    ];
+    for (experiment, name, _) in &DATASETS[..2] {
+        for table in
+            results.tables(experiment).iter().filter(|table| table.pattern == "per-view:0.1")
+        {
+            if let Some(svg) = report::draw(experiment::Figure::Curves, table)? {
+                let caption = format!("Clustering loss of CDIMC-net on {name}, 10 % missing.");
+                blocks.push(Block::Figure(Figure {
+                    name: format!("{experiment}-loss"),
+                    svg,
+                    caption,
+                }));
+                blocks.extend(fall(name, table).map(Block::Paragraph));
+            }
+        }
+    }
+    Ok(blocks)
+}
+
+/// In how many runs the loss falls, and how much of the fall the first tenth of the rounds brings.
+fn fall(name: &str, table: &table::Table<'_>) -> Option<String> {
+    let runs = report::finetuning_losses(table);
+    let part = |values: &Vec<f64>| {
+        let (first, last) = (values.first()?, values.last()?);
+        (last < first).then(|| 100.0 * (first - values[values.len() / 10]) / (first - last))
+    };
+    let parts: Vec<f64> = runs.iter().filter_map(part).collect();
+    let early = table::Summary::of(&parts)?;
+    Some(format!(
+        "On {name} it ends lower than it began in {} of {} runs; the first tenth of the rounds brings {early} % of the fall.",
+        parts.len(),
+        runs.len()
+    ))
+}
