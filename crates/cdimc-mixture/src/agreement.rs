@@ -1,7 +1,7 @@
 //! How much views agree on clusters that any method found: shared information after one M step from their
 //! labels (specification, section 4).
 
-use crate::coordinates::{self, Kind};
+use crate::coordinates::{self, Kind, Width};
 use crate::criterion::shared_information;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
@@ -27,7 +27,8 @@ impl TMixture {
         let prior = self.prior();
         let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
             let kinds = vec![kind; data.n_views()];
-            let (_, observations) = coordinates::fit(data, &kinds, self.dimensions, n_clusters)?;
+            let width = Width::spanned(self.dimensions, n_clusters);
+            let (_, observations) = coordinates::fit(data, &kinds, width)?;
             let of_labels = |labels: &Vec<usize>| {
                 let responsibilities = Responsibilities::from_labels(labels, n_clusters);
                 shared_information(&observations, &responsibilities, &prior).information

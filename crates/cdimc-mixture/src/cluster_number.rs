@@ -1,7 +1,7 @@
 //! How many clusters: shared information on samples held out of the fit (specification, section 4).
 
 use crate::choice;
-use crate::coordinates::{self, Kind, projection::Projection};
+use crate::coordinates::{self, Kind, Width, projection::Projection};
 use crate::criterion::shared_information_under;
 use crate::observations::Observations;
 use crate::search::{Effort, Ground};
@@ -96,8 +96,8 @@ impl ClusterNumberSearch {
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
         drop(choice);
         // As wide as the largest number of clusters can carry in what a fit sees.
-        let (_, observations) =
-            coordinates::fit(data, &kinds, settings.dimensions, largest * FOLDS / (FOLDS - 1))?;
+        let width = Width::spanned(settings.dimensions, largest * FOLDS / (FOLDS - 1));
+        let (_, observations) = coordinates::fit(data, &kinds, width)?;
         let observations = observations.with_views(largest);
         let mut samples: Vec<usize> = (0..observations.n_samples).collect();
         samples.shuffle(&mut seed.stream("folds").rng());

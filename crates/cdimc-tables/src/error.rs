@@ -45,7 +45,7 @@ pub(crate) enum Problem {
     Endless { limit: u64 },
     #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
     Name { name: String, rule: &'static str },
-    #[error("damaged or unreadable {format}: {reason}")]
+    #[error("unreadable {format}: {reason}")]
     Damaged { format: &'static str, reason: String },
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
     NoHeader,

@@ -68,7 +68,7 @@ fn what_is_damaged_is_refused_in_one_line() {
 fn damage_that_other_crates_panic_or_abort_at_is_refused_in_one_line() {
     for file in ["panic.feather", "abort.feather", "panic.parquet"] {
         let message = refused(&format!("$CDIMC inspect --id id --label lab --view $BROKEN/{file}"));
-        assert!(message.contains("damaged or unreadable"), "{message}");
+        assert!(message.contains("unreadable"), "{message}");
     }
 }
 

@@ -60,12 +60,33 @@ pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     seen
 }
 
-/// The number of coordinates of a view: `q`, and in small data no more than they can carry, max(5, k - 1, n / 2k).
+/// How many coordinates a view gets: q, and in small data no more than they can carry, max(5, n / 2k), or than the
+/// centers of k clusters span, k - 1.
 ///
-/// The centers of k clusters span k - 1 directions. Fewer coordinates put many small clusters on top of one
-/// another (a departure from the specification, which has max(5, n / 2k); `docs/mixture.md` has what it gains).
-fn width(q: usize, n_observed: usize, n_clusters: usize) -> usize {
-    q.min(LEAST_WIDTH.max(n_clusters - 1).max(n_observed / (2 * n_clusters))).max(1)
+/// The specification has the first bound alone, which puts many small clusters on top of one another; the second
+/// asks so few samples for large scatters (`docs/mixture.md` has what each gains).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Width {
+    q: usize,
+    n_clusters: usize,
+    least: usize,
+}
+
+impl Width {
+    /// At most max(5, n / 2k).
+    pub(crate) fn carried(q: usize, n_clusters: usize) -> Self {
+        Self { q, n_clusters, least: LEAST_WIDTH }
+    }
+
+    /// At most max(5, k - 1, n / 2k).
+    pub(crate) fn spanned(q: usize, n_clusters: usize) -> Self {
+        Self { q, n_clusters, least: LEAST_WIDTH.max(n_clusters - 1) }
+    }
+
+    /// That of a view with so many observed samples.
+    pub(crate) fn of(self, n_observed: usize) -> usize {
+        self.q.min(self.least.max(n_observed / (2 * self.n_clusters))).max(1)
+    }
 }
 
 /// The projections of all views and the observations they give.
@@ -75,15 +96,13 @@ fn width(q: usize, n_observed: usize, n_clusters: usize) -> usize {
 pub(crate) fn fit(
     data: &MultiView,
     kinds: &[Kind],
-    q: usize,
-    n_clusters: usize,
+    width: Width,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
     let seen = present(data, kinds);
     let mut projections = Vec::with_capacity(kinds.len());
     for (v, &kind) in kinds.iter().enumerate() {
         let rows = rows_of(&seen, v);
-        let q = width(q, rows.len(), n_clusters);
-        projections.push(Projection::fit(data, v, &rows, q, kind)?);
+        projections.push(Projection::fit(data, v, &rows, width.of(rows.len()), kind)?);
     }
     let observations = observe(data, &projections, &seen);
     Ok((projections, observations))
@@ -135,11 +154,14 @@ mod tests {
 
     #[test]
     fn small_data_get_as_many_coordinates_as_they_carry_or_centers_span() {
-        assert_eq!(width(20, 1400, 10), 20);
-        assert_eq!(width(20, 105, 7), 7);
-        assert_eq!(width(20, 36, 4), 5);
-        assert_eq!(width(20, 325, 29), 20);
-        assert_eq!(width(20, 280, 12), 11);
-        assert_eq!(width(3, 280, 40), 3);
+        let widths = |q, n_observed, n_clusters| {
+            [Width::carried(q, n_clusters), Width::spanned(q, n_clusters)].map(|w| w.of(n_observed))
+        };
+        assert_eq!(widths(20, 1400, 10), [20, 20]);
+        assert_eq!(widths(20, 105, 7), [7, 7]);
+        assert_eq!(widths(20, 36, 4), [5, 5]);
+        assert_eq!(widths(20, 325, 29), [5, 20]);
+        assert_eq!(widths(20, 280, 12), [11, 11]);
+        assert_eq!(widths(3, 280, 40), [3, 3]);
     }
 }
