@@ -372,7 +372,11 @@ def _warn(
 
 
 def _range(numbers: Any) -> tuple[int, int]:
-    first, last = numbers
+    try:
+        first, last = numbers
+    except (TypeError, ValueError):
+        rule = "must be two numbers, the fewest and the most clusters to try"
+        raise ValueError(f"n_clusters_range = {numbers!r}: {rule}") from None
     return _count(first), _count(last)
 
 

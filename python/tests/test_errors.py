@@ -13,6 +13,10 @@ import cdimc
         ({"n_clusters": 61}, "clusters = 61: must lie in 2..=60, the number of samples"),
         ({"n_clusters": 2.5}, "n_clusters = 2.5: must be a number of clusters or \"auto\""),
         ({"n_clusters": True}, "n_clusters = True: must be"),
+        (
+            {"n_clusters": "auto", "n_clusters_range": range(2, 13)},
+            "n_clusters_range = range(2, 13): must be two numbers",
+        ),
         ({"restarts": 0}, "settings of concat: restarts = 0: must be at least 1"),
         ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
         ({"restarts": object()}, "a setting is a number"),

@@ -95,8 +95,9 @@ impl ClusterNumberSearch {
         let choice = choice::choose(settings, data, middle, seed, observer)?;
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
         drop(choice);
-        // As wide as the largest number of clusters can carry in what a fit sees.
-        let width = Width::spanned(settings.dimensions, largest * FOLDS / (FOLDS - 1));
+        // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
+        // data are told apart worse (`docs/mixture.md`).
+        let width = Width::carried(settings.dimensions, largest * FOLDS / (FOLDS - 1));
         let (_, observations) = coordinates::fit(data, &kinds, width)?;
         let observations = observations.with_views(largest);
         let mut samples: Vec<usize> = (0..observations.n_samples).collect();
