@@ -40,8 +40,9 @@ class TMixture(MultiViewClusterer):
         q: coordinates of a view at most, fewer in small data: 20.
     degrees_of_freedom : float, default=5.0
         ν of the t distributions: 5.
-    pooling : float, default=4.0
-        κ: the pooled scatter counts as κ q rows in every cluster: 4.
+    pooling : float | None, default=None
+        κ: the pooled scatter counts as κ q rows in every cluster; if absent, of 4, 16, 64 and 256 the one
+        under which samples left out of the clusters are likeliest.
     diagonal : float, default=0.05
         The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
     starts : int, default=16
@@ -77,7 +78,7 @@ class TMixture(MultiViewClusterer):
         coordinates: str | dict[str, Any] = "auto",
         dimensions: int = 20,
         degrees_of_freedom: float = 5.0,
-        pooling: float = 4.0,
+        pooling: float | None = None,
         diagonal: float = 0.05,
         starts: int = 16,
         refined: int = 8,

@@ -1,12 +1,16 @@
 //! Which kind of coordinates the views get, and how many where clusters are many and small, chosen without labels by
 //! shared information (specification, sections 1 and 4): it does not change under invertible maps of a view, as
-//! likelihoods do.
+//! likelihoods do. And how far the scatters of clusters are pooled, by the likelihood of samples left out.
 
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
+use crate::left_out::left_out_log_likelihood;
+use crate::model::Prior;
+use crate::model::em::Em;
 use crate::observations::Observations;
-use crate::search::{Effort, Ground};
-use crate::settings::TMixture;
+use crate::search::{Effort, Found, Ground};
+use crate::settings::{POOLINGS, TMixture};
+use crate::watch::{Tell, Watch};
 use cdimc_cluster::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
@@ -24,12 +28,13 @@ pub struct Evidence {
     pub shared_information: f64,
 }
 
-/// The coordinates chosen.
+/// The coordinates and the prior chosen.
 pub(crate) struct Choice {
     pub(crate) projections: Vec<Projection>,
     /// Of the samples that have a view.
     pub(crate) observations: Observations,
     pub(crate) evidence: Vec<Evidence>,
+    pub(crate) prior: Prior,
 }
 
 /// Starts of a search that compares coordinates, and how many of them are refined.
@@ -44,7 +49,7 @@ const DOMINANT: f64 = 0.5;
 /// not be compared.
 ///
 /// Under the kind chosen, views that have fewer samples than k - 1 coordinates ask for are searched once more with
-/// as many as they carry.
+/// as many as they carry. The pooling is chosen last, on the clusters of the best of these searches.
 pub(crate) fn choose(
     settings: &TMixture,
     data: &MultiView,
@@ -59,18 +64,17 @@ pub(crate) fn choose(
         Ok((projections, observations.with_views(n_clusters)))
     };
     let spanned = Width::spanned(settings.dimensions, n_clusters);
-    if let Some(kind) = settings.coordinates.kind() {
-        let (projections, observations) = coordinates(kind, spanned)?;
-        return Ok(Choice { projections, observations, evidence: Vec::new() });
-    }
     let prior = settings.prior();
+    if let (Some(kind), Some(_)) = (settings.coordinates.kind(), settings.pooling) {
+        let (projections, observations) = coordinates(kind, spanned)?;
+        return Ok(Choice { projections, observations, evidence: Vec::new(), prior });
+    }
     let effort = Effort {
         starts: PILOT.0.min(settings.starts),
         refined: PILOT.1.min(settings.refined),
         tries: settings.tries,
     };
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
-    let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
     let pilot = |kind: Kind, width: Width| -> Result<Pilot, ClusterError> {
         let (projections, observations) = coordinates(kind, width)?;
         let ground =
@@ -83,35 +87,68 @@ pub(crate) fn choose(
             widths: projections.iter().map(Projection::width).collect(),
             shared_information: found.shared.information,
         };
-        Ok(Pilot { kind, projections, observations, evidence })
+        Ok(Pilot { kind, projections, observations, found, evidence })
     };
     let mut evidence = Vec::new();
-    let mut best: Option<Pilot> = None;
-    for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units) {
-        best = Some(better(best, pilot(kind, spanned)?, &mut evidence));
-    }
-    let carried = Width::carried(settings.dimensions, n_clusters);
-    let fewer = |v: usize| {
-        let n_observed = data.mask().observed_rows(v).len();
-        carried.of(n_observed) < spanned.of(n_observed)
+    let best = match settings.coordinates.kind() {
+        Some(kind) => pilot(kind, spanned)?,
+        None => {
+            let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
+            let mut best: Option<Pilot> = None;
+            for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units) {
+                best = Some(better(best, pilot(kind, spanned)?, &mut evidence));
+            }
+            let carried = Width::carried(settings.dimensions, n_clusters);
+            let fewer = |v: usize| {
+                let n_observed = data.mask().observed_rows(v).len();
+                carried.of(n_observed) < spanned.of(n_observed)
+            };
+            if let Some(kind) = best.as_ref().map(|best| best.kind)
+                && (0..n_views).any(fewer)
+            {
+                best = Some(better(best, pilot(kind, carried)?, &mut evidence));
+            }
+            let Some(best) = best else { unreachable!("two kinds at least are searched") };
+            best
+        }
     };
-    if let Some(kind) = best.as_ref().map(|best| best.kind)
-        && (0..n_views).any(fewer)
-    {
-        best = Some(better(best, pilot(kind, carried)?, &mut evidence));
-    }
-    let Some(Pilot { projections, observations, .. }) = best else {
-        unreachable!("two kinds at least are searched")
+    let prior = match settings.pooling {
+        Some(_) => prior,
+        None => best.pooled(prior, &tell)?,
     };
-    Ok(Choice { projections, observations, evidence })
+    let Pilot { projections, observations, .. } = best;
+    Ok(Choice { projections, observations, evidence, prior })
 }
 
-/// Coordinates and what a short search on them shared.
+/// Coordinates, and what a short search on them found.
 struct Pilot {
     kind: Kind,
     projections: Vec<Projection>,
     observations: Observations,
+    found: Found,
     evidence: Evidence,
+}
+
+impl Pilot {
+    /// `prior` with the κ under which samples left out of these clusters are likeliest, EM going on from them under
+    /// each; the least of equals.
+    ///
+    /// Shared information does not choose κ: it counts how sure views are of clusters, and on BDGP pools what differs.
+    fn pooled(&self, prior: Prior, tell: &Tell<'_>) -> Result<Prior, ClusterError> {
+        let watch = Watch::new(tell, "pooling", POOLINGS.len(), self.observations.n_samples);
+        let mut best = (f64::NEG_INFINITY, prior);
+        for kappa in POOLINGS {
+            let prior = Prior { kappa, ..prior };
+            let em = Em::new(&self.observations, &prior, &watch);
+            let fit = em.run(self.found.fit.moments.clone())?;
+            let value = left_out_log_likelihood(&self.observations, &fit.responsibilities, &prior);
+            if value > best.0 {
+                best = (value, prior);
+            }
+            watch.step()?;
+        }
+        Ok(best.1)
+    }
 }
 
 /// The pilot that shares more, the earlier of equals.
@@ -141,7 +178,10 @@ fn largest_share(data: &MultiView, v: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Coordinates;
     use cdimc_data::SyntheticViews;
+    use ndarray::Array2;
+    use rand::Rng;
 
     /// The choice among 60 samples in so many clusters.
     fn chosen(n_clusters: usize) -> Choice {
@@ -169,5 +209,40 @@ mod tests {
     fn few_clusters_are_searched_once_a_kind() {
         let Choice { evidence, .. } = chosen(3);
         assert_eq!(evidence.len(), Kind::ALL.len());
+    }
+
+    /// Two views of four columns and 40 samples in each of three clusters, whose deviation in column `j` is
+    /// `deviation(c, j)`.
+    fn pooling_of(deviation: fn(usize, usize) -> f64) -> f64 {
+        let mut rng = Seed::new(3).rng();
+        // Twelve uniform numbers make a normal one.
+        let mut normal = || (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
+        let mut view = |shift: usize| {
+            Array2::from_shape_fn((120, 4), |(i, j)| {
+                let c = i % 3;
+                6.0 * f64::from(u8::from((c + shift) % 3 == j)) + deviation(c, j) * normal()
+            })
+        };
+        let data = MultiView::from_nan_rows(vec![view(0), view(1)]).unwrap();
+        // Rows of unit length would have shapes of their own.
+        let settings = TMixture { coordinates: Coordinates::Centered, ..TMixture::default() };
+        choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap().prior.kappa
+    }
+
+    #[test]
+    fn scatters_are_pooled_where_clusters_have_one_shape() {
+        assert_eq!(pooling_of(|_, j| 1.0 + j as f64 / 4.0), *POOLINGS.last().unwrap());
+        assert_eq!(pooling_of(|c, j| if c == j { 2.0 } else { 0.3 }), POOLINGS[0]);
+    }
+
+    #[test]
+    fn a_given_pooling_is_kept() {
+        let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
+        let views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings =
+            TMixture { starts: 2, refined: 1, pooling: Some(7.0), ..TMixture::default() };
+        let choice = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        assert_eq!(choice.prior.kappa, 7.0);
     }
 }

@@ -3,6 +3,7 @@
 use crate::choice;
 use crate::coordinates::{self, Kind, Width, projection::Projection};
 use crate::criterion::shared_information_under;
+use crate::model::Prior;
 use crate::observations::Observations;
 use crate::search::{Effort, Ground};
 use crate::settings::TMixture;
@@ -68,6 +69,7 @@ pub struct Proposal {
 #[derive(Debug)]
 pub struct ClusterNumberSearch {
     settings: TMixture,
+    prior: Prior,
     seed: Seed,
     observations: Observations,
     folds: Vec<(Vec<usize>, Vec<usize>)>,
@@ -94,6 +96,7 @@ impl ClusterNumberSearch {
         let middle = largest.div_ceil(2).max(2);
         let choice = choice::choose(settings, data, middle, seed, observer)?;
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
+        let prior = choice.prior;
         drop(choice);
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
         // data are told apart worse (`docs/mixture.md`).
@@ -112,7 +115,7 @@ impl ClusterNumberSearch {
             (rest, held_out)
         };
         let folds = (0..FOLDS).map(fold).collect();
-        Ok(Self { settings: settings.clone(), seed, observations, folds })
+        Ok(Self { settings: settings.clone(), prior, seed, observations, folds })
     }
 
     /// T of held-out samples with `n_clusters` clusters.
@@ -124,7 +127,6 @@ impl ClusterNumberSearch {
         n_clusters: usize,
         observer: &Observer<'_>,
     ) -> Result<HeldOut, ClusterError> {
-        let prior = self.settings.prior();
         let effort = Effort {
             starts: self.settings.starts.min(EFFORT.0),
             refined: self.settings.refined.min(EFFORT.1),
@@ -135,8 +137,13 @@ impl ClusterNumberSearch {
             check_n_clusters(n_clusters, rest.len())?;
             let observations = self.observations.select(rest);
             let seed = self.seed.stream("fold").nth(fold as u64);
-            let ground =
-                Ground { observations: &observations, prior: &prior, n_clusters, effort, seed };
+            let ground = Ground {
+                observations: &observations,
+                prior: &self.prior,
+                n_clusters,
+                effort,
+                seed,
+            };
             let tell = |_: &'static str, _: usize, _: usize, loss| {
                 observer.step("held out", fold, FOLDS, loss)
             };

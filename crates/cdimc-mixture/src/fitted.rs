@@ -7,9 +7,9 @@ use crate::columns::ColumnMeans;
 use crate::coordinates::{self, Kind, projection::Projection};
 use crate::criterion::{Contribution, Shared, contributions};
 use crate::discriminant::Discriminant;
-use crate::model::Mixture;
 use crate::model::em::Fit;
 use crate::model::passes::{Densities, expectation};
+use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
@@ -35,6 +35,7 @@ pub(crate) struct Solution {
     pub(crate) refined: Vec<(f64, Shared)>,
     /// What spoke for the kinds of coordinates.
     pub(crate) evidence: Vec<Evidence>,
+    pub(crate) prior: Prior,
 }
 
 /// A fitted mixture.
@@ -63,6 +64,10 @@ pub struct Findings {
     pub coordinates: Vec<Kind>,
     /// What spoke for them: shared information with other kinds; empty where they were given.
     pub evidence: Vec<Evidence>,
+    /// κ: how many rows a coordinate the pooled scatter counts as in every cluster; absent in models that were saved
+    /// before it was chosen.
+    #[serde(default)]
+    pub pooling: Option<f64>,
     /// T in nats: what the views of a sample say about one another, as the clusters explain it.
     pub shared_information: f64,
     /// The log-likelihood of the data, but for a constant of each view.
@@ -122,6 +127,7 @@ impl MixtureModel {
             findings: Findings {
                 coordinates: projections.iter().map(|projection| projection.kind).collect(),
                 evidence: evidence.clone(),
+                pooling: Some(solution.prior.kappa),
                 shared_information: shared.information,
                 log_likelihood: fit.log_likelihood,
                 contributions: contributions(observations, &fit.mixture),

@@ -27,6 +27,7 @@ mod coordinates;
 mod criterion;
 mod discriminant;
 mod fitted;
+mod left_out;
 mod model;
 mod observations;
 mod responsibilities;

@@ -33,8 +33,9 @@ pub struct TMixture {
     pub dimensions: usize,
     /// ν of the t distributions: 5.
     pub degrees_of_freedom: f64,
-    /// κ: the pooled scatter counts as κ q rows in every cluster: 4.
-    pub pooling: f64,
+    /// κ: the pooled scatter counts as κ q rows in every cluster; if absent, of 4, 16, 64 and 256 the one under which
+    /// samples left out of the clusters are likeliest.
+    pub pooling: Option<f64>,
     /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
     pub diagonal: f64,
     /// Starts: 16.
@@ -55,7 +56,7 @@ impl Default for TMixture {
             coordinates: Coordinates::Auto,
             dimensions: 20,
             degrees_of_freedom: 5.0,
-            pooling: 4.0,
+            pooling: None,
             diagonal: 0.05,
             starts: 16,
             refined: 8,
@@ -65,6 +66,9 @@ impl Default for TMixture {
         }
     }
 }
+
+/// The κ to choose from: clusters of their own shapes in the first, of nearly one shape in the last.
+pub(crate) const POOLINGS: [f64; 4] = [4.0, 16.0, 64.0, 256.0];
 
 /// How the rows of the views become coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -127,9 +131,10 @@ impl TMixture {
     /// The method's name.
     pub const NAME: &'static str = crate::NAME;
 
+    /// With the given κ, or the least that may be chosen.
     pub(crate) fn prior(&self) -> Prior {
-        let Self { degrees_of_freedom: nu, pooling: kappa, diagonal, .. } = *self;
-        Prior { nu, kappa, diagonal }
+        let Self { degrees_of_freedom: nu, pooling, diagonal, .. } = *self;
+        Prior { nu, kappa: pooling.unwrap_or(POOLINGS[0]), diagonal }
     }
 
     pub(crate) fn effort(&self) -> Effort {

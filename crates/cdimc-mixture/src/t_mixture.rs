@@ -7,9 +7,8 @@ use crate::criterion::Shared;
 use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
-use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, Ground, ITERATIONS, TOLERANCE};
+use crate::search::{Found, Ground};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_cluster::check::{at_least_one, positive, setting};
@@ -29,7 +28,11 @@ impl TMixture {
         let part = self.part_to_search(data, seed)?;
         let searched = part.as_ref().unwrap_or(data);
         let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
-        let found = self.search(&choice.observations, n_clusters, seed, observer)?;
+        let prior = choice.prior;
+        let effort = self.effort();
+        let ground =
+            Ground { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
+        let found = ground.search(&|stage, done, of, loss| observer.step(stage, done, of, loss))?;
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
         let Some(Found { fit, shared, .. }) = self.rule.best(found) else {
             unreachable!("`check` asks for one refined start at least")
@@ -42,6 +45,7 @@ impl TMixture {
             shared,
             refined,
             evidence,
+            prior,
         };
         if choice.observations.n_samples == data.n_samples() {
             return Ok(solution(choice.observations, fit));
@@ -55,32 +59,8 @@ impl TMixture {
         let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
         drop(responsibilities);
-        let prior = self.prior();
-        let em = Em {
-            observations: &all,
-            prior: &prior,
-            iterations: ITERATIONS,
-            tolerance: TOLERANCE,
-            held: None,
-            goal: None,
-            watch: &watch,
-        };
-        let fit = em.run(moments)?;
+        let fit = Em::new(&all, &prior, &watch).run(moments)?;
         Ok(solution(all, fit))
-    }
-
-    /// The refined starts on given coordinates.
-    pub(crate) fn search(
-        &self,
-        observations: &Observations,
-        n_clusters: usize,
-        seed: Seed,
-        observer: &Observer<'_>,
-    ) -> Result<Vec<Found>, ClusterError> {
-        let prior = self.prior();
-        let effort = self.effort();
-        let ground = Ground { observations, prior: &prior, n_clusters, effort, seed };
-        ground.search(&|stage, done, of, loss| observer.step(stage, done, of, loss))
     }
 
     /// A random part of the samples, where there are more than the search sees.
@@ -119,7 +99,9 @@ impl Clusterer for TMixture {
             ("refined", self.refined),
         ])?;
         positive("degrees-of-freedom", self.degrees_of_freedom)?;
-        positive("pooling", self.pooling)?;
+        if let Some(pooling) = self.pooling {
+            positive("pooling", pooling)?;
+        }
         setting("diagonal", self.diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
         let few = "must be at least 100";
         setting("search-samples", self.search_samples, few, |&n| n >= 100)
@@ -137,7 +119,7 @@ impl Clusterer for TMixture {
         let exponent = calibration::exponent(
             &solution.observations,
             &solution.fit.responsibilities,
-            &self.prior(),
+            &solution.prior,
             seed,
         );
         let model = MixtureModel::new(self.clone(), data, &solution, exponent);

@@ -6,6 +6,7 @@ use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
+use crate::search::{ITERATIONS, TOLERANCE};
 use crate::watch::Watch;
 use cdimc_cluster::ClusterError;
 
@@ -41,7 +42,24 @@ const PATIENCE: usize = 4;
 /// A run is abandoned if this many times its last gain would not reach its goal.
 const HOPE: f64 = 10.0;
 
-impl Em<'_> {
+impl<'a> Em<'a> {
+    /// EM on all of `observations` to the end.
+    pub(crate) fn new(
+        observations: &'a Observations,
+        prior: &'a Prior,
+        watch: &'a Watch<'a>,
+    ) -> Self {
+        Self {
+            observations,
+            prior,
+            iterations: ITERATIONS,
+            tolerance: TOLERANCE,
+            held: None,
+            goal: None,
+            watch,
+        }
+    }
+
     /// EM that begins with an M step of `moments`.
     ///
     /// # Errors

@@ -52,15 +52,7 @@ pub(crate) struct Ground<'a> {
 impl<'a> Ground<'a> {
     /// EM on all samples to the end.
     pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
-        Em {
-            observations: self.observations,
-            prior: self.prior,
-            iterations: ITERATIONS,
-            tolerance: TOLERANCE,
-            held: None,
-            goal: None,
-            watch,
-        }
+        Em::new(self.observations, self.prior, watch)
     }
 
     /// The refined starts, that of the most shared information first.
