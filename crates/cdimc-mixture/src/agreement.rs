@@ -24,7 +24,7 @@ impl TMixture {
         labelings: &[Vec<usize>],
         n_clusters: usize,
     ) -> Result<Vec<f64>, ClusterError> {
-        let prior = self.prior();
+        let prior = self.priors()[0];
         let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
             let kinds = vec![kind; data.n_views()];
             let width = Width::spanned(self.dimensions, n_clusters);

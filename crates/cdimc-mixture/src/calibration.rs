@@ -5,13 +5,13 @@
 // The kernels and what they call must end up in one function compiled for the processor that runs them.
 #![allow(clippy::inline_always)]
 
-use crate::model::passes::{Densities, moments_of};
+use crate::folds::cross_fitted;
+use crate::model::passes::Densities;
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
 use crate::responsibilities::Responsibilities;
 use cdimc_data::Seed;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 /// Parts of the samples; the mixture evaluated on one is fitted to the others.
 const FOLDS: usize = 4;
@@ -32,25 +32,8 @@ pub(crate) fn exponent(
     let mut samples: Vec<usize> = (0..observations.n_samples).collect();
     samples.shuffle(&mut seed.stream("calibration").rng());
     samples.truncate(LARGEST);
-    let pairs: Vec<Vec<Posteriors>> = (0..FOLDS)
-        .into_par_iter()
-        .map(|fold| {
-            let (mut held_out, mut rest) = (Vec::new(), Vec::new());
-            for (position, &i) in samples.iter().enumerate() {
-                if position % FOLDS == fold { &mut held_out } else { &mut rest }.push(i);
-            }
-            held_out.sort_unstable();
-            rest.sort_unstable();
-            let part = observations.select(&rest);
-            let mut of_part = Responsibilities::zeros(rest.len(), responsibilities.n_clusters);
-            for (to, &i) in rest.iter().enumerate() {
-                (0..responsibilities.n_clusters)
-                    .for_each(|c| *of_part.at_mut(to, c) = responsibilities.at(i, c));
-            }
-            let (mixture, _) = Mixture::fit(&moments_of(&part, &of_part), &part, prior, None);
-            posteriors(&observations.select(&held_out), &mixture)
-        })
-        .collect();
+    let parts = (samples.as_slice(), FOLDS);
+    let pairs = cross_fitted(observations, responsibilities, prior, parts, posteriors);
     let pairs: Vec<Posteriors> = pairs.into_iter().flatten().collect();
     if pairs.is_empty() {
         return 1.0;

@@ -1,18 +1,19 @@
 //! Which kind of coordinates the views get, and how many where clusters are many and small, chosen without labels by
 //! shared information (specification, sections 1 and 4): it does not change under invertible maps of a view, as
-//! likelihoods do. And how far the scatters of clusters are pooled, by the likelihood of samples left out.
+//! likelihoods do. And whether clusters have shapes of their own, by the likelihood of samples held out.
 
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
-use crate::left_out::left_out_log_likelihood;
+use crate::folds::held_out_log_likelihood;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
 use crate::search::{Effort, Found, Ground};
-use crate::settings::{POOLINGS, TMixture};
+use crate::settings::TMixture;
 use crate::watch::{Tell, Watch};
 use cdimc_cluster::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 /// What spoke for a choice of coordinates.
@@ -39,6 +40,8 @@ pub(crate) struct Choice {
 
 /// Starts of a search that compares coordinates, and how many of them are refined.
 const PILOT: (usize, usize) = (8, 2);
+/// Parts of the samples, each held out once, that choose the prior.
+const FOLDS: usize = 10;
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
 const DOMINANT: f64 = 0.5;
 
@@ -64,10 +67,11 @@ pub(crate) fn choose(
         Ok((projections, observations.with_views(n_clusters)))
     };
     let spanned = Width::spanned(settings.dimensions, n_clusters);
-    let prior = settings.prior();
-    if let (Some(kind), Some(_)) = (settings.coordinates.kind(), settings.pooling) {
+    let priors = settings.priors();
+    let prior = priors[0];
+    if let (Some(kind), [prior]) = (settings.coordinates.kind(), priors.as_slice()) {
         let (projections, observations) = coordinates(kind, spanned)?;
-        return Ok(Choice { projections, observations, evidence: Vec::new(), prior });
+        return Ok(Choice { projections, observations, evidence: Vec::new(), prior: *prior });
     }
     let effort = Effort {
         starts: PILOT.0.min(settings.starts),
@@ -112,10 +116,7 @@ pub(crate) fn choose(
             best
         }
     };
-    let prior = match settings.pooling {
-        Some(_) => prior,
-        None => best.pooled(prior, &tell)?,
-    };
+    let prior = best.likeliest(&priors, seed, &tell)?;
     let Pilot { projections, observations, .. } = best;
     Ok(Choice { projections, observations, evidence, prior })
 }
@@ -130,20 +131,29 @@ struct Pilot {
 }
 
 impl Pilot {
-    /// `prior` with the κ under which samples left out of these clusters are likeliest, EM going on from them under
-    /// each; the least of equals.
-    ///
-    /// Shared information does not choose κ: it counts how sure views are of clusters, and on BDGP pools what differs.
-    fn pooled(&self, prior: Prior, tell: &Tell<'_>) -> Result<Prior, ClusterError> {
-        let watch = Watch::new(tell, "pooling", POOLINGS.len(), self.observations.n_samples);
-        let mut best = (f64::NEG_INFINITY, prior);
-        for kappa in POOLINGS {
-            let prior = Prior { kappa, ..prior };
-            let em = Em::new(&self.observations, &prior, &watch);
+    /// The prior under which samples held out of these clusters are likeliest (Friedman, JASA 84, 1989), EM going on from
+    /// them under each; the first of equals.
+    fn likeliest(
+        &self,
+        priors: &[Prior],
+        seed: Seed,
+        tell: &Tell<'_>,
+    ) -> Result<Prior, ClusterError> {
+        if let [prior] = priors {
+            return Ok(*prior);
+        }
+        let watch = Watch::new(tell, "shapes", priors.len(), self.observations.n_samples);
+        let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
+        samples.shuffle(&mut seed.stream("shapes").rng());
+        let parts = (samples.as_slice(), FOLDS);
+        let mut best = (f64::NEG_INFINITY, priors[0]);
+        for prior in priors {
+            let em = Em::new(&self.observations, prior, &watch);
             let fit = em.run(self.found.fit.moments.clone())?;
-            let value = left_out_log_likelihood(&self.observations, &fit.responsibilities, &prior);
+            let value =
+                held_out_log_likelihood(&self.observations, &fit.responsibilities, prior, parts);
             if value > best.0 {
-                best = (value, prior);
+                best = (value, *prior);
             }
             watch.step()?;
         }
@@ -211,38 +221,51 @@ mod tests {
         assert_eq!(evidence.len(), Kind::ALL.len());
     }
 
-    /// Two views of four columns and 40 samples in each of three clusters, whose deviation in column `j` is
-    /// `deviation(c, j)`.
-    fn pooling_of(deviation: fn(usize, usize) -> f64) -> f64 {
+    /// The prior of two views of four columns, 40 samples in each of three clusters: a normal sample times
+    /// `deviations(c)`, added up from column to column if `correlated`.
+    fn prior_of(deviations: fn(usize) -> [f64; 4], correlated: bool) -> (f64, f64) {
         let mut rng = Seed::new(3).rng();
-        // Twelve uniform numbers make a normal one.
-        let mut normal = || (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
         let mut view = |shift: usize| {
-            Array2::from_shape_fn((120, 4), |(i, j)| {
-                let c = i % 3;
-                6.0 * f64::from(u8::from((c + shift) % 3 == j)) + deviation(c, j) * normal()
-            })
+            let mut x = Array2::zeros((120, 4));
+            for (i, mut row) in x.outer_iter_mut().enumerate() {
+                let (c, mut sum) = (i % 3, 0.0);
+                for (j, deviation) in deviations(c).into_iter().enumerate() {
+                    // Twelve uniform numbers make a normal one.
+                    let normal = (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
+                    sum = deviation * normal + if correlated { sum } else { 0.0 };
+                    row[j] = sum + if (c + shift) % 3 == j { 8.0 } else { 0.0 };
+                }
+            }
+            x
         };
         let data = MultiView::from_nan_rows(vec![view(0), view(1)]).unwrap();
         // Rows of unit length would have shapes of their own.
         let settings = TMixture { coordinates: Coordinates::Centered, ..TMixture::default() };
-        choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap().prior.kappa
+        let chosen = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        (chosen.prior.kappa, chosen.prior.diagonal)
     }
 
     #[test]
-    fn scatters_are_pooled_where_clusters_have_one_shape() {
-        assert_eq!(pooling_of(|_, j| 1.0 + j as f64 / 4.0), *POOLINGS.last().unwrap());
-        assert_eq!(pooling_of(|c, j| if c == j { 2.0 } else { 0.3 }), POOLINGS[0]);
+    fn clusters_have_shapes_of_their_own_only_where_samples_held_out_say_so() {
+        let own = |c| [[2.0, 0.3, 0.3, 0.3], [0.3, 2.0, 0.3, 0.3], [0.3, 0.3, 2.0, 0.3]][c];
+        assert_eq!(prior_of(own, false), (4.0, 0.05));
+        assert_eq!(prior_of(|_| [1.0; 4], true), (256.0, 0.05));
+        assert_eq!(prior_of(|_| [1.0; 4], false), (256.0, 1.0));
     }
 
     #[test]
-    fn a_given_pooling_is_kept() {
+    fn a_given_prior_is_kept() {
         let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
         let views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings =
-            TMixture { starts: 2, refined: 1, pooling: Some(7.0), ..TMixture::default() };
+        let settings = TMixture {
+            starts: 2,
+            refined: 1,
+            pooling: Some(7.0),
+            diagonal: Some(0.5),
+            ..TMixture::default()
+        };
         let choice = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
-        assert_eq!(choice.prior.kappa, 7.0);
+        assert_eq!((choice.prior.kappa, choice.prior.diagonal), (7.0, 0.5));
     }
 }

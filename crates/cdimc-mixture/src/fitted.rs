@@ -64,10 +64,12 @@ pub struct Findings {
     pub coordinates: Vec<Kind>,
     /// What spoke for them: shared information with other kinds; empty where they were given.
     pub evidence: Vec<Evidence>,
-    /// κ: how many rows a coordinate the pooled scatter counts as in every cluster; absent in models that were saved
-    /// before it was chosen.
+    /// κ of the clusters; absent in models that were saved before it was chosen.
     #[serde(default)]
     pub pooling: Option<f64>,
+    /// The share of the pooled scatter that is its diagonal alone; absent as κ is.
+    #[serde(default)]
+    pub diagonal: Option<f64>,
     /// T in nats: what the views of a sample say about one another, as the clusters explain it.
     pub shared_information: f64,
     /// The log-likelihood of the data, but for a constant of each view.
@@ -128,6 +130,7 @@ impl MixtureModel {
                 coordinates: projections.iter().map(|projection| projection.kind).collect(),
                 evidence: evidence.clone(),
                 pooling: Some(solution.prior.kappa),
+                diagonal: Some(solution.prior.diagonal),
                 shared_information: shared.information,
                 log_likelihood: fit.log_likelihood,
                 contributions: contributions(observations, &fit.mixture),

@@ -27,7 +27,7 @@ mod coordinates;
 mod criterion;
 mod discriminant;
 mod fitted;
-mod left_out;
+mod folds;
 mod model;
 mod observations;
 mod responsibilities;

@@ -45,6 +45,15 @@ impl Responsibilities {
         &mut self.values[index]
     }
 
+    /// Those of the samples `samples`.
+    pub(crate) fn select(&self, samples: &[usize]) -> Self {
+        let mut selected = Self::zeros(samples.len(), self.n_clusters);
+        for (to, &i) in samples.iter().enumerate() {
+            (0..self.n_clusters).for_each(|c| *selected.at_mut(to, c) = self.at(i, c));
+        }
+        selected
+    }
+
     /// Numbers of a block.
     pub(crate) fn block_size(&self) -> usize {
         self.n_clusters * BLOCK

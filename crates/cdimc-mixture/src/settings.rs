@@ -33,11 +33,12 @@ pub struct TMixture {
     pub dimensions: usize,
     /// ν of the t distributions: 5.
     pub degrees_of_freedom: f64,
-    /// κ: the pooled scatter counts as κ q rows in every cluster; if absent, of 4, 16, 64 and 256 the one under which
-    /// samples left out of the clusters are likeliest.
+    /// κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for all clusters:
+    /// that under which samples held out are likeliest.
     pub pooling: Option<f64>,
-    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
-    pub diagonal: f64,
+    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]. If absent, 0.05, or 1 where one shape for
+    /// all clusters and no correlations make samples held out likeliest.
+    pub diagonal: Option<f64>,
     /// Starts: 16.
     pub starts: usize,
     /// Starts of highest likelihood that merge-and-split and repair go on from: 8.
@@ -57,7 +58,7 @@ impl Default for TMixture {
             dimensions: 20,
             degrees_of_freedom: 5.0,
             pooling: None,
-            diagonal: 0.05,
+            diagonal: None,
             starts: 16,
             refined: 8,
             tries: 4,
@@ -67,8 +68,9 @@ impl Default for TMixture {
     }
 }
 
-/// The κ to choose from: clusters of their own shapes in the first, of nearly one shape in the last.
-pub(crate) const POOLINGS: [f64; 4] = [4.0, 16.0, 64.0, 256.0];
+/// The κ and shares of the diagonal to choose from: every cluster of its own shape, all of nearly one, and that without
+/// correlations.
+const SHAPES: [(f64, f64); 3] = [(4.0, 0.05), (256.0, 0.05), (256.0, 1.0)];
 
 /// How the rows of the views become coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -131,10 +133,17 @@ impl TMixture {
     /// The method's name.
     pub const NAME: &'static str = crate::NAME;
 
-    /// With the given κ, or the least that may be chosen.
-    pub(crate) fn prior(&self) -> Prior {
-        let Self { degrees_of_freedom: nu, pooling, diagonal, .. } = *self;
-        Prior { nu, kappa: pooling.unwrap_or(POOLINGS[0]), diagonal }
+    /// What is known of clusters before any sample is seen, as far as it is given: one at least, the first of them what
+    /// the search begins with.
+    pub(crate) fn priors(&self) -> Vec<Prior> {
+        let shape = |(kappa, diagonal)| Prior {
+            nu: self.degrees_of_freedom,
+            kappa: self.pooling.unwrap_or(kappa),
+            diagonal: self.diagonal.unwrap_or(diagonal),
+        };
+        let mut priors: Vec<Prior> = SHAPES.into_iter().map(shape).collect();
+        priors.dedup();
+        priors
     }
 
     pub(crate) fn effort(&self) -> Effort {

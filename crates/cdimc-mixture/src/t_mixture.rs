@@ -102,7 +102,9 @@ impl Clusterer for TMixture {
         if let Some(pooling) = self.pooling {
             positive("pooling", pooling)?;
         }
-        setting("diagonal", self.diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
+        if let Some(diagonal) = self.diagonal {
+            setting("diagonal", diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
+        }
         let few = "must be at least 100";
         setting("search-samples", self.search_samples, few, |&n| n >= 100)
     }
@@ -296,7 +298,7 @@ mod tests {
     #[test]
     fn settings_out_of_range_are_named() {
         let text = |settings: TMixture| settings.check().unwrap_err().to_string();
-        let diagonal = TMixture { diagonal: 1.5, ..TMixture::default() };
+        let diagonal = TMixture { diagonal: Some(1.5), ..TMixture::default() };
         assert_eq!(text(diagonal), "diagonal = 1.5: must lie in [0, 1]");
         let starts = TMixture { starts: 0, ..TMixture::default() };
         assert_eq!(text(starts), "starts = 0: must be at least 1");

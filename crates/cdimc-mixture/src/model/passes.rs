@@ -18,7 +18,7 @@ use rayon::prelude::*;
 /// Parts of a pass.
 const PARTS: usize = 32;
 /// Responsibilities below this add nothing to a sum of doubles.
-pub(crate) const NEGLIGIBLE: f64 = 1e-14;
+const NEGLIGIBLE: f64 = 1e-14;
 
 /// Log densities and weights of the rows of a view in a block, `(n_chunks, n_clusters, LANES)` each.
 #[derive(Debug, Default)]
