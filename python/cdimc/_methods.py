@@ -41,10 +41,11 @@ class TMixture(MultiViewClusterer):
     degrees_of_freedom : float, default=5.0
         ν of the t distributions: 5.
     pooling : float | None, default=None
-        κ: the pooled scatter counts as κ q rows in every cluster; if absent, of 4, 16, 64 and 256 the one
-        under which samples left out of the clusters are likeliest.
-    diagonal : float, default=0.05
-        The share of the pooled scatter that is its diagonal alone, in [0, 1]: 0.05.
+        κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for
+        all clusters: that under which samples held out are likeliest.
+    diagonal : float | None, default=None
+        The share of the pooled scatter that is its diagonal alone, in [0, 1]. If absent, 0.05, or 1 where
+        one shape for all clusters and no correlations make samples held out likeliest.
     starts : int, default=16
         Starts: 16.
     refined : int, default=8
@@ -79,7 +80,7 @@ class TMixture(MultiViewClusterer):
         dimensions: int = 20,
         degrees_of_freedom: float = 5.0,
         pooling: float | None = None,
-        diagonal: float = 0.05,
+        diagonal: float | None = None,
         starts: int = 16,
         refined: int = 8,
         tries: int = 4,
