@@ -6,7 +6,6 @@ use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::search::{ITERATIONS, TOLERANCE};
 use crate::watch::Watch;
 use cdimc_cluster::ClusterError;
 
@@ -37,6 +36,10 @@ pub(crate) struct Fit {
     pub(crate) moments: Moments,
 }
 
+/// Iterations at most.
+const ITERATIONS: usize = 100;
+/// A run ends when the log-likelihood moves by less than this share of itself.
+pub(crate) const TOLERANCE: f64 = 1e-5;
 /// Iterations before a run may be abandoned.
 const PATIENCE: usize = 4;
 /// A run is abandoned if this many times its last gain would not reach its goal.

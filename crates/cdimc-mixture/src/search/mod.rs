@@ -5,7 +5,7 @@ pub(crate) mod repair;
 pub(crate) mod starts;
 
 use crate::criterion::{Shared, least_equal, shared_information};
-use crate::model::em::{Em, Fit};
+use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::{Prior, moments::Moments};
 use crate::observations::Observations;
 use crate::watch::{Tell, Watch};
@@ -27,11 +27,6 @@ pub(crate) struct Effort {
 const CYCLES: usize = 3;
 /// Rounds of merge-and-split, and of repair, at most.
 pub(crate) const ROUNDS: usize = 10;
-/// A move has to raise the log-likelihood by more than this share of itself; EM ends at less.
-pub(crate) const TOLERANCE: f64 = 1e-5;
-/// Iterations of EM at most.
-pub(crate) const ITERATIONS: usize = 100;
-
 /// A mixture that the search ended at.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
@@ -136,7 +131,7 @@ fn raises(value: f64, than: f64) -> bool {
     value > goal(than)
 }
 
-/// The log-likelihood that a move from `value` has to exceed.
+/// The log-likelihood that a move from `value` has to exceed: EM ends at less.
 fn goal(value: f64) -> f64 {
     value + TOLERANCE * value.abs()
 }
