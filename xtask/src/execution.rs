@@ -56,15 +56,19 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
             .fit(&data, cell.n_clusters, cell.method_seed(), &observer)
             .map(|fitted| (fitted.clustering, None)),
     };
+    let total = started.elapsed().as_secs_f64();
+    let seconds = stages.into_inner().unwrap_or_else(PoisonError::into_inner).seconds(total);
     let (clustering, note) = match found {
         Ok(found) => found,
         Err(ClusterError::Inapplicable { reason, .. }) => {
             return Ok(Outcome::without_scores(Status::Skipped, reason));
         }
+        Err(e @ ClusterError::Diverged { .. }) => {
+            let outcome = Outcome::without_scores(Status::Diverged, e.to_string());
+            return Ok(Outcome { missing_rates, seconds, ..outcome });
+        }
         Err(e) => return Ok(Outcome::without_scores(Status::Failed, e.to_string())),
     };
-    let total = started.elapsed().as_secs_f64();
-    let stages = stages.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Outcome {
         status: Status::Scored,
         reason: note,
@@ -76,7 +80,7 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
         ),
         missing_rates,
         curves: clustering.curves,
-        seconds: stages.seconds(total),
+        seconds,
         peak_memory_bytes: peak_memory_bytes(),
     })
 }

@@ -83,9 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_not_kept() {
-        let mut failed = record(1, 0.0);
-        failed.outcome.status = Status::Failed;
-        assert!(merged(Vec::new(), vec![failed]).is_empty());
+    fn failures_are_not_kept_and_divergences_are() {
+        let mut without_labels = record(1, 0.0);
+        without_labels.outcome.status = Status::Failed;
+        assert!(merged(Vec::new(), vec![without_labels.clone()]).is_empty());
+        without_labels.outcome.status = Status::Diverged;
+        assert_eq!(merged(Vec::new(), vec![without_labels]).len(), 1);
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Status {
     Scored,
     /// The method does not apply to such data.
     Skipped,
+    /// The method's numbers left the finite, as they will whenever the cell is run.
+    Diverged,
     /// The method failed or its process died.
     Failed,
 }
@@ -34,7 +36,7 @@ pub(crate) struct Seconds {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub status: Status,
-    /// Why a cell was skipped or failed; for `bsv`, the view the truth chose.
+    /// Why a cell has no scores; for `bsv`, the view the truth chose.
     pub reason: Option<String>,
     /// The scores by their names, fractions; older records lack those that came later.
     pub scores: Option<BTreeMap<String, f64>>,

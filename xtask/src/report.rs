@@ -210,7 +210,11 @@ fn remarks(records: &[Record], published: &Published) -> String {
     if kept.iter().any(|record| record.cell.method == "bsv") {
         text += "bsv is no method one could use: the truth picks its view in every run.\n";
     }
-    for (status, word) in [(Status::Skipped, "Not applicable"), (Status::Failed, "Failed")] {
+    for (status, word) in [
+        (Status::Skipped, "Not applicable"),
+        (Status::Diverged, "Diverged"),
+        (Status::Failed, "Failed"),
+    ] {
         let mut reasons: BTreeMap<(&str, &str), (&str, usize)> = BTreeMap::new();
         for record in kept.iter().filter(|record| record.outcome.status == status) {
             let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");

@@ -229,6 +229,28 @@ fn shards_together_are_the_experiment_and_merge_into_its_records() {
     assert_eq!(facts(&one), facts(&other));
 }
 
+#[test]
+fn a_divergence_is_a_result_and_not_run_again() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments =
+        ["smoke", "--dataset", "synthetic", "--method", "cdimc-net", "--repetitions", "1"];
+    let arguments = [&arguments[..], &["--set", "pretrain.learning-rate=1e9"]].concat();
+    let output = run(&arguments, out.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let before = records(&out.path().join("smoke"));
+    let [record] = &before[..] else { panic!("{before:?}") };
+    let record: serde_json::Value = serde_json::from_str(record).unwrap();
+    assert_eq!(record["status"], "diverged");
+    let reason = record["reason"].as_str().unwrap();
+    assert!(reason.starts_with("pretrain diverged in epoch"), "{reason}");
+    assert!(record["seconds"]["total"].as_f64().unwrap() > 0.0);
+    let report = std::fs::read_to_string(out.path().join("smoke/report.md")).unwrap();
+    assert!(report.contains("Diverged: cdimc-net on synthetic (1 of its runs)"), "{report}");
+    let again = run(&arguments, out.path());
+    assert!(text(&again.stderr).contains("1 cells, 1 of them recorded"), "{}", text(&again.stderr));
+    assert_eq!(records(&out.path().join("smoke")), before);
+}
+
 /// A pipe without a reader.
 fn closed() -> std::io::PipeWriter {
     let (_, writer) = std::io::pipe().unwrap();

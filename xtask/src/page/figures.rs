@@ -85,10 +85,15 @@ fn small_against_large(table: &table::Table<'_>) -> Option<String> {
             rows.iter().filter_map(|row| Some(row.percent("acc")?.mean)).collect();
         table::Summary::of(&scores)
     };
+    let n_points = inside.len() + outside.len();
     let (inside, outside) = (mean(&inside)?, mean(&outside)?);
+    let diverged = match n_points - inside.n - outside.n {
+        0 => String::new(),
+        n => format!("; {n} diverged"),
+    };
     let verdict = if inside.mean > outside.mean { "as in the paper" } else { "unlike the paper" };
     Some(format!(
-        "On {}, {verdict}: where both are at most 0.001 ACC is {inside} over {} points, elsewhere {outside} over {}.",
+        "On {}, {verdict}: where both are at most 0.001 ACC is {inside} over {} points, elsewhere {outside} over {}{diverged}.",
         table.dataset, inside.n, outside.n
     ))
 }
@@ -107,7 +112,7 @@ fn full_against_degenerate(table: &table::Table<'_>) -> Option<String> {
     let mut text =
         format!("On {}, below the full model's {full:.1}: {}", table.dataset, or_none(&below));
     if !others.is_empty() {
-        text += &format!("; **not below it, unlike the paper**: {}", or_none(&others));
+        text += &format!("; **not below it, unlike the paper**: {}", others.join(", "));
     }
     (!below.is_empty() || !others.is_empty()).then(|| text + ".")
 }

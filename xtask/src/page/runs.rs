@@ -66,6 +66,7 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
         "cells",
         "scored",
         "not applicable",
+        "diverged",
         "failed",
         "not run",
         "core hours",
@@ -90,6 +91,7 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 cells,
                 with(Status::Scored),
                 with(Status::Skipped),
+                with(Status::Diverged),
                 with(Status::Failed),
                 cells.saturating_sub(of_data.len()),
             ];
@@ -97,14 +99,6 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
             line.extend(counts.map(|count| Cell::from(count.to_string())));
             line.push(format!("{hours:.2}").into());
             table.rows.push(line);
-        }
-    }
-    // The reason of a method's first run: those of the others differ in the sample they name.
-    let mut reasons: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
-        if record.outcome.status == Status::Skipped {
-            let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            reasons.entry((&record.cell.label, &record.cell.dataset)).or_insert(reason);
         }
     }
     let mut blocks = vec![
@@ -115,10 +109,20 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
             seconds_of_all.values().sum::<f64>() / 3600.0
         )),
     ];
-    if !reasons.is_empty() {
-        let words = |((label, dataset), reason)| format!("`{label}` on {dataset}: {reason}");
-        let reasons: Vec<String> = reasons.into_iter().map(words).collect();
-        blocks.push(Block::Paragraph(format!("Not applicable: {}.", reasons.join("; "))));
+    for (status, word) in [(Status::Skipped, "Not applicable"), (Status::Diverged, "Diverged")] {
+        // The reason of a row's first run: those of the others differ in the sample or the epoch they name.
+        let mut reasons: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+            if record.outcome.status == status {
+                let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
+                reasons.entry((&record.cell.label, &record.cell.dataset)).or_insert(reason);
+            }
+        }
+        if !reasons.is_empty() {
+            let words = |((label, dataset), reason)| format!("`{label}` on {dataset}: {reason}");
+            let reasons: Vec<String> = reasons.into_iter().map(words).collect();
+            blocks.push(Block::Paragraph(format!("{word}: {}.", reasons.join("; "))));
+        }
     }
     Ok(blocks)
 }
