@@ -52,7 +52,7 @@ const DOMINANT: f64 = 0.5;
 /// not be compared.
 ///
 /// Under the kind chosen, views that have fewer samples than k - 1 coordinates ask for are searched once more with
-/// as many as they carry. The pooling is chosen last, on the clusters of the best of these searches.
+/// as many as they carry. The prior is chosen last, on the clusters of the best of these searches.
 pub(crate) fn choose(
     settings: &TMixture,
     data: &MultiView,
@@ -66,12 +66,24 @@ pub(crate) fn choose(
         let (projections, observations) = coordinates::fit(data, &kinds, width)?;
         Ok((projections, observations.with_views(n_clusters)))
     };
-    let spanned = Width::spanned(settings.dimensions, n_clusters);
+    let (carried, spanned) = (
+        Width::carried(settings.dimensions, n_clusters),
+        Width::spanned(settings.dimensions, n_clusters),
+    );
+    let crowded =
+        (0..n_views).map(|v| data.mask().n_observed(v)).any(|n| carried.of(n) < spanned.of(n));
+    let kinds = match settings.coordinates.kind() {
+        Some(kind) => vec![kind],
+        None => {
+            let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
+            Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units).collect()
+        }
+    };
     let priors = settings.priors();
-    let prior = priors[0];
-    if let (Some(kind), [prior]) = (settings.coordinates.kind(), priors.as_slice()) {
-        let (projections, observations) = coordinates(kind, spanned)?;
-        return Ok(Choice { projections, observations, evidence: Vec::new(), prior: *prior });
+    let first = priors[0];
+    if let ([kind], [_], false) = (&kinds[..], &priors[..], crowded) {
+        let (projections, observations) = coordinates(*kind, spanned)?;
+        return Ok(Choice { projections, observations, evidence: Vec::new(), prior: first });
     }
     let effort = Effort {
         starts: PILOT.0.min(settings.starts),
@@ -82,7 +94,7 @@ pub(crate) fn choose(
     let pilot = |kind: Kind, width: Width| -> Result<Pilot, ClusterError> {
         let (projections, observations) = coordinates(kind, width)?;
         let ground =
-            Ground { observations: &observations, prior: &prior, n_clusters, effort, seed };
+            Ground { observations: &observations, prior: &first, n_clusters, effort, seed };
         let Some(found) = settings.rule.best(ground.search(&tell)?) else {
             unreachable!("every pilot has one start at least")
         };
@@ -94,28 +106,15 @@ pub(crate) fn choose(
         Ok(Pilot { kind, projections, observations, found, evidence })
     };
     let mut evidence = Vec::new();
-    let best = match settings.coordinates.kind() {
-        Some(kind) => pilot(kind, spanned)?,
-        None => {
-            let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
-            let mut best: Option<Pilot> = None;
-            for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units) {
-                best = Some(better(best, pilot(kind, spanned)?, &mut evidence));
-            }
-            let carried = Width::carried(settings.dimensions, n_clusters);
-            let fewer = |v: usize| {
-                let n_observed = data.mask().observed_rows(v).len();
-                carried.of(n_observed) < spanned.of(n_observed)
-            };
-            if let Some(kind) = best.as_ref().map(|best| best.kind)
-                && (0..n_views).any(fewer)
-            {
-                best = Some(better(best, pilot(kind, carried)?, &mut evidence));
-            }
-            let Some(best) = best else { unreachable!("two kinds at least are searched") };
-            best
-        }
-    };
+    let mut best: Option<Pilot> = None;
+    for &kind in &kinds {
+        best = Some(better(best, pilot(kind, spanned)?, &mut evidence));
+    }
+    let Some(mut best) = best else { unreachable!("one kind at least is searched") };
+    if crowded {
+        let fewer = pilot(best.kind, carried)?;
+        best = better(Some(best), fewer, &mut evidence);
+    }
     let prior = best.likeliest(&priors, seed, &tell)?;
     let Pilot { projections, observations, .. } = best;
     Ok(Choice { projections, observations, evidence, prior })

@@ -62,7 +62,7 @@ pub struct MixtureModel {
 pub struct Findings {
     /// The kind of coordinates of every view.
     pub coordinates: Vec<Kind>,
-    /// What spoke for them: shared information with other kinds; empty where they were given.
+    /// What spoke for them: shared information with each that was tried; empty where there was nothing to choose.
     pub evidence: Vec<Evidence>,
     /// κ of the clusters; absent in models that were saved before it was chosen.
     #[serde(default)]

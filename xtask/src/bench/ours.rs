@@ -39,8 +39,16 @@ pub(crate) fn serve() -> Result<ExitCode> {
         Task::Neighbors => neighbors(&case)?,
         Task::Kmeans => kmeans(&case)?,
         Task::Predict => predict(&case)?,
-        Task::Mixture => mixture(&case, Coordinates::Unit)?,
-        Task::MixtureAuto => mixture(&case, Coordinates::Auto)?,
+        Task::Mixture => {
+            let one_kind = TMixture {
+                coordinates: Coordinates::Unit,
+                pooling: Some(4.0),
+                diagonal: Some(0.05),
+                ..TMixture::default()
+            };
+            mixture(&case, one_kind)?
+        }
+        Task::MixtureAuto => mixture(&case, TMixture::default())?,
     };
     let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
     say!("{}", serde_json::to_string(&measurement)?);
@@ -222,10 +230,9 @@ fn predict(case: &Case) -> Result<Measured> {
     })
 }
 
-fn mixture(case: &Case, coordinates: Coordinates) -> Result<Measured> {
+fn mixture(case: &Case, settings: TMixture) -> Result<Measured> {
     let data = data(case)?;
-    let method =
-        TMixture { coordinates, starts: case.starts, refined: case.refined, ..TMixture::default() };
+    let method = TMixture { starts: case.starts, refined: case.refined, ..settings };
     timed(case.times, || {
         black_box(method.cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
