@@ -63,8 +63,8 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
         Err(ClusterError::Inapplicable { reason, .. }) => {
             return Ok(Outcome::without_scores(Status::Skipped, reason));
         }
-        Err(e @ ClusterError::Diverged { .. }) => {
-            let outcome = Outcome::without_scores(Status::Diverged, e.to_string());
+        Err(e @ (ClusterError::Diverged { .. } | ClusterError::Unusable { .. })) => {
+            let outcome = Outcome::without_scores(Status::Unusable, e.to_string());
             return Ok(Outcome { missing_rates, seconds, ..outcome });
         }
         Err(e) => return Ok(Outcome::without_scores(Status::Failed, e.to_string())),

@@ -83,11 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_not_kept_and_divergences_are() {
+    fn failures_are_not_kept_and_what_is_unusable_is() {
         let mut without_labels = record(1, 0.0);
         without_labels.outcome.status = Status::Failed;
         assert!(merged(Vec::new(), vec![without_labels.clone()]).is_empty());
-        without_labels.outcome.status = Status::Diverged;
+        without_labels.outcome.status = Status::Unusable;
         assert_eq!(merged(Vec::new(), vec![without_labels]).len(), 1);
     }
 }

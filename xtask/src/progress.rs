@@ -95,8 +95,7 @@ impl Display {
             }
             Status::Failed => format!("failed: {reason}"),
             Status::Skipped => format!("skipped: {reason}"),
-            // The reason says that it diverged.
-            Status::Diverged => reason.to_owned(),
+            Status::Unusable => format!("nothing usable: {reason}"),
         };
         let left =
             self.started.elapsed().mul_f64((self.total - self.done) as f64 / self.done as f64);

@@ -17,8 +17,9 @@ pub(crate) enum Status {
     Scored,
     /// The method does not apply to such data.
     Skipped,
-    /// The method's numbers left the finite, as they will whenever the cell is run.
-    Diverged,
+    /// The method found nothing usable, as it will whenever the cell is run: its numbers left the finite, or all
+    /// samples are in one cluster.
+    Unusable,
     /// The method failed or its process died.
     Failed,
 }

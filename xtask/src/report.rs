@@ -212,7 +212,7 @@ fn remarks(records: &[Record], published: &Published) -> String {
     }
     for (status, word) in [
         (Status::Skipped, "Not applicable"),
-        (Status::Diverged, "Diverged"),
+        (Status::Unusable, "Nothing usable"),
         (Status::Failed, "Failed"),
     ] {
         let mut reasons: BTreeMap<(&str, &str), (&str, usize)> = BTreeMap::new();

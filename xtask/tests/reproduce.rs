@@ -240,12 +240,12 @@ fn a_divergence_is_a_result_and_not_run_again() {
     let before = records(&out.path().join("smoke"));
     let [record] = &before[..] else { panic!("{before:?}") };
     let record: serde_json::Value = serde_json::from_str(record).unwrap();
-    assert_eq!(record["status"], "diverged");
+    assert_eq!(record["status"], "unusable");
     let reason = record["reason"].as_str().unwrap();
     assert!(reason.starts_with("pretrain diverged in epoch"), "{reason}");
     assert!(record["seconds"]["total"].as_f64().unwrap() > 0.0);
     let report = std::fs::read_to_string(out.path().join("smoke/report.md")).unwrap();
-    assert!(report.contains("Diverged: cdimc-net on synthetic (1 of its runs)"), "{report}");
+    assert!(report.contains("Nothing usable: cdimc-net on synthetic (1 of its runs)"), "{report}");
     let again = run(&arguments, out.path());
     assert!(text(&again.stderr).contains("1 cells, 1 of them recorded"), "{}", text(&again.stderr));
     assert_eq!(records(&out.path().join("smoke")), before);

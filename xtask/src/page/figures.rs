@@ -87,13 +87,13 @@ fn small_against_large(table: &table::Table<'_>) -> Option<String> {
     };
     let n_points = inside.len() + outside.len();
     let (inside, outside) = (mean(&inside)?, mean(&outside)?);
-    let diverged = match n_points - inside.n - outside.n {
+    let unusable = match n_points - inside.n - outside.n {
         0 => String::new(),
-        n => format!("; {n} diverged"),
+        n => format!("; {n} gave nothing usable"),
     };
     let verdict = if inside.mean > outside.mean { "as in the paper" } else { "unlike the paper" };
     Some(format!(
-        "On {}, {verdict}: where both are at most 0.001 ACC is {inside} over {} points, elsewhere {outside} over {}{diverged}.",
+        "On {}, {verdict}: where both are at most 0.001 ACC is {inside} over {} points, elsewhere {outside} over {}{unusable}.",
         table.dataset, inside.n, outside.n
     ))
 }

@@ -66,7 +66,7 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
         "cells",
         "scored",
         "not applicable",
-        "diverged",
+        "nothing usable",
         "failed",
         "not run",
         "core hours",
@@ -91,7 +91,7 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 cells,
                 with(Status::Scored),
                 with(Status::Skipped),
-                with(Status::Diverged),
+                with(Status::Unusable),
                 with(Status::Failed),
                 cells.saturating_sub(of_data.len()),
             ];
@@ -109,7 +109,9 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
             seconds_of_all.values().sum::<f64>() / 3600.0
         )),
     ];
-    for (status, word) in [(Status::Skipped, "Not applicable"), (Status::Diverged, "Diverged")] {
+    for (status, word) in
+        [(Status::Skipped, "Not applicable"), (Status::Unusable, "Nothing usable")]
+    {
         // The reason of a row's first run: those of the others differ in the sample or the epoch they name.
         let mut reasons: BTreeMap<(&str, &str), &str> = BTreeMap::new();
         for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
