@@ -13,7 +13,7 @@ pub(crate) struct HeatMap<'a> {
     /// What the rows are.
     pub down: &'a str,
     /// Column, row, value in 0..=100.
-    pub points: Vec<(f64, f64, f64)>,
+    pub points: Vec<(f64, f64, Option<f64>)>,
 }
 
 /// A method's scores over the missing rates.
@@ -48,7 +48,7 @@ pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
     })
 }
 
-/// Values over two settings, light to dark from 0 to 100.
+/// Values over two settings, light to dark from 0 to 100, a dash where there is none.
 pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
     let columns = axis(map.points.iter().map(|point| point.0));
     let rows = axis(map.points.iter().map(|point| point.1));
@@ -70,12 +70,16 @@ pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
         for &(x, y, value) in &map.points {
             let index = |axis: &[f64], at: f64| axis.iter().position(|&known| known == at);
             let (Some(c), Some(r)) = (index(&columns, x), index(&rows, y)) else { continue };
+            let at = (middle(left, width, c), middle(top, height, r));
+            let Some(value) = value else {
+                root.draw(&Text::new("–", at, style(12, HPos::Center)))?;
+                continue;
+            };
             let corner = (left + width * c as i32, top + height * r as i32);
             let cell = [corner, (corner.0 + width - 2, corner.1 + height - 2)];
             root.draw(&Rectangle::new(cell, shade(value).filled()))?;
             let color = if value > 55.0 { WHITE } else { BLACK };
             let words = style(12, HPos::Center).color(&color);
-            let at = (middle(left, width, c), middle(top, height, r));
             root.draw(&Text::new(format!("{value:.1}"), at, words))?;
         }
         Ok(())
@@ -210,7 +214,7 @@ mod tests {
             points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
             strong: name == "b",
         };
-        let points = vec![(1e-5, 0.1, 90.0), (0.1, 0.1, 20.0), (1e-5, 1.0, 55.5)];
+        let points = vec![(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
         let map = HeatMap { across: "learning rate", down: "alpha", points };
         vec![
             bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]).unwrap(),
@@ -234,7 +238,7 @@ mod tests {
     fn figures_show_their_numbers() {
         let figures = all();
         assert!(figures[0].contains("90.00 ± 1.50") && figures[0].contains("a &amp; b"));
-        for text in ["1e-5", "0.1", "90.0", "55.5", "across: learning rate, down: alpha"] {
+        for text in ["1e-5", "0.1", "90.0", "–", "55.5", "across: learning rate, down: alpha"] {
             assert!(figures[1].contains(text), "{text}");
         }
         assert!(figures[2].contains("curves") && figures[3].contains("rates"));

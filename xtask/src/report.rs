@@ -77,7 +77,7 @@ pub(crate) fn finetuning_losses(table: &Table<'_>) -> Vec<Vec<f64>> {
     records.filter_map(curve).filter(|values| values.len() > 1).collect()
 }
 
-/// Mean ACC over the two coordinates of a table's rows.
+/// Mean ACC over the two coordinates of a table's rows, none where no run gave clusters.
 fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
     let names: Vec<&'a str> = table
         .rows
@@ -89,7 +89,7 @@ fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
     let point = |row: &Row<'a>| {
         let point = row.point()?;
         let at = |name: &str| point.get(name).and_then(Value::as_f64);
-        Some((at(names[1])?, at(names[0])?, row.percent("acc")?.mean))
+        Some((at(names[1])?, at(names[0])?, row.percent("acc").map(|acc| acc.mean)))
     };
     let points = table.rows.iter().filter_map(point).collect();
     Some(HeatMap { across: names[1], down: names[0], points })
