@@ -46,9 +46,9 @@ pub(crate) fn serve() -> Result<ExitCode> {
                 diagonal: Some(0.05),
                 ..TMixture::default()
             };
-            mixture(&case, one_kind)?
+            mixture(&case, &one_kind)?
         }
-        Task::MixtureAuto => mixture(&case, TMixture::default())?,
+        Task::MixtureAuto => mixture(&case, &TMixture::default())?,
     };
     let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
     say!("{}", serde_json::to_string(&measurement)?);
@@ -230,9 +230,9 @@ fn predict(case: &Case) -> Result<Measured> {
     })
 }
 
-fn mixture(case: &Case, settings: TMixture) -> Result<Measured> {
+fn mixture(case: &Case, settings: &TMixture) -> Result<Measured> {
     let data = data(case)?;
-    let method = TMixture { starts: case.starts, refined: case.refined, ..settings };
+    let method = TMixture { starts: case.starts, refined: case.refined, ..settings.clone() };
     timed(case.times, || {
         black_box(method.cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
