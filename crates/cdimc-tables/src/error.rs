@@ -55,15 +55,19 @@ pub(crate) enum Problem {
     NoFeatures,
     #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
     Ragged { row: usize, line: u64, expected: usize, found: usize },
+    /// The first column that holds a text in this row, and all further ones.
+    #[error("row {row}, column `{}`: `{text}` is not a number; {}", columns[0], cure(columns, text))]
+    NotANumber { row: usize, columns: Vec<String>, text: String },
     #[error(
-        "row {row}, column `{column}`: `{text}` is not a number; leave the column out with --drop '{column}', or name \
-         it with --id or --label"
-    )]
-    NotANumber { row: usize, column: String, text: String },
-    #[error(
-        "row {row}, column `{column}`: `{text}` has a decimal comma: write it with a point, as in `{with_point}`"
+        "row {row}, column `{column}`: `{text}` has a decimal comma, which is read between semicolons only: write it \
+         with a point, as in `{with_point}`"
     )]
     DecimalComma { row: usize, column: String, text: String, with_point: String },
+    #[error(
+        "`{comma}` has a comma and `{point}` a point: one of them groups thousands; write all numbers with a point \
+         before the decimals and none else"
+    )]
+    TwoDecimals { comma: String, point: String },
     #[error("row {row}, column `{column}` = {value}: values must be finite")]
     Infinite { row: usize, column: String, value: f64 },
     #[error("no column `{name}`; there are: {there}")]
@@ -95,6 +99,23 @@ pub(crate) enum Problem {
     ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
+}
+
+/// What to do about columns of text.
+fn cure(columns: &[String], text: &str) -> String {
+    if text.starts_with('#') || !text.contains(char::is_alphanumeric) {
+        return format!("if it means \"not measured\", add --missing-value '{text}'");
+    }
+    match columns {
+        [column] => {
+            format!("leave the column out with --drop '{column}', or name it with --id or --label")
+        }
+        _ => format!(
+            "leave the {} columns of text out with --drop '{}', or name one with --id or --label",
+            columns.len(),
+            columns.join(",")
+        ),
+    }
 }
 
 /// What is wrong with an HDF5 file, in a line.

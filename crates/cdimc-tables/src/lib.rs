@@ -363,7 +363,19 @@ fn stem(path: &Path) -> String {
 fn is_missing(text: &str, options: &ReadOptions) -> bool {
     matches!(
         text,
-        "" | "NA" | "N/A" | "na" | "NaN" | "nan" | "NAN" | "null" | "NULL" | "None" | "?"
+        "" | "NA"
+            | "N/A"
+            | "na"
+            | "n/a"
+            | "#N/A"
+            | "<NA>"
+            | "NaN"
+            | "nan"
+            | "NAN"
+            | "null"
+            | "NULL"
+            | "None"
+            | "?"
     ) || options.missing_values.iter().any(|missing| missing == text)
 }
 

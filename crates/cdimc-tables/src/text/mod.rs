@@ -1,0 +1,237 @@
+//! CSV and TSV, plain or gzipped: a header, an id column, numbers as R and spreadsheets write them too.
+
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Problem, listed};
+use crate::format::Opened;
+use crate::{Budget, ReadOptions, Table, ViewSource, is_missing, stem};
+use ndarray::Array2;
+use rows::Rows;
+use std::io::{BufRead, BufReader, Read};
+
+/// Reads a table of values between commas, semicolons, tabs or single spaces.
+pub(crate) fn read(
+    opened: Opened,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Table, Problem> {
+    let limit = opened.limit(options.max_bytes);
+    let budget = match opened.n_bytes() {
+        Some(n_bytes) => Budget::of_file(n_bytes as usize, options.max_bytes),
+        None => Budget::of_file(0, Some(limit)),
+    };
+    let mut reader = unpacked(opened, limit, &budget)?;
+    let delimiter = delimiter_of(reader.fill_buf()?);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(reader);
+    let mut header = csv::StringRecord::new();
+    if !reader.read_record(&mut header).map_err(damaged)? {
+        return Err(Problem::EmptyFile);
+    }
+    let mut record = csv::StringRecord::new();
+    let mut is_row = reader.read_record(&mut record).map_err(damaged)?;
+    if is_row && begins_with_a_row_name(&record, &header) {
+        header = std::iter::once("").chain(&header).collect();
+    }
+    let columns = Columns::of_header(&header, options)?;
+    if let [first, ..] = columns.unnamed.as_slice() {
+        tracing::warn!(
+            "{}: column {} has no name and is left out: it is taken for row numbers",
+            source.path.display(),
+            first + 1
+        );
+    }
+    let mut rows = Rows::new(&columns, options, delimiter);
+    while is_row {
+        rows.take(&record, &budget)?;
+        is_row = reader.read_record(&mut record).map_err(damaged)?;
+    }
+    let features = columns.features();
+    let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
+        .map_err(|_| Problem::NoFeatures)?;
+    Ok(Table {
+        name: stem(&source.path),
+        path: source.path.clone(),
+        ids: columns.has(Role::Id).then_some(rows.ids),
+        labels: columns.has(Role::Label).then_some(rows.labels),
+        left_out: options.dropped(&columns.names),
+        features,
+        values,
+    })
+}
+
+/// Whether the header lacks a name for the first cell of each row: so `write.table` of R has row names. A last
+/// cell that is empty is rather a separator at the end of the row.
+fn begins_with_a_row_name(row: &csv::StringRecord, header: &csv::StringRecord) -> bool {
+    row.len() == header.len() + 1 && row.iter().next_back().is_some_and(|cell| !cell.is_empty())
+}
+
+/// What a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Id,
+    Label,
+    Feature,
+    LeftOut,
+}
+
+/// The columns that a header names and what each is for.
+struct Columns {
+    names: Vec<String>,
+    roles: Vec<Role>,
+    /// The columns that are left out because they have no name.
+    unnamed: Vec<usize>,
+}
+
+impl Columns {
+    fn of_header(header: &csv::StringRecord, options: &ReadOptions) -> Result<Self, Problem> {
+        let names: Vec<String> = header.iter().map(str::to_owned).collect();
+        let position = |name: &str| names.iter().position(|column| column == name);
+        let id = match &options.id {
+            Some(name) => Some(
+                position(name)
+                    .ok_or_else(|| Problem::NoColumn { name: name.clone(), there: told(&names) })?,
+            ),
+            // The first column without a name is where R and pandas put the row names.
+            None => names.first().is_some_and(|name| is_unnamed(name)).then_some(0),
+        };
+        let label = options.label.as_deref().and_then(position);
+        let role = |(column, name): (usize, &String)| {
+            if Some(column) == id {
+                Role::Id
+            } else if Some(column) == label {
+                Role::Label
+            } else if is_unnamed(name) || !options.takes(name) {
+                Role::LeftOut
+            } else {
+                Role::Feature
+            }
+        };
+        let roles: Vec<Role> = names.iter().enumerate().map(role).collect();
+        let is_left =
+            |&column: &usize| roles[column] == Role::LeftOut && is_unnamed(&names[column]);
+        let unnamed = (0..names.len()).filter(is_left).collect();
+        let columns = Self { names, roles, unnamed };
+        let features = columns.features();
+        // Without a header the first row holds numbers and gaps, and would be lost.
+        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|x| !x.is_nan());
+        let names_nothing = |(column, text): (usize, &str)| {
+            Some(column) == id
+                || Some(column) == label
+                || is_number(text)
+                || is_missing(text, options)
+        };
+        if header.iter().any(is_number)
+            && header.iter().enumerate().all(names_nothing)
+            && !counts_up(&features)
+        {
+            return Err(Problem::NoHeader);
+        }
+        Ok(columns)
+    }
+
+    fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// The names of the columns that hold the view's numbers.
+    fn features(&self) -> Vec<String> {
+        let named = self.names.iter().zip(&self.roles);
+        named.filter(|(_, role)| **role == Role::Feature).map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
+fn is_unnamed(name: &str) -> bool {
+    name.is_empty()
+        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+}
+
+/// The columns there are, for a message to someone who named another one as the ids.
+fn told(names: &[String]) -> String {
+    let named = listed(names.iter().map(String::as_str).filter(|name| !is_unnamed(name)));
+    if names.first().is_some_and(|name| is_unnamed(name)) {
+        format!(
+            "{named}, and a first one without a name: for that one, give --id only for the other files, as FILE=COLUMN"
+        )
+    } else {
+        named
+    }
+}
+
+/// Whether the names are 0, 1, 2, ... or 1, 2, 3, ...: how programs name columns without a name.
+fn counts_up(names: &[String]) -> bool {
+    let from = |start: usize| names.iter().enumerate().all(|(j, n)| *n == (start + j).to_string());
+    from(0) || from(1)
+}
+
+/// The file's text, unpacked if it is gzipped, without a byte order mark. It ends in an error where the file
+/// gives more than `limit` bytes, or unpacks to more than the budget.
+fn unpacked(opened: Opened, limit: u64, budget: &Budget) -> Result<Box<dyn BufRead>, Problem> {
+    let is_packed = opened.head().starts_with(&[0x1f, 0x8b]);
+    let refusal = Problem::Endless { limit }.to_string();
+    let stream = BufReader::new(Limited { stream: opened.stream(), left: limit, refusal });
+    let mut text: Box<dyn BufRead> = if is_packed {
+        let unpacked = flate2::bufread::MultiGzDecoder::new(stream);
+        let refusal = "unpacks to more than the limit of memory: if the file is to be trusted, allow more (--max-bytes)";
+        let refusal = refusal.to_owned();
+        Box::new(BufReader::new(Limited { stream: unpacked, left: budget.limit(), refusal }))
+    } else {
+        Box::new(stream)
+    };
+    // The mark would otherwise become part of the first column's name.
+    if text.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+        text.read_exact(&mut [0; 3])?;
+    }
+    Ok(text)
+}
+
+/// A stream that fails where it gives more than it may.
+struct Limited<R> {
+    stream: R,
+    left: u64,
+    /// What is said then.
+    refusal: String,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.stream.read(buffer)?;
+        let left = self.left.checked_sub(n as u64);
+        self.left = left.ok_or_else(|| std::io::Error::other(self.refusal.as_str()))?;
+        Ok(n)
+    }
+}
+
+/// The separator that stands most often in the first line, quoted names aside; a space where no other does and
+/// the next line has spaces too, so that it is none of a name.
+fn delimiter_of(head: &[u8]) -> u8 {
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
+    let count = |delimiter: &u8| first.iter().filter(|&byte| byte == delimiter).count();
+    let likeliest = *b",\t;".iter().max_by_key(|&d| (count(d), *d == b',')).unwrap_or(&b',');
+    let mut goes_on =
+        || lines.next().is_none_or(|line| outside_quotes(line).any(|byte| byte == b' '));
+    if count(&likeliest) == 0 && count(&b' ') > 0 && goes_on() { b' ' } else { likeliest }
+}
+
+fn outside_quotes(line: &[u8]) -> impl Iterator<Item = u8> {
+    line.split(|&byte| byte == b'"').step_by(2).flatten().copied()
+}
+
+fn damaged(error: csv::Error) -> Problem {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Problem::Io(error),
+        csv::ErrorKind::Utf8 { pos, .. } => Problem::Damaged {
+            format: "text table",
+            reason: format!("line {} is not UTF-8", pos.map_or(0, |p| p.line())),
+        },
+        other => Problem::Damaged { format: "text table", reason: format!("{other:?}") },
+    }
+}

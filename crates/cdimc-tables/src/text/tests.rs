@@ -1,0 +1,188 @@
+use super::*;
+use crate::{TableError, read_views};
+use ndarray::array;
+use std::io::Write;
+
+fn read_text(text: &[u8], options: &ReadOptions) -> Result<Table, TableError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rna.csv");
+    std::fs::write(&path, text).unwrap();
+    let source = ViewSource { name: None, path, member: None };
+    read_views(&source, options).map(|mut tables| tables.remove(0))
+}
+
+fn by_id() -> ReadOptions {
+    ReadOptions { id: Some("id".into()), ..ReadOptions::default() }
+}
+
+#[test]
+fn ids_numbers_and_gaps_are_read() {
+    let table = read_text(b"id,a,\"b, c\"\nx,1,2.5\ny,NA,-3e2\n", &by_id()).unwrap();
+    assert_eq!((table.name.as_str(), table.ids.unwrap()), ("rna", vec!["x".into(), "y".into()]));
+    assert_eq!(table.features, ["a", "b, c"]);
+    assert!(table.values[[1, 0]].is_nan());
+    assert_eq!(table.values.row(0), array![1.0, 2.5]);
+    assert_eq!(table.values[[1, 1]], -300.0);
+}
+
+#[test]
+fn tabs_semicolons_gzip_and_byte_order_marks_change_nothing() {
+    let plain = read_text(b"id,a,b\nx,1,2\n", &by_id()).unwrap().values;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"id;a;b\nx;1;2\n").unwrap();
+    let packed = packed.finish().unwrap();
+    let texts: [&[u8]; 5] = [
+        b"id\ta\tb\r\nx\t1\t2\r\n\r\n",
+        b"\xef\xbb\xbfid,a,b\nx,1,2",
+        b"id a b\nx 1 2\n",
+        b"\"id\";\"a, or b, or c\";\"b\"\n\"x\";1;2\n",
+        &packed,
+    ];
+    for text in texts {
+        assert_eq!(read_text(text, &by_id()).unwrap().values, plain);
+    }
+}
+
+#[test]
+fn an_unnamed_column_holds_the_row_names() {
+    let table = read_text(b",0,1\ns1,1,2\ns2,3,4\n", &ReadOptions::default()).unwrap();
+    assert_eq!(table.ids.unwrap(), ["s1", "s2"]);
+    assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
+}
+
+#[test]
+fn every_error_names_the_row_or_column() {
+    let message = |text: &[u8], options: &ReadOptions| {
+        let error = read_text(text, options).unwrap_err().to_string();
+        error.split_once("rna.csv: ").unwrap().1.to_owned()
+    };
+    let none = ReadOptions::default();
+    assert_eq!(message(b"", &none), "the file is empty");
+    assert_eq!(message(b"a,b\n", &none), "no rows below the header");
+    assert!(message(b"1.5,2\n3,4\n", &none).starts_with("no header"));
+    assert_eq!(message(b"a,b\n1,2\n3\n", &none), "row 2 (line 3) has 1 cells, the header has 2");
+    assert!(message(b"a,b\n1,x\n", &none).starts_with("row 1, column `b`: `x` is not a number"));
+    assert_eq!(message(b"a,b\n1,inf\n", &none), "row 1, column `b` = inf: values must be finite");
+    assert_eq!(message(b"a,b\n1,2\n", &by_id()), "no column `id`; there are: `a`, `b`");
+    assert_eq!(
+        message(b"id,b\nx,2\ny,3\nx,4\n", &by_id()),
+        "id `x` stands in row 1 and again in row 3: ids must be unique"
+    );
+    assert_eq!(message(b"b,b\n1,2\n", &none), "two columns are named `b`");
+    assert_eq!(message(b"id\nx\n", &by_id()), "no column of numbers");
+}
+
+#[test]
+fn a_users_word_for_missing_is_missing_however_it_is_written() {
+    let options = ReadOptions { missing_values: vec!["-999".into()], ..by_id() };
+    let table = read_text(b"id,a\nw,1\nx,-999\ny,-999.0\nz,-9.99e2\n", &options).unwrap();
+    let is_missing: Vec<bool> = table.values.iter().map(|x| x.is_nan()).collect();
+    assert_eq!(is_missing, [false, true, true, true]);
+}
+
+#[test]
+fn a_first_row_of_numbers_and_gaps_is_no_header() {
+    let none = ReadOptions::default();
+    let texts: [&[u8]; 5] =
+        [b"1.5,NA\n3,4\n", b"NA,2\n3,4\n", b"1.5,,2\n1,2,3\n", b",1.5\n3,4\n", b"5,NaN\n3,4\n"];
+    for text in texts {
+        let message = read_text(text, &none).unwrap_err().to_string();
+        assert!(message.contains("no header"), "{message}");
+    }
+    assert_eq!(read_text(b"0,1\n3,4\n", &none).unwrap().values, array![[3.0, 4.0]]);
+}
+
+#[test]
+fn a_column_without_a_name_is_never_a_feature() {
+    for text in
+        [&b",id,a\n0,x,1\n1,y,2\n"[..], b"Unnamed: 0,id,a\n0,x,1\n1,y,2\n", b"id,a,\nx,1,\ny,2,\n"]
+    {
+        let table = read_text(text, &by_id()).unwrap();
+        assert_eq!(
+            (table.ids.unwrap(), table.features),
+            (vec!["x".into(), "y".into()], vec!["a".into()])
+        );
+    }
+    let table = read_text(b"Unnamed: 0,a\n7,1\n8,2\n", &ReadOptions::default()).unwrap();
+    assert_eq!(
+        (table.ids.unwrap(), table.features),
+        (vec!["7".into(), "8".into()], vec!["a".into()])
+    );
+}
+
+#[test]
+fn columns_are_chosen_by_name() {
+    let text = b"id,sex,a,b\nx,m,1,2\ny,f,3,4\n";
+    let message = read_text(text, &by_id()).unwrap_err().to_string();
+    assert!(
+        message
+            .contains("column `sex`: `m` is not a number; leave the column out with --drop 'sex'")
+    );
+    let drop = ReadOptions { drop: vec!["sex".into()], ..by_id() };
+    assert_eq!(read_text(text, &drop).unwrap().features, ["a", "b"]);
+    let only = ReadOptions { columns: vec!["b".into()], ..by_id() };
+    assert_eq!(read_text(text, &only).unwrap().values, array![[2.0], [4.0]]);
+}
+
+#[test]
+fn a_header_without_a_name_for_the_row_names_is_read_as_r_does() {
+    let none = ReadOptions::default();
+    for text in [&b"a\tb\ns1\t1\t2\ns2\t3\t4\n"[..], b"\"a\" \"b\"\n\"s1\" 1 2\n\"s2\" 3 4\n"] {
+        let table = read_text(text, &none).unwrap();
+        assert_eq!(
+            (table.ids.unwrap(), table.features),
+            (vec!["s1".into(), "s2".into()], vec!["a".into(), "b".into()],)
+        );
+        assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
+    }
+    let message = read_text(b"a,b\n1,2,\n", &none).unwrap_err().to_string();
+    assert!(message.contains("has 3 cells, the header has 2"), "{message}");
+    let message = read_text(b"a\tb\ns1\t1\t2\n", &by_id()).unwrap_err().to_string();
+    assert!(message.contains("and a first one without a name"), "{message}");
+    let table = read_text(b"my feature\n1\n2\n", &none).unwrap();
+    assert_eq!(table.features, ["my feature"]);
+}
+
+#[test]
+fn decimal_commas_are_read_between_semicolons() {
+    let table = read_text(b"id;a;b\nx;1,5;2\ny;-3e-2;NA\n", &by_id()).unwrap();
+    assert_eq!(table.values.column(0), array![1.5, -0.03]);
+    let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
+    assert!(
+        message(b"id;a;b\nx;1,5;2\ny;1.234;2\n")
+            .contains("`1,5` has a comma and `1.234` a point: one of them groups thousands")
+    );
+    assert!(message(b"id;a\nx;1,234,567\n").contains("`1,234,567` is not a number"));
+    assert!(message(b"id\ta\nx\t1,5\n").contains("write it with a point, as in `1.5`"));
+}
+
+#[test]
+fn truth_values_are_one_and_zero() {
+    let table = read_text(b"id,a,b\nx,TRUE,False\ny,false,True\n", &by_id()).unwrap();
+    assert_eq!(table.values, array![[1.0, 0.0], [0.0, 1.0]]);
+}
+
+#[test]
+fn all_columns_of_text_are_told_at_once() {
+    let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
+    let text = b"id,sex,age,stage\nx,m,40,II\n";
+    assert!(
+        message(text).contains(
+            "column `sex`: `m` is not a number; leave the 2 columns of text out with --drop 'sex,stage'"
+        ),
+        "{}",
+        message(text)
+    );
+    assert!(message(b"id,a\nx,-\n").contains("add --missing-value '-'"));
+}
+
+#[test]
+fn what_other_programs_write_otherwise_is_told_with_its_cure() {
+    let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
+    assert!(
+        message(b"PK\x03\x04....[Content_Types].xml").contains("save each of its tables as CSV")
+    );
+    assert!(message(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("is a spreadsheet"));
+    assert!(message(b"\xff\xfei\0d\0,\0a\0").contains("save it as UTF-8"));
+    assert!(message(b"id,a\nx,\x1b[31m1\n").contains("`\\u{1b}[31m1` is not a number"));
+}
