@@ -5,6 +5,7 @@
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
 use crate::folds::held_out_log_likelihood;
+use crate::halves::{halves, shares_samples};
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
@@ -16,7 +17,7 @@ use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-/// What spoke for a choice of coordinates.
+/// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Evidence {
@@ -51,6 +52,8 @@ const DOMINANT: f64 = 0.5;
 /// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
 /// not be compared.
 ///
+/// Where no sample has two views, as with a single one, the kinds are compared by what random halves of their columns share.
+///
 /// Under the kind chosen, views that have fewer samples than k - 1 coordinates ask for are searched once more with
 /// as many as they carry. The prior is chosen last, on the clusters of the best of these searches.
 pub(crate) fn choose(
@@ -61,18 +64,13 @@ pub(crate) fn choose(
     observer: &Observer<'_>,
 ) -> Result<Choice, ClusterError> {
     let n_views = data.n_views();
-    let coordinates = |kind: Kind, width: Width| -> Result<_, ClusterError> {
-        let kinds = vec![kind; n_views];
-        let (projections, observations) = coordinates::fit(data, &kinds, width)?;
-        Ok((projections, observations.with_views(n_clusters)))
-    };
     let (carried, spanned) = (
         Width::carried(settings.dimensions, n_clusters),
         Width::spanned(settings.dimensions, n_clusters),
     );
     let crowded =
         (0..n_views).map(|v| data.mask().n_observed(v)).any(|n| carried.of(n) < spanned.of(n));
-    let kinds = match settings.coordinates.kind() {
+    let mut kinds = match settings.coordinates.kind() {
         Some(kind) => vec![kind],
         None => {
             let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
@@ -80,44 +78,86 @@ pub(crate) fn choose(
         }
     };
     let priors = settings.priors();
-    let first = priors[0];
-    if let ([kind], [_], false) = (&kinds[..], &priors[..], crowded) {
-        let (projections, observations) = coordinates(*kind, spanned)?;
-        return Ok(Choice { projections, observations, evidence: Vec::new(), prior: first });
-    }
-    let effort = Effort {
-        starts: PILOT.0.min(settings.starts),
-        refined: PILOT.1.min(settings.refined),
-        tries: settings.tries,
-    };
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
-    let pilot = |kind: Kind, width: Width| -> Result<Pilot, ClusterError> {
-        let (projections, observations) = coordinates(kind, width)?;
-        let ground =
-            Ground { observations: &observations, prior: &first, n_clusters, effort, seed };
-        let Some(found) = settings.rule.best(ground.search(&tell)?) else {
-            unreachable!("every pilot has one start at least")
-        };
-        let evidence = Evidence {
-            kinds: vec![kind; n_views],
-            widths: projections.iter().map(Projection::width).collect(),
-            shared_information: found.shared.information,
-        };
-        Ok(Pilot { kind, projections, observations, found, evidence })
-    };
+    let short = Short { settings, prior: &priors[0], n_clusters, seed, tell: &tell };
     let mut evidence = Vec::new();
-    let mut best: Option<Pilot> = None;
-    for &kind in &kinds {
-        best = Some(better(best, pilot(kind, spanned)?, &mut evidence));
+    if kinds.len() > 1 && !shares_samples(data) {
+        kinds = vec![match halves(data, seed)? {
+            Some(halves) => short.best_kind(&halves, &kinds, spanned, &mut evidence)?.kind,
+            None => Kind::Standard,
+        }];
     }
-    let Some(mut best) = best else { unreachable!("one kind at least is searched") };
+    if let ([kind], [prior], false) = (&kinds[..], &priors[..], crowded) {
+        let (projections, observations) = short.coordinates(data, *kind, spanned)?;
+        return Ok(Choice { projections, observations, evidence, prior: *prior });
+    }
+    let mut best = short.best_kind(data, &kinds, spanned, &mut evidence)?;
     if crowded {
-        let fewer = pilot(best.kind, carried)?;
+        let fewer = short.search(data, best.kind, carried)?;
         best = better(Some(best), fewer, &mut evidence);
     }
     let prior = best.likeliest(&priors, seed, &tell)?;
     let Pilot { projections, observations, .. } = best;
     Ok(Choice { projections, observations, evidence, prior })
+}
+
+/// Short searches, which compare coordinates.
+struct Short<'a> {
+    settings: &'a TMixture,
+    prior: &'a Prior,
+    n_clusters: usize,
+    seed: Seed,
+    tell: &'a Tell<'a>,
+}
+
+impl Short<'_> {
+    fn coordinates(
+        &self,
+        data: &MultiView,
+        kind: Kind,
+        width: Width,
+    ) -> Result<(Vec<Projection>, Observations), ClusterError> {
+        let kinds = vec![kind; data.n_views()];
+        let (projections, observations) = coordinates::fit(data, &kinds, width)?;
+        Ok((projections, observations.with_views(self.n_clusters)))
+    }
+
+    /// What a search finds with coordinates of this kind.
+    fn search(&self, data: &MultiView, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
+        let Self { settings, prior, n_clusters, seed, tell } = *self;
+        let (projections, observations) = self.coordinates(data, kind, width)?;
+        let effort = Effort {
+            starts: PILOT.0.min(settings.starts),
+            refined: PILOT.1.min(settings.refined),
+            tries: settings.tries,
+        };
+        let ground = Ground { observations: &observations, prior, n_clusters, effort, seed };
+        let Some(found) = settings.rule.best(ground.search(tell)?) else {
+            unreachable!("every pilot has one start at least")
+        };
+        let evidence = Evidence {
+            kinds: vec![kind; data.n_views()],
+            widths: projections.iter().map(Projection::width).collect(),
+            shared_information: found.shared.information,
+        };
+        Ok(Pilot { kind, projections, observations, found, evidence })
+    }
+
+    /// The search with the kind under which the views share most.
+    fn best_kind(
+        &self,
+        data: &MultiView,
+        kinds: &[Kind],
+        width: Width,
+        evidence: &mut Vec<Evidence>,
+    ) -> Result<Pilot, ClusterError> {
+        let mut best = None;
+        for &kind in kinds {
+            best = Some(better(best, self.search(data, kind, width)?, evidence));
+        }
+        let Some(best) = best else { unreachable!("one kind at least is searched") };
+        Ok(best)
+    }
 }
 
 /// Coordinates, and what a short search on them found.

@@ -28,6 +28,7 @@ mod criterion;
 mod discriminant;
 mod fitted;
 mod folds;
+mod halves;
 mod model;
 mod observations;
 mod responsibilities;

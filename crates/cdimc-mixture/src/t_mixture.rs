@@ -152,6 +152,8 @@ mod tests {
     use crate::{Coordinates, MixtureModel};
     use cdimc_cluster::Model;
     use cdimc_data::{Dataset, MissingPattern, Standardizer, SyntheticViews};
+    use ndarray::{Array2, Axis};
+    use rand::Rng;
     use std::ops::ControlFlow;
     use std::time::{Duration, Instant};
 
@@ -211,6 +213,24 @@ mod tests {
         let accuracy = |labels: &[usize]| cdimc_metrics::accuracy(truth, labels).unwrap();
         assert!(accuracy(&found.labels) > accuracy(&all.labels) - 0.01);
         assert!(accuracy(&all.labels) > 0.9, "{}", accuracy(&all.labels));
+    }
+
+    #[test]
+    fn clusters_on_a_line_are_found_in_a_single_view() {
+        let mut rng = Seed::new(1).rng();
+        // Rows of unit length would keep the sign alone of where a sample stands on the line.
+        let view = Array2::from_shape_fn((120, 3), |(i, _)| {
+            3.0 * (i % 3) as f64 + (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0
+        });
+        let truth: Vec<usize> = (0..120).map(|i| i % 3).collect();
+        let accuracy = |view: Array2<f64>| {
+            let data = MultiView::from_nan_rows(vec![view]).unwrap();
+            let found = quick().cluster(&data, 3, Seed::new(1)).unwrap();
+            cdimc_metrics::accuracy(&truth, &found.labels).unwrap()
+        };
+        assert!(accuracy(view.clone()) > 0.95, "{}", accuracy(view));
+        let column = view.mean_axis(Axis(1)).unwrap().insert_axis(Axis(1));
+        assert!(accuracy(column.clone()) > 0.95, "{}", accuracy(column));
     }
 
     #[test]

@@ -1,0 +1,78 @@
+//! Views cut into two, where there are no two to compare.
+
+use cdimc_cluster::ClusterError;
+use cdimc_data::{MultiView, Seed, ViewMask};
+use ndarray::{Array2, Axis};
+use rand::seq::SliceRandom;
+
+/// Whether a sample has two views, so that shared information can be asked for.
+pub(crate) fn shares_samples(data: &MultiView) -> bool {
+    (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1)
+}
+
+/// The data with two random halves of the columns of each view in its place; columns that do not vary are left
+/// out. None where no view has two columns that vary.
+pub(crate) fn halves(data: &MultiView, seed: Seed) -> Result<Option<MultiView>, ClusterError> {
+    let mut rng = seed.stream("halves").rng();
+    let (mut views, mut observed) = (Vec::new(), Vec::new());
+    for v in 0..data.n_views() {
+        let (x, rows) = (data.view(v), data.mask().observed_rows(v));
+        let varies = |&j: &usize| rows.iter().any(|&i| x[[i, j]] != x[[rows[0], j]]);
+        let mut columns: Vec<usize> = (0..x.ncols()).filter(varies).collect();
+        columns.shuffle(&mut rng);
+        let (one, other) = columns.split_at(columns.len() / 2);
+        for half in [one, other] {
+            if !half.is_empty() {
+                views.push(x.select(Axis(1), half));
+                observed.push(v);
+            }
+        }
+    }
+    if views.len() < 2 || observed.windows(2).all(|pair| pair[0] != pair[1]) {
+        return Ok(None);
+    }
+    let of_half = |(i, half): (usize, usize)| data.mask().is_observed(i, observed[half]);
+    let mask = ViewMask::new(Array2::from_shape_fn((data.n_samples(), views.len()), of_half))?;
+    Ok(Some(MultiView::new(views, mask)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn every_column_that_varies_is_in_one_half() {
+        let view = array![[1.0, 5.0, 2.0, 0.0], [2.0, 5.0, 2.0, 1.0], [3.0, 5.0, 4.0, 0.0]];
+        let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
+        assert!(!shares_samples(&data));
+        let halves = halves(&data, Seed::new(1)).unwrap().unwrap();
+        assert!(shares_samples(&halves));
+        assert_eq!(halves.widths(), [1, 2]);
+        let mut found: Vec<Vec<f64>> = (0..2)
+            .flat_map(|v| {
+                halves.view(v).columns().into_iter().map(|c| c.to_vec()).collect::<Vec<_>>()
+            })
+            .collect();
+        found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        assert_eq!(found, [vec![0.0, 1.0, 0.0], vec![1.0, 2.0, 3.0], vec![2.0, 2.0, 4.0]]);
+    }
+
+    #[test]
+    fn a_missing_view_is_missing_in_both_halves_and_one_column_has_none() {
+        let nan = f64::NAN;
+        let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan], [nan, nan]];
+        let narrow = array![[nan], [nan], [1.0], [2.0]];
+        let data = MultiView::from_nan_rows(vec![wide, narrow.clone()]).unwrap();
+        let halves_of_all = halves(&data, Seed::new(1)).unwrap().unwrap();
+        let expected = array![
+            [true, true, false],
+            [true, true, false],
+            [false, false, true],
+            [false, false, true]
+        ];
+        assert_eq!(halves_of_all.mask().entries(), expected);
+        let narrow = MultiView::from_nan_rows(vec![array![[1.0], [2.0]]]).unwrap();
+        assert!(halves(&narrow, Seed::new(1)).unwrap().is_none());
+    }
+}
