@@ -2,7 +2,7 @@
 
 use crate::association::Association;
 use crate::columns::ColumnMeans;
-use crate::coordinates::{Kind, projection::Projection};
+use crate::coordinates::{Kind, normal_scores::NormalScores, projection::Projection};
 use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel};
 use crate::model::Mixture;
@@ -61,6 +61,9 @@ impl MixtureModel {
             ] {
                 archive.put_matrix(format!("view{v}.{name}"), matrix.view());
             }
+            if let Some(scores) = &projection.scores {
+                archive.put_matrix(format!("view{v}.quantiles"), scores.quantiles.view());
+            }
             if let Some(directions) = &projection.directions {
                 archive.put_matrix(format!("view{v}.directions"), directions.view());
             }
@@ -109,8 +112,21 @@ impl MixtureModel {
             } else {
                 Some(matrix("directions")?)
             };
-            let projection =
-                Projection { kind, means, scales: list("column-scales")?, directions, shift };
+            let quantiles = (kind == Kind::Ranks).then(|| matrix("quantiles")).transpose()?;
+            if quantiles
+                .as_ref()
+                .is_some_and(|quantiles| quantiles.nrows() != d || quantiles.ncols() == 0)
+            {
+                return Err(unfit());
+            }
+            let projection = Projection {
+                kind,
+                scores: quantiles.map(NormalScores::new),
+                means,
+                scales: list("column-scales")?,
+                directions,
+                shift,
+            };
             let column = ColumnMeans {
                 all: list("mean-of-all")?,
                 spread: list("spread")?,

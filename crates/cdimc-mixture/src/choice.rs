@@ -15,6 +15,7 @@ use crate::watch::{Tell, Watch};
 use cdimc_cluster::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
@@ -50,7 +51,8 @@ const DOMINANT: f64 = 0.5;
 ///
 /// Where one column outweighs all others of a view, as in tables of mixed units, the direction of a row is
 /// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
-/// not be compared.
+/// not be compared. `ranks` leaves views of counts, pixels or answers, whose columns are mostly of one value, as
+/// `standard` has them.
 ///
 /// Where no sample has two views, as with a single one, the kinds are compared by what random halves of their columns share.
 ///
@@ -74,7 +76,12 @@ pub(crate) fn choose(
         Some(kind) => vec![kind],
         None => {
             let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
-            Kind::ALL.into_iter().filter(|&kind| kind != Kind::Unit || !mixed_units).collect()
+            let is_candidate = |kind: &Kind| match kind {
+                Kind::Unit => !mixed_units,
+                Kind::Ranks => (0..n_views).any(|v| has_order(data, v)),
+                Kind::Standard | Kind::Centered => true,
+            };
+            Kind::ALL.into_iter().filter(is_candidate).collect()
         }
     };
     let priors = settings.priors();
@@ -117,7 +124,7 @@ impl Short<'_> {
         kind: Kind,
         width: Width,
     ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-        let kinds = vec![kind; data.n_views()];
+        let kinds = kinds_of_views(kind, data);
         let (projections, observations) = coordinates::fit(data, &kinds, width)?;
         Ok((projections, observations.with_views(self.n_clusters)))
     }
@@ -136,7 +143,7 @@ impl Short<'_> {
             unreachable!("every pilot has one start at least")
         };
         let evidence = Evidence {
-            kinds: vec![kind; data.n_views()],
+            kinds: projections.iter().map(|projection| projection.kind).collect(),
             widths: projections.iter().map(Projection::width).collect(),
             shared_information: found.shared.information,
         };
@@ -208,6 +215,30 @@ fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilo
         Some(best) if information(&new) <= information(&best) => best,
         _ => new,
     }
+}
+
+/// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
+fn kinds_of_views(kind: Kind, data: &MultiView) -> Vec<Kind> {
+    let of_view = |v: usize| match kind {
+        Kind::Ranks if !has_order(data, v) => Kind::Standard,
+        _ => kind,
+    };
+    (0..data.n_views()).map(of_view).collect()
+}
+
+/// Whether fewer than half of the columns of view `v` that vary have the same value in half of the samples.
+fn has_order(data: &MultiView, v: usize) -> bool {
+    let (x, rows) = (data.view(v), data.mask().observed_rows(v));
+    let count = |column: usize| {
+        let mut values: Vec<f64> = rows.iter().map(|&i| x[[i, column]]).collect();
+        let (_, &mut middle, _) = values.select_nth_unstable_by(rows.len() / 2, f64::total_cmp);
+        let n_equal = values.iter().filter(|&&value| value == middle).count();
+        let varies = n_equal < rows.len();
+        (usize::from(varies), usize::from(varies && 2 * n_equal >= rows.len()))
+    };
+    let counts = (0..x.ncols()).into_par_iter().map(count);
+    let (n_varying, n_tied) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    2 * n_tied < n_varying
 }
 
 /// The largest share that one column has in the squared lengths of the rows of view `v`.
@@ -290,6 +321,27 @@ mod tests {
         assert_eq!(prior_of(own, false), (4.0, 0.05));
         assert_eq!(prior_of(|_| [1.0; 4], true), (256.0, 0.05));
         assert_eq!(prior_of(|_| [1.0; 4], false), (256.0, 1.0));
+    }
+
+    #[test]
+    fn skewed_columns_are_ranked_and_those_of_mostly_one_value_are_not() {
+        let mut rng = Seed::new(2).rng();
+        let skewed = Array2::from_shape_fn((120, 6), |(i, j)| {
+            let normal = (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
+            (1.5 * normal + if i % 3 == j % 3 { 4.0 } else { 0.0 }).exp()
+        });
+        let seldom = Array2::from_shape_fn((120, 6), |(i, j)| {
+            f64::from(u8::from(i % 3 == j % 3 && rng.gen_bool(0.9)))
+        });
+        let kinds = |views: Vec<Array2<f64>>| {
+            let data = MultiView::from_nan_rows(views).unwrap();
+            choose(&TMixture::default(), &data, 3, Seed::new(1), &Observer::silent()).unwrap()
+        };
+        let both = kinds(vec![skewed, seldom.clone()]);
+        let chosen: Vec<Kind> = both.projections.iter().map(|p| p.kind).collect();
+        assert_eq!(chosen, [Kind::Ranks, Kind::Standard]);
+        let without_order = kinds(vec![seldom.clone(), seldom]);
+        assert!(without_order.evidence.iter().all(|e| e.kinds[0] != Kind::Ranks));
     }
 
     #[test]

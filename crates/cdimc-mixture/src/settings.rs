@@ -85,6 +85,8 @@ pub enum Coordinates {
     Standard,
     /// [`Kind::Centered`] for all views.
     Centered,
+    /// [`Kind::Ranks`] for all views.
+    Ranks,
 }
 
 impl Coordinates {
@@ -95,6 +97,7 @@ impl Coordinates {
             Self::Unit => Some(Kind::Unit),
             Self::Standard => Some(Kind::Standard),
             Self::Centered => Some(Kind::Centered),
+            Self::Ranks => Some(Kind::Ranks),
         }
     }
 }

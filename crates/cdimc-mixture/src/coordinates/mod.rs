@@ -1,6 +1,7 @@
 //! Coordinates of the views (specification, section 1).
 
 pub(crate) mod leading;
+pub(crate) mod normal_scores;
 pub(crate) mod projection;
 
 use crate::observations::Observations;
@@ -21,18 +22,22 @@ pub enum Kind {
     Standard,
     /// Columns to mean 0, then the leading directions: for columns in one unit.
     Centered,
+    /// Columns to normal scores, then as `standard`: for skewed columns and such with values far from all others. Views whose
+    /// columns are mostly of one value have hardly an order and stay `standard`.
+    Ranks,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Unit, Self::Standard, Self::Centered];
+    pub const ALL: [Self; 4] = [Self::Unit, Self::Standard, Self::Centered, Self::Ranks];
 
-    /// The name in files: `unit`, `standard` or `centered`.
+    /// The name in files: `unit`, `standard`, `centered` or `ranks`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unit => "unit",
             Self::Standard => "standard",
             Self::Centered => "centered",
+            Self::Ranks => "ranks",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
+use crate::coordinates::normal_scores::NormalScores;
 use cdimc_cluster::ClusterError;
 use cdimc_data::MultiView;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -22,6 +23,8 @@ const CONSTANT: f64 = 1e-12;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Projection {
     pub(crate) kind: Kind,
+    /// Of the columns in `ranks`, which come before all else.
+    pub(crate) scores: Option<NormalScores>,
     /// The mean of every column; zeros in `unit`.
     pub(crate) means: Vec<f64>,
     /// What every column is divided by, 0 where it is constant; ones in `unit`.
@@ -48,6 +51,7 @@ impl Projection {
         let d = x.ncols();
         let mut fitted = Self {
             kind,
+            scores: (kind == Kind::Ranks).then(|| NormalScores::fit(x, rows)),
             means: vec![0.0; d],
             scales: vec![1.0; d],
             directions: None,
@@ -117,7 +121,7 @@ impl Projection {
 
     /// Rows before the directions are applied: of unit length, or centered and scaled.
     fn prepared(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
-        let mut prepared = x.select(ndarray::Axis(0), rows);
+        let mut prepared = self.given(x, rows);
         for mut row in prepared.rows_mut() {
             if self.kind == Kind::Unit {
                 let length = length(row.view());
@@ -132,19 +136,28 @@ impl Projection {
         prepared
     }
 
+    /// Rows as they are given, or their normal scores.
+    fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+        let mut given = x.select(ndarray::Axis(0), rows);
+        if let Some(scores) = &self.scores {
+            scores.apply(given.view_mut());
+        }
+        given
+    }
+
     /// Column means, and the deviation of each column or, in `centered`, of all together.
     fn scale(&mut self, x: ArrayView2<'_, f64>, rows: &[usize]) {
         let (n, d) = (rows.len() as f64, x.ncols());
         let mut largest = vec![0.0_f64; d];
-        for &i in rows {
-            for (j, &value) in x.row(i).iter().enumerate() {
+        for rows in rows.chunks(ROWS) {
+            for ((_, j), &value) in self.given(x, rows).indexed_iter() {
                 self.means[j] += value / n;
                 largest[j] = largest[j].max(value.abs());
             }
         }
         let mut squares = vec![0.0; d];
-        for &i in rows {
-            for (j, &value) in x.row(i).iter().enumerate() {
+        for rows in rows.chunks(ROWS) {
+            for ((_, j), &value) in self.given(x, rows).indexed_iter() {
                 // Relative to the largest value, so that no square overflows.
                 let share = (value - self.means[j]) / largest[j].max(f64::MIN_POSITIVE);
                 squares[j] += share * share / n;
