@@ -52,6 +52,10 @@ def yes_or_no(rng, y):
     return [(rng.random((len(y), rate.shape[1])) < 0.2 + rate[y] / 2).astype(float) for rate in rates]
 
 
+def shares(view):
+    return np.exp(view) / np.exp(view).sum(axis=1, keepdims=True)
+
+
 def in_other_units(rng, views):
     return [view * 10 ** rng.uniform(-2, 4, view.shape[1]) + 10 ** rng.uniform(0, 4, view.shape[1]) for view in views]
 
@@ -82,6 +86,8 @@ def situations(rng):
     yield "4 in 2300 columns with hidden factors, 160", y, omics(rng, y)
     y = even(400, 6)
     yield "6 in counts, 400", y, counts(rng, y)
+    y = even(300, 4)
+    yield "4 in shares of a whole, 300", y, [shares(view) for view in normal(rng, y, (20, 20), 4)]
 
 
 def compare(y, views, seed):

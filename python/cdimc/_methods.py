@@ -34,7 +34,7 @@ class TMixture(MultiViewClusterer):
     ----------
     n_clusters : int or "auto"
         Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
-    coordinates : {"auto", "unit", "standard", "centered"}, default="auto"
+    coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
         How the rows of the views become coordinates: ``auto``, chosen by shared information.
     dimensions : int, default=20
         q: coordinates of a view at most, fewer in small data: 20.

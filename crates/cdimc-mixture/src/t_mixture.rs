@@ -172,8 +172,12 @@ mod tests {
     }
 
     fn fitted(data: &MultiView) -> (Clustering, MixtureModel) {
+        fitted_with(&quick(), data)
+    }
+
+    fn fitted_with(settings: &TMixture, data: &MultiView) -> (Clustering, MixtureModel) {
         let Fitted { clustering, model } =
-            quick().fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
+            settings.fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
         (clustering, MixtureModel::from_bytes(&model.unwrap().to_bytes().unwrap()).unwrap())
     }
 
@@ -195,12 +199,15 @@ mod tests {
     #[test]
     fn a_saved_model_gives_the_labels_of_the_training() {
         let data = incomplete(&dataset(400));
-        let (clustering, model) = fitted(&data);
-        let prediction = model.predict(&data).unwrap();
-        assert_eq!(prediction.labels, clustering.labels);
-        assert_eq!(Some(prediction.confidence), clustering.confidence);
-        assert_eq!(Some(prediction.embedding), clustering.embedding);
-        assert_eq!(Some(prediction.probabilities.unwrap()), clustering.probabilities);
+        for coordinates in [Coordinates::Auto, Coordinates::Ranks] {
+            let settings = TMixture { coordinates, ..quick() };
+            let (clustering, model) = fitted_with(&settings, &data);
+            let prediction = model.predict(&data).unwrap();
+            assert_eq!(prediction.labels, clustering.labels);
+            assert_eq!(Some(prediction.confidence), clustering.confidence);
+            assert_eq!(Some(prediction.embedding), clustering.embedding);
+            assert_eq!(Some(prediction.probabilities.unwrap()), clustering.probabilities);
+        }
     }
 
     #[test]
