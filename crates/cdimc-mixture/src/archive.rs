@@ -94,8 +94,6 @@ impl MixtureModel {
         settings.check()?;
         let log_weights: Vec<f64> = archive.list("log-weights")?;
         let k = log_weights.len();
-        let unfit =
-            || ClusterError::Model(format!("{}: its arrays do not fit together", Self::KIND));
         let n_views = kinds.len();
         if k == 0 || n_views == 0 || farthest.len() != n_views {
             return Err(unfit());
@@ -105,28 +103,8 @@ impl MixtureModel {
         for (v, &kind) in kinds.iter().enumerate() {
             let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
             let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
-            let (means, shift) = (list("column-means")?, list("shift")?);
-            let (d, q) = (means.len(), shift.len());
-            let directions = if q == d && !archive.has(&format!("view{v}.directions")) {
-                None
-            } else {
-                Some(matrix("directions")?)
-            };
-            let quantiles = (kind == Kind::Ranks).then(|| matrix("quantiles")).transpose()?;
-            if quantiles
-                .as_ref()
-                .is_some_and(|quantiles| quantiles.nrows() != d || quantiles.ncols() == 0)
-            {
-                return Err(unfit());
-            }
-            let projection = Projection {
-                kind,
-                scores: quantiles.map(NormalScores::new),
-                means,
-                scales: list("column-scales")?,
-                directions,
-                shift,
-            };
+            let projection = projection_of(&archive, v, kind)?;
+            let (d, q) = (projection.means.len(), projection.width());
             let column = ColumnMeans {
                 all: list("mean-of-all")?,
                 spread: list("spread")?,
@@ -137,10 +115,7 @@ impl MixtureModel {
             let (means, whitening) = (list("means")?, list("whitening")?);
             let constants = list("constants")?;
             let (of_view, of_means) = (matrix("discriminant")?, matrix("discriminant-means")?);
-            let fits = q > 0
-                && projection.scales.len() == d
-                && projection.directions.as_ref().is_none_or(|a| a.dim() == (d, q))
-                && [&column.all, &column.spread, &column.within].iter().all(|x| x.len() == d)
+            let fits = [&column.all, &column.spread, &column.within].iter().all(|x| x.len() == d)
                 && [&column.means, &column.shrunk].iter().all(|x| x.dim() == (k, d))
                 && means.len() == k * q
                 && whitening.len() == k * q * (q + 1) / 2
@@ -193,4 +168,28 @@ impl MixtureModel {
             findings,
         })
     }
+}
+
+/// The map of view `v` to coordinates.
+fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, ClusterError> {
+    let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
+    let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
+    let (means, scales, shift) = (list("column-means")?, list("column-scales")?, list("shift")?);
+    let (d, q) = (means.len(), shift.len());
+    let is_whole = q == d && !archive.has(&format!("view{v}.directions"));
+    let directions = if is_whole { None } else { Some(matrix("directions")?) };
+    let quantiles = if kind == Kind::Ranks { Some(matrix("quantiles")?) } else { None };
+    let fits = q > 0
+        && scales.len() == d
+        && directions.as_ref().is_none_or(|a| a.dim() == (d, q))
+        && quantiles.as_ref().is_none_or(|a| a.nrows() == d && a.ncols() > 0);
+    if !fits {
+        return Err(unfit());
+    }
+    let scores = quantiles.map(NormalScores::new);
+    Ok(Projection { kind, scores, means, scales, directions, shift })
+}
+
+fn unfit() -> ClusterError {
+    ClusterError::Model(format!("{}: its arrays do not fit together", MixtureModel::KIND))
 }

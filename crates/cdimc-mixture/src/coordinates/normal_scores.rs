@@ -36,17 +36,17 @@ impl NormalScores {
     pub(crate) fn new(quantiles: Array2<f64>) -> Self {
         let shares = 2 * quantiles.ncols();
         let scores = (0..=shares).map(|j| normal_quantile(j as f64 / shares as f64)).collect();
-        Self { quantiles: quantiles.as_standard_layout().into_owned(), scores }
+        Self { quantiles, scores }
     }
 
     /// Replaces the values of every column by their scores.
     pub(crate) fn apply(&self, mut x: ArrayViewMut2<'_, f64>) {
+        let Some(quantiles) = self.quantiles.as_slice() else {
+            unreachable!("quantiles are made and read in standard layout")
+        };
         for mut row in x.rows_mut() {
-            for (x, quantiles) in row.iter_mut().zip(self.quantiles.rows()) {
-                if let Some(quantiles) = quantiles.to_slice() {
-                    *x = self.score(*x, quantiles);
-                }
-            }
+            let columns = row.iter_mut().zip(quantiles.chunks_exact(self.quantiles.ncols()));
+            columns.for_each(|(x, quantiles)| *x = self.score(*x, quantiles));
         }
     }
 
