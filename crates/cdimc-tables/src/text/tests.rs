@@ -1,3 +1,5 @@
+//! What text tables give and how they are refused.
+
 use super::*;
 use crate::{TableError, read_views};
 use ndarray::array;
