@@ -30,7 +30,5 @@ pub(crate) fn images(bytes: &[u8]) -> bool {
 /// Reads the bytes as the manifest of a data set; whether they are accepted.
 pub(crate) fn manifest(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let Ok(manifest) = Manifest::parse(Path::new("some.toml"), text) else { return false };
-    assert!(!manifest.checksum().is_empty());
-    true
+    Manifest::parse(Path::new("some.toml"), text).is_ok()
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views
+from ._views import View, Views, as_views, names_of
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -127,7 +128,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             -1 for a sample without a value in any view.
         """
-        place, found = self._predict(Xs)
+        views, model = self._ready(Xs)
+        if all(view.values.size and np.isnan(view.values).all() for view in views):
+            samples = names_of(views)
+            _warn_unobserved(samples)
+            return np.full(len(samples), -1, dtype=np.int64)
+        place, found = self._found(views, model)
         return place.spread(found.labels, -1)
 
     def predict_proba(self, Xs: Views) -> NDArray[np.float64]:
@@ -252,7 +258,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return there or views, model
 
     def _predict(self, Xs: Views) -> tuple[_Places, _cdimc.Prediction]:
-        views, model = self._ready(Xs)
+        return self._found(*self._ready(Xs))
+
+    def _found(
+        self, views: list[View], model: _cdimc.Model
+    ) -> tuple[_Places, _cdimc.Prediction]:
         found = model.predict(views, self._call())
         _warn(found)
         return _Places(views, found.samples, found.unobserved), found
@@ -357,18 +367,31 @@ def _warn(
             f"{n_cells} single missing cells in {len(found.filled)} columns filled with the column's mean "
             f"(first: view {view}, column `{column}`)",
             FilledCellsWarning,
-            stacklevel=4,
+            stacklevel=_callers_level(),
         )
-    if left_out := found.unobserved:
-        warnings.warn(
-            f"samples without a value in any view, left out: {len(left_out)} (first: {left_out[0]})",
-            UnobservedSamplesWarning,
-            stacklevel=4,
-        )
+    if found.unobserved:
+        _warn_unobserved(found.unobserved)
     for text in found.oddities:
-        warnings.warn(text, OddDataWarning, stacklevel=4)
+        warnings.warn(text, OddDataWarning, stacklevel=_callers_level())
     for text in doubts:
-        warnings.warn(text, DoubtfulClustersWarning, stacklevel=4)
+        warnings.warn(text, DoubtfulClustersWarning, stacklevel=_callers_level())
+
+
+def _warn_unobserved(samples: Sequence[str]) -> None:
+    warnings.warn(
+        f"samples without a value in any view, left out: {len(samples)} (first: {samples[0]})",
+        UnobservedSamplesWarning,
+        stacklevel=_callers_level(),
+    )
+
+
+def _callers_level() -> int:
+    """The stack level, for a warning of the function that asks, of the line that called this package."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _range(numbers: Any) -> tuple[int, int]:

@@ -95,11 +95,9 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         check_is_fitted(self, "estimator_")
         return self.estimator_
 
-    def _new(self, X: Any) -> list[NDArray[Any] | None]:
+    def _new(self, X: Any) -> list[NDArray[Any]]:
         self._fitted()
-        views = self._split(self._table(X, reset=False))
-        # A view without any value is one that the new rows lack.
-        return [None if np.isnan(view).all() else view for view in views]
+        return self._split(self._table(X, reset=False))
 
     def _table(self, X: Any, reset: bool) -> NDArray[Any]:
         table: NDArray[Any] = validate_data(

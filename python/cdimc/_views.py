@@ -91,7 +91,13 @@ def sample_names(Xs: Views) -> list[str]:
     >>> sample_names([rna, protein])
     ['p1', 'p2', 'p3']
     """
-    views = as_views(Xs)
+    return names_of(as_views(Xs))
+
+
+def names_of(views: Sequence[View]) -> list[str]:
+    """The samples of these tables, in the order in which results come."""
+    if not views:
+        raise ValueError("views = 0: at least one view is needed")
     if views[0].ids is None:
         return [str(i + 1) for i in range(len(views[0].values))]
     observed: dict[str, bool] = {}
@@ -110,9 +116,9 @@ def _view(name: str, X: Any) -> View:
     features: list[str] | None
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
         ids, features, values = list(map(str, X.obs_names)), list(map(str, X.var_names)), X.X
-    elif hasattr(X, "iloc"):  # pandas
+    elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
         ids, features, values = list(map(str, X.index)), list(map(str, X.columns)), _of_pandas(name, X)
-    elif type(X).__module__.partition(".")[0] == "polars":
+    elif type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "columns"):
         ids, X = _polars_ids(X)
         features, values = list(X.columns), X.to_numpy()
     else:
@@ -120,6 +126,8 @@ def _view(name: str, X: Any) -> View:
     if hasattr(values, "toarray"):  # Sparse: the engine's arrays are dense.
         values = values.toarray()
     try:
+        if isinstance(values, np.ma.MaskedArray):  # An array keeps what a mask hides.
+            values = np.ma.filled(values.astype(np.result_type(values, np.float32)), np.nan)
         values = np.asarray(values)
         if values.dtype.kind not in "fiubO":
             raise TypeError(f"its values are of type {values.dtype}")
@@ -148,6 +156,10 @@ def _of_pandas(name: str, X: Any) -> NDArray[Any]:
 
 def _polars_ids(X: Any) -> tuple[list[str] | None, Any]:
     """The one column of text names the samples, as a frame of polars has no index."""
+    import polars as pl
+
+    # Truth values are numbers, and what is null among them is NaN.
+    X = X.with_columns(pl.col(pl.Boolean).cast(pl.Float32))
     text = [name for name, dtype in X.schema.items() if not dtype.is_numeric()]
     if len(text) > 1:
         raise ValueError(f"columns {', '.join(text)} are not numbers: only one may be, the samples' names")

@@ -85,9 +85,10 @@ class PerView(Pattern):
     @property
     def text(self) -> str:
         """The pattern as the command takes it."""
-        if isinstance(self.rate, (int, float)):
-            return f"per-view:{self.rate!r}"
-        return "per-view:" + "".join(f"{float(rate)!r}," for rate in self.rate)
+        rates = np.asarray(self.rate, dtype=np.float64)
+        if rates.ndim == 0:
+            return f"per-view:{float(rates)!r}"
+        return "per-view:" + "".join(f"{float(rate)!r}," for rate in rates)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Errors are ValueErrors of one line that say the rule and the value."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,10 @@ def test_parameters_are_checked_by_fit(parameters, message, data):
         (lambda views: [views[0][:, :0], views[1]], "view0: "),
         (lambda views: [views[0], np.full((60, 2), np.nan)], "view1: all values are missing"),
         (lambda views: [views[0], np.ones((60, 2))], "view1: every column is constant"),
+        (
+            lambda views: [views[0], np.where(np.arange(60) == 7, 1.0, np.nan)[:, None]],
+            "view1: one row only has values",
+        ),
         (lambda views: [np.where(np.isnan(views[0]), np.nan, np.inf), views[1]], "view0: row "),
         (lambda views: [[["a", "b"]] * 60], "view0: only numbers can be clustered on"),
         (lambda views: [np.ones((60, 2), dtype=complex)], "view0: only numbers"),
@@ -48,6 +54,22 @@ def test_odd_data_are_refused(change, message, data):
     with pytest.raises(ValueError) as raised:
         cdimc.Concat(n_clusters=3, random_state=0).fit(change(data[0]))
     assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_series_is_no_view_and_nothing_has_no_samples(kind):
+    series = pytest.importorskip(kind).Series([1.0, 2.0])
+    with pytest.raises(ValueError, match="view0 has 1 dimensions"):
+        cdimc.sample_names([series])
+    with pytest.raises(ValueError, match="views = 0: at least one view is needed"):
+        cdimc.sample_names([])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not every system says how much memory is free")
+def test_a_fit_that_needs_more_memory_than_there_is_is_refused(data):
+    net = cdimc.CDIMCNet(n_clusters=3, random_state=0, architecture_wide=2**31)
+    with pytest.raises(ValueError, match="GB of memory for such data"):
+        net.fit(data[0])
 
 
 def test_frames_are_refused_with_their_names(frames):

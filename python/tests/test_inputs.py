@@ -60,6 +60,21 @@ def test_frames_of_polars_name_their_samples_in_a_column_of_text(frames, quick):
     assert np.array_equal(fitted.labels_, expected.labels_)
 
 
+def test_only_text_names_the_samples_of_a_frame_of_polars(quick):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"smoker": [True, False, None], "age": [50.0, 61.0, 44.0]})
+    (view,) = as_views([frame])
+    assert view.ids is None and view.features == ["smoker", "age"]
+    assert np.array_equal(view.values, [[1, 50], [0, 61], [np.nan, 44]], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", [float, int, np.float32])
+def test_what_a_mask_hides_is_missing(kind):
+    values = np.ma.array([[1, 2], [3, 4], [5, 6]], mask=[[0, 1], [0, 0], [1, 1]], dtype=kind)
+    (view,) = as_views([values])
+    assert np.array_equal(view.values, [[1, np.nan], [3, 4], [np.nan, np.nan]], equal_nan=True)
+
+
 def test_sparse_matrices_are_filled_up_with_zeros(quick):
     sparse = pytest.importorskip("scipy.sparse")
     values = np.random.default_rng(0).poisson(0.7, (40, 12)).astype(float)
@@ -117,6 +132,27 @@ def test_new_samples_go_by_name_or_by_position(frames, quick):
     assert np.array_equal(fitted.predict({"table0": first[first.columns[::-1]]}), fitted.predict([first, None, None]))
     filled = fitted.impute({"table0": first})
     assert list(filled) == ["table0", "table1", "table2"] and filled["table2"].shape == (9, 20)
+
+
+def test_new_samples_without_any_value_have_no_cluster(frames, data, quick):
+    fitted = quick("cdimc-net").fit(data[0])
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="left out: 4 .first: 1."):
+        labels = fitted.predict([np.full((4, 12), np.nan), None, None])
+    assert labels.tolist() == [-1] * 4 and labels.dtype == np.int64
+    named = quick("cdimc-net").fit(frames)
+    with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert named.predict({"table0": frames["table0"].iloc[:3] * np.nan}).tolist() == [-1] * 3
+
+
+def test_a_warning_points_at_the_line_that_called(data, quick):
+    views = [view.copy() for view in data[0]]
+    views[0][np.flatnonzero(~np.isnan(views[0][:, 0]))[0], 2] = np.nan
+    model = quick("cdimc-net")
+    for call in (model.fit, model.fit_predict, model.predict, model.transform, model.impute):
+        with pytest.warns(cdimc.FilledCellsWarning) as told:
+            call(views)
+        filled = [warning for warning in told if warning.category is cdimc.FilledCellsWarning]
+        assert [warning.filename for warning in filled] == [__file__], call
 
 
 def test_new_samples_without_a_view_may_say_so_by_nan(quick, data):

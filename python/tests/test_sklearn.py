@@ -34,6 +34,13 @@ def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
     assert single.score(X) == several.score(data[0])
 
 
+def test_rows_without_any_value_have_no_cluster(table, quick):
+    X, views = table
+    single = cdimc.AsSingleTable(quick("cdimc-net"), views=views).fit(X)
+    with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert single.predict(np.full((3, X.shape[1]), np.nan)).tolist() == [-1] * 3
+
+
 # The drawn views have heavy tails: half of the samples holds values far from those of the other half.
 @pytest.mark.filterwarnings("ignore::cdimc.OddDataWarning")
 def test_pipelines_and_searches_work(table, quick):

@@ -32,6 +32,8 @@ def test_scores_are_those_of_scikit_learn():
     [
         (cdimc.missing.Complete(), 300),
         (cdimc.missing.PerView(0.3), 210),
+        (cdimc.missing.PerView(np.float64(0.3)), 210),
+        (cdimc.missing.PerView(np.float32(0.5)), 150),
         (cdimc.missing.PerView([0.1, 0.2, 0.5]), 220),
         (cdimc.missing.Paired(0.5), 200),
         (cdimc.missing.IncompleteSamples(0.4, "mem"), 220),

@@ -6,7 +6,7 @@ use cdimc_nn::{
     Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
     ViewWeights, Weights, trainer,
 };
-use ndarray::{Array2, ArrayD, Axis};
+use ndarray::{Array, Array2, ArrayD, Axis, Dimension, array};
 use serde_json::Value;
 use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
 
@@ -125,17 +125,28 @@ fn assert_near(what: &str, expected: f64, found: f64, tolerance: f64) {
     );
 }
 
-/// Relative Frobenius distance.
-fn distance<'a>(
-    expected: impl IntoIterator<Item = &'a f32>,
-    found: impl IntoIterator<Item = &'a f32>,
-) -> f64 {
+/// Relative Frobenius distance; NaN, which no bound lets pass, where a number is none.
+#[track_caller]
+fn distance<D: Dimension>(expected: &Array<f32, D>, found: &Array<f32, D>) -> f64 {
+    assert_eq!(found.shape(), expected.shape());
     let (mut error, mut norm) = (0.0, 0.0);
-    for (&expected, &found) in expected.into_iter().zip(found) {
+    for (&expected, &found) in expected.iter().zip(found) {
         error += f64::from(expected - found).powi(2);
         norm += f64::from(expected).powi(2);
     }
     if error == 0.0 { 0.0 } else { (error / norm).sqrt() }
+}
+
+#[test]
+fn a_number_that_is_none_is_within_no_distance() {
+    let distance = distance(&array![1.0, 2.0], &array![1.0, f32::NAN]);
+    assert!(distance.is_nan());
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn arrays_of_other_shapes_are_not_compared() {
+    distance(&array![1.0, 2.0], &array![1.0]);
 }
 
 #[test]

@@ -38,6 +38,28 @@ fn sound(
     Ok(found)
 }
 
+/// The methods that need two views and a sample of both.
+const PAIRED: [&str; 4] = ["pmvc", "img", "imc-grmf", "pmvc-cgan"];
+
+/// As [`sound`]; of all methods those of `may_refuse` alone may give a reason instead.
+#[track_caller]
+fn sound_or_refused(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    k: usize,
+    case: &str,
+    may_refuse: &[&str],
+) -> Option<Clustering> {
+    match sound(method, data, k, case) {
+        Ok(found) => Some(found),
+        Err(reason) => {
+            let name = method.name();
+            assert!(may_refuse.contains(&name), "{name} refuses {case}: {reason}");
+            None
+        }
+    }
+}
+
 /// As [`sound`], and the method must apply and find the classes.
 #[track_caller]
 fn right(method: &dyn Clusterer, data: &MultiView, truth: &[usize], least: f64, case: &str) {
@@ -97,6 +119,7 @@ fn views_that_say_nothing_do_no_harm() {
             right(method.as_ref(), &data, &truth, 0.5, case);
             let all = Array2::from_shape_fn((30, 4), |(_, j)| nothing(j));
             let data = MultiView::from_nan_rows(vec![all.clone(), all]).expect("data");
+            // There is nothing to be found: any method may say so.
             let _ = sound(method.as_ref(), &data, 3, &format!("{case} alone"));
         }
     }
@@ -104,21 +127,24 @@ fn views_that_say_nothing_do_no_harm() {
 
 #[test]
 fn negative_values_are_values() {
-    let (data, truth) = changed(|_, view| {
+    let (data, _) = changed(|_, view| {
         let most = view.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         view - most - 1.0
     });
+    // Their factors have no negative values.
+    let may_refuse = ["omvc", "pmvc"];
     for method in methods() {
-        let _ = sound(method.as_ref(), &data, 3, "negative values alone");
+        sound_or_refused(method.as_ref(), &data, 3, "negative values alone", &may_refuse);
     }
-    drop(truth);
 }
 
 #[test]
 fn one_feature_a_view_is_enough() {
     let (data, _) = changed(|_, view| view.slice(ndarray::s![.., ..1]).to_owned());
+    // It has no more clusters than features.
+    let may_refuse = ["imc-grmf"];
     for method in methods() {
-        let _ = sound(method.as_ref(), &data, 3, "one feature a view");
+        sound_or_refused(method.as_ref(), &data, 3, "one feature a view", &may_refuse);
     }
 }
 
@@ -137,8 +163,10 @@ fn many_views_are_no_trouble() {
     let mut rng = Seed::new(3).rng();
     let entries = Array2::from_shape_fn((60, 30), |(i, v)| i % 30 == v || rng.gen_bool(0.7));
     let data = dataset.observe(ViewMask::new(entries).expect("a mask")).expect("data");
+    let may_refuse = [&PAIRED[..], &["mkkm-ik-mkc"]].concat();
     for method in methods() {
-        if let Ok(found) = sound(method.as_ref(), &data, 3, "30 views") {
+        let found = sound_or_refused(method.as_ref(), &data, 3, "30 views", &may_refuse);
+        if let Some(found) = found {
             let truth = dataset.labels().expect("labels");
             let accuracy = cdimc_metrics::accuracy(truth, &found.labels).expect("equal lengths");
             assert!(accuracy > 0.6, "{}: accuracy {accuracy}", method.name());
@@ -153,7 +181,16 @@ fn as_few_samples_as_there_can_be() {
             let data = blobs(12);
             let views = data.views().iter().map(|view| view.slice(ndarray::s![..n, ..]).to_owned());
             let data = MultiView::from_nan_rows(views.collect()).expect("data");
-            let _ = sound(method.as_ref(), &data, k, &format!("{n} samples into {k} clusters"));
+            let may_refuse: &[&str] = match n {
+                // Two samples far apart have no affinity, and so no cut.
+                2 => &["cdimc-net", "img"],
+                // The network of this suite asks for more than five samples, for their five neighbors.
+                3..=5 => &["cdimc-net"],
+                // More clusters than features.
+                _ => &["imc-grmf"],
+            };
+            let case = format!("{n} samples into {k} clusters");
+            sound_or_refused(method.as_ref(), &data, k, &case, may_refuse);
         }
     }
 }
@@ -164,7 +201,8 @@ fn views_without_a_common_sample_are_grouped_or_refused() {
     let dataset = blobs(90);
     let data = dataset.observe(ViewMask::new(split).expect("a mask")).expect("data");
     for method in methods() {
-        let _ = sound(method.as_ref(), &data, 3, "views without a common sample");
+        let case = "views without a common sample";
+        sound_or_refused(method.as_ref(), &data, 3, case, &PAIRED);
     }
 }
 
@@ -179,7 +217,7 @@ fn a_huge_cluster_beside_small_ones_is_no_trouble() {
     };
     let data = MultiView::from_nan_rows(vec![view(5), view(6)]).expect("data");
     for method in methods() {
-        let _ = sound(method.as_ref(), &data, 3, "one huge cluster");
+        sound_or_refused(method.as_ref(), &data, 3, "one huge cluster", &[]);
     }
 }
 
@@ -193,8 +231,9 @@ fn two_hundred_ordinary_columns_are_grouped_or_refused() {
         })
     };
     let data = MultiView::from_nan_rows(vec![view(), view()]).expect("data");
+    // The penalty of pmvc grows with the width.
     for method in methods() {
-        let _ = sound(method.as_ref(), &data, 3, "200 columns");
+        sound_or_refused(method.as_ref(), &data, 3, "200 columns", &["pmvc"]);
     }
 }
 

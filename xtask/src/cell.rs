@@ -24,7 +24,7 @@ pub(crate) struct Cell {
     /// Its coordinates in the experiment's grid, by the keys of the settings.
     #[serde(default)]
     pub point: BTreeMap<String, Value>,
-    /// Settings from the command line, as `key=value`.
+    /// Settings from the command line that differ from the row's own, as `key=value`.
     pub overrides: Vec<String>,
     /// Every setting of the method, defaults included.
     pub settings: Value,

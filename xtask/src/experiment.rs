@@ -1,7 +1,7 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
 use crate::settings::{merge, set};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cdimc_data::Catalog;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(crate) struct Experiment {
     /// Values for `{rate}`, fractions.
     #[serde(default)]
     pub rates: Vec<f64>,
-    /// Which of the authors' masks to use where a data set brings them; none draws all masks.
+    /// Which of the authors' masks to use where a data set brings them [default: all].
     #[serde(default)]
     pub folds: Vec<usize>,
     pub repetitions: usize,
@@ -58,16 +58,22 @@ pub(crate) struct Experiment {
 
 impl Experiment {
     /// How many cells there are on one data set; which masks are its authors' the manifest says, how many of them
-    /// the experiment.
+    /// the experiment, or where it takes all, the data.
     pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
         let manifest = catalog.manifest(dataset)?;
-        let given: Vec<String> =
-            manifest.mask_rates().iter().map(|rate| format!("per-view:{rate}")).collect();
+        let given = manifest.mask_rates();
         let n_views = manifest.views.len();
         let patterns = self.patterns.iter().flat_map(|rule| rule.patterns(&self.rates, n_views));
-        let n_masks: usize = patterns
-            .map(|pattern| if given.contains(&pattern) { self.folds.len() } else { 1 })
-            .sum();
+        let mut n_masks = 0;
+        for pattern in patterns {
+            n_masks += match given.iter().find(|rate| format!("per-view:{rate}") == pattern) {
+                None => 1,
+                Some(&rate) if self.folds.is_empty() => {
+                    catalog.masks(dataset, rate)?.map_or(1, |masks| masks.len())
+                }
+                Some(_) => self.folds.len(),
+            };
+        }
         let on = |variant: &&Variant| {
             variant.only.is_empty() || variant.only.iter().any(|d| d == dataset)
         };
@@ -94,6 +100,14 @@ impl From<String> for PatternRule {
 }
 
 impl PatternRule {
+    /// Whether its patterns depend on a rate.
+    pub(crate) fn takes_rates(&self) -> bool {
+        match self {
+            Self::Paper => true,
+            Self::Text(text) => text.contains("{rate}"),
+        }
+    }
+
     /// The patterns' texts for these rates and this number of views.
     pub(crate) fn patterns(&self, rates: &[f64], n_views: usize) -> Vec<String> {
         match self {
@@ -101,7 +115,7 @@ impl PatternRule {
                 rates.iter().map(|rate| format!("paired:{rate}")).collect()
             }
             Self::Paper => rates.iter().map(|rate| format!("per-view:{rate}")).collect(),
-            Self::Text(text) if text.contains("{rate}") => {
+            Self::Text(text) if self.takes_rates() => {
                 rates.iter().map(|rate| text.replace("{rate}", &rate.to_string())).collect()
             }
             Self::Text(text) => vec![text.clone()],
@@ -204,6 +218,11 @@ pub(crate) fn names() -> Vec<&'static str> {
     EMBEDDED.iter().map(|&(name, _)| name).collect()
 }
 
+/// The text of the experiment of this name that comes with the workspace.
+pub(crate) fn embedded(name: &str) -> Option<&'static str> {
+    EMBEDDED.iter().find(|(known, _)| *known == name).map(|&(_, text)| text)
+}
+
 /// The experiment of this name, or all of the paper's.
 pub(crate) fn named(name: &str) -> Result<Vec<Experiment>> {
     let names = if name == "all" { PAPER } else { &[name] };
@@ -212,7 +231,7 @@ pub(crate) fn named(name: &str) -> Result<Vec<Experiment>> {
 
 /// The experiment of this name, or in this `.toml` file.
 pub(crate) fn load(name: &str) -> Result<Experiment> {
-    if let Some((_, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
+    if let Some(text) = embedded(name) {
         return parse(name, text);
     }
     let path = Path::new(name);
@@ -220,7 +239,12 @@ pub(crate) fn load(name: &str) -> Result<Experiment> {
         bail!("unknown experiment `{name}`: must be one of {} or a .toml file", names().join(", "));
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("experiment {name}"))?;
-    parse(&path.file_stem().unwrap_or_default().to_string_lossy(), &text)
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    ensure!(
+        embedded(&stem).is_none(),
+        "experiment {name}: `{stem}` is an experiment of the workspace, whose results it would mix with: rename the file"
+    );
+    parse(&stem, &text)
 }
 
 /// The experiment in this text.
@@ -261,6 +285,30 @@ mod tests {
     fn an_unknown_experiment_names_those_there_are() {
         let e = load("nonsense").unwrap_err().to_string();
         assert!(e.starts_with("unknown experiment `nonsense`: must be one of quickstart"), "{e}");
+    }
+
+    #[test]
+    fn a_file_may_not_have_the_name_of_an_experiment_of_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |stem: &str| {
+            let path = folder.path().join(format!("{stem}.toml"));
+            std::fs::write(&path, embedded("smoke").unwrap()).unwrap();
+            load(path.to_str().unwrap())
+        };
+        assert_eq!(read("my-smoke").unwrap().name, "my-smoke");
+        let error = read("smoke").unwrap_err().to_string();
+        assert!(error.contains("smoke.toml: `smoke` is an experiment of the workspace"), "{error}");
+    }
+
+    #[test]
+    fn an_experiment_that_takes_all_masks_never_counts_none() {
+        let catalog = crate::source::catalog().unwrap();
+        let mut experiment = load("handwritten").unwrap();
+        let with_folds = experiment.n_cells("handwritten", &catalog).unwrap();
+        experiment.folds.clear();
+        // How many there are only the data say, where they are at hand.
+        let all = experiment.n_cells("handwritten", &catalog);
+        assert!(all.is_err() || all.is_ok_and(|all| all >= with_folds));
     }
 
     #[test]

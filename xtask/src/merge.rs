@@ -34,32 +34,33 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let into = arguments.into.clone().unwrap_or(own);
         let files = records::files_in(&out.join(name))?;
         let known = records::read(&into)?;
-        let before = known.len();
-        let merged = merged(known, records::read_all(&files)?);
+        let (merged, new) = merged(known, records::read_all(&files)?);
         if let Some(folder) = into.parent() {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
         records::write(&into, &merged)?;
         let (files, all, path) = (files.len(), merged.len(), into.display());
-        say!("{name}: {all} records in {path}, {} of them new, from {files} files", all - before);
+        say!("{name}: {all} records in {path}, {new} of them new, from {files} files");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The known records in their order, with what replaces them, and after them the new ones in the order of their
-/// cells, whichever shard ran them. Failures are not kept.
-fn merged(known: Vec<Record>, found: Vec<Record>) -> Vec<Record> {
+/// cells, whichever shard ran them; and how many those are. Failures are not kept.
+fn merged(known: Vec<Record>, found: Vec<Record>) -> (Vec<Record>, usize) {
+    let known = records::newest(known);
     let n_known = known.len();
     let mut all = records::newest(known.into_iter().chain(found).collect());
-    let mut new = all.split_off(n_known.min(all.len()));
+    let mut new = all.split_off(n_known);
     new.retain(|record| record.outcome.status != Status::Failed);
     new.sort_by_cached_key(|record| {
         let c = &record.cell;
         let row = (c.dataset.clone(), c.pattern.clone(), c.label.clone(), c.overrides.clone());
         (row, c.fold, c.repetition, c.seed)
     });
+    let n_new = new.len();
     all.extend(new);
-    all
+    (all, n_new)
 }
 
 #[cfg(test)]
@@ -73,6 +74,7 @@ mod tests {
         let seeds = |records: Vec<Record>| -> Vec<u64> {
             records.iter().map(|record| record.cell.seed).collect()
         };
+        let merged = |known, found| merged(known, found).0;
         let forth = merged(Vec::new(), [one.clone(), two.clone()].concat());
         let back = merged(Vec::new(), [two.clone(), one.clone()].concat());
         assert_eq!(seeds(forth.clone()), [1, 2, 3]);
@@ -86,8 +88,18 @@ mod tests {
     fn failures_are_not_kept_and_what_is_unusable_is() {
         let mut without_labels = record(1, 0.0);
         without_labels.outcome.status = Status::Failed;
-        assert!(merged(Vec::new(), vec![without_labels.clone()]).is_empty());
+        assert_eq!(merged(Vec::new(), vec![without_labels.clone()]).1, 0);
         without_labels.outcome.status = Status::Unusable;
-        assert_eq!(merged(Vec::new(), vec![without_labels]).len(), 1);
+        assert_eq!(merged(Vec::new(), vec![without_labels]).1, 1);
+    }
+
+    #[test]
+    fn a_known_record_that_stands_twice_hides_nothing_of_what_is_new() {
+        let mut failed = record(2, 0.0);
+        failed.outcome.status = Status::Failed;
+        let known = vec![record(1, 0.1), record(1, 0.1)];
+        let (all, n_new) = merged(known, vec![failed, record(3, 0.3)]);
+        let seeds: Vec<u64> = all.iter().map(|record| record.cell.seed).collect();
+        assert_eq!((&seeds[..], n_new), (&[1, 3][..], 1));
     }
 }

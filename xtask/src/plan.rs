@@ -4,11 +4,12 @@ use crate::cell::Cell;
 use crate::experiment::{Experiment, PatternRule, Variant};
 use crate::methods::configured;
 use crate::selection::Selection;
-use crate::settings::{Setting, changed, has, keys, set};
+use crate::settings::{Setting, at, changed, has, keys, set};
 use crate::source::{self, Facts};
 use anyhow::{Result, bail, ensure};
 use cdimc_data::Seed;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// The cells of `experiment` as the command line narrows or widens it, in the order of the table.
 pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Vec<Cell>> {
@@ -22,6 +23,18 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
     let chosen: Vec<PatternRule> =
         selection.pattern.iter().cloned().map(PatternRule::from).collect();
     let rules = or(&chosen, &experiment.patterns);
+    let named = &experiment.name;
+    let takes_rates = rules.iter().any(PatternRule::takes_rates);
+    ensure!(
+        !takes_rates || !rates.is_empty(),
+        "experiment {named}: rates = 0: a chosen pattern takes a rate, so at least one is needed"
+    );
+    for rate in &selection.rate {
+        ensure!(
+            takes_rates,
+            "experiment {named}: missing rate = {rate}: no chosen pattern takes a rate"
+        );
+    }
     let rows = rows(experiment, selection)?;
     // Every name is checked before the first data set is read.
     for name in &datasets {
@@ -51,6 +64,14 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
             }
         }
     }
+    // An option given twice, or a row under two of its names, is no second run.
+    let mut seen = HashSet::new();
+    cells.retain(|cell| seen.insert(cell.key()));
+    ensure!(
+        !cells.is_empty(),
+        "experiment {named}: cells = 0 on {}: needs a pattern, and a row that is for such data",
+        datasets.join(", ")
+    );
     Ok(match selection.shard {
         Some(shard) => shard.members(cells, Cell::key),
         None => cells,
@@ -94,11 +115,17 @@ impl Row {
     /// The row's cell on one data set; where it stands among masks and repetitions is for the caller to say.
     fn cell(&self, experiment: &Experiment, selection: &Selection, facts: &Facts) -> Result<Cell> {
         let variant = &self.variant;
-        let mut settings = variant.settings_on(&facts.name);
+        let own = variant.settings_on(&facts.name);
+        let mut settings = own.clone();
         for Setting { key, value } in &self.overrides {
             set(&mut settings, key, value.clone());
         }
+        let own = configured(&variant.name, own)?;
         let settings = configured(&variant.name, settings)?;
+        // What the row has anyway makes no other row of it.
+        let differs = |key: &str| at(&settings, key) != at(&own, key);
+        let overrides = self.overrides.iter().filter(|setting| differs(&setting.key));
+        let overrides = overrides.map(ToString::to_string).collect();
         // The one setting whose range depends on the data is refused here too, before anything runs.
         if let Some(neighbors) = settings["neighbors"].as_u64() {
             let n = facts.n_samples;
@@ -114,7 +141,7 @@ impl Row {
             method: variant.name.clone(),
             label: variant.label().to_owned(),
             point: variant.point.clone(),
-            overrides: self.overrides.iter().map(ToString::to_string).collect(),
+            overrides,
             changed: changed(&settings, &self.defaults),
             settings,
             repetition: 0,
@@ -128,12 +155,18 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
     let expanded: Vec<Variant> = experiment.methods.iter().flat_map(Variant::expand).collect();
     let mut variants = Vec::new();
     for name in &selection.method {
-        let known: Vec<_> = expanded
-            .iter()
-            .filter(|variant| variant.label() == name || variant.name == *name)
-            .cloned()
-            .collect();
-        if known.is_empty() { variants.push(Variant::plain(name)) } else { variants.extend(known) }
+        let rows_by = |key: fn(&Variant) -> &str| -> Vec<Variant> {
+            expanded.iter().filter(|variant| key(variant) == name).cloned().collect()
+        };
+        // A row may be named as its method is, and others be variants of it.
+        let mut known = rows_by(Variant::label);
+        if known.is_empty() {
+            known = rows_by(|variant| &variant.name);
+        }
+        if known.is_empty() {
+            known.push(Variant::plain(name));
+        }
+        variants.extend(known);
     }
     if selection.method.is_empty() {
         variants = expanded;
@@ -169,4 +202,66 @@ fn known_keys(rows: &[Row]) -> String {
 
 fn or<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {
     if chosen.is_empty() { otherwise.to_vec() } else { chosen.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::parse;
+
+    /// Two rows of one method, and one whose name is not its method's, on data made from a seed.
+    fn experiment() -> Experiment {
+        let text = "title = 'x'\ndescription = 'x'\ndatasets = ['synthetic']\n\
+                    patterns = ['per-view:{rate}']\nrates = [0.3]\nrepetitions = 1\n\
+                    [[methods]]\nname = 'concat'\n\
+                    [[methods]]\nname = 'concat'\nlabel = 'once'\nsettings = { restarts = 1 }\n\
+                    chosen = 'x'\n\
+                    [[methods]]\nname = 'bsv'\nlabel = 'view'\n";
+        parse("x", text).unwrap()
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    fn labels(selection: &Selection) -> Vec<String> {
+        let cells = cells(&experiment(), selection).unwrap();
+        cells.into_iter().map(|cell| cell.label).collect()
+    }
+
+    #[test]
+    fn what_the_row_has_anyway_is_no_override() {
+        let overrides = |label: &str, set: &str| {
+            let (method, set) = (owned(&[label]), vec![set.parse().unwrap()]);
+            let selection = Selection { method, set, ..Selection::default() };
+            cells(&experiment(), &selection).unwrap().remove(0).overrides
+        };
+        assert!(overrides("once", "restarts=1").is_empty());
+        assert_eq!(overrides("concat", "restarts=1"), ["restarts=1"]);
+        assert_eq!(overrides("once", "restarts=20"), ["restarts=20"]);
+        let (method, device) = (owned(&["cdimc-net"]), Some("cpu".to_owned()));
+        let selection = Selection { method, device, ..Selection::default() };
+        assert!(cells(&experiment(), &selection).unwrap()[0].overrides.is_empty());
+    }
+
+    #[test]
+    fn a_name_is_that_of_rows_before_that_of_a_method() {
+        let named = |name| labels(&Selection { method: owned(&[name]), ..Selection::default() });
+        assert_eq!(named("concat"), ["concat"]);
+        assert_eq!(named("once"), ["once"]);
+        assert_eq!(named("bsv"), ["view"]);
+        assert_eq!(named("best-view"), ["best-view"]);
+    }
+
+    #[test]
+    fn what_is_asked_for_twice_runs_once() {
+        let twice = Selection {
+            dataset: owned(&["synthetic", "synthetic"]),
+            method: owned(&["concat", "bsv", "view", "concat"]),
+            pattern: owned(&["per-view:{rate}", "per-view:0.3"]),
+            rate: vec![0.3, 0.3],
+            ..Selection::default()
+        };
+        assert_eq!(labels(&twice), ["concat", "view"]);
+    }
 }

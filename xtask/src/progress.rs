@@ -34,12 +34,12 @@ struct Bars {
 }
 
 impl Display {
-    /// For `total` cells on `jobs` workers.
-    pub(crate) fn new(total: usize, jobs: usize, terminal: bool) -> Self {
+    /// For `total` cells in so many lanes.
+    pub(crate) fn new(total: usize, lanes: usize, terminal: bool) -> Self {
         let now = Instant::now();
         let lane = Lane { stage: String::new(), stage_started: now, last_line: now };
-        let bars = (terminal && total > 0).then(|| Bars::new(total, jobs.min(total)));
-        Self { started: now, total, done: 0, lanes: vec![lane; jobs], bars }
+        let bars = (terminal && total > 0).then(|| Bars::new(total, lanes));
+        Self { started: now, total, done: 0, lanes: vec![lane; lanes], bars }
     }
 
     pub(crate) fn started(&mut self, lane: usize, cell: &Cell) {
@@ -125,7 +125,7 @@ impl Display {
 }
 
 impl Bars {
-    fn new(total: usize, jobs: usize) -> Self {
+    fn new(total: usize, lanes: usize) -> Self {
         let all = MultiProgress::new();
         let style = |template: &str| {
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -133,7 +133,7 @@ impl Bars {
         let overall = all.add(ProgressBar::new(total as u64));
         overall.set_style(style("{bar:30} {pos}/{len} cells, {elapsed} so far{msg}"));
         let lane = |_| all.add(ProgressBar::new(1).with_style(style("{bar:30} {wide_msg}")));
-        let lanes = (0..jobs).map(lane).collect();
+        let lanes = (0..lanes).map(lane).collect();
         Self { all, overall, lanes }
     }
 }
@@ -144,5 +144,20 @@ fn duration(time: Duration) -> String {
         seconds @ 0..90 => format!("{seconds} s"),
         seconds @ 90..5400 => format!("{} min", seconds.div_ceil(60)),
         seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn every_lane_has_a_bar_even_where_there_are_more_lanes_than_cells() {
+        let mut display = Display::new(1, 2, true);
+        let record = record(1, 0.5);
+        display.started(1, &record.cell);
+        display.finished(1, &record);
+        display.end();
     }
 }

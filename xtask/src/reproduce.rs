@@ -41,10 +41,10 @@ pub(crate) struct Arguments {
         value_name = "SCHEDULER",
         value_enum,
         requires = "shards",
-        conflicts_with = "shard"
+        conflicts_with_all = ["shard", "force"]
     )]
     emit: Option<Scheduler>,
-    /// Parts of what --emit writes.
+    /// Parts of what --emit writes, at most one for each cell.
     #[arg(long, value_name = "N", requires = "emit", value_parser = clap::value_parser!(u32).range(1..))]
     shards: Option<u32>,
     /// Print one JSON object for each finished cell and nothing else.
@@ -61,16 +61,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             "device cuda: this build has none; run `cargo run -p xtask --features cuda -- reproduce ..`"
         );
     }
-    let mut failed = false;
+    // A data set that is missing shows before the first cell runs, and not hours later.
+    let mut planned = Vec::new();
     for experiment in experiment::named(&arguments.experiment)? {
-        failed |= run_experiment(&experiment, runner, arguments)?;
+        let cells = plan::cells(&experiment, &arguments.selection)?;
+        planned.push((experiment, cells));
+    }
+    let mut failed = false;
+    for (experiment, cells) in &planned {
+        failed |= run_experiment(experiment, cells, runner, arguments)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Runs what is left of one experiment; whether a cell failed.
-fn run_experiment(experiment: &Experiment, runner: Runner, arguments: &Arguments) -> Result<bool> {
-    let cells = plan::cells(experiment, &arguments.selection)?;
+fn run_experiment(
+    experiment: &Experiment,
+    cells: &[Cell],
+    runner: Runner,
+    arguments: &Arguments,
+) -> Result<bool> {
     let out = arguments.out.clone().unwrap_or_else(workspace::results);
     let folder = out.join(&experiment.name);
     let known = known(&out, &experiment.name)?;
@@ -81,7 +91,7 @@ fn run_experiment(experiment: &Experiment, runner: Runner, arguments: &Arguments
         (record.outcome.status != Status::Failed).then_some(record)
     };
     if arguments.dry_run {
-        for cell in &cells {
+        for cell in cells {
             let state = if of(cell).is_some() { "recorded" } else { "to run" };
             if arguments.json {
                 note!("{state:8} {}", cell.title());
@@ -93,10 +103,12 @@ fn run_experiment(experiment: &Experiment, runner: Runner, arguments: &Arguments
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     if let Some(scheduler) = arguments.emit {
-        let parts = arguments.shards.unwrap_or(1) as usize;
-        let name = match arguments.experiment.as_str() {
-            "all" => experiment.name.clone(),
-            name => name.to_owned(),
+        // More parts would be parts without a cell.
+        let parts = (arguments.shards.unwrap_or(1) as usize).min(cells.len());
+        let name = match experiment::embedded(&experiment.name) {
+            Some(_) => experiment.name.clone(),
+            // A task may begin in another folder.
+            None => std::path::absolute(&arguments.experiment)?.display().to_string(),
         };
         let job = Job {
             experiment: &experiment.name,
@@ -104,14 +116,14 @@ fn run_experiment(experiment: &Experiment, runner: Runner, arguments: &Arguments
             out: &out,
             parts,
             threads: arguments.threads.unwrap_or(1),
-            needs: Needs::of(&cells, parts, &known),
+            needs: Needs::of(cells, parts, &known),
         };
         say!("{}", schedule::emit(scheduler, &job)?);
         return Ok(false);
     }
     let file = records::file_of(&folder, arguments.selection.shard);
     let (mut done, mut left) = (Vec::new(), Vec::new());
-    for cell in &cells {
+    for cell in cells {
         match of(cell) {
             Some(record) => done.push(record),
             None => left.push(cell.clone()),
@@ -167,9 +179,11 @@ fn reference(experiment: &str) -> PathBuf {
 /// All records at hand, those of the experiment itself first: a cell that another experiment has run is done.
 fn known(out: &Path, experiment: &str) -> Result<Vec<Record>> {
     let mut paths = records::files_in(&out.join(experiment))?;
-    paths.push(reference(experiment));
-    paths.extend(records::files_in(&workspace::reference_records())?);
-    for other in experiment::names() {
+    let own = reference(experiment);
+    let references = records::files_in(&workspace::reference_records())?;
+    paths.push(own.clone());
+    paths.extend(references.into_iter().filter(|path| *path != own));
+    for other in experiment::names().into_iter().filter(|&other| other != experiment) {
         paths.extend(records::files_in(&out.join(other))?);
     }
     records::read_all(&paths)

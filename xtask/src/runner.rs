@@ -45,12 +45,13 @@ impl Runner {
         cells: Vec<Cell>,
         keep: &mut dyn FnMut(Record) -> Result<()>,
     ) -> Result<()> {
-        let mut display = Display::new(cells.len(), self.jobs, std::io::stderr().is_terminal());
+        let lanes = self.jobs.min(cells.len());
+        let mut display = Display::new(cells.len(), lanes, std::io::stderr().is_terminal());
         let circumstances = Circumstances::here(self.threads, self.jobs);
         let queue = Mutex::new(VecDeque::from(cells));
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
-            for lane in 0..self.jobs {
+            for lane in 0..lanes {
                 let (sender, queue) = (sender.clone(), &queue);
                 scope.spawn(move || {
                     // A send fails only when the main thread has given up; then so does the lane.

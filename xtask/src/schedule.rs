@@ -4,7 +4,7 @@
 //! A task is a part of the cells (`--shard`), so that one that is killed and queued again goes on where it was.
 
 use crate::cell::Cell;
-use crate::record::Record;
+use crate::record::{Record, Status};
 use crate::selection::Shard;
 use anyhow::{Context, Result};
 use cdimc_data::write_whole;
@@ -37,7 +37,7 @@ pub(crate) struct Job<'a> {
 pub(crate) struct Needs {
     pub mebibytes: u64,
     pub minutes: u64,
-    /// Cells of which there is no record to go by.
+    /// Cells of which no record tells both.
     pub guessed: usize,
 }
 
@@ -49,13 +49,17 @@ const UNKNOWN_BYTES: u64 = 1 << 30;
 impl Needs {
     /// Of the heaviest part: half as much memory again as the largest of its cells had in the past, and twice the
     /// time of all of them; a cell without a record is as one of its method on its data set, whatever the mask.
+    /// What failed or was skipped does not tell how long a run takes.
     pub(crate) fn of(cells: &[Cell], parts: usize, known: &[Record]) -> Self {
-        let mut costs: BTreeMap<(&str, &str), (f64, u64)> = BTreeMap::new();
+        let mut costs: BTreeMap<(&str, &str), (f64, Option<u64>)> = BTreeMap::new();
         for record in known {
             let (cell, outcome) = (&record.cell, &record.outcome);
+            if !matches!(outcome.status, Status::Scored | Status::Unusable) {
+                continue;
+            }
             let cost = costs.entry((&cell.method, &cell.dataset)).or_default();
             cost.0 = cost.0.max(outcome.seconds.total);
-            cost.1 = cost.1.max(outcome.peak_memory_bytes.unwrap_or(0));
+            cost.1 = cost.1.max(outcome.peak_memory_bytes);
         }
         let mut needs = Self { mebibytes: 0, minutes: 0, guessed: 0 };
         for part in 1..=parts {
@@ -63,10 +67,10 @@ impl Needs {
             let (mut seconds, mut bytes) = (0.0, 0);
             for cell in &members {
                 let cost = costs.get(&(cell.method.as_str(), cell.dataset.as_str()));
-                needs.guessed += usize::from(cost.is_none());
-                let &(lasts, holds) = cost.unwrap_or(&(UNKNOWN_SECONDS, UNKNOWN_BYTES));
-                seconds += lasts;
-                bytes = bytes.max(holds);
+                let holds = cost.and_then(|&(_, holds)| holds);
+                needs.guessed += usize::from(holds.is_none());
+                seconds += cost.map_or(UNKNOWN_SECONDS, |&(lasts, _)| lasts);
+                bytes = bytes.max(holds.unwrap_or(UNKNOWN_BYTES));
             }
             // The program itself and the start of its processes come on top.
             needs.minutes = needs.minutes.max((2.0 * seconds / 60.0).ceil() as u64 + 5);
@@ -128,7 +132,7 @@ fn array(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
     writeln!(
         text,
         "exec {}",
-        command(job, program, &format!("\"$SLURM_ARRAY_TASK_ID/{parts}\""))?
+        command(job, program, &format!("\"$SLURM_ARRAY_TASK_ID/{parts}\""), quoted)?
     )?;
     Ok(text)
 }
@@ -141,7 +145,7 @@ fn collect(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
         head(job),
         job.experiment,
         log.display(),
-        merge(job, program)?
+        merge(job, program, quoted)?
     ))
 }
 
@@ -157,12 +161,10 @@ fn submit(array: &Path, collect: &Path) -> String {
 fn snakefile(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
     let Job { parts, threads, needs, .. } = job;
     let done = folder.join("done");
-    // Braces are Snakemake's own, in the shell's commands; a text of Python may hold them.
-    let python = |text: &str| {
-        serde_json::to_string(text).map(|text| text.replace("{part}", "{wildcards.part}"))
-    };
-    let part = python(&command(job, program, &format!("{{part}}/{parts}"))?)?;
-    let merge = python(&merge(job, program)?)?;
+    // A text of Python is written as one of JSON.
+    let shard = format!("{{wildcards.part}}/{parts}");
+    let part = serde_json::to_string(&command(job, program, &shard, quoted_in_a_rule)?)?;
+    let merge = serde_json::to_string(&merge(job, program, quoted_in_a_rule)?)?;
     let (one, all) = (done.join(format!("{{part}}-of-{parts}")), done.join("collected"));
     let (one, all) = (serde_json::to_string(&one)?, serde_json::to_string(&all)?);
     Ok(format!(
@@ -179,8 +181,11 @@ fn snakefile(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
     ))
 }
 
+/// How a script writes a word.
+type Quoting = fn(&str) -> String;
+
 /// The command of one part; `shard` goes in as it is.
-fn command(job: &Job<'_>, program: &Path, shard: &str) -> Result<String> {
+fn command(job: &Job<'_>, program: &Path, shard: &str, quoted: Quoting) -> Result<String> {
     let request: Vec<String> = job.request.iter().map(|word| quoted(word)).collect();
     let out = job.out.canonicalize()?;
     Ok(format!(
@@ -192,7 +197,7 @@ fn command(job: &Job<'_>, program: &Path, shard: &str) -> Result<String> {
     ))
 }
 
-fn merge(job: &Job<'_>, program: &Path) -> Result<String> {
+fn merge(job: &Job<'_>, program: &Path, quoted: Quoting) -> Result<String> {
     let (program, out) = (program.display().to_string(), job.out.canonicalize()?);
     let out = quoted(&out.display().to_string());
     Ok(format!("{} merge {} --out {out}", quoted(&program), quoted(&job.request[0])))
@@ -208,9 +213,15 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// The same in a command of Snakemake, where single braces hold names of its own.
+fn quoted_in_a_rule(word: &str) -> String {
+    quoted(word).replace('{', "{{").replace('}', "}}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Outcome;
     use crate::record::tests::record;
 
     fn job(out: &Path) -> Job<'_> {
@@ -230,6 +241,35 @@ mod tests {
         let needs = Needs::of(&cells, 4, &records[..1]);
         assert_eq!(needs, Needs { mebibytes: 556, minutes: 9, guessed: 0 });
         assert_eq!(Needs::of(&cells, 4, &[]).guessed, 8);
+    }
+
+    #[test]
+    fn what_failed_tells_neither_time_nor_memory() {
+        let mut known = [record(1, 0.5)];
+        let cells = [known[0].cell.clone()];
+        let unknown = Needs::of(&cells, 1, &[]);
+        known[0].outcome = Outcome::without_scores(Status::Failed, "killed");
+        assert_eq!(Needs::of(&cells, 1, &known), unknown);
+        // What found nothing usable tells its time alone.
+        known[0].outcome = Outcome::without_scores(Status::Unusable, "one cluster");
+        known[0].outcome.seconds.total = 60.0;
+        assert_eq!(Needs::of(&cells, 1, &known), Needs { minutes: 7, ..unknown });
+    }
+
+    #[test]
+    fn braces_of_a_request_are_doubled_for_snakemake_alone() {
+        let out = tempfile::tempdir().unwrap();
+        let request = ["smoke", "--pattern", "per-view:{rate}"].map(str::to_owned).to_vec();
+        let job = Job { request, ..job(out.path()) };
+        let written = |scheduler, name: &str| {
+            emit(scheduler, &job).unwrap();
+            std::fs::read_to_string(out.path().join("smoke").join(name)).unwrap()
+        };
+        let array = written(Scheduler::Slurm, "array.sbatch");
+        assert!(array.contains("--pattern 'per-view:{rate}' --shard"), "{array}");
+        let rules = written(Scheduler::Snakemake, "Snakefile");
+        let pattern = "--pattern 'per-view:{{rate}}' --shard {wildcards.part}/4";
+        assert!(rules.contains(pattern), "{rules}");
     }
 
     #[test]

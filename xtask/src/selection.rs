@@ -10,7 +10,7 @@ pub(crate) struct Selection {
     /// Data set to run on.
     #[arg(long, value_name = "D")]
     pub dataset: Vec<String>,
-    /// Method to run, or row of the experiment's table.
+    /// Row of the experiment's table, or method: all of its rows, or as it stands where it has none.
     #[arg(long, value_name = "M")]
     pub method: Vec<String>,
     /// Missing pattern, such as ring or per-view:0.3.

@@ -64,6 +64,11 @@ pub(crate) fn has(settings: &Value, key: &str) -> bool {
     true
 }
 
+/// The value at the dotted path `key`.
+pub(crate) fn at<'a>(settings: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(settings, |inner, part| inner.get(part))
+}
+
 /// The dotted paths of all single settings.
 pub(crate) fn keys(settings: &Value) -> Vec<String> {
     let Value::Object(map) = settings else { return Vec::new() };
@@ -136,7 +141,9 @@ mod tests {
         }
         for key in ["beta", "alpha.x", "pretrain.rounds", ""] {
             assert!(!has(&settings, key), "{key}");
+            assert_eq!(at(&settings, key), None, "{key}");
         }
+        assert_eq!(at(&settings, "pretrain.epochs"), Some(&json!(500)));
     }
 
     #[test]

@@ -62,6 +62,19 @@ fn bad_requests_are_one_line_and_exit_code_2() {
         (&["smoke", "--threads", "0"], "threads = 0: must be at least 1"),
         (&["smoke", "--nonsense"], "unexpected argument '--nonsense'"),
         (&["smoke", "--device", "abacus"], "invalid value 'abacus' for '--device <DEVICE>'"),
+        (&["smoke", "--emit", "slurm", "--shards", "2", "--force"], "cannot be used with"),
+        (
+            &["sensitivity", "--dataset", "synthetic"],
+            "experiment sensitivity: cells = 0 on synthetic: needs a pattern, and a row",
+        ),
+        (
+            &["patterns", "--dataset", "synthetic", "--pattern", "per-view:{rate}"],
+            "experiment patterns: rates = 0: a chosen pattern takes a rate",
+        ),
+        (
+            &["smoke", "--pattern", "chain", "--rate", "0.3"],
+            "experiment smoke: missing rate = 0.3: no chosen pattern takes a rate",
+        ),
         (&["no-such-file.toml"], "experiment no-such-file.toml"),
     ];
     for (arguments, message) in requests {
@@ -227,6 +240,33 @@ fn shards_together_are_the_experiment_and_merge_into_its_records() {
         records.iter().map(|r| format!("{} {}", r["key"], r["scores"])).collect()
     };
     assert_eq!(facts(&one), facts(&other));
+}
+
+#[test]
+fn nothing_runs_before_all_experiments_are_planned() {
+    let out = tempfile::tempdir().unwrap();
+    // The last of the experiments has no use for a rate.
+    let arguments = ["all", "--dataset", "synthetic", "--method", "bsv", "--rate", "0.1"];
+    let output = run(&arguments, out.path());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: experiment patterns: missing rate = 0.1"), "{said}");
+    assert!(std::fs::read_dir(out.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn scripts_name_a_file_by_its_whole_path_and_have_a_cell_for_every_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let experiment = "title = 'x'\ndescription = 'x'\ndatasets = ['synthetic']\n\
+                      patterns = ['chain']\nrepetitions = 2\n[[methods]]\nname = 'bsv'\n";
+    std::fs::write(folder.path().join("my.toml"), experiment).unwrap();
+    let arguments = ["my.toml", "--emit", "slurm", "--shards", "100"];
+    let output = xtask(&arguments, Path::new("out")).current_dir(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let array = std::fs::read_to_string(folder.path().join("out/my/array.sbatch")).unwrap();
+    assert!(array.contains("#SBATCH --array=1-2\n"), "{array}");
+    let path = folder.path().canonicalize().unwrap().join("my.toml");
+    assert!(array.contains(&format!("reproduce {} --shard", path.display())), "{array}");
 }
 
 #[test]

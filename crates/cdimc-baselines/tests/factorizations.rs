@@ -46,12 +46,14 @@ impl Fixture {
     }
 }
 
-/// Holds the largest difference against the largest entry.
+/// Holds every difference against the largest entry; a number that is none is never close.
 fn assert_close(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
     assert_eq!(found.dim(), expected.dim(), "{what}");
-    let largest = |a: &Array2<f64>| a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    let apart = largest(&(found - expected)) / largest(expected);
-    assert!(apart < 1e-8, "{what}: {apart:e}");
+    let largest = expected.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    for (found, expected) in found.iter().zip(expected) {
+        let apart = (found - expected).abs() / largest;
+        assert!(apart < 1e-8, "{what}: {found} instead of {expected}, {apart:e}");
+    }
 }
 
 fn assert_all_close(found: &[Array2<f64>], expected: &[Array2<f64>], what: &str) {
@@ -59,6 +61,12 @@ fn assert_all_close(found: &[Array2<f64>], expected: &[Array2<f64>], what: &str)
     for (view, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert_close(found, expected, &format!("{what} of view {view}"));
     }
+}
+
+#[test]
+#[should_panic(expected = "factor: NaN instead of 1")]
+fn a_number_that_is_none_is_not_close() {
+    assert_close(&ndarray::array![[2.0, f64::NAN]], &ndarray::array![[2.0, 1.0]], "factor");
 }
 
 #[test]

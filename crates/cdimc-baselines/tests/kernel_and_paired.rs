@@ -132,18 +132,25 @@ fn paired_views(fixture: &PairedFixture) -> PairedViews {
     PairedViews::new("test", &data, &in_order).expect("paired views")
 }
 
-/// Largest difference relative to the largest entry.
+/// Holds every difference against the largest entry; a number that is none is never close.
 fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(0.0_f64, |scale, x| scale.max(x.abs()));
-    let pairs = found.iter().zip(expected);
-    let worst = pairs.fold(0.0_f64, |worst, (a, b)| worst.max((a - b).abs()));
-    assert!(worst <= tolerance * scale, "{what}: {worst:e} of {scale:e}");
+    for (found, expected) in found.iter().zip(expected) {
+        let close = (found - expected).abs() <= tolerance * scale;
+        assert!(close, "{what}: {found} instead of {expected}, of {scale:e}");
+    }
 }
 
 fn assert_same(what: &str, found: &Array2<f64>, expected: &Numbers) {
     let found: Vec<f64> = found.iter().copied().collect();
     assert_close(what, &found, &expected.values, 1e-8);
+}
+
+#[test]
+#[should_panic(expected = "weights: NaN instead of 1")]
+fn a_number_that_is_none_is_not_close() {
+    assert_close("weights", &[2.0, f64::NAN], &[2.0, 1.0], 1e-8);
 }
 
 #[test]
@@ -234,6 +241,21 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
             assert_same(&format!("array {i}"), found, expected);
         }
     }
+}
+
+#[test]
+fn img_refuses_to_end_in_numbers_that_are_none() {
+    let fixture = fixture().paired;
+    let mut representation = fixture.img[0].representation.array();
+    // The last sample has one view, so that no basis is fitted to it.
+    representation.row_mut(representation.nrows() - 1).fill(f64::NAN);
+    let start = ImgStart { representation, laplacian: None };
+    let method = Img { max_iterations: 1, ..Img::default() };
+    let error = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "img found nothing usable: iteration 1 left numbers that are not finite"
+    );
 }
 
 #[test]

@@ -324,14 +324,17 @@ fn serialize(
     arrays: Vec<(&str, TensorView<'_>)>,
     metadata: &BTreeMap<String, String>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let bytes = safetensors::serialize(arrays, None)?;
+    let mut bytes = safetensors::serialize(arrays, None)?;
     let (length, _) = SafeTensors::read_metadata(&bytes)?;
-    let (header, content) = bytes[size_of::<u64>()..].split_at(length);
-    let mut header: Value = serde_json::from_slice(header)?;
+    let content = size_of::<u64>() + length;
+    let mut header: Value = serde_json::from_slice(&bytes[size_of::<u64>()..content])?;
     header["__metadata__"] = serde_json::to_value(metadata)?;
     let mut header = serde_json::to_vec(&header)?;
     header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
-    Ok([&(header.len() as u64).to_le_bytes(), header.as_slice(), content].concat())
+    // In place: the arrays are as large as a network with its moments.
+    bytes.reserve_exact(size_of::<u64>() + header.len());
+    bytes.splice(..content, (header.len() as u64).to_le_bytes().into_iter().chain(header));
+    Ok(bytes)
 }
 
 /// The bytes of a file.

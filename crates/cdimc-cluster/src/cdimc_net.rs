@@ -22,7 +22,7 @@ use crate::{
     ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
-    components::n_directions,
+    components::{Components, n_directions},
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
@@ -247,7 +247,7 @@ impl Clusterer for CdimcNet {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        fitted(self.train(data, n_clusters, seed, observer)?)
+        Ok(fitted(self.train(data, n_clusters, seed, observer)?))
     }
 
     fn resume(
@@ -261,20 +261,31 @@ impl Clusterer for CdimcNet {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        fitted(training.run(observer)?)
+        let fitted = fitted(training.run(observer)?);
+        fitted.clustering.check(Self::NAME)?;
+        Ok(fitted)
     }
 
-    /// Of every parameter there are the weight, its gradient, two moments of the optimizer and three copies in
-    /// a checkpoint; an epoch multiplies and adds three times with each parameter for every sample.
+    /// Of every parameter there are the weight and two moments of the optimizer, and of the encoders, which are half
+    /// of them, the weight after pre-training: in training, and when it is interrupted as the arrays of a checkpoint
+    /// and as its bytes too. An epoch multiplies and adds three times with each parameter for every sample. Views
+    /// are reduced one after the other.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let parameters =
             self.architecture.n_parameters(&self.input_widths(data), n_clusters) as f64;
         let epochs = self.pretrain.epochs + self.finetune.rounds * self.finetune.epochs_per_round;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();
+        let reduction = |view| {
+            let n = n_directions(self.components, data, view)?;
+            Some(Components::cost(data.mask().n_observed(view), data.width(view), n))
+        };
+        let reductions: Vec<Cost> = (0..data.n_views()).filter_map(reduction).collect();
+        let largest = reductions.iter().map(|cost| cost.bytes).fold(0.0, f64::max);
+        let reducing: f64 = reductions.iter().map(|cost| cost.operations).sum();
         Some(Cost {
-            bytes: 7.0 * 4.0 * parameters + 3.0 * 4.0 * values as f64,
-            operations: 6.0 * parameters * data.n_samples() as f64 * epochs as f64,
+            bytes: 3.0 * 3.5 * 4.0 * parameters + 3.0 * 4.0 * values as f64 + largest,
+            operations: 6.0 * parameters * data.n_samples() as f64 * epochs as f64 + reducing,
         })
     }
 
@@ -287,7 +298,6 @@ impl Clusterer for CdimcNet {
     }
 }
 
-fn fitted((model, clustering): (CdimcModel, Clustering)) -> Result<Fitted, ClusterError> {
-    clustering.check(CdimcNet::NAME)?;
-    Ok(Fitted { clustering, model: Some(Box::new(model)) })
+fn fitted((model, clustering): (CdimcModel, Clustering)) -> Fitted {
+    Fitted { clustering, model: Some(Box::new(model)) }
 }

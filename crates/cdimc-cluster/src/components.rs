@@ -3,7 +3,7 @@
 //! The layers of such a view would have more weights than it has values, and memory and time grow with the
 //! square of its width; its samples span no more directions than they are.
 
-use crate::ClusterError;
+use crate::{ClusterError, Cost};
 use cdimc_data::MultiView;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
@@ -71,6 +71,18 @@ impl Components {
             directions: Array2::from_shape_fn((n_features, n), |(i, j)| directions[(i, j)] as f32),
             scale: if variance > 0.0 { variance.sqrt() } else { 1.0 },
         })
+    }
+
+    /// What it takes to reduce `n_rows` rows of `n_features` to `n` directions: the rows in double precision, their
+    /// products, the eigenvectors of these with three matrices of that size to find them in, and the directions.
+    pub(crate) fn cost(n_rows: usize, n_features: usize, n: usize) -> Cost {
+        let values = n_rows as f64 * n_features as f64;
+        let side = n_rows.min(n_features) as f64;
+        let directions = n_features as f64 * n as f64;
+        Cost {
+            bytes: 8.0 * values + 40.0 * side * side + 12.0 * directions,
+            operations: 2.0 * values * (side + 2.0 * n as f64) + 9.0 * side.powi(3),
+        }
     }
 
     /// The coordinates of these rows, `(n_rows, n_directions)`; of each row alone, so that the same row has

@@ -180,7 +180,10 @@ fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
 fn a_sample_gets_the_same_bits_alone_and_in_company() {
     let (data, _) = blobs(300, 8);
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
-    for rows in [vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect::<Vec<_>>()] {
+    // Alone, a sample with all views is a single row in each.
+    let whole = (0..300).find(|&i| (0..3).all(|v| data.mask().is_observed(i, v))).unwrap();
+    let some = [vec![whole], vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect()];
+    for rows in some {
         let alone = model.predict(&data.select_rows(&rows).unwrap()).unwrap();
         let (found, losses) = (alone.losses.unwrap(), clustering.losses.as_ref().unwrap());
         for (place, &row) in rows.iter().enumerate() {
@@ -352,6 +355,28 @@ fn components_are_a_setting_and_touch_no_view_that_has_more_samples_than_columns
     let (wide, _) = wide_blobs(60, 8);
     let bytes = |components| with(components).cost(&wide, 3).unwrap().bytes;
     assert!(bytes(Some(0)) > bytes(None) && bytes(None) > bytes(Some(5)));
+}
+
+#[test]
+fn the_announced_cost_covers_the_making_of_a_checkpoint_and_the_reduction_of_views() {
+    let (data, _) = blobs(60, 3);
+    let architecture = Architecture { wide: 1500, ..small().architecture };
+    let pretrain = Pretrain { epochs: 0, ..small().pretrain };
+    let net = CdimcNet { architecture, pretrain, ..small() };
+    let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
+    while training.stage() != Stage::Finetune {
+        training.step().unwrap();
+    }
+    // The training itself, the arrays and the bytes, but for names and shapes.
+    let checkpoint = training.checkpoint().unwrap().len() as f64;
+    assert!(net.cost(&data, 3).unwrap().bytes > 0.95 * 3.0 * checkpoint);
+
+    let wide = MultiView::from_nan_rows(vec![Array2::eye(900); 2]).unwrap();
+    let net = CdimcNet { components: Some(2), architecture: Architecture::default(), ..small() };
+    let cost = net.cost(&wide, 3).unwrap();
+    // The rows in double precision, and five matrices of products and eigenvectors.
+    assert!(cost.bytes > 6.0 * 8.0 * 900.0 * 900.0);
+    assert!(cost.operations > 2.0 * 9.0 * 900.0 * 900.0 * 900.0);
 }
 
 #[test]

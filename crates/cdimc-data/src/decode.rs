@@ -159,8 +159,9 @@ impl Decoder<'_> {
             let end = start + file.n_samples();
             match &self.manifest.rows {
                 None => {
-                    let n_rows = n_samples.min(end).saturating_sub(start);
-                    file.fill(matrix.slice_mut(s![start..start + n_rows, ..]), |i| i)?;
+                    // Samples beyond those described are counted below and refused.
+                    let rows = start.min(n_samples)..end.min(n_samples);
+                    file.fill(matrix.slice_mut(s![rows, ..]), |i| i)?;
                 }
                 Some(rows) => {
                     for (i, &row) in rows.index.iter().enumerate() {

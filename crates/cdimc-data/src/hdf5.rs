@@ -108,19 +108,20 @@ impl Hdf5File {
             Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
         };
         let shape = match of_matlab {
-            Some(n_rows) => integers(n_rows).map(|n_rows| {
-                let n_columns = list(starts).map_or(0, |starts| starts.len().saturating_sub(1));
-                [n_rows, vec![n_columns]].concat()
-            }),
+            // Its columns are counted by their starts.
+            Some(n_rows) => integers(n_rows).map(|n_rows| [n_rows, vec![0]].concat()),
             None => attrs.get("shape").and_then(integers),
         };
-        let Some([n_rows, n_columns]) = shape.map(<[usize; 2]>::try_from).and_then(Result::ok)
+        let Some([n_rows, mut n_columns]) = shape.map(<[usize; 2]>::try_from).and_then(Result::ok)
         else {
             return Err(not_read(name, "group"));
         };
         let by_column = of_matlab.is_some()
             || attrs.get("encoding-type").and_then(text).is_some_and(|kind| kind == "csc_matrix");
         let starts = list(starts)?;
+        if of_matlab.is_some() {
+            n_columns = starts.len().saturating_sub(1);
+        }
         // Without entries MATLAB writes neither places nor values.
         let (places, entries) = if of_matlab.is_some() && !is_there("data") {
             (Vec::new(), Vec::new())

@@ -1,6 +1,6 @@
 //! What a data set is, where its files come from and how they become views: `NAME.toml`.
 
-use crate::{DataError, file::sha256};
+use crate::DataError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -182,16 +182,6 @@ impl Manifest {
         })?;
         manifest.check().map_err(|reason| DataError::file(path, &reason))?;
         Ok(manifest)
-    }
-
-    /// A checksum of the data as they are decoded: the files, the views, the labels and the rows.
-    ///
-    /// It changes whenever the data could, and not when a title or an address does.
-    pub fn checksum(&self) -> String {
-        let sums: Vec<_> = self.files.iter().map(|file| (&file.path, &file.checksum)).collect();
-        let decoded = (&self.name, sums, &self.views, &self.labels, &self.masks, &self.rows);
-        let text = format!("{decoded:?}");
-        sha256(text.as_bytes()).unwrap_or_default()
     }
 
     /// The file of this path.

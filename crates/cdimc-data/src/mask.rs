@@ -2,12 +2,10 @@
 
 use crate::DataError;
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 /// `(n_samples, n_views)`, true where observed; every sample has at least one view and every view
 /// at least one sample.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "RawMask", into = "RawMask")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewMask(Array2<bool>);
 
 impl ViewMask {
@@ -83,6 +81,11 @@ impl ViewMask {
         self.0.row(sample).iter().filter(|&&o| o).count()
     }
 
+    /// Whether a sample has two views: without one, nothing says how the views are related.
+    pub fn shares_samples(&self) -> bool {
+        (0..self.n_samples()).any(|i| self.n_views_of(i) > 1)
+    }
+
     /// The mask of the samples `rows`, in that order.
     ///
     /// # Errors
@@ -92,39 +95,6 @@ impl ViewMask {
     /// If a row is out of range.
     pub fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
         Self::new(self.0.select(ndarray::Axis(0), rows))
-    }
-}
-
-/// The form a mask takes in files: one string of `1` and `0` a sample.
-#[derive(Serialize, Deserialize)]
-struct RawMask(Vec<String>);
-
-impl From<ViewMask> for RawMask {
-    fn from(mask: ViewMask) -> Self {
-        let text = |row: ndarray::ArrayView1<bool>| {
-            row.iter().map(|&observed| if observed { '1' } else { '0' }).collect()
-        };
-        Self(mask.0.rows().into_iter().map(text).collect())
-    }
-}
-
-impl TryFrom<RawMask> for ViewMask {
-    type Error = DataError;
-
-    fn try_from(raw: RawMask) -> Result<Self, DataError> {
-        let n_views = raw.0.first().map_or(0, String::len);
-        let shape_of = |found_views| DataError::MaskShape {
-            n_samples: raw.0.len(),
-            n_views,
-            found_samples: raw.0.len(),
-            found_views,
-        };
-        if let Some(odd) = raw.0.iter().find(|row| row.len() != n_views) {
-            return Err(shape_of(odd.len()));
-        }
-        let entries: Vec<bool> =
-            raw.0.iter().flat_map(|row| row.bytes().map(|b| b == b'1')).collect();
-        Self::new(Array2::from_shape_vec((raw.0.len(), n_views), entries).map_err(|_| shape_of(0))?)
     }
 }
 
@@ -150,5 +120,12 @@ mod tests {
         assert_eq!(mask.observed_rows(0), vec![0, 1]);
         assert_eq!(mask.complete_rows(), vec![0]);
         assert_eq!((mask.n_observed(1), mask.n_views_of(2)), (2, 1));
+    }
+
+    #[test]
+    fn views_share_samples_if_one_has_two_views() {
+        let apart = ViewMask::new(array![[true, false], [false, true]]).unwrap();
+        assert!(!apart.shares_samples());
+        assert!(ViewMask::new(array![[true, true], [false, true]]).unwrap().shares_samples());
     }
 }

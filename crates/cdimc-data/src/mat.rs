@@ -12,6 +12,11 @@ use crate::{Budget, DataError};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
+/// Cells nest; a file that nests deeper goes in circles, or is made to exhaust the stack.
+const MAX_DEPTH: usize = 16;
+/// From here on not every whole number is an `f64`.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
 /// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
 ///
 /// A length in the file is accepted only once its bytes are there, and compressed content may take no more

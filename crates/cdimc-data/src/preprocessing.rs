@@ -82,7 +82,7 @@ pub fn geometry_version(data: &MultiView, view: usize, rows: &[usize]) -> Array2
 /// `(x - mean) / scale`, and zeros where a sample was not observed (authors' code).
 ///
 /// The scale is the population standard deviation; it is 1 for a column that is constant, or whose
-/// deviation lies below ten machine epsilons.
+/// deviation lies below ten machine epsilons of its greatest magnitude ([`unit_of`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standardizer {
     /// Mean of each column over the observed rows.

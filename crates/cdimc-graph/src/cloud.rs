@@ -2,7 +2,7 @@
 
 use crate::squared_distance;
 
-/// Points row after row, their mean, scale and duplicates.
+/// Points row after row, their mean and scale.
 pub(crate) struct Cloud<'a> {
     points: &'a [f64],
     n_features: usize,
@@ -10,8 +10,6 @@ pub(crate) struct Cloud<'a> {
     /// The power of two that brings the greatest coordinate, less the mean, into 1..2; none if the
     /// squares of the coordinates leave the range of `f64`, or all points are equal.
     scale: Option<f64>,
-    /// The first point equal to each point: in a sparse view most pairs may be equal.
-    representative: Vec<u32>,
 }
 
 impl<'a> Cloud<'a> {
@@ -30,17 +28,11 @@ impl<'a> Cloud<'a> {
             .fold(0.0, f64::max);
         let is_ordinary = (1e-100..1e100).contains(&greatest);
         let scale = is_ordinary.then(|| (-greatest.log2().floor()).exp2());
-        Self {
-            points,
-            n_features,
-            mean,
-            scale,
-            representative: representatives(points, n_features),
-        }
+        Self { points, n_features, mean, scale }
     }
 
     pub(crate) fn n_points(&self) -> usize {
-        self.representative.len()
+        self.points.len() / self.n_features
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -62,29 +54,6 @@ impl<'a> Cloud<'a> {
 
     /// The squared Euclidean distance: the one that decides in every search.
     pub(crate) fn squared_distance(&self, i: usize, j: usize) -> f64 {
-        if self.representative[i] == self.representative[j] {
-            0.0
-        } else {
-            squared_distance(self.row(i), self.row(j))
-        }
+        squared_distance(self.row(i), self.row(j))
     }
-}
-
-/// The first point equal to each point, found among those of equal sum.
-fn representatives(points: &[f64], n_features: usize) -> Vec<u32> {
-    let row = |i: u32| &points[i as usize * n_features..(i as usize + 1) * n_features];
-    let mut order: Vec<(f64, u32)> = points
-        .chunks_exact(n_features)
-        .zip(0..)
-        .map(|(row, i)| (row.iter().map(|x| x.abs()).sum(), i))
-        .collect();
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut representative: Vec<u32> = (0..order.len() as u32).collect();
-    for pair in order.windows(2) {
-        let candidate = representative[pair[0].1 as usize];
-        if row(candidate) == row(pair[1].1) {
-            representative[pair[1].1 as usize] = candidate;
-        }
-    }
-    representative
 }

@@ -22,3 +22,4 @@ mod kd_tree;
 mod knn_graph;
 mod laplacian;
 mod nearest;
+mod repeats;

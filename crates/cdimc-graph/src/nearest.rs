@@ -1,8 +1,9 @@
 //! Exact k-nearest neighbors by Euclidean distance, ties to the smaller index.
 
 use crate::cloud::Cloud;
+use crate::repeats::Repeats;
 use crate::{GraphError, exhaustive, kd_tree};
-use ndarray::{Array2, ArrayView2, CowArray};
+use ndarray::{Array2, ArrayView2, Axis, CowArray};
 use serde::{Deserialize, Serialize};
 
 /// How the neighbors are searched for; every way gives the same result, bit for bit.
@@ -13,10 +14,11 @@ pub enum Search {
     /// their variance, as they do for up to four features; otherwise all pairs.
     ///
     /// Elsewhere all pairs are faster. A sample of the points gives the directions, in a time that 32
-    /// points a feature make small beside that of all pairs.
+    /// points a feature make small beside that of all pairs. Of equal points only the first
+    /// `n_neighbors + 1` count, here as in every search.
     #[default]
     Auto,
-    /// A kd-tree over the leading principal coordinates, whose candidates are re-ranked.
+    /// A kd-tree over the four leading principal coordinates, whose candidates are re-ranked.
     KdTree,
     /// All pairs.
     Exhaustive,
@@ -60,19 +62,22 @@ pub fn nearest(
     } else {
         points.as_standard_layout()
     };
-    let coordinates = points.as_slice().unwrap_or(&[]);
     let n_neighbors = n_neighbors.min(n_points - 1);
-    let cloud = Cloud::new(coordinates, points.ncols());
+    let coordinates = points.as_slice().unwrap_or(&[]);
+    let Repeats { kept, like } = Repeats::new(coordinates, points.ncols(), n_neighbors);
+    let points =
+        if kept.len() < n_points { CowArray::from(points.select(Axis(0), &kept)) } else { points };
+    let cloud = Cloud::new(points.as_slice().unwrap_or(&[]), points.ncols());
     let found = match search {
         Search::KdTree => kd_tree::nearest(&cloud, n_neighbors),
         Search::Auto => kd_tree::nearest_where_it_pays(&cloud, n_neighbors),
         Search::Exhaustive => exhaustive::nearest(&cloud, n_neighbors),
     };
+    let shape = (n_points, n_neighbors);
+    let of = |i: usize, a: usize| found[like[i]][a];
     Ok(Neighbors {
-        indices: Array2::from_shape_fn((n_points, n_neighbors), |(i, a)| found[i][a].point),
-        squared_distances: Array2::from_shape_fn((n_points, n_neighbors), |(i, a)| {
-            found[i][a].squared_distance
-        }),
+        indices: Array2::from_shape_fn(shape, |(i, a)| kept[of(i, a).point as usize] as u32),
+        squared_distances: Array2::from_shape_fn(shape, |(i, a)| of(i, a).squared_distance),
     })
 }
 
@@ -115,10 +120,23 @@ mod tests {
             })
     }
 
+    /// Points of three values a feature, nearly all of them equal to others; in the smaller unit every square
+    /// is 0, and so is the distance of different points.
+    fn repeated_points() -> impl Strategy<Value = Array2<f64>> {
+        (2..80_usize, 1..4_usize, prop::sample::select(vec![1e-170, 1.0])).prop_flat_map(
+            |(n, m, unit)| {
+                prop::collection::vec(-1..=1_i32, n * m).prop_map(move |values| {
+                    let values = values.into_iter().map(|x| f64::from(x) * unit).collect();
+                    Array2::from_shape_vec((n, m), values).unwrap()
+                })
+            },
+        )
+    }
+
     proptest! {
         #[test]
         fn every_search_finds_what_the_definition_says(
-            points in some_points(), n_neighbors in 1..20_usize,
+            points in prop_oneof![some_points(), repeated_points()], n_neighbors in 1..20_usize,
         ) {
             let expected = by_definition(&points, n_neighbors);
             let exhaustive = nearest(points.view(), n_neighbors, Search::Exhaustive).unwrap();
@@ -146,9 +164,11 @@ mod tests {
     fn points_the_default_takes_to_the_tree_get_the_same_neighbors() {
         // Few features; and more features of which few directions hold the variance.
         let narrow = Array2::from_shape_fn((6000, 3), |(i, j)| ((i * (j + 2)) as f64 * 0.7).sin());
-        let directions = Array2::from_shape_fn((3, 24), |(a, j)| ((3 * a + 5 * j) as f64).cos());
-        let wide = narrow.dot(&directions);
-        for points in [narrow, wide] {
+        let wider = |n_features| {
+            let directions = (3, n_features);
+            narrow.dot(&Array2::from_shape_fn(directions, |(a, j)| ((3 * a + 5 * j) as f64).cos()))
+        };
+        for points in [wider(8), wider(24), narrow] {
             let exhaustive = nearest(points.view(), 5, Search::Exhaustive).unwrap();
             assert_eq!(nearest(points.view(), 5, Search::Auto).unwrap(), exhaustive);
         }
@@ -165,21 +185,21 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_no_bit() {
         let points = Array2::from_shape_fn((1100, 9), |(i, j)| ((i * i + 31 * j) as f64).sin());
-        let with_threads = |n_threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-            pool.install(|| nearest(points.view(), 10, Search::Exhaustive).unwrap())
-        };
-        assert_eq!(with_threads(1), with_threads(3));
+        for search in [Search::KdTree, Search::Exhaustive] {
+            let with_threads = |n_threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+                pool.install(|| nearest(points.view(), 10, search).unwrap())
+            };
+            assert_eq!(with_threads(1), with_threads(3));
+        }
     }
 
     #[test]
     fn many_equal_points_are_neighbors_at_distance_0() {
         let points = Array2::from_elem((900, 3), 0.25);
-        for search in [Search::KdTree, Search::Exhaustive] {
-            let found = nearest(points.view(), 2, search).unwrap();
-            assert_eq!(found.indices.row(5), Array1::from_vec(vec![0, 1]));
-            assert!(found.squared_distances.iter().all(|&d| d == 0.0));
-        }
+        let found = nearest(points.view(), 2, Search::Auto).unwrap();
+        assert_eq!(found.indices.row(5), Array1::from_vec(vec![0, 1]));
+        assert!(found.squared_distances.iter().all(|&d| d == 0.0));
     }
 
     #[test]

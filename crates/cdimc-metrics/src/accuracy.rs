@@ -45,12 +45,17 @@ pub(crate) fn of_table(table: &Contingency) -> f64 {
 
 /// Checks that a best naming can be sought: its cost is quadratic in memory, and worse in time.
 pub(crate) fn check_size(table: &Contingency) -> Result<(), MetricsError> {
-    check_pairs(table.classes.len(), table.clusters.len())
+    check_pairs(table, table.classes.len().saturating_mul(table.clusters.len()), "their product")
 }
 
-fn check_pairs(n_classes: usize, n_clusters: usize) -> Result<(), MetricsError> {
-    if n_classes.saturating_mul(n_clusters) > MOST_PAIRS {
-        return Err(MetricsError::TooManyLabels { n_classes, n_clusters, most: MOST_PAIRS });
+fn check_pairs(
+    table: &Contingency,
+    n_pairs: usize,
+    what: &'static str,
+) -> Result<(), MetricsError> {
+    if n_pairs > MOST_PAIRS {
+        let (n_classes, n_clusters) = (table.classes.len(), table.clusters.len());
+        return Err(MetricsError::TooManyLabels { n_classes, n_clusters, what, most: MOST_PAIRS });
     }
     Ok(())
 }
@@ -77,7 +82,7 @@ pub fn match_labels(
 ) -> Result<BTreeMap<usize, Option<usize>>, MetricsError> {
     let table = Contingency::new(truth, found)?;
     let size = table.classes.len().max(table.clusters.len());
-    check_pairs(size, size)?;
+    check_pairs(&table, size.saturating_mul(size), "the square of the larger")?;
     let mut values = vec![0; size * size];
     for (&(class, cluster), &count) in &table.cells {
         values[cluster * size + class] = count as i64;
@@ -145,7 +150,15 @@ mod tests {
         let labels: Vec<usize> = (0..60_000).collect();
         let reason = "classes = 60000, clusters = 60000: their product must be at most 25000000 for a best naming";
         assert_eq!(accuracy(&labels, &labels).unwrap_err().to_string(), reason);
-        assert_eq!(match_labels(&labels, &labels).unwrap_err().to_string(), reason);
+    }
+
+    #[test]
+    fn a_refusal_to_match_names_the_labels_that_there_are() {
+        let truth: Vec<usize> = (0..6_000).map(|i| i % 3).collect();
+        let found: Vec<usize> = (0..6_000).collect();
+        let reason = "classes = 3, clusters = 6000: the square of the larger must be at most 25000000 for a best naming";
+        assert_eq!(match_labels(&truth, &found).unwrap_err().to_string(), reason);
+        assert_eq!(accuracy(&truth, &found).unwrap(), 3.0 / 6_000.0);
     }
 
     proptest! {

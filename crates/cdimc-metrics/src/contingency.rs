@@ -19,13 +19,15 @@ pub enum MetricsError {
     NoSamples,
     /// More pairs of a class and a cluster than a best naming can be sought among.
     #[error(
-        "classes = {n_classes}, clusters = {n_clusters}: their product must be at most {most} for a best naming"
+        "classes = {n_classes}, clusters = {n_clusters}: {what} must be at most {most} for a best naming"
     )]
     TooManyLabels {
         /// Different true labels.
         n_classes: usize,
         /// Different found labels.
         n_clusters: usize,
+        /// What counts the pairs: their product, or the square of the larger.
+        what: &'static str,
         /// The most pairs.
         most: usize,
     },

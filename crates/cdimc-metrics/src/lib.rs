@@ -3,8 +3,9 @@ Scores of a clustering against the truth.
 
 [`scores`] gives all of them as [`Scores`], with their names; each is a function of its own as well. Labels may be any
 numbers: only which samples share one matters. Every score reads nothing but the contingency table
-of classes and clusters, takes time linear in the samples, and depends on no other crate of the
-workspace, so that no method can look at it.
+of classes and clusters, whose time is nearly linear in the samples; the best naming of
+[`accuracy`](fn@accuracy) and [`match_labels`] then takes time cubic in the labels. The crate depends
+on no other of the workspace, so that no method can look at it.
 
 ```
 use cdimc_metrics::scores;

@@ -1,6 +1,7 @@
 //! How much views agree on clusters that any method found: shared information after one M step from their
 //! labels (specification, section 4).
 
+use crate::choice::{candidates, kinds_of_views};
 use crate::coordinates::{self, Kind, Width};
 use crate::criterion::shared_information;
 use crate::responsibilities::Responsibilities;
@@ -26,7 +27,7 @@ impl TMixture {
     ) -> Result<Vec<f64>, ClusterError> {
         let prior = self.priors()[0];
         let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
-            let kinds = vec![kind; data.n_views()];
+            let kinds = kinds_of_views(kind, data);
             let width = Width::spanned(self.dimensions, n_clusters);
             let (_, observations) = coordinates::fit(data, &kinds, width)?;
             let of_labels = |labels: &Vec<usize>| {
@@ -35,10 +36,7 @@ impl TMixture {
             };
             Ok(labelings.iter().map(of_labels).collect())
         };
-        if let Some(kind) = self.coordinates.kind() {
-            return under(kind);
-        }
-        let all = Kind::ALL.into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
+        let all = candidates(self, data).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
         let best = |values: &Vec<f64>| values.iter().copied().fold(f64::MIN, f64::max);
         let most = all.into_iter().reduce(|a, b| if best(&b) > best(&a) { b } else { a });
         Ok(most.unwrap_or_default())

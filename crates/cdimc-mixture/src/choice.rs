@@ -5,7 +5,7 @@
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
 use crate::folds::held_out_log_likelihood;
-use crate::halves::{halves, shares_samples};
+use crate::halves::halves;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
@@ -49,11 +49,6 @@ const DOMINANT: f64 = 0.5;
 
 /// The kind of `settings`, or that of which the views share most.
 ///
-/// Where one column outweighs all others of a view, as in tables of mixed units, the direction of a row is
-/// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
-/// not be compared. `ranks` leaves views of counts, pixels or answers, whose columns are mostly of one value, as
-/// `standard` has them.
-///
 /// Where no sample has two views, as with a single one, the kinds are compared by what random halves of their columns share.
 ///
 /// Under the kind chosen, views that have fewer samples than k - 1 coordinates ask for are searched once more with
@@ -65,47 +60,65 @@ pub(crate) fn choose(
     seed: Seed,
     observer: &Observer<'_>,
 ) -> Result<Choice, ClusterError> {
-    let n_views = data.n_views();
-    let (carried, spanned) = (
-        Width::carried(settings.dimensions, n_clusters),
-        Width::spanned(settings.dimensions, n_clusters),
-    );
-    let crowded =
-        (0..n_views).map(|v| data.mask().n_observed(v)).any(|n| carried.of(n) < spanned.of(n));
-    let mut kinds = match settings.coordinates.kind() {
-        Some(kind) => vec![kind],
-        None => {
-            let mixed_units = (0..n_views).any(|v| largest_share(data, v) > DOMINANT);
-            let is_candidate = |kind: &Kind| match kind {
-                Kind::Unit => !mixed_units,
-                Kind::Ranks => (0..n_views).any(|v| has_order(data, v)),
-                Kind::Standard | Kind::Centered => true,
-            };
-            Kind::ALL.into_iter().filter(is_candidate).collect()
-        }
+    let spanned = Width::spanned(settings.dimensions, n_clusters);
+    let carried = Width::carried(settings.dimensions, n_clusters);
+    let is_crowded = |v: usize| {
+        let (n, d) = (data.mask().n_observed(v), data.view(v).ncols());
+        carried.of(n).min(d) < spanned.of(n).min(d)
     };
-    let priors = settings.priors();
+    let fewer = (0..data.n_views()).any(is_crowded).then_some(carried);
+    let (kinds, priors) = (candidates(settings, data), settings.priors());
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let short = Short { settings, prior: &priors[0], n_clusters, seed, tell: &tell };
     let mut evidence = Vec::new();
-    if kinds.len() > 1 && !shares_samples(data) {
-        kinds = vec![match halves(data, seed)? {
-            Some(halves) => short.best_kind(&halves, &kinds, spanned, &mut evidence)?.kind,
-            None => Kind::Standard,
-        }];
-    }
-    if let ([kind], [prior], false) = (&kinds[..], &priors[..], crowded) {
-        let (projections, observations) = short.coordinates(data, *kind, spanned)?;
+    let is_open = kinds.len() > 1 || fewer.is_some();
+    let (kind, width, found) = if data.mask().shares_samples() {
+        if is_open || priors.len() > 1 {
+            let best = short.best(data, &kinds, (spanned, fewer), &mut evidence)?;
+            (best.kind, best.width, Some(best))
+        } else {
+            (kinds[0], spanned, None)
+        }
+    } else {
+        match if is_open { halves(data, seed)? } else { None } {
+            Some(halves) => {
+                let best = short.best(&halves, &kinds, (spanned, fewer), &mut evidence)?;
+                (best.kind, best.width, None)
+            }
+            None if kinds.len() > 1 => (Kind::Standard, spanned, None),
+            None => (kinds[0], spanned, None),
+        }
+    };
+    if let ([prior], None) = (&priors[..], &found) {
+        let (projections, observations) = short.coordinates(data, kind, width)?;
         return Ok(Choice { projections, observations, evidence, prior: *prior });
     }
-    let mut best = short.best_kind(data, &kinds, spanned, &mut evidence)?;
-    if crowded {
-        let fewer = short.search(data, best.kind, carried)?;
-        best = better(Some(best), fewer, &mut evidence);
-    }
+    let best = match found {
+        Some(best) => best,
+        None => short.search(data, kind, width)?,
+    };
     let prior = best.likeliest(&priors, seed, &tell)?;
     let Pilot { projections, observations, .. } = best;
     Ok(Choice { projections, observations, evidence, prior })
+}
+
+/// The kinds to choose from.
+///
+/// Where one column outweighs all others of a view, as in tables of mixed units, the direction of a row is
+/// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
+/// not be compared. `ranks` leaves views of counts, pixels or answers, whose columns are mostly of one value, as
+/// `standard` has them.
+pub(crate) fn candidates(settings: &TMixture, data: &MultiView) -> Vec<Kind> {
+    if let Some(kind) = settings.coordinates.kind() {
+        return vec![kind];
+    }
+    let views = 0..data.n_views();
+    let is_candidate = |kind: &Kind| match kind {
+        Kind::Unit => views.clone().all(|v| largest_share(data, v) <= DOMINANT),
+        Kind::Ranks => views.clone().any(|v| has_order(data, v)),
+        Kind::Standard | Kind::Centered => true,
+    };
+    Kind::ALL.into_iter().filter(is_candidate).collect()
 }
 
 /// Short searches, which compare coordinates.
@@ -147,15 +160,15 @@ impl Short<'_> {
             widths: projections.iter().map(Projection::width).collect(),
             shared_information: found.shared.information,
         };
-        Ok(Pilot { kind, projections, observations, found, evidence })
+        Ok(Pilot { kind, width, projections, observations, found, evidence })
     }
 
-    /// The search with the kind under which the views share most.
-    fn best_kind(
+    /// The search with the kind under which the views share most, and with the second width if they share more then.
+    fn best(
         &self,
         data: &MultiView,
         kinds: &[Kind],
-        width: Width,
+        (width, other): (Width, Option<Width>),
         evidence: &mut Vec<Evidence>,
     ) -> Result<Pilot, ClusterError> {
         let mut best = None;
@@ -163,13 +176,20 @@ impl Short<'_> {
             best = Some(better(best, self.search(data, kind, width)?, evidence));
         }
         let Some(best) = best else { unreachable!("one kind at least is searched") };
-        Ok(best)
+        match other {
+            Some(width) => {
+                let new = self.search(data, best.kind, width)?;
+                Ok(better(Some(best), new, evidence))
+            }
+            None => Ok(best),
+        }
     }
 }
 
 /// Coordinates, and what a short search on them found.
 struct Pilot {
     kind: Kind,
+    width: Width,
     projections: Vec<Projection>,
     observations: Observations,
     found: Found,
@@ -218,7 +238,7 @@ fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilo
 }
 
 /// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
-fn kinds_of_views(kind: Kind, data: &MultiView) -> Vec<Kind> {
+pub(crate) fn kinds_of_views(kind: Kind, data: &MultiView) -> Vec<Kind> {
     let of_view = |v: usize| match kind {
         Kind::Ranks if !has_order(data, v) => Kind::Standard,
         _ => kind,

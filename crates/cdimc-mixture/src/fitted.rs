@@ -204,7 +204,14 @@ impl MixtureModel {
     fn observe(&self, data: &MultiView, views: &[usize]) -> Result<Observations, ClusterError> {
         check_views(&self.widths(), data, views)?;
         let given: Vec<Kind> = views.iter().map(|&v| self.projections[v].kind).collect();
-        let present = coordinates::present(data, &given);
+        let mut present = coordinates::with_direction(data, &given);
+        for (given, &view) in views.iter().enumerate() {
+            // What was all zeros in the fit as well is what the model knows of the view.
+            let columns = &self.columns[view];
+            if columns.all.iter().chain(&columns.spread).all(|&x| x == 0.0) {
+                present.column_mut(given).assign(&data.mask().entries().column(given));
+            }
+        }
         let mut seen = Array2::from_elem((data.n_samples(), self.projections.len()), false);
         for (given, &view) in views.iter().enumerate() {
             seen.column_mut(view).assign(&present.column(given));

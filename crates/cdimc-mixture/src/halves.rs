@@ -5,13 +5,8 @@ use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 
-/// Whether a sample has two views, so that shared information can be asked for.
-pub(crate) fn shares_samples(data: &MultiView) -> bool {
-    (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1)
-}
-
 /// The data with two random halves of the columns of each view in its place; columns that do not vary are left
-/// out. None where no view has two columns that vary.
+/// out, but for one where there is no other. None where no view has two columns that vary.
 pub(crate) fn halves(data: &MultiView, seed: Seed) -> Result<Option<MultiView>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
     let (mut views, mut observed) = (Vec::new(), Vec::new());
@@ -19,6 +14,9 @@ pub(crate) fn halves(data: &MultiView, seed: Seed) -> Result<Option<MultiView>, 
         let (x, rows) = (data.view(v), data.mask().observed_rows(v));
         let varies = |&j: &usize| rows.iter().any(|&i| x[[i, j]] != x[[rows[0], j]]);
         let mut columns: Vec<usize> = (0..x.ncols()).filter(varies).collect();
+        if columns.is_empty() {
+            columns.push(0);
+        }
         columns.shuffle(&mut rng);
         let (one, other) = columns.split_at(columns.len() / 2);
         for half in [one, other] {
@@ -45,9 +43,9 @@ mod tests {
     fn every_column_that_varies_is_in_one_half() {
         let view = array![[1.0, 5.0, 2.0, 0.0], [2.0, 5.0, 2.0, 1.0], [3.0, 5.0, 4.0, 0.0]];
         let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
-        assert!(!shares_samples(&data));
+        assert!(!data.mask().shares_samples());
         let halves = halves(&data, Seed::new(1)).unwrap().unwrap();
-        assert!(shares_samples(&halves));
+        assert!(halves.mask().shares_samples());
         assert_eq!(halves.widths(), [1, 2]);
         let mut found: Vec<Vec<f64>> = (0..2)
             .flat_map(|v| {
@@ -74,5 +72,15 @@ mod tests {
         assert_eq!(halves_of_all.mask().entries(), expected);
         let narrow = MultiView::from_nan_rows(vec![array![[1.0], [2.0]]]).unwrap();
         assert!(halves(&narrow, Seed::new(1)).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_view_in_which_nothing_varies_keeps_a_column() {
+        let nan = f64::NAN;
+        let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan]];
+        let once = array![[nan, nan], [nan, nan], [1.0, 2.0]];
+        let data = MultiView::from_nan_rows(vec![wide, once]).unwrap();
+        let halves = halves(&data, Seed::new(1)).unwrap().unwrap();
+        assert_eq!(halves.widths(), [1, 1, 1]);
     }
 }

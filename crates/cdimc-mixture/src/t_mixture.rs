@@ -2,7 +2,7 @@
 
 use crate::calibration;
 use crate::choice;
-use crate::coordinates::{self, Kind};
+use crate::coordinates::{self, Kind, projection};
 use crate::criterion::Shared;
 use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
@@ -12,9 +12,14 @@ use crate::search::{Found, Ground};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_cluster::check::{at_least_one, positive, setting};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Curve, Fitted, Observer};
+use cdimc_cluster::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
+
+/// Operations of a fit for every number that an iteration reads: those of the search ...
+const SEARCH: f64 = 15_000.0;
+/// ... and of EM on all samples.
+const ALL: f64 = 200.0;
 
 impl TMixture {
     /// Coordinates, search and EM.
@@ -26,6 +31,10 @@ impl TMixture {
         observer: &Observer<'_>,
     ) -> Result<Solution, ClusterError> {
         let part = self.part_to_search(data, seed)?;
+        if part.is_some() {
+            let enough = "must be at least the number of clusters";
+            setting("search-samples", self.search_samples, enough, |&n| n >= n_clusters)?;
+        }
         let searched = part.as_ref().unwrap_or(data);
         let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
         let prior = choice.prior;
@@ -144,6 +153,28 @@ impl Clusterer for TMixture {
         };
         Ok(Fitted { clustering, model: Some(Box::new(model)) })
     }
+
+    /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more; of the
+    /// iterations that a search on Handwritten or MNIST takes, and EM on all samples.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let (n, k) = (data.n_samples() as f64, n_clusters as f64);
+        let searched = n.min(self.search_samples as f64);
+        let (mut decomposed, mut coordinates, mut columns, mut iteration) =
+            (0.0_f64, 0.0, 0.0, 0.0);
+        for v in 0..data.n_views() {
+            let (observed, d) = (data.mask().n_observed(v) as f64, data.view(v).ncols() as f64);
+            let q = d.min(self.dimensions as f64);
+            decomposed = decomposed.max(projection::numbers_held(observed * searched / n, d, q));
+            coordinates += observed * q + k * q * q;
+            columns += k * d;
+            iteration += observed * k * (q * q + q);
+        }
+        let held = 3.0 * (coordinates + columns) + (self.refined as f64 + 3.0) * n * k;
+        Some(Cost {
+            bytes: 8.0 * held.max(coordinates + decomposed),
+            operations: iteration * (SEARCH * searched / n + ALL),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -152,7 +183,7 @@ mod tests {
     use crate::{Coordinates, MixtureModel};
     use cdimc_cluster::Model;
     use cdimc_data::{Dataset, MissingPattern, Standardizer, SyntheticViews};
-    use ndarray::{Array2, Axis};
+    use ndarray::{Array2, Axis, concatenate, s};
     use rand::Rng;
     use std::ops::ControlFlow;
     use std::time::{Duration, Instant};
@@ -300,6 +331,45 @@ mod tests {
         views[1].row_mut(7).assign(&far.collect::<ndarray::Array1<f64>>());
         let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
         assert!(prediction.unusual.unwrap()[7]);
+    }
+
+    #[test]
+    fn columns_that_others_explain_change_no_label() {
+        let views: Vec<Array2<f64>> =
+            dataset(200).views().iter().map(|view| view.slice(s![.., ..4]).to_owned()).collect();
+        let cluster = |views: Vec<Array2<f64>>| {
+            let settings = TMixture { coordinates: Coordinates::Standard, ..quick() };
+            let data = MultiView::from_nan_rows(views).unwrap();
+            settings.cluster(&data, 4, Seed::new(3)).unwrap().labels
+        };
+        let repeated = |view: &Array2<f64>| {
+            let constant = Array2::from_elem((view.nrows(), 4), 1.0);
+            concatenate![Axis(1), *view, constant, view.mapv(|x| (220.5 * x).round() / 100.0)]
+        };
+        assert_eq!(cluster(views.iter().map(repeated).collect()), cluster(views));
+    }
+
+    #[test]
+    fn a_row_of_zeros_gets_alone_what_it_gets_in_company() {
+        let dataset = dataset(200);
+        let settings = TMixture { coordinates: Coordinates::Unit, ..quick() };
+        let (_, model) = fitted_with(&settings, &incomplete(&dataset));
+        let mut views = dataset.views().to_vec();
+        views.iter_mut().for_each(|view| view.row_mut(0).fill(0.0));
+        let predict = |n: usize| {
+            let views = views.iter().map(|view| view.slice(s![..n, ..]).to_owned()).collect();
+            let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
+            (prediction.labels[0], prediction.confidence[0])
+        };
+        assert_eq!(predict(1), predict(2));
+    }
+
+    #[test]
+    fn the_search_needs_a_sample_for_every_cluster() {
+        let settings = TMixture { search_samples: 100, ..quick() };
+        let error = settings.cluster(&incomplete(&dataset(300)), 150, Seed::new(1)).unwrap_err();
+        let rule = "search-samples = 100: must be at least the number of clusters";
+        assert_eq!(error.to_string(), rule);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn tensors(weights: &Weights) -> impl Iterator<Item = Vec<f32>> {
 }
 
 /// The largest Frobenius distance of two tensors, relative to the tensor and a hundredth of the whole: the
-/// graph term's gradient of the last biases is a sum that cancels to rounding.
+/// graph term's gradient of the last biases is a sum that cancels to rounding. NaN where a number is.
 fn distance(expected: &Weights, found: &Weights) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f32>| {
         values.map(|value| f64::from(value).powi(2)).sum::<f64>().sqrt()
@@ -136,7 +136,17 @@ fn distance(expected: &Weights, found: &Weights) -> f64 {
         let error = norm(&mut expected.iter().zip(&found).map(|(a, b)| a - b));
         if error == 0.0 { 0.0 } else { error / (norm(&mut expected.into_iter()) + 0.01 * whole) }
     };
-    tensors(expected).zip(tensors(found)).map(distance).fold(0.0, f64::max)
+    let larger = |most: f64, other: f64| if other > most || other.is_nan() { other } else { most };
+    tensors(expected).zip(tensors(found)).map(distance).fold(0.0, larger)
+}
+
+#[test]
+fn a_gradient_that_is_not_a_number_is_not_near_another() {
+    let weights = Case::new(0).weights;
+    let mut spoiled = weights.clone();
+    set_parameter(&mut spoiled, 0, f32::NAN);
+    assert_eq!(distance(&weights, &weights), 0.0);
+    assert!(distance(&weights, &spoiled).is_nan());
 }
 
 /// Both in f32, where a gradient that nearly cancels keeps four digits.
@@ -398,6 +408,16 @@ fn the_embedding_is_what_the_trainer_sees() {
     assert_eq!(decoded.dim(), (N, WIDTHS[1]));
     assert!(case.weights.decode(embedding.view(), 3).is_err());
     assert!(case.weights.decode(embedding.slice(s![.., 1..]), 1).is_err());
+}
+
+#[test]
+fn a_network_without_a_decoder_is_not_trained() {
+    let mut case = Case::new(9);
+    case.weights.views[1].decoder.clear();
+    for engine in ENGINES {
+        let error = case.try_trainer(engine, ALPHA).err().expect("a view without a decoder");
+        assert_eq!(error.to_string(), "weights: a decoder without layers");
+    }
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 use crate::{Dense, NetworkInput, NnError, Weights, trainer};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
+
+/// Rows that are multiplied together at least: the products of a single row, and of fewer than this with long
+/// columns, take other routines, which sum in another order. A sample has the same bits alone and in company.
+const FEWEST_ROWS: usize = 4;
 
 impl Weights {
     /// The fused latents of all samples (eq. 4), `(n_samples, latent)`: the mean over the views that a
@@ -67,7 +71,13 @@ impl Weights {
 
 /// The layers in turn, `ReLU` after each but the last.
 fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
-    let mut x = x.to_owned();
+    let n_rows = x.nrows();
+    let mut x = if (1..FEWEST_ROWS).contains(&n_rows) {
+        let repeated: [usize; FEWEST_ROWS] = std::array::from_fn(|i| i % n_rows);
+        x.select(Axis(0), &repeated)
+    } else {
+        x.to_owned()
+    };
     for (i, layer) in layers.iter().enumerate() {
         let mut y = Array2::zeros((x.nrows(), layer.n_out()));
         for mut row in y.rows_mut() {
@@ -79,7 +89,7 @@ fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
         }
         x = y;
     }
-    x
+    x.slice_move(ndarray::s![..n_rows, ..])
 }
 
 /// y <- y + x w^T.
@@ -98,5 +108,32 @@ fn product(y: &mut Array2<f32>, x: &Array2<f32>, w: &Array2<f32>) {
             1.0,
             Par::Seq,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Architecture, ObservedView};
+    use cdimc_data::Seed;
+    use std::ops::Range;
+
+    #[test]
+    fn few_samples_have_the_bits_that_they_have_among_many() {
+        // So wide that matrix products sum in two parts.
+        let architecture = Architecture { wide: 600, ..Architecture::default() };
+        let weights = Weights::glorot(&architecture, &[5], 2, Seed::new(1));
+        let values = Array2::from_shape_fn((300, 5), |(i, j)| ((7 * i + 3 * j) as f32).sin());
+        let embed = |samples: Range<usize>| {
+            let rows = (0..samples.len() as u32).collect();
+            let n_samples = samples.len();
+            let values = values.slice(ndarray::s![samples, ..]).to_owned();
+            let views = vec![ObservedView { rows, values }];
+            weights.embed(&NetworkInput { n_samples, views }).unwrap()
+        };
+        let all = embed(0..300);
+        for n in 1..6 {
+            assert_eq!(embed(40..40 + n), all.slice(ndarray::s![40..40 + n, ..]), "{n} samples");
+        }
     }
 }

@@ -55,6 +55,7 @@ impl TrainingData {
     pub(crate) fn check(&self, weights: &Weights) -> Result<(), NnError> {
         let Self { input, graphs, alpha } = self;
         weights.check()?;
+        weights.check_decoders()?;
         input.check()?;
         weights.check_input(input)?;
         if graphs.len() != input.views.len() {

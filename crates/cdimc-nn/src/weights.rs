@@ -126,21 +126,9 @@ impl Weights {
     pub fn layers(&self) -> impl Iterator<Item = &Dense> {
         self.views.iter().flat_map(|view| view.encoder.iter().chain(&view.decoder))
     }
-}
-
-impl Weights {
-    /// The same shape filled with zeros: the start of a gradient or of a momentum.
-    #[must_use]
-    pub fn zeros_like(&self) -> Self {
-        let zeros = |layers: &[Dense]| layers.iter().map(Dense::zeros_like).collect();
-        let view = |view: &ViewWeights| ViewWeights {
-            encoder: zeros(&view.encoder),
-            decoder: zeros(&view.decoder),
-        };
-        Self { views: self.views.iter().map(view).collect() }
-    }
 
     /// Whether layers follow each other, all encoders end in one latent width and all decoders start there.
+    /// Decoders may be lacking.
     ///
     /// # Errors
     /// If not, naming what disagrees.
@@ -173,6 +161,17 @@ impl Weights {
         Ok(())
     }
 
+    /// Whether every view has a decoder, as training and reconstruction need.
+    ///
+    /// # Errors
+    /// If one has none.
+    pub fn check_decoders(&self) -> Result<(), NnError> {
+        if self.views.iter().any(|view| view.decoder.is_empty()) {
+            return Err(NnError::Format("a decoder without layers".to_owned()));
+        }
+        Ok(())
+    }
+
     /// Whether `input` has the views and widths this network takes.
     ///
     /// # Errors
@@ -200,13 +199,6 @@ impl Dense {
     /// Number of outputs.
     pub fn n_out(&self) -> usize {
         self.weight.nrows()
-    }
-
-    fn zeros_like(&self) -> Self {
-        Self {
-            weight: Array2::zeros(self.weight.raw_dim()),
-            bias: Array1::zeros(self.bias.raw_dim()),
-        }
     }
 }
 

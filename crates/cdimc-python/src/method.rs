@@ -6,9 +6,10 @@ use crate::tables::{View, filled, labels, tables};
 use cdimc::cluster::{Clustering, Observer};
 use cdimc::cluster_number::{ClusterNumber, NumberSearch};
 use cdimc::data::Seed;
-use cdimc::tables::{Joined, join};
+use cdimc::machine::check_cost;
+use cdimc::tables::Joined;
 use cdimc::warnings::look;
-use cdimc::{Configured, NamedModel, NamedView};
+use cdimc::{Configured, NamedModel, training_set};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
@@ -59,7 +60,7 @@ impl Method {
         let (number, seed) = (number_and_seed.0, Seed::new(number_and_seed.1));
         let work =
             move |observer: &Observer<'_>| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
-                let joined = join(tables, strict)?;
+                let joined = training_set(tables, strict)?;
                 let method = configured.clusterer.as_ref();
                 let (n_clusters, chosen) = match number {
                     Number::Known(n_clusters) => (n_clusters, None),
@@ -75,6 +76,7 @@ impl Method {
                         (chosen.chosen, Some(chosen))
                     }
                 };
+                check_cost(method, &joined.data, n_clusters)?;
                 let fitted = method.fit(&joined.data, n_clusters, seed, observer)?;
                 let signs =
                     look(&joined.data, &joined.names, &fitted.clustering.labels, n_clusters);
@@ -83,8 +85,7 @@ impl Method {
             };
         let (found, n_steps) = call.run(py, work)?;
         let (joined, fitted, n_clusters, chosen, doubts) = found.map_err(value_error)?;
-        let model =
-            fitted.model.map(|model| Model::new(NamedModel { model, views: names(&joined) }));
+        let model = fitted.model.map(|model| Model::new(NamedModel::new(model, &joined)));
         let outcome = Outcome { model, n_clusters, chosen, n_steps, doubts };
         Fit::new(py, joined, fitted.clustering, outcome)
     }
@@ -143,11 +144,4 @@ impl Fit {
             model: outcome.model.map(|model| Py::new(py, model)).transpose()?,
         })
     }
-}
-
-fn names(joined: &Joined) -> Vec<NamedView> {
-    let views = joined.names.iter().zip(&joined.features);
-    views
-        .map(|(name, features)| NamedView { name: name.clone(), features: features.clone() })
-        .collect()
 }

@@ -4,7 +4,7 @@
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::{ReadOptions, Table, ViewSource, numbered, stem};
+use crate::{ReadOptions, Table, ViewSource, stem};
 use cdimc_data::hdf5::{Group, Hdf5File, not_read, text};
 use ndarray::Array2;
 
@@ -100,12 +100,8 @@ impl AnnData<'_> {
             Some(label) => self.column(&obs, label)?,
             None => None,
         };
-        let features = if has_features {
-            self.index(&frame("var")?, "var")?
-        } else {
-            numbered(values.ncols())
-        };
-        if features.len() != values.ncols() {
+        let features = if has_features { self.index(&frame("var")?, "var")? } else { Vec::new() };
+        if has_features && features.len() != values.ncols() {
             let (names, columns) = (features.len(), values.ncols());
             return Err(damaged(format!(
                 "{names} names in `var`, {columns} columns in the matrix"

@@ -1,7 +1,7 @@
 //! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
 
 use crate::error::Problem;
-use crate::{Budget, ReadOptions, Table, ViewSource};
+use crate::{Budget, Found, ReadOptions, ViewSource};
 
 #[cfg(feature = "columnar")]
 pub(crate) use with_arrow::{read_arrow, read_arrow_stream, read_parquet};
@@ -11,9 +11,9 @@ pub(crate) use without::{read_arrow, read_arrow as read_arrow_stream, read_parqu
 
 #[cfg(feature = "columnar")]
 mod with_arrow {
-    use super::{Budget, Problem, ReadOptions, Table, ViewSource};
-    use crate::error::listed;
-    use crate::{is_missing, stem};
+    use super::{Budget, Found, Problem, ReadOptions, ViewSource};
+    use crate::error::{listed, one_line};
+    use crate::{Table, is_unnamed, stem, warning_of_unnamed};
     use arrow_array::cast::AsArray;
     use arrow_array::types::Float64Type;
     use arrow_array::{Array, RecordBatch};
@@ -33,7 +33,7 @@ mod with_arrow {
         budget: &Budget,
         source: &ViewSource,
         options: &ReadOptions,
-    ) -> Result<Table, Problem> {
+    ) -> Result<Found, Problem> {
         let damaged = |error: &dyn std::fmt::Display| Problem::Damaged {
             format: "Parquet file",
             reason: one_line(error),
@@ -57,7 +57,7 @@ mod with_arrow {
         budget: &Budget,
         source: &ViewSource,
         options: &ReadOptions,
-    ) -> Result<Table, Problem> {
+    ) -> Result<Found, Problem> {
         let format = "Arrow IPC file";
         let damaged = |reason| Problem::Damaged { format, reason };
         check_blocks(&bytes, budget).map_err(damaged)?;
@@ -73,7 +73,7 @@ mod with_arrow {
         budget: &Budget,
         source: &ViewSource,
         options: &ReadOptions,
-    ) -> Result<Table, Problem> {
+    ) -> Result<Found, Problem> {
         let format = "Arrow IPC stream";
         let damaged = |reason| Problem::Damaged { format, reason };
         check_stream(&bytes, budget).map_err(damaged)?;
@@ -190,7 +190,7 @@ mod with_arrow {
             &self,
             schema: &Schema,
             batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
-        ) -> Result<Table, Problem> {
+        ) -> Result<Found, Problem> {
             let &Self { source, options, budget, format } = self;
             let damaged = |error: &ArrowError| Problem::Damaged { format, reason: one_line(error) };
             let names: Vec<&str> =
@@ -203,13 +203,16 @@ mod with_arrow {
                     name: id.clone(),
                     there: listed(names.iter().copied()),
                 })?),
-                None => index.first().copied(),
+                None => {
+                    let first = names.first().is_some_and(|name| is_unnamed(name)).then_some(0);
+                    index.first().copied().or(first)
+                }
             };
             let label = options.label.as_deref().and_then(position);
-            let kept: Vec<usize> = (0..names.len())
+            let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
                 .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
-                .filter(|&j| options.takes(names[j]))
-                .collect();
+                .partition(|&j| is_unnamed(names[j]));
+            let kept: Vec<usize> = named.into_iter().filter(|&j| options.takes(names[j])).collect();
             for &j in &kept {
                 let kind = schema.field(j).data_type();
                 let stored = match kind {
@@ -235,8 +238,7 @@ mod with_arrow {
             let blocks: Vec<_> = rows.iter().map(Array2::view).collect();
             let values = ndarray::concatenate(ndarray::Axis(0), &blocks)
                 .unwrap_or_else(|_| Array2::zeros((0, kept.len())));
-            labels.iter_mut().filter(|label| is_missing(label, options)).for_each(String::clear);
-            Ok(Table {
+            let table = Table {
                 name: stem(&source.path),
                 path: source.path.clone(),
                 ids: id.map(|_| ids),
@@ -244,7 +246,9 @@ mod with_arrow {
                 features: kept.iter().map(|&j| names[j].to_owned()).collect(),
                 left_out: options.dropped(&names),
                 values,
-            })
+            };
+            let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
+            Ok(Found { tables: vec![table], warnings })
         }
     }
 
@@ -278,15 +282,11 @@ mod with_arrow {
         let column = column.as_string::<i32>();
         Ok(column.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
     }
-
-    fn one_line(error: &dyn std::fmt::Display) -> String {
-        error.to_string().lines().next().unwrap_or_default().to_owned()
-    }
 }
 
 #[cfg(not(feature = "columnar"))]
 mod without {
-    use super::{Budget, Problem, ReadOptions, Table, ViewSource};
+    use super::{Budget, Found, Problem, ReadOptions, ViewSource};
 
     const REASON: &str =
         "this build reads no Parquet or Arrow: build it with the feature `columnar`";
@@ -296,7 +296,7 @@ mod without {
         _: &Budget,
         _: &ViewSource,
         _: &ReadOptions,
-    ) -> Result<Table, Problem> {
+    ) -> Result<Found, Problem> {
         Err(Problem::Damaged { format: "Parquet file", reason: REASON.into() })
     }
 
@@ -305,7 +305,39 @@ mod without {
         _: &Budget,
         _: &ViewSource,
         _: &ReadOptions,
-    ) -> Result<Table, Problem> {
+    ) -> Result<Found, Problem> {
         Err(Problem::Damaged { format: "Arrow IPC file", reason: REASON.into() })
+    }
+}
+
+#[cfg(all(test, feature = "columnar"))]
+mod tests {
+    use super::*;
+    use crate::read_bytes;
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_column_without_a_name_is_never_a_feature() {
+        let rows: ArrayRef = Arc::new(Int64Array::from(vec![7, 8]));
+        let patients: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
+        let columns = [("Unnamed: 0", rows), ("patient", patients), ("a", values)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let read = |id: Option<&str>| {
+            let writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema());
+            let mut writer = writer.unwrap();
+            writer.write(&batch).unwrap();
+            let source = ViewSource { name: None, path: "table.arrows".into(), member: None };
+            let options = ReadOptions { id: id.map(str::to_owned), ..ReadOptions::default() };
+            let mut tables = read_bytes(writer.into_inner().unwrap(), &source, &options).unwrap();
+            tables.remove(0)
+        };
+        let table = read(None);
+        assert_eq!(table.ids.unwrap(), ["7", "8"]);
+        assert_eq!(table.features, ["patient", "a"]);
+        let table = read(Some("patient"));
+        assert_eq!(table.ids.unwrap(), ["1", "2"]);
+        assert_eq!(table.features, ["a"]);
     }
 }

@@ -45,6 +45,11 @@ pub(crate) enum Problem {
     Endless { limit: u64 },
     #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
     Name { name: String, rule: &'static str },
+    #[error(
+        "holds several views ({there}), which cannot all be named `{name}`: leave the name out, or pick one with \
+         {name}=FILE#MEMBER"
+    )]
+    OneName { name: String, there: String },
     #[error("unreadable {format}: {reason}")]
     Damaged { format: &'static str, reason: String },
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
@@ -120,8 +125,12 @@ fn cure(columns: &[String], text: &str) -> String {
 
 /// What is wrong with an HDF5 file, in a line.
 pub(crate) fn damaged_hdf5(reason: impl std::fmt::Display) -> Problem {
-    let reason = reason.to_string().lines().next().unwrap_or_default().to_owned();
-    Problem::Damaged { format: "HDF5 file", reason }
+    Problem::Damaged { format: "HDF5 file", reason: one_line(&reason) }
+}
+
+/// The first line of what another crate says.
+pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// What the system says, without its number.

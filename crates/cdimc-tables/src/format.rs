@@ -123,11 +123,13 @@ impl Opened {
 /// The format of a file that begins with `head`; `extension` distinguishes damaged binary files from odd text.
 pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, Problem> {
     let mat_text = head.starts_with(b"MATLAB 5.0 MAT-file") || extension == Some("mat");
+    // A text may begin with the letters of two of them; what follows those letters has zero bytes, as no text has.
+    let has_zeros = head.contains(&0);
     Ok(if head.starts_with(b"\x93NUMPY") {
         Format::Npy
-    } else if head.starts_with(b"PAR1") {
+    } else if head.starts_with(b"PAR1") && has_zeros {
         Format::Parquet
-    } else if head.starts_with(b"ARROW1") {
+    } else if head.starts_with(b"ARROW1") && has_zeros {
         Format::Arrow
     } else if head.starts_with(b"\xff\xff\xff\xff") {
         Format::ArrowStream
@@ -136,10 +138,12 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
     } else if mat_text {
         Format::Mat5
     } else if head.starts_with(b"PK\x03\x04") {
-        // A spreadsheet is an archive too, and names its parts at once.
+        // A spreadsheet is an archive too, and names its parts at once; the numbers of an array may look like those.
         let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
         let parts: [&[u8]; 3] = [b"[Content_Types].xml", b"xl/", b"opendocument"];
-        if parts.into_iter().any(names) || matches!(extension, Some("xlsx" | "xlsm" | "ods")) {
+        let is_spreadsheet =
+            parts.into_iter().any(names) || matches!(extension, Some("xlsx" | "xlsm" | "ods"));
+        if is_spreadsheet && !first_entry(head).is_some_and(|name| name.ends_with(b".npy")) {
             return Err(Problem::Spreadsheet);
         }
         Format::Npz
@@ -159,10 +163,47 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
             _ if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") => {
                 return Err(Problem::Utf16);
             }
-            _ if !head.starts_with(&[0x1f, 0x8b]) && head.contains(&0) => {
+            _ if !head.starts_with(&[0x1f, 0x8b]) && has_zeros => {
                 return Err(Problem::NotA("file of a format that is read"));
             }
             _ => Format::Text,
         }
     })
+}
+
+/// The name of the first entry of a zip archive.
+fn first_entry(head: &[u8]) -> Option<&[u8]> {
+    let length = u16::from_le_bytes(*head.get(26..)?.first_chunk()?);
+    head.get(30..)?.get(..usize::from(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginning of an archive whose first entry has this name and content.
+    fn archive(name: &str, content: &str) -> Vec<u8> {
+        let header = [&b"PK\x03\x04"[..], &[0; 22], &[name.len() as u8, 0, 0, 0]].concat();
+        [&header[..], name.as_bytes(), content.as_bytes()].concat()
+    }
+
+    #[test]
+    fn an_array_that_holds_the_name_of_a_part_is_no_spreadsheet() {
+        let format = |name: &str, content: &str| of_bytes(&archive(name, content), None);
+        assert_eq!(format("X.npy", "...xl/...").unwrap(), Format::Npz);
+        for (name, content) in
+            [("[Content_Types].xml", ""), ("mimetype", "opendocument"), ("xl/a", "")]
+        {
+            assert!(matches!(format(name, content), Err(Problem::Spreadsheet)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_text_may_begin_with_the_letters_of_another_format() {
+        for text in ["PAR1,b\n1,2\n", "ARROW1,b\n1,2\n"] {
+            assert_eq!(of_bytes(text.as_bytes(), Some("csv")).unwrap(), Format::Text);
+        }
+        assert_eq!(of_bytes(b"PAR1\x15\0", None).unwrap(), Format::Parquet);
+        assert_eq!(of_bytes(b"ARROW1\0\0", None).unwrap(), Format::Arrow);
+    }
 }

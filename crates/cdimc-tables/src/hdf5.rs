@@ -1,7 +1,7 @@
 //! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
 
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::{Budget, ReadOptions, Table, ViewSource, anndata, matlab, numbered};
+use crate::{Budget, Found, ReadOptions, Table, ViewSource, anndata, matlab};
 use cdimc_data::MatFile;
 use cdimc_data::hdf5::{Dataset, Group, Hdf5File};
 
@@ -11,21 +11,24 @@ pub(crate) fn read(
     budget: Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Vec<Table>, Problem> {
+) -> Result<Found, Problem> {
     let file = Hdf5File::open(bytes, budget).map_err(damaged)?;
     let root = file.root();
     let names = Hdf5File::names(&root).map_err(damaged)?;
     let has = |name: &str| names.iter().any(|there| there == name);
-    if has("mod") {
-        anndata::read_modalities(&file, source, options)
-    } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
-        Ok(vec![anndata::read(&file, source, options)?])
-    } else if MatFile::is_version73(&file) {
+    // Its variables bear MATLAB's marks and may have any names, those of the other conventions too.
+    if MatFile::is_version73(&file) {
         let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
-        matlab::read(&file, source, options)
-    } else {
-        plain(&file, &root, &names, source, options)
+        return matlab::read(&file, source, options);
     }
+    let tables = if has("mod") {
+        anndata::read_modalities(&file, source, options)?
+    } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
+        vec![anndata::read(&file, source, options)?]
+    } else {
+        plain(&file, &root, &names, source, options)?
+    };
+    Ok(tables.into())
 }
 
 /// The matrices at the top of a file that follows no convention.
@@ -59,7 +62,7 @@ fn plain(
                 path: source.path.clone(),
                 ids: ids.clone(),
                 labels: labels.clone(),
-                features: numbered(values.ncols()),
+                features: Vec::new(),
                 left_out: Vec::new(),
                 values,
             });
@@ -95,15 +98,45 @@ mod tests {
         read_views(&source, &ReadOptions::default())
     }
 
-    #[test]
-    fn sparse_matrices_of_matlab_are_views_and_other_groups_are_not() {
+    /// A file that is to have a sparse matrix of MATLAB under this name.
+    fn sparse(name: &str) -> FileBuilder {
         let mut file = FileBuilder::new();
-        let mut sparse = file.create_group("s");
+        let mut sparse = file.create_group(name);
         sparse.set_attr("MATLAB_sparse", AttrValue::U64(2));
         sparse.create_dataset("data").with_f64_data(&[7., 8., 9.]);
         sparse.create_dataset("ir").with_u64_data(&[1, 0, 1]);
         sparse.create_dataset("jc").with_u64_data(&[0, 1, 1, 3]);
         file.add_group(sparse.finish());
+        file
+    }
+
+    #[test]
+    fn variables_of_matlab_may_be_named_as_the_parts_of_anndata() {
+        for name in ["X", "mod", "obs"] {
+            let bytes = sparse(name).finish().expect("a file in memory");
+            let [table] = <[Table; 1]>::try_from(read_member(&bytes, None).unwrap()).unwrap();
+            assert_eq!(table.values, array![[0., 0., 8.], [7., 0., 9.]]);
+        }
+    }
+
+    #[test]
+    fn samples_in_columns_are_asked_about() {
+        let mut file = sparse("X");
+        let classes = file.create_dataset("y");
+        classes.with_f64_data(&[1., 2., 2.]).with_shape(&[1, 3]);
+        let bytes = file.finish().expect("a file in memory");
+        let source = ViewSource { name: None, path: "a.mat".into(), member: None };
+        let found = read(bytes, Budget::of_file(0, None), &source, &ReadOptions::default());
+        let [warning] = <[String; 1]>::try_from(found.unwrap().warnings).unwrap();
+        assert!(
+            warning.starts_with("`y` has 3 entries, as the matrices have columns"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn sparse_matrices_of_matlab_are_views_and_other_groups_are_not() {
+        let mut file = sparse("s");
         let mut settings = file.create_group("t");
         settings.create_dataset("k").with_f64_data(&[3.]);
         file.add_group(settings.finish());

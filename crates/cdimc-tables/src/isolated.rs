@@ -5,7 +5,7 @@
 //! however it ends, a damaged file is an error of one line.
 
 use crate::error::Problem;
-use crate::{Budget, ReadOptions, Table, ViewSource, decode, format};
+use crate::{Budget, Found, ReadOptions, Table, ViewSource, decode, format};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ struct Request {
 /// What it answers; the values of the tables follow.
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    Tables(Vec<Described>),
+    Tables { described: Vec<Described>, warnings: Vec<String> },
     Problem(String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn read(
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Vec<Table>, Problem> {
+) -> Result<Found, Problem> {
     let n_bytes = bytes.len() as u64;
     let limit = Budget::of_file(bytes.len(), options.max_bytes).limit();
     let request = Request {
@@ -64,8 +64,7 @@ pub(crate) fn read(
         member: source.member.clone(),
         options: ReadOptions { decoder: None, ..options.clone() },
         n_bytes,
-        // The values once as they are stored, once as they are used, once on their way.
-        memory: limit.saturating_mul(3).saturating_add(n_bytes.saturating_mul(2)) + OVERHEAD,
+        memory: memory(limit, n_bytes),
         seconds: SECONDS + limit.max(n_bytes) / BYTES_A_SECOND / 8,
     };
     let mut child = Command::new(program)
@@ -81,11 +80,11 @@ pub(crate) fn read(
         // A child that ends early has its reasons, which its answer tells.
         let _ = write_framed(&mut stdin, &header).and_then(|()| stdin.write_all(&bytes));
     });
-    let tables = stdout.map(|stdout| answered(stdout, limit, source));
+    let found = stdout.map(|stdout| answered(stdout, limit, source));
     let status = child.wait()?;
     let _ = writer.join();
-    match tables {
-        Some(Ok(tables)) if status.success() => tables.map_err(Problem::Told),
+    match found {
+        Some(Ok(found)) if status.success() => found.map_err(Problem::Told),
         _ => Err(Problem::Damaged {
             format: "file",
             reason: format!(
@@ -95,15 +94,22 @@ pub(crate) fn read(
     }
 }
 
+/// The memory that the process may take: the file as it comes and as it is decoded; the values once as they are
+/// stored, once as they are used, once on their way.
+fn memory(limit: u64, n_bytes: u64) -> u64 {
+    let content = limit.saturating_mul(3);
+    content.saturating_add(n_bytes.saturating_mul(2)).saturating_add(OVERHEAD)
+}
+
 /// What the child answers: tables, or what it said of the file.
 fn answered(
     mut stdout: impl Read,
     limit: u64,
     source: &ViewSource,
-) -> std::io::Result<Result<Vec<Table>, String>> {
+) -> std::io::Result<Result<Found, String>> {
     let answer = serde_json::from_slice(&read_framed(&mut stdout, limit.saturating_mul(4))?)?;
-    let described = match answer {
-        Answer::Tables(described) => described,
+    let (described, warnings) = match answer {
+        Answer::Tables { described, warnings } => (described, warnings),
         Answer::Problem(problem) => return Ok(Err(problem)),
     };
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
@@ -123,7 +129,7 @@ fn answered(
         let path = source.path.clone();
         tables.push(Table { name, path, ids, labels, features, left_out, values });
     }
-    Ok(Ok(tables))
+    Ok(Ok(Found { tables, warnings }))
 }
 
 /// Decodes the file on the standard input for the parent process, and writes its tables to the
@@ -143,21 +149,24 @@ pub fn serve() -> std::io::Result<()> {
     let source = ViewSource { name, path: path.into(), member };
     let extension = source.path.extension().map(|e| e.to_string_lossy().to_lowercase());
     let head = &bytes[..bytes.len().min(4096)];
-    let tables = format::of_bytes(head, extension.as_deref())
+    let found = format::of_bytes(head, extension.as_deref())
         .and_then(|format| decode(format, bytes, &source, &options));
-    let mut stdout = std::io::BufWriter::new(stdout);
-    let (answer, values) = match tables {
+    write_answer(found, std::io::BufWriter::new(stdout))
+}
+
+fn write_answer(found: Result<Found, Problem>, mut to: impl Write) -> std::io::Result<()> {
+    let (answer, values): (_, Vec<Array2<f64>>) = match found {
         Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
-        Ok(tables) => {
+        Ok(Found { tables, warnings }) => {
             let (described, values) = tables.into_iter().map(described).unzip();
-            (Answer::Tables(described), values)
+            (Answer::Tables { described, warnings }, values)
         }
     };
-    write_framed(&mut stdout, &serde_json::to_vec(&answer)?)?;
+    write_framed(&mut to, &serde_json::to_vec(&answer)?)?;
     for value in values.iter().flatten() {
-        stdout.write_all(&value.to_le_bytes())?;
+        to.write_all(&value.to_le_bytes())?;
     }
-    stdout.flush()
+    to.flush()
 }
 
 fn described(table: Table) -> (Described, Array2<f64>) {
@@ -199,4 +208,38 @@ fn read_framed(from: &mut impl Read, limit: u64) -> std::io::Result<Vec<u8>> {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn tables_and_warnings_come_back_from_the_process() {
+        let source = ViewSource { name: None, path: "a.mat".into(), member: None };
+        let table = Table {
+            name: "x".into(),
+            path: source.path.clone(),
+            ids: Some(vec!["s".into()]),
+            labels: None,
+            features: Vec::new(),
+            left_out: Vec::new(),
+            values: array![[1.5, f64::NAN]],
+        };
+        let mut answer = Vec::new();
+        let warnings = vec!["odd".to_owned()];
+        write_answer(Ok(Found { tables: vec![table], warnings }), &mut answer).unwrap();
+        let found = answered(&answer[..], 1 << 20, &source).unwrap().unwrap();
+        assert_eq!(found.warnings, ["odd"]);
+        assert_eq!(found.tables[0].ids, Some(vec!["s".to_owned()]));
+        assert_eq!(found.tables[0].values[[0, 0]], 1.5);
+        assert!(found.tables[0].values[[0, 1]].is_nan());
+    }
+
+    #[test]
+    fn a_limit_without_end_leaves_the_process_all_memory() {
+        assert_eq!(memory(u64::MAX, 1), u64::MAX);
+        assert_eq!(memory(0, 1), OVERHEAD + 2);
+    }
 }

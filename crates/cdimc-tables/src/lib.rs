@@ -34,20 +34,20 @@ mod join;
 mod matlab;
 mod numpy;
 mod overlap;
+mod source;
 mod text;
 
 pub use cdimc_data::Budget;
 pub use error::TableError;
 pub use isolated::serve as decode_for_parent;
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
+pub use source::ViewSource;
 
 use cdimc_data::MatFile;
-use error::Problem;
+use error::{Problem, listed};
 use format::{Format, Opened};
 use ndarray::{Array2, Axis};
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// What a file means beyond its format.
 #[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
@@ -97,7 +97,7 @@ pub struct Table {
     pub path: PathBuf,
     /// The name of each row, where the file has one.
     pub ids: Option<Vec<String>>,
-    /// The known class of each row, where asked for and present.
+    /// The known class of each row, where asked for and present; empty where unknown.
     pub labels: Option<Vec<String>>,
     /// The name of each column; their numbers where the file has no names.
     pub features: Vec<String>,
@@ -118,51 +118,6 @@ impl Table {
             .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
             .and_then(|()| check(self))
             .map_err(|problem| TableError::new(&self.path, problem))
-    }
-}
-
-/// Where a view is to be read from: `[NAME=]PATH[#MEMBER]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ViewSource {
-    /// The name the user gave it.
-    pub name: Option<String>,
-    /// The file.
-    pub path: PathBuf,
-    /// One array of a file that holds several.
-    pub member: Option<String>,
-}
-
-impl FromStr for ViewSource {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A path that exists is taken as it is, so that names with `=` or `#` in them stay usable.
-        if Path::new(text).exists() {
-            return Ok(Self { name: None, path: text.into(), member: None });
-        }
-        let (name, rest) = match text.split_once('=') {
-            Some((name, rest)) if !name.is_empty() && !name.contains(['/', '\\']) => {
-                (Some(name.to_owned()), rest)
-            }
-            _ => (None, text),
-        };
-        let (path, member) = match rest.rsplit_once('#') {
-            Some((path, member)) if !member.is_empty() && !Path::new(rest).exists() => {
-                (path, Some(member.to_owned()))
-            }
-            _ => (rest, None),
-        };
-        Ok(Self { name, path: path.into(), member })
-    }
-}
-
-impl fmt::Display for ViewSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = &self.name {
-            write!(f, "{name}=")?;
-        }
-        write!(f, "{}", self.path.display())?;
-        self.member.as_ref().map_or(Ok(()), |member| write!(f, "#{member}"))
     }
 }
 
@@ -199,9 +154,9 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     if let (Some(name), true) = (&source.member, format.holds_one_table()) {
         return Err(Problem::OneTable { name: name.clone() });
     }
-    let mut tables = match format {
+    let Found { mut tables, warnings } = match format {
         // Text is read as it comes: it may be larger than memory.
-        Format::Text => vec![text::read(opened, source, stored)?],
+        Format::Text => text::read(opened, source, stored)?,
         format => {
             let bytes = opened.bytes(options.max_bytes)?;
             match &options.decoder {
@@ -212,8 +167,15 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
             }
         }
     };
-    if let (Some(name), [table]) = (&source.name, tables.as_mut_slice()) {
-        table.name.clone_from(name);
+    for warning in warnings {
+        tracing::warn!("{}: {warning}", source.path.display());
+    }
+    if let Some(name) = &source.name {
+        if tables.len() > 1 {
+            let there = listed(tables.iter().map(|table| table.name.as_str()));
+            return Err(Problem::OneName { name: name.clone(), there });
+        }
+        tables.iter_mut().for_each(|table| table.name.clone_from(name));
     }
     for table in &mut tables {
         table.path.clone_from(&source.path);
@@ -221,11 +183,30 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         if options.transposed {
             transpose(table)?;
         }
+        if table.features.is_empty() {
+            table.features = numbered(table.values.ncols());
+        }
         leave_out(table, options);
         hide_missing_numbers(&mut table.values, options);
+        let labels = table.labels.iter_mut().flatten();
+        labels.filter(|label| is_missing(label, options)).for_each(String::clear);
         check(table)?;
     }
     Ok(tables)
+}
+
+/// What a reader finds in a file.
+struct Found {
+    /// Without features where the format has no names for columns.
+    tables: Vec<Table>,
+    /// What looks wrong with them, without the path.
+    warnings: Vec<String>,
+}
+
+impl From<Vec<Table>> for Found {
+    fn from(tables: Vec<Table>) -> Self {
+        Self { tables, warnings: Vec::new() }
+    }
 }
 
 /// The tables in the bytes of a file that is no text.
@@ -234,22 +215,20 @@ fn decode(
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Vec<Table>, Problem> {
+) -> Result<Found, Problem> {
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
     let read = || match format {
         Format::Text => Err(Problem::NotA("binary file")),
-        Format::Npy => Ok(vec![numpy::read_npy(&bytes, &budget, source)?]),
-        Format::Npz => numpy::read_npz(bytes, &budget, source, options),
+        Format::Npy => Ok(Found::from(vec![numpy::read_npy(&bytes, &budget, source)?])),
+        Format::Npz => numpy::read_npz(bytes, &budget, source, options).map(Found::from),
         Format::Mat5 => {
             let file = MatFile::parse_within(&source.path, &bytes, budget);
             matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
         }
         Format::Hdf5 => hdf5::read(bytes, budget, source, options),
-        Format::Parquet => Ok(vec![columnar::read_parquet(bytes, &budget, source, options)?]),
-        Format::Arrow => Ok(vec![columnar::read_arrow(bytes, &budget, source, options)?]),
-        Format::ArrowStream => {
-            Ok(vec![columnar::read_arrow_stream(bytes, &budget, source, options)?])
-        }
+        Format::Parquet => columnar::read_parquet(bytes, &budget, source, options),
+        Format::Arrow => columnar::read_arrow(bytes, &budget, source, options),
+        Format::ArrowStream => columnar::read_arrow_stream(bytes, &budget, source, options),
     };
     // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
@@ -279,12 +258,11 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
 }
 
 /// Makes rows of the columns. Named columns become the ids, and the ids were the names of the features; in
-/// a format that numbers its columns, ids and labels are vectors of their own and name the samples already.
+/// a format without names for columns, ids and labels are vectors of their own and name the samples already.
 fn transpose(table: &mut Table) -> Result<(), Problem> {
-    let (n_rows, n_columns) = table.values.dim();
+    let n_rows = table.values.nrows();
     table.values = table.values.t().as_standard_layout().into_owned();
-    if table.features == numbered(n_columns) {
-        table.features = numbered(n_rows);
+    if table.features.is_empty() {
         return Ok(());
     }
     if table.labels.take().is_some() {
@@ -360,7 +338,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// Whether `text` is one of the user's or everyone's words for "not measured".
-fn is_missing(text: &str, options: &ReadOptions) -> bool {
+pub fn is_missing(text: &str, options: &ReadOptions) -> bool {
     matches!(
         text,
         "" | "NA"
@@ -387,6 +365,18 @@ fn hide_missing_numbers(values: &mut Array2<f64>, options: &ReadOptions) {
     }
 }
 
+/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
+fn is_unnamed(name: &str) -> bool {
+    name.is_empty()
+        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+}
+
+/// What is said where the columns of these places have no names and are left out, if there are any.
+fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
+    let first = columns.first()? + 1;
+    Some(format!("column {first} has no name and is left out: it is taken for row numbers"))
+}
+
 /// Names for the columns of a format that has none: `0`, `1`, ...
 fn numbered(n_features: usize) -> Vec<String> {
     (0..n_features).map(|j| j.to_string()).collect()
@@ -395,21 +385,6 @@ fn numbered(n_features: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_view_source_has_a_name_a_path_and_a_member() {
-        let parse = |text: &str| text.parse::<ViewSource>().unwrap();
-        assert_eq!(
-            parse("rna=data/omics.npz#expr"),
-            ViewSource {
-                name: Some("rna".into()),
-                path: "data/omics.npz".into(),
-                member: Some("expr".into())
-            }
-        );
-        assert_eq!(parse("./a=b.csv").path, PathBuf::from("./a=b.csv"));
-        assert_eq!(parse("rna=data/omics.npz#expr").to_string(), "rna=data/omics.npz#expr");
-    }
 
     #[test]
     fn no_name_of_a_view_is_a_path() {
@@ -443,6 +418,16 @@ mod tests {
     }
 
     #[test]
+    fn the_columns_of_a_text_are_named_even_by_numbers() {
+        let source = ViewSource { name: None, path: "genes.csv".into(), member: None };
+        let options = ReadOptions { transposed: true, ..ReadOptions::default() };
+        let tables = read_bytes(b",0,1,2\na,1,2,3\nb,4,5,6\n".to_vec(), &source, &options);
+        let [table] = <[Table; 1]>::try_from(tables.unwrap()).unwrap();
+        assert_eq!(table.ids.unwrap(), ["0", "1", "2"]);
+        assert_eq!(table.features, ["a", "b"]);
+    }
+
+    #[test]
     fn ids_and_labels_count_the_rows() {
         let vector = |n: usize| Some(vec!["a".to_owned(); n]);
         let table = |labels| Table {
@@ -460,7 +445,7 @@ mod tests {
         assert!(
             message.contains("as many columns: if those are the samples, add --transposed FILE")
         );
-        let mut samples_in_columns = table(vector(2));
+        let mut samples_in_columns = Table { features: Vec::new(), ..table(vector(2)) };
         transpose(&mut samples_in_columns).unwrap();
         assert!(check(&samples_in_columns).is_ok());
         assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));

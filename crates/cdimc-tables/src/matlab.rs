@@ -1,7 +1,7 @@
 //! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
 use crate::error::{Problem, listed};
-use crate::{ReadOptions, Table, ViewSource, numbered, stem};
+use crate::{Found, ReadOptions, Table, ViewSource, stem};
 use cdimc_data::{DataError, MatFile, MatValue};
 
 /// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
@@ -10,7 +10,7 @@ pub(crate) fn read(
     file: &MatFile,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Vec<Table>, Problem> {
+) -> Result<Found, Problem> {
     let names: Vec<&str> = file.names().collect();
     let there = || listed(names.iter().copied());
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
@@ -49,14 +49,13 @@ pub(crate) fn read(
             // A row or column of numbers is no view but something about the samples.
             if values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some()) {
                 let name = if several { format!("{name}{index}") } else { name.to_owned() };
-                let features = numbered(values.ncols());
                 let (ids, labels) = (ids.clone(), labels.clone());
                 tables.push(Table {
                     name,
                     path: source.path.clone(),
                     ids,
                     labels,
-                    features,
+                    features: Vec::new(),
                     left_out: Vec::new(),
                     values,
                 });
@@ -65,29 +64,25 @@ pub(crate) fn read(
             }
         }
     }
-    if !options.transposed {
-        warn_of_samples_in_columns(&tables, &lengths);
+    if tables.is_empty() {
+        return Err(Problem::NoMatrix { there: there() });
     }
+    let warning = if options.transposed { None } else { samples_in_columns(&tables, &lengths) };
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
         table.name = stem(&source.path);
     }
-    if tables.is_empty() { Err(Problem::NoMatrix { there: there() }) } else { Ok(tables) }
+    Ok(Found { tables, warnings: warning.into_iter().collect() })
 }
 
-/// Says so where a vector, most often the classes, counts the columns of every matrix and the rows of none.
-fn warn_of_samples_in_columns(tables: &[Table], lengths: &[(&str, usize)]) {
+/// What is said where a vector, most often the classes, counts the columns of every matrix and the rows of none.
+fn samples_in_columns(tables: &[Table], lengths: &[(&str, usize)]) -> Option<String> {
     let counts_columns = |&&(_, n): &&(&str, usize)| {
         tables.iter().all(|table| table.values.ncols() == n && table.values.nrows() != n)
     };
-    if let (Some(table), Some((name, n))) =
-        (tables.first(), lengths.iter().filter(|(_, n)| *n > 1).find(counts_columns))
-    {
-        tracing::warn!(
-            "{}: `{name}` has {n} entries, as the matrices have columns: if those are the samples, add --transposed \
-             FILE",
-            table.path.display()
-        );
-    }
+    let (name, n) = lengths.iter().filter(|(_, n)| *n > 1).find(counts_columns)?;
+    Some(format!(
+        "`{name}` has {n} entries, as the matrices have columns: if those are the samples, add --transposed FILE"
+    ))
 }
 
 /// Whether the variable is, or has as a cell, a matrix of a kind that is not read.

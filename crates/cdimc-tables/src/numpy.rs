@@ -4,7 +4,7 @@
 //! `.ids.txt`, one id a line. An NPZ archive may hold them as an array.
 
 use crate::error::{Problem, listed};
-use crate::{Budget, ReadOptions, Table, ViewSource, numbered, stem};
+use crate::{Budget, ReadOptions, Table, ViewSource, stem};
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::{Cursor, Read};
@@ -26,13 +26,15 @@ pub(crate) fn read_npy(
     source: &ViewSource,
 ) -> Result<Table, Problem> {
     let name = stem(&source.path);
-    let values = match content(&name, bytes, budget)? {
+    let values = match content(&name, bytes, budget, false)? {
         Content::Matrix(values) => values,
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
     let beside = source.path.with_file_name(format!("{name}.ids.txt"));
     let ids = if beside.is_file() {
         let text = std::fs::read_to_string(beside)?;
+        // The byte order mark would otherwise become part of the first id.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         Some(text.lines().map(|line| line.trim().to_owned()).collect())
     } else {
         None
@@ -55,18 +57,18 @@ pub(crate) fn read_npz(
     let ids_name = options.id.clone().unwrap_or_else(|| "ids".to_owned());
     let (mut matrices, mut vectors) = (Vec::new(), std::collections::HashMap::new());
     for name in &names {
-        let asked = [&source.member, &options.id, &options.label].into_iter().flatten();
-        let asked = asked.chain([&ids_name]).any(|asked| asked == name);
+        let is_vector = *name == ids_name || options.label.as_ref() == Some(name);
+        let asked = is_vector || source.member.as_ref() == Some(name);
         if !asked && source.member.is_some() {
             continue;
         }
         let member = member(&mut archive, name, budget)?;
-        let shape = opened(&member)?.shape().len();
-        // A single number or a stack of matrices is no view but something beside them.
-        if !asked && shape != 2 {
+        // A number, a row or column, or a stack of matrices is no view but something beside them.
+        let is_matrix = matches!(opened(&member)?.shape(), [n, m] if *n > 1 && *m > 1);
+        if !(asked || is_matrix) {
             continue;
         }
-        match content(name, &member, budget)? {
+        match content(name, &member, budget, is_vector)? {
             Content::Matrix(values) => matrices.push((name.clone(), values)),
             Content::Names(vector) => {
                 vectors.insert(name.clone(), vector);
@@ -103,9 +105,8 @@ fn table(
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
 ) -> Table {
-    let features = numbered(values.ncols());
     let path = source.path.clone();
-    Table { name, path, ids, labels, features, left_out: Vec::new(), values }
+    Table { name, path, ids, labels, features: Vec::new(), left_out: Vec::new(), values }
 }
 
 /// The bytes of an array of an archive, all of them, so that its checksum is compared.
@@ -160,7 +161,8 @@ fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
     NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
 }
 
-fn content(name: &str, bytes: &[u8], budget: &Budget) -> Result<Content, Problem> {
+/// What an array holds; one of two dimensions, in which MATLAB's vectors come, counts as a vector if `is_vector`.
+fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result<Content, Problem> {
     let file = opened(bytes)?;
     let shape: Vec<usize> =
         file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
@@ -186,16 +188,17 @@ fn content(name: &str, bytes: &[u8], budget: &Budget) -> Result<Content, Problem
             return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
         }
     }
+    let is_vector = is_vector || shape.len() == 1;
     if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
-        return match shape.len() {
-            1 => Ok(Content::Names(values(file)?)),
-            _ => Err(Problem::ElementType { name: name.to_owned(), kind }),
-        };
+        if is_vector {
+            return Ok(Content::Names(values(file)?));
+        }
+        return Err(Problem::ElementType { name: name.to_owned(), kind });
     }
     // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
     let numbers: Vec<f64> = match (type_char, size) {
-        (TypeChar::Int, 8) if shape.len() == 1 => return Ok(words(&values::<i64>(file)?)),
-        (TypeChar::Uint, 8) if shape.len() == 1 => return Ok(words(&values::<u64>(file)?)),
+        (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
+        (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
         (TypeChar::Float, 8) => values(file)?,
         (TypeChar::Float, 4) => widened::<f32>(file)?,
         (TypeChar::Int, 1) => widened::<i8>(file)?,
@@ -209,8 +212,10 @@ fn content(name: &str, bytes: &[u8], budget: &Budget) -> Result<Content, Problem
         (TypeChar::Bool, _) => values::<bool>(file)?.into_iter().map(f64::from).collect(),
         _ => return Err(Problem::ElementType { name: name.to_owned(), kind }),
     };
-    let [n_rows, n_columns] = shape[..] else { return Ok(words(&numbers)) };
-    let shape = (n_rows, n_columns).set_f(order == Order::Fortran);
+    let shape = match shape[..] {
+        [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
+        _ => return Ok(words(&numbers)),
+    };
     let matrix = Array2::from_shape_vec(shape, numbers)
         .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
     Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
@@ -286,34 +291,64 @@ mod tests {
     fn ids_stand_in_a_file_beside_it() {
         let bytes = npy_bytes(&[1., 2.], &[2, 1], Order::C);
         assert_eq!(read_bytes(&bytes, Some("a\nb\n")).unwrap().ids.unwrap(), ["a", "b"]);
+        let marked = read_bytes(&bytes, Some("\u{feff}a\nb\n")).unwrap();
+        assert_eq!(marked.ids.unwrap(), ["a", "b"]);
         let message = read_bytes(&bytes, Some("a\n")).unwrap_err().to_string();
         assert!(message.ends_with("1 ids for 2 rows: one id is needed for each row"), "{message}");
     }
 
-    #[test]
+    /// Reads the source `source`, of which `omics.npz` holds arrays of these shapes that count from 0.
     #[allow(clippy::default_trait_access)] // The options of an archive are of a crate we do not name.
-    fn what_is_no_matrix_in_an_archive_is_passed_over_unless_asked_for() {
+    fn read_archive(
+        arrays: &[(&str, &[u64])],
+        source: &str,
+        options: &ReadOptions,
+    ) -> Result<Vec<Table>, crate::TableError> {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("omics.npz");
-        let mut archive = npyz::npz::NpzWriter::create(&path).unwrap();
-        let shapes: [(&str, &[u64]); 4] =
-            [("a", &[2, 2]), ("ids", &[2]), ("k", &[]), ("stack", &[2, 1, 2])];
-        for (name, shape) in shapes {
+        let mut archive = npyz::npz::NpzWriter::create(folder.path().join("omics.npz")).unwrap();
+        for (name, shape) in arrays {
             let options = archive.array::<f64>(name, Default::default()).unwrap();
             let mut writer = options.default_dtype().shape(shape).begin_nd().unwrap();
             writer.extend((0..shape.iter().product()).map(|x| x as f64)).unwrap();
             writer.finish().unwrap();
         }
         drop(archive);
-        let read = |member: Option<&str>| {
-            let source =
-                ViewSource { name: None, path: path.clone(), member: member.map(str::to_owned) };
-            read_views(&source, &ReadOptions::default())
-        };
-        let [table] = <[Table; 1]>::try_from(read(None).unwrap()).unwrap();
+        let source: ViewSource = source.parse().unwrap();
+        read_views(&ViewSource { path: folder.path().join(&source.path), ..source }, options)
+    }
+
+    #[test]
+    fn what_is_no_matrix_in_an_archive_is_passed_over_unless_asked_for() {
+        let arrays: [(&str, &[u64]); 4] =
+            [("a", &[2, 2]), ("ids", &[2]), ("k", &[]), ("stack", &[2, 1, 2])];
+        let read = |source: &str| read_archive(&arrays, source, &ReadOptions::default());
+        let [table] = <[Table; 1]>::try_from(read("omics.npz").unwrap()).unwrap();
         assert_eq!((table.name.as_str(), table.ids.unwrap()), ("a", vec!["0".into(), "1".into()]));
-        let message = read(Some("stack")).unwrap_err().to_string();
+        let message = read("omics.npz#stack").unwrap_err().to_string();
         assert!(message.contains("`stack` has 3 dimensions"), "{message}");
+    }
+
+    #[test]
+    fn vectors_that_matlab_made_columns_are_ids_and_classes_but_no_views() {
+        let arrays: [(&str, &[u64]); 4] =
+            [("X", &[2, 3]), ("age", &[2, 1]), ("gnd", &[2, 1]), ("ids", &[1, 2])];
+        let options = ReadOptions { label: Some("gnd".into()), ..ReadOptions::default() };
+        let tables = read_archive(&arrays, "omics.npz", &options).unwrap();
+        let [table] = <[Table; 1]>::try_from(tables).unwrap();
+        assert_eq!((table.name.as_str(), table.values.dim()), ("X", (2, 3)));
+        assert_eq!(table.ids.unwrap(), ["0", "1"]);
+        assert_eq!(table.labels.unwrap(), ["0", "1"]);
+        let tables = read_archive(&arrays, "omics.npz#age", &options).unwrap();
+        assert_eq!(tables[0].values, array![[0.], [1.]]);
+    }
+
+    #[test]
+    fn one_name_is_not_given_to_several_views() {
+        let arrays: [(&str, &[u64]); 2] = [("a", &[2, 2]), ("b", &[2, 2])];
+        let read = |source: &str| read_archive(&arrays, source, &ReadOptions::default());
+        let message = read("rna=omics.npz").unwrap_err().to_string();
+        assert!(message.contains("holds several views (`a`, `b`)"), "{message}");
+        assert_eq!(read("rna=omics.npz#b").unwrap()[0].name, "rna");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whether the ids of tables name the same samples, and what to say where they hardly do.
 
 use crate::Table;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A table gets a warning if less than this share of its ids occurs in others.
 const FEW: f64 = 0.1;
@@ -46,14 +46,22 @@ impl<'a> Sides<'a> {
         (all_named && !others.is_empty()).then_some(Self { table: &tables[t], others, known })
     }
 
-    fn warning(&self) -> Option<String> {
+    /// The ids that no other table has.
+    fn alone(&self) -> impl Iterator<Item = &'a str> {
+        ids(self.table).filter(move |id| !self.known.contains(id))
+    }
+
+    /// Whether hardly any id occurs in another table.
+    fn shares_few(&self) -> bool {
         let n = ids(self.table).count();
-        let n_shared = ids(self.table).filter(|id| self.known.contains(id)).count();
+        ((n - self.alone().count()) as f64) < FEW * n as f64
+    }
+
+    fn warning(&self) -> Option<String> {
         let hint = self.hint();
-        if n_shared as f64 >= FEW * n as f64 && hint.is_none() {
+        if !self.shares_few() && hint.is_none() {
             return None;
         }
-        let alone = || ids(self.table).filter(|id| !self.known.contains(id));
         let own: HashSet<&str> = ids(self.table).collect();
         let elsewhere =
             self.others.iter().flat_map(|table| ids(table)).filter(|id| !own.contains(id));
@@ -62,39 +70,50 @@ impl<'a> Sides<'a> {
             some => format!(", the others have {some}"),
         };
         Some(format!(
-            "{}: {} of {n} ids are in no other file: it has {}{elsewhere}{}",
+            "{}: {} of {} ids are in no other file: it has {}{elsewhere}{}",
             self.table.path.display(),
-            n - n_shared,
-            examples(alone()),
+            self.alone().count(),
+            ids(self.table).count(),
+            examples(self.alone()),
             hint.map_or(String::new(), |hint| format!("; {hint}"))
         ))
     }
 
     /// What would make more ids agree.
     fn hint(&self) -> Option<String> {
-        let n = ids(self.table).count();
-        let features: HashSet<&str> = self.table.features.iter().map(String::as_str).collect();
-        for other in &self.others {
-            let n_columns = ids(other).filter(|id| features.contains(id)).count();
-            if n_columns > 1 && 2 * n_columns >= ids(other).count() {
-                return Some(format!(
-                    "the columns of {} are named as the rows of {}: samples must be rows, so one of \
-                     them needs --transposed FILE",
-                    self.table.path.display(),
-                    other.path.display()
-                ));
-            }
-        }
-        let known: HashSet<String> = self.known.iter().map(|id| bare(id)).collect();
-        let is_known = |id: &&str| self.known.contains(id);
-        let n_bare =
-            ids(self.table).filter(|id| !is_known(id) && known.contains(&bare(id))).count();
-        let (own, other) = ids(self.table).filter(|id| !is_known(id)).find_map(|id| {
-            let other = self.known.iter().filter(|other| bare(other) == bare(id)).min()?;
-            Some((id, *other))
+        // Columns may be counted as the rows are, which says nothing where the rows agree.
+        let turned = if self.shares_few() { self.samples_in_columns() } else { None };
+        turned.or_else(|| self.written_alike())
+    }
+
+    /// That the columns of one table are named as the rows of another.
+    fn samples_in_columns(&self) -> Option<String> {
+        let mut pairs =
+            self.others.iter().flat_map(|&other| [(self.table, other), (other, self.table)]);
+        let (columns, rows) = pairs.find(|(columns, rows)| {
+            let features: HashSet<&str> = columns.features.iter().map(String::as_str).collect();
+            let n_columns = ids(rows).filter(|id| features.contains(id)).count();
+            n_columns > 1 && 2 * n_columns >= ids(rows).count()
         })?;
-        (n_bare as f64 >= FEW * n as f64).then(|| {
-            format!("{n_bare} more would agree if written alike, as `{own}` and `{other}`")
+        Some(format!(
+            "the columns of {} are named as the rows of {}: samples must be rows, so one of them needs --transposed FILE",
+            columns.path.display(),
+            rows.path.display()
+        ))
+    }
+
+    /// How many ids differ from those of others in their writing alone.
+    fn written_alike(&self) -> Option<String> {
+        let mut known: HashMap<String, &str> = HashMap::new();
+        for &id in &self.known {
+            let first = known.entry(bare(id)).or_insert(id);
+            *first = id.min(*first);
+        }
+        let mut alike = self.alone().filter_map(|id| Some((id, *known.get(&bare(id))?)));
+        let (own, other) = alike.next()?;
+        let n_alike = 1 + alike.count();
+        (n_alike as f64 >= FEW * ids(self.table).count() as f64).then(|| {
+            format!("{n_alike} more would agree if written alike, as `{own}` and `{other}`")
         })
     }
 }
@@ -164,6 +183,39 @@ mod tests {
     fn tables_that_share_a_fair_part_are_left_in_peace() {
         assert!(warnings(&[table("a", &["x", "y"]), table("b", &["y", "z"])]).is_empty());
         assert!(warnings(&[table("a", &["x"])]).is_empty());
+    }
+
+    #[test]
+    fn many_ids_that_others_lack_are_compared_at_once() {
+        let all: Vec<String> = (0..40_000).map(|i| format!("P-{i}")).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let clock = std::time::Instant::now();
+        assert!(warnings(&[table("a", &all), table("b", &all[..20_000])]).is_empty());
+        // Every id with every other took minutes.
+        assert!(clock.elapsed().as_secs() < 20);
+    }
+
+    #[test]
+    fn columns_counted_as_the_rows_are_say_nothing_where_rows_agree() {
+        let counted = |name: &str| {
+            let features = vec!["0".into(), "1".into()];
+            Table { features, ..table(name, &["0", "1"]) }
+        };
+        assert!(warnings(&[counted("a"), counted("b")]).is_empty());
+    }
+
+    #[test]
+    fn two_tables_of_genes_are_told_to_be_turned_by_the_one_of_samples() {
+        let genes = |name: &str| {
+            let features = vec!["p1".into(), "p2".into()];
+            Table { features, ..table(name, &["brca1", "tp53"]) }
+        };
+        let lines = warnings(&[genes("rna"), genes("protein"), table("clinic", &["p1", "p2"])]);
+        let [line] = <[String; 1]>::try_from(lines).unwrap();
+        assert!(
+            line.contains("the columns of rna.csv are named as the rows of clinic.csv"),
+            "{line}"
+        );
     }
 
     #[test]

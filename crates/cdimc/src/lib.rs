@@ -25,6 +25,7 @@ assert_ne!(clustering.labels[0], clustering.labels[3]);
 pub use crate::methods::{DEFAULT_METHOD, configured, method, method_names, read_model};
 pub use crate::named_model::{NamedModel, NamedView};
 pub use crate::new_samples::NewSamplesError;
+pub use crate::training_set::{TrainingSetError, training_set};
 pub use cdimc_baselines::{Configured, MethodError};
 
 #[doc(inline)]
@@ -45,6 +46,7 @@ pub use cdimc_nn as nn;
 pub use cdimc_tables as tables;
 
 pub mod cluster_number;
+pub mod machine;
 pub mod markers;
 pub mod recovery;
 pub mod report;
@@ -56,6 +58,7 @@ mod methods;
 mod named_model;
 mod new_samples;
 mod restarts;
+mod training_set;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {

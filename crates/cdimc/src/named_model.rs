@@ -1,6 +1,7 @@
 //! A trained model together with the names of its views and columns, in one file.
 
 use crate::methods::read_model;
+use crate::tables::Joined;
 use cdimc_cluster::{ClusterError, Model, note, with_note};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -27,6 +28,16 @@ pub struct NamedModel {
 }
 
 impl NamedModel {
+    /// The model with the names of the tables that it was trained on.
+    pub fn new(model: Box<dyn Model>, trained_on: &Joined) -> Self {
+        let views = trained_on.names.iter().zip(&trained_on.features);
+        let named = |(name, features): (&String, &Vec<String>)| NamedView {
+            name: name.clone(),
+            features: features.clone(),
+        };
+        Self { model, views: views.map(named).collect() }
+    }
+
     /// The model as the bytes of a safetensors file, names in its metadata.
     ///
     /// # Errors

@@ -129,8 +129,7 @@ pub fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
 /// where that is quick.
 pub fn plain_is_better(data: &MultiView, labels: &[usize], n_clusters: usize) -> Option<Warning> {
     let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
-    let shared = (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1);
-    if values > MOST_VALUES || !shared {
+    if values > MOST_VALUES || !data.mask().shares_samples() {
         return None;
     }
     // Nothing comes of a method or a criterion that does not apply.

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Share of the whole run's epochs to do, in (0, 1].
     #[arg(long, value_name = "F", default_value_t = 1.0)]
     share: f64,
-    /// Where the table goes [default: docs/benchmarks.md].
+    /// Where the table goes [default: standard output alone].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -118,8 +118,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         lines.push(compare(large()?.name(), 0.3, &folder, &case, &arguments)?);
     }
     let text = table(&lines, together, arguments);
-    let out = arguments.out.clone().unwrap_or_else(|| workspace::root().join("docs/benchmarks.md"));
-    write_whole(&out, text.as_bytes())?;
+    if let Some(out) = &arguments.out {
+        write_whole(out, text.as_bytes())?;
+    }
     say!("{text}");
     Ok(ExitCode::SUCCESS)
 }

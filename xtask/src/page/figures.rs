@@ -106,27 +106,33 @@ fn small_against_large(table: &table::Table<'_>) -> Option<String> {
     ))
 }
 
-/// Which of the degenerate models fall below the full one.
+/// Which of the degenerate models fall below the full one, and which of them by more than the runs spread.
 fn full_against_degenerate(table: &table::Table<'_>) -> Option<String> {
-    let acc = |row: &Row<'_>| Some(row.percent("acc")?.mean);
-    let full = acc(table.rows.iter().find(|row| row.is_plain())?)?;
-    let (mut below, mut others) = (Vec::new(), Vec::new());
+    let full = table.rows.iter().find(|row| row.is_plain())?.percent("acc")?;
+    let (mut below, mut within, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for row in table.rows.iter().filter(|row| !row.is_plain()) {
-        if let Some(degenerate) = acc(row) {
-            let words = format!("{} ({degenerate:.1})", row.label);
-            if degenerate < full { below.push(words) } else { others.push(words) }
+        if let Some(degenerate) = row.percent("acc") {
+            let spread =
+                [full, degenerate].iter().filter_map(|acc| acc.deviation).fold(0.0, f64::max);
+            let group = match full.mean - degenerate.mean {
+                fall if fall > spread => &mut below,
+                fall if fall > 0.0 => &mut within,
+                _ => &mut others,
+            };
+            group.push(format!("{} ({degenerate})", row.label));
         }
     }
-    let mut text =
-        format!("On {}, below the full model's {full:.1}: {}", table.dataset, or_none(&below));
-    if !others.is_empty() {
-        text += &format!("; **not below it, unlike the paper**: {}", others.join(", "));
+    let masks = if full.n == 1 { "one mask".to_owned() } else { format!("{} masks", full.n) };
+    let mut text = format!("On {}, {masks}: the full model has {full}.", table.dataset);
+    let groups = [
+        ("Below it", below),
+        ("Below it by less than the runs spread", within),
+        ("**Not below it, unlike the paper**", others),
+    ];
+    for (words, names) in groups.iter().filter(|(_, names)| !names.is_empty()) {
+        text += &format!(" {words}: {}.", names.join(", "));
     }
-    (!below.is_empty() || !others.is_empty()).then(|| text + ".")
-}
-
-fn or_none(names: &[String]) -> String {
-    if names.is_empty() { "none".into() } else { names.join(", ") }
+    groups.iter().any(|(_, names)| !names.is_empty()).then_some(text)
 }
 
 /// The clustering loss over the rounds of fine-tuning.

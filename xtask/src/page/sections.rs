@@ -3,6 +3,7 @@
 use super::document::{Block, Cell, Document, Figure, Table};
 use super::verdict::Verdict;
 use super::{DATASETS, Results, figures, runs};
+use crate::experiment;
 use crate::figure::{self, Series};
 use crate::published::{Entry, Number};
 use crate::table::{self, Row, or_dash, rank};
@@ -131,16 +132,24 @@ fn table_2(results: &Results, experiment: &str, name: &str, remark: &str) -> Res
             lines.entry((rank(row.method()), &row.label)).or_default().push(line);
         }
     }
+    for (_, pattern, method, entry) in
+        published.iter().filter(|(dataset, ..)| *dataset == dataset_of(experiment))
+    {
+        let scored = plain(&tables, pattern, method).is_some_and(|row| row.n_scored() > 0);
+        if !scored {
+            lines
+                .entry((rank(method), *method))
+                .or_default()
+                .push(line_without_runs(method, pattern, *entry));
+        }
+    }
     table.rows.extend(lines.into_values().flatten());
     let mut blocks = vec![
         Block::Section(format!("Table 2: {name}")),
         Block::Paragraph(format!("Masks: {remark}. {}", hidden(&tables)).trim_end().to_owned()),
-        Block::Table(table),
     ];
-    if tables.is_empty() {
-        blocks.pop();
-        blocks.push(Block::Paragraph("Not run.".into()));
-    }
+    blocks.extend(settings_of(results, experiment).map(Block::Paragraph));
+    blocks.push(Block::Table(table));
     for (score, word) in [("acc", "ACC"), ("nmi", "NMI")] {
         let series = against_rate(&tables, score);
         if !series.is_empty() {
@@ -161,6 +170,17 @@ fn table_2(results: &Results, experiment: &str, name: &str, remark: &str) -> Res
     Ok(blocks)
 }
 
+/// The settings that the experiment gives its methods, and how they were chosen.
+fn settings_of(results: &Results, experiment: &str) -> Option<String> {
+    let (experiment, _) = results.experiments.iter().find(|(known, _)| known.name == experiment)?;
+    let words = |variant: &experiment::Variant| {
+        let chosen = variant.chosen.as_ref()?;
+        Some(format!("`{}` has {} ({chosen})", variant.label(), variant.settings))
+    };
+    let settings: Vec<String> = experiment.methods.iter().filter_map(words).collect();
+    (!settings.is_empty()).then(|| format!("Not by its defaults: {}.", settings.join("; ")))
+}
+
 /// One line of Table 2.
 fn line(
     experiment: &str,
@@ -170,8 +190,10 @@ fn line(
 ) -> Vec<Cell> {
     let (scored, all) = (row.n_scored(), row.records.len());
     let runs = if scored == all { scored.to_string() } else { format!("{scored} of {all}") };
-    let mut line: Vec<Cell> =
-        vec![format!("{} {}", row.label, rate_of(table.pattern)).into(), runs.into()];
+    // Its view is the one that the truth picks.
+    let mark = if row.method() == "bsv" { " (knows the truth)" } else { "" };
+    let name = format!("{} {}{mark}", row.label, rate_of(table.pattern));
+    let mut line: Vec<Cell> = vec![name.into(), runs.into()];
     for (score, paper) in [("acc", entry.map(|e| e.acc)), ("nmi", entry.map(|e| e.nmi))] {
         let ours = row.percent(score);
         let difference =
@@ -192,12 +214,32 @@ fn line(
     line
 }
 
+/// One line of Table 2 that only the paper has.
+fn line_without_runs(method: &str, pattern: &str, entry: Entry) -> Vec<Cell> {
+    let mut line = vec![Cell::from(format!("{method} {}", rate_of(pattern))), "0".into()];
+    for paper in [entry.acc, entry.nmi] {
+        let verdict = Verdict::of(method, None, paper).to_string();
+        line.extend(["–".into(), paper.to_string().into(), "–".into(), Cell::from(verdict)]);
+    }
+    line.extend(["–", "–"].map(Cell::from));
+    line
+}
+
 /// What runs a row again.
 pub(super) fn command(experiment: &str, table: &table::Table<'_>, row: &Row<'_>) -> String {
     let label =
         if row.label.contains(' ') { format!("'{}'", row.label) } else { row.label.clone() };
+    // Masks that are not drawn come with the data, all of them; of those drawn some may be left to run.
+    let drawn = row.records.iter().filter(|record| record.cell.fold.is_none());
+    let repetitions = drawn.map(|record| record.cell.repetition + 1).max().unwrap_or(0);
+    let all = experiment::load(experiment).map_or(0, |experiment| experiment.repetitions);
+    let repetitions = if (1..all).contains(&repetitions) {
+        format!(" --repetitions {repetitions}")
+    } else {
+        String::new()
+    };
     format!(
-        "cargo xtask reproduce {experiment} --dataset {} --method {label} --pattern {} --force",
+        "cargo xtask reproduce {experiment} --dataset {} --method {label} --pattern {}{repetitions} --force",
         table.dataset, table.pattern
     )
 }
@@ -290,14 +332,13 @@ fn hidden(tables: &[table::Table<'_>]) -> String {
     let mut parts = Vec::new();
     for table in tables {
         let masks = table.rows.iter().flat_map(|row| &row.records);
-        let Some(rates) =
-            masks.map(|record| &record.outcome.missing_rates).find(|rates| !rates.is_empty())
-        else {
+        let rates = masks.flat_map(|record| &record.outcome.missing_rates).map(|rate| 100.0 * rate);
+        let (low, high) = rates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), rate| {
+            (low.min(rate), high.max(rate))
+        });
+        if low > high {
             continue;
-        };
-        let percent: Vec<f64> = rates.iter().map(|rate| 100.0 * rate).collect();
-        let (low, high) =
-            percent.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
+        }
         parts.push(if high - low < 0.05 {
             format!("`{}` hides {low:.1} %", table.pattern)
         } else {

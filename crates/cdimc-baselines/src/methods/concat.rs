@@ -5,6 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
+use crate::shared::refusals::at_most;
 use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
@@ -33,7 +34,8 @@ impl Clusterer for Concat {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[("restarts", self.restarts)])
+        at_least_one(&[("restarts", self.restarts)])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn run(

@@ -6,10 +6,12 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{entries, entries_mut, nearest_orthonormal, product};
+use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
+use crate::shared::refusals::at_most;
 use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, Observer,
+    ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative},
 };
 use cdimc_data::{MultiView, Seed};
@@ -239,7 +241,8 @@ impl Clusterer for ImcGrmf {
             ("neighbors", self.neighbors),
             ("max-iterations", self.max_iterations),
             ("restarts", self.restarts),
-        ])
+        ])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
@@ -285,5 +288,24 @@ impl Clusterer for ImcGrmf {
         let embedding = views.restore(&stack(&parts));
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())
+    }
+
+    /// Of the neighbor search, which looks at all pairs of a view at most, and of the iterations, each with
+    /// two products and a singular value decomposition a view.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let (values, k) = (n_observed_values(data), n_clusters as f64);
+        let observed: Vec<f64> =
+            (0..data.n_views()).map(|v| data.mask().n_observed(v) as f64).collect();
+        let rows: f64 = observed.iter().sum();
+        let widths = data.widths();
+        let pairs = observed.iter().zip(&widths).map(|(n, &width)| n * n * width as f64);
+        let width = widths.iter().sum::<usize>() as f64;
+        let each = 4.0 * values * k + 20.0 * width * k * k;
+        // A neighbor is a candidate, an index with its distance, and an edge in both directions.
+        let neighbors = self.neighbors.min(data.n_samples()) as f64;
+        Some(Cost {
+            bytes: 8.0 * (4.0 * values + 6.0 * rows * k) + 64.0 * rows * neighbors,
+            operations: pairs.sum::<f64>() + each * self.max_iterations as f64,
+        })
     }
 }

@@ -10,6 +10,7 @@ use crate::shared::linear_algebra::{
     add_product, mirror_upper, product, solve_general, solve_positive_definite, upper_gram,
 };
 use crate::shared::paired_views::PairedViews;
+use crate::shared::refusals::{at_most, not_finite};
 use cdimc_cluster::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
@@ -120,7 +121,7 @@ impl Img {
     /// Iterates from `start`.
     ///
     /// # Errors
-    /// If a factorization fails, or `observer` stops it.
+    /// If a factorization fails, a number stops being finite, or `observer` stops it.
     pub fn iterate(
         &self,
         views: &PairedViews,
@@ -155,12 +156,12 @@ impl Img {
             multiplier.scaled_add(penalty, &residual);
             penalty = (penalty * 1.1).min(1e10);
             iterations += 1;
+            if !residual.iter().all(|r| r.is_finite()) {
+                return Err(not_finite(NAME, format_args!("iteration {iterations}")));
+            }
             let largest = residual.iter().fold(0.0_f64, |largest, r| largest.max(r.abs()));
             // Without a first Laplacian, P and Q are equal after one iteration.
             let settled = iterations > 1 && largest < self.tolerance;
-            if !largest.is_finite() {
-                return Err(ClusterError::Diverged { stage: NAME, epoch: iterations - 1 });
-            }
             observer.step("graph", iterations, self.max_iterations, None)?;
             if settled || iterations >= self.max_iterations {
                 let mut affinity = affinity.upper;
@@ -307,7 +308,8 @@ impl Clusterer for Img {
         not_negative("beta", self.beta)?;
         positive("gamma", self.gamma)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
+        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {

@@ -10,6 +10,7 @@ use crate::shared::kernel_partition::{
 use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{product, solve_general};
+use crate::shared::refusals::at_most;
 use cdimc_cluster::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative},
@@ -195,7 +196,8 @@ impl Clusterer for MkkmIk {
 
     fn check(&self) -> Result<(), ClusterError> {
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])
+        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn run(

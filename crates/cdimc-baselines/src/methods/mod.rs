@@ -154,6 +154,16 @@ mod tests {
             ("mic", json!({"alpha": -1.0}), "alpha = -1: must be positive and finite"),
             ("pmvc-cgan", json!({"widths": [500, 0, 100]}), "widths = 0: must be at least 1"),
             ("best-view", json!({"restarts": 0}), "restarts = 0: must be at least 1"),
+            (
+                "concat",
+                json!({"restarts": 1_000_000_000_000_u64}),
+                "restarts = 1000000000000: must be at most 10000",
+            ),
+            (
+                "pmvc-cgan",
+                json!({"widths": [500, 1_000_000_000_000_u64, 100]}),
+                "widths = 1000000000000: must be at most 10000",
+            ),
         ] {
             let error = method(name, settings).err().unwrap().to_string();
             assert_eq!(error, format!("settings of {name}: {message}"));

@@ -7,6 +7,7 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::product;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
+use crate::shared::refusals::at_most;
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative},
@@ -304,7 +305,8 @@ impl Clusterer for Pmvc {
     fn check(&self) -> Result<(), ClusterError> {
         not_negative("lambda", self.lambda)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("iterations", self.iterations), ("restarts", self.restarts)])
+        at_least_one(&[("iterations", self.iterations), ("restarts", self.restarts)])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {

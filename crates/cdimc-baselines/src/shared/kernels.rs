@@ -41,10 +41,13 @@ impl Kernel {
     /// and scaled to unit diagonal, `(n_observed, n_observed)`.
     ///
     /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`). A sample that
-    /// lies at the mean, up to rounding, is like no other: its row is 0.
+    /// lies at the mean, up to rounding, is like no other: its row is 0. All entries are NaN where one
+    /// is too large for a float on the way, as [`KernelScaling::None`] may leave it.
     pub fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
         let x = scaling.apply(x);
         let mut k = product(x.view(), x.t());
+        let overflows = |k: &Array2<f64>| !k.iter().all(|x| x.is_finite());
+        let too_large = overflows(&k);
         match self {
             Self::Linear => {}
             Self::Quadratic => k.mapv_inplace(|inner| (inner + 1.0).powi(2)),
@@ -52,6 +55,10 @@ impl Kernel {
         }
         let greatest = k.diag().iter().copied().fold(0.0, f64::max);
         center(&mut k);
+        if too_large || overflows(&k) {
+            k.fill(f64::NAN);
+            return k;
+        }
         let rounding = ROUNDING * greatest;
         let factor = |x: f64| if x > rounding { 1.0 / x.sqrt() } else { 0.0 };
         let (roots, factors) = (k.diag().mapv(f64::sqrt), k.diag().mapv(factor));
@@ -116,7 +123,7 @@ fn center(k: &mut Array2<f64>) {
 ///
 /// # Errors
 /// [`ClusterError::Inapplicable`] if `n_square` matrices of all samples beside those kernels need more
-/// than `max_bytes`.
+/// than `max_bytes`, or a kernel is too large for a float.
 pub(crate) fn observed_kernels(
     method: &'static str,
     data: &MultiView,
@@ -125,7 +132,18 @@ pub(crate) fn observed_kernels(
     max_bytes: u64,
 ) -> Result<Vec<Array2<f64>>, ClusterError> {
     check_bytes(method, kernel_bytes(data, n_square), max_bytes)?;
-    Ok((0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect())
+    let block = |v: usize| {
+        let block = kernel.between(&data.observed(v), scaling);
+        if block[[0, 0]].is_nan() {
+            let reason = format!(
+                "the values of view {v} are so large that their kernel overflows: set scaling to \
+                 unit-rows or standard"
+            );
+            return Err(ClusterError::Inapplicable { method, reason });
+        }
+        Ok(block)
+    };
+    (0..data.n_views()).map(block).collect()
 }
 
 /// The bytes of the kernels of all views and of `n_square` matrices of all samples.
@@ -177,6 +195,23 @@ mod tests {
             for scaling in [KernelScaling::UnitRows, KernelScaling::Standard, KernelScaling::None] {
                 assert!(kernel.between(&x, scaling).iter().all(|x| x.is_finite()));
             }
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_overflows_is_refused_as_such() {
+        let x = array![[1.0, 2.0], [0.5, -1.0], [3.0, 0.1], [-2.0, 1.0]] * 1e200;
+        let data = MultiView::from_nan_rows(vec![Array2::ones((4, 1)), x]).unwrap();
+        for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
+            let kernels =
+                |scaling| observed_kernels("mkkm-ik", &data, (kernel, scaling), 5, 1 << 20);
+            assert_eq!(
+                kernels(KernelScaling::None).unwrap_err().to_string(),
+                "mkkm-ik does not apply: the values of view 1 are so large that their kernel overflows: \
+                 set scaling to unit-rows or standard"
+            );
+            assert!(kernels(KernelScaling::UnitRows).is_ok());
+            assert!(kernels(KernelScaling::Standard).is_ok());
         }
     }
 

@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 1e-11;
 /// Where the subspace would not be small, or does not converge, all eigenvectors are computed.
 ///
 /// # Errors
-/// If an iteration does not converge, as with entries that are not finite.
+/// If an entry is not finite or an iteration does not converge.
 pub(crate) fn leading_eigenvectors(
     method: &'static str,
     a: &Array2<f64>,
@@ -37,8 +37,8 @@ pub(crate) fn leading_eigenvectors(
         let mut rng = Seed::new(0).stream("krylov").rng();
         let mut start = Array2::from_shape_simple_fn((n, width), || rng.gen_range(-1.0..1.0));
         for _ in 0..RESTARTS {
-            let (ritz, residual) = best_in_krylov_space(method, a, &start, n_leading)?;
-            if residual <= TOLERANCE {
+            let (ritz, converged) = best_in_krylov_space(method, a, &start, n_leading)?;
+            if converged {
                 return Ok(ritz.slice(s![.., ..n_leading]).to_owned());
             }
             start = ritz;
@@ -49,14 +49,14 @@ pub(crate) fn leading_eigenvectors(
     Ok(Array2::from_shape_fn((n, n_leading), |(i, j)| eigen.vectors[(i, n - 1 - j)]))
 }
 
-/// The leading Ritz vectors in span(X, AX, A²X, ...), X = `start`, as many as it has columns, and the
-/// largest residual ‖Ax - θx‖ of the first `n_leading` as a share of the largest |θ|.
+/// The leading Ritz vectors in span(X, AX, A²X, ...), X = `start`, as many as it has columns, and whether
+/// the residuals ‖Ax - θx‖ of the first `n_leading` are small as shares of the largest |θ|.
 fn best_in_krylov_space(
     method: &'static str,
     a: &Array2<f64>,
     start: &Array2<f64>,
     n_leading: usize,
-) -> Result<(Array2<f64>, f64), ClusterError> {
+) -> Result<(Array2<f64>, bool), ClusterError> {
     let width = start.ncols();
     let mut basis = vec![nearest_orthonormal(method, start.view())?];
     let mut images: Vec<Array2<f64>> = Vec::with_capacity(BLOCKS);
@@ -96,12 +96,13 @@ fn best_in_krylov_space(
         add_product(&mut image, 1.0, block_image.view(), mixing.view());
     }
     let largest = eigen.values[0].abs().max(eigen.values[last].abs());
-    let mut residual = 0.0_f64;
-    for c in 0..n_leading {
+    // A residual that is no number is not small.
+    let small = |c: usize| {
         let difference = &image.column(c) - &(&ritz.column(c) * eigen.values[last - c]);
-        residual = residual.max(difference.dot(&difference).sqrt());
-    }
-    Ok((ritz, if largest > 0.0 { residual / largest } else { 0.0 }))
+        largest == 0.0 || difference.dot(&difference).sqrt() / largest <= TOLERANCE
+    };
+    let converged = (0..n_leading).all(small);
+    Ok((ritz, converged))
 }
 
 #[cfg(test)]
@@ -116,6 +117,15 @@ mod tests {
         assert_abs_diff_eq!(h.t().dot(&h), Array2::eye(2), epsilon = 1e-12);
         assert_abs_diff_eq!(h[[1, 0]].abs(), 1.0, epsilon = 1e-12);
         assert_abs_diff_eq!(h[[2, 1]].abs(), 1.0, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn a_matrix_with_an_entry_that_is_no_number_is_an_error() {
+        for n in [2, 260] {
+            let mut a = Array2::<f64>::eye(n);
+            a[[1, 1]] = f64::NAN;
+            assert!(leading_eigenvectors("test", &a, 2).is_err(), "{n} rows");
+        }
     }
 
     #[test]

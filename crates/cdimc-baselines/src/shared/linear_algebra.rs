@@ -106,11 +106,16 @@ pub(crate) fn add_product(
 /// All eigenpairs of the symmetric matrix `a`, of which the lower triangle is read.
 ///
 /// # Errors
-/// If the iteration does not converge, as with entries that are not finite.
+/// If an entry is not finite or the iteration does not converge.
 pub(crate) fn symmetric_eigen(
     method: &'static str,
     a: MatRef<'_, f64>,
 ) -> Result<SymmetricEigen, ClusterError> {
+    const OPERATION: &str = "eigen-decomposition";
+    // faer does not look: of two rows it would give eigenvectors that are no numbers.
+    if !a.is_all_finite() {
+        return Err(failure(method, OPERATION, a));
+    }
     let n = a.nrows();
     let mut values = vec![0.0; n];
     let mut vectors = Mat::zeros(n, n);
@@ -120,7 +125,7 @@ pub(crate) fn symmetric_eigen(
         let diagonal = faer::diag::DiagMut::from_slice_mut(&mut values);
         self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Spec::default())
     })
-    .map_err(|_| failure(method, "eigen-decomposition", a))?;
+    .map_err(|_| failure(method, OPERATION, a))?;
     Ok(SymmetricEigen { values, vectors })
 }
 
@@ -288,6 +293,21 @@ mod tests {
         assert_abs_diff_eq!(half.dot(&x), b, epsilon = 1e-10);
         let error = solve_positive_definite("test", &mut -a, &mut x).unwrap_err();
         assert_eq!(error.to_string(), "test: Cholesky factorization failed on a 30 x 30 matrix");
+    }
+
+    #[test]
+    fn entries_that_are_not_finite_have_no_eigenvectors() {
+        for n in [1, 2, 5, 150] {
+            for entry in [f64::NAN, f64::INFINITY] {
+                let mut a = Array2::<f64>::eye(n);
+                a[[n - 1, n - 1]] = entry;
+                let error = symmetric_eigen("test", faer_view(a.view())).err().unwrap();
+                assert_eq!(
+                    error.to_string(),
+                    format!("test: eigen-decomposition failed on a {n} x {n} matrix")
+                );
+            }
+        }
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Observed {
     }
 }
 
+/// The number of observed values of all views.
+pub(crate) fn n_observed_values(data: &MultiView) -> f64 {
+    (0..data.n_views()).map(|v| (data.mask().n_observed(v) * data.width(v)) as f64).sum()
+}
+
 /// Scales every row to unit length, whatever its units; a row of zeros stays.
 pub(crate) fn unit_rows(x: &mut Array2<f64>) {
     for mut row in x.outer_iter_mut() {

@@ -62,8 +62,15 @@ impl Chunk {
     /// # Panics
     /// If a row is out of range.
     pub fn of_rows(data: &MultiView, rows: &[usize]) -> Self {
-        let views = (0..data.n_views()).map(|v| data.view(v).select(Axis(0), rows)).collect();
-        Self { views, observed: data.mask().entries().select(Axis(0), rows) }
+        let views: Vec<usize> = (0..data.n_views()).collect();
+        Self::of_views(data, &views, rows)
+    }
+
+    /// As [`Chunk::of_rows`], of some of the views. A sample may be observed in none of them.
+    pub(crate) fn of_views(data: &MultiView, views: &[usize], rows: &[usize]) -> Self {
+        let observed = data.mask().entries().select(Axis(0), rows).select(Axis(1), views);
+        let views = views.iter().map(|&v| data.view(v).select(Axis(0), rows)).collect();
+        Self { views, observed }
     }
 
     /// Number of samples.

@@ -59,8 +59,9 @@ impl Training {
         let mut archive = Archive::new(KIND, &description)?;
         archive.put("order", self.order.iter().map(|&sample| sample as u32));
         archive.put_weights("", &self.trainer.weights()?);
-        for (i, moment) in optimizer.moments.iter().enumerate() {
-            archive.put_weights(&format!("moment{i}."), moment);
+        // Each is freed once it is put there.
+        for (i, moment) in optimizer.moments.into_iter().enumerate() {
+            archive.put_weights(&format!("moment{i}."), &moment);
         }
         for (name, values) in self.curves.named() {
             archive.put(name, values.iter().copied());

@@ -3,6 +3,7 @@
 use crate::{
     Assignment, CdimcNet, ClusterError, Clusterer, Model, Prediction,
     archive::{Archive, read},
+    check::setting,
     components::Components,
     confidence::relative_margins,
     model::check_views,
@@ -50,11 +51,6 @@ impl CdimcModel {
     /// The network.
     pub fn weights(&self) -> &Weights {
         &self.weights
-    }
-
-    /// The fused latents (eq. 4), `(n_samples, latent)`.
-    pub(crate) fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, ClusterError> {
-        Ok(self.weights.embed(input)?)
     }
 
     /// View `view` of the model, with the observed rows of view `given` of the data.
@@ -140,8 +136,10 @@ impl CdimcModel {
         let Description { settings, n_views } = archive.description()?;
         settings.check()?;
         let weights = archive.weights("", n_views)?;
+        weights.check_decoders()?;
         let pretrained = archive.weights("pretrained.", n_views)?;
         let centers: Array2<f32> = archive.matrix("centers")?;
+        setting("centers of the model", centers.nrows(), "must be at least 2", |&n| n >= 2)?;
         let standardizer = |v| {
             let mean = archive.list(&format!("view{v}.mean"))?;
             let scale = archive.list(&format!("view{v}.scale"))?;
@@ -192,7 +190,7 @@ impl Model for CdimcModel {
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
-        let z = self.embed(&self.network_input(data, views)?)?;
+        let z = self.weights.embed(&self.network_input(data, views)?)?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
         Ok(Prediction {
             labels,
@@ -251,4 +249,35 @@ fn fits_view(
     let n_features = standardizer.mean.len();
     let shape = components.map_or((n_features, n_features), |c| c.directions.dim());
     standardizer.scale.len() == n_features && shape == (n_features, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Observer;
+    use cdimc_data::Seed;
+    use cdimc_nn::Architecture;
+    use ndarray::s;
+
+    #[test]
+    fn a_model_without_decoders_or_with_less_than_two_centers_is_refused() {
+        let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let architecture = Architecture { wide: 3, ..Architecture::default() };
+        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::default() };
+        (net.pretrain.epochs, net.finetune.rounds) = (1, 1);
+        let (model, _) = net.train(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let refusal = |damage: fn(&mut CdimcModel)| {
+            let mut model = model.clone();
+            damage(&mut model);
+            CdimcModel::from_bytes(&model.to_bytes().unwrap()).err().map(|e| e.to_string())
+        };
+        assert_eq!(refusal(|_| {}), None);
+        let without_decoder = refusal(|model| model.weights.views[1].decoder.clear());
+        assert_eq!(without_decoder.unwrap(), "weights: a decoder without layers");
+        let none = refusal(|model| model.centers = model.centers.slice(s![..0, ..]).to_owned());
+        assert_eq!(none.unwrap(), "centers of the model = 0: must be at least 2");
+        let one = refusal(|model| model.centers = model.centers.slice(s![..1, ..]).to_owned());
+        assert_eq!(one.unwrap(), "centers of the model = 1: must be at least 2");
+    }
 }

@@ -220,7 +220,7 @@ impl Training {
             pretrained,
             centers,
         };
-        let z = model.embed(&in_callers_order(&self.input, &self.order))?;
+        let z = model.weights.embed(&in_callers_order(&self.input, &self.order))?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), model.centers());
         let curve =
             |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };

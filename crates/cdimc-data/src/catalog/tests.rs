@@ -134,12 +134,35 @@ fn a_table_of_something_else_than_numbers_is_an_error() {
 }
 
 #[test]
-fn the_checksum_follows_the_data_and_nothing_else() {
-    let sum = |text: &str| crate::Manifest::parse(Path::new("tiny.toml"), text).unwrap().checksum();
-    assert_eq!(sum(TINY), sum(&TINY.replace("Three", "Some")));
-    for (from, to) in [("SUM", "OTHER"), ("[2, 3]", "[1, 2]"), ("[3, 4]", "[0, 1]")] {
-        assert_ne!(sum(TINY), sum(&TINY.replace(from, to)), "{to}");
-    }
+fn files_of_images_with_more_samples_than_described_are_an_error() {
+    // Three samples of one value, twice; two are described, fewer than the first file has.
+    let images = [&[0_u8, 0, 8, 1, 0, 0, 0, 3][..], &[5, 6, 7]].concat();
+    let sum = crate::sha256(&images[..]).unwrap();
+    let manifest = format!(
+        r#"
+name = "tiny"
+title = "Two samples"
+home = "https://example.org/tiny"
+license = "CC0"
+n-samples = 2
+n-classes = 2
+labels = {{ format = "idx", files = ["a.idx"] }}
+
+[[file]]
+path = "a.idx"
+sha256 = "{sum}"
+
+[[view]]
+name = "pixels"
+width = 1
+source = {{ format = "idx", files = ["a.idx", "a.idx"] }}
+"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), &manifest, None);
+    fs::write(folder.path().join("a.idx"), &images).unwrap();
+    let message = catalog(folder.path()).load("tiny").unwrap_err().to_string();
+    assert!(message.ends_with("a.idx, a.idx hold 6 samples: 2 are needed"), "{message}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
 
-use super::MatValue;
+use super::{EXACT, MAX_DEPTH, MatValue};
 use crate::Budget;
+use crate::gzip::MAX_EXPANSION;
 use crate::sparse::Compressed;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
@@ -10,13 +11,6 @@ use std::io::Read;
 type Parsed<T> = Result<T, String>;
 
 const HEADER: usize = 128;
-/// Cells nest; a file that nests deeper is made to exhaust the stack.
-const MAX_DEPTH: usize = 16;
-/// Deflate cannot expand by more than this (258 bytes from 2 bits), so a larger size is false.
-const MAX_EXPANSION: usize = 1032;
-
-/// From here on not every whole number is an `f64`.
-const EXACT: f64 = (1_u64 << 53) as f64;
 
 // Types of a data element (table 1-1 of the format).
 const INT8: u32 = 1;

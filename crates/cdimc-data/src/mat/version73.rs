@@ -1,14 +1,10 @@
 //! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
 
-use super::MatValue;
+use super::{EXACT, MAX_DEPTH, MatValue};
 use crate::hdf5::{DType, Dataset, Group, Hdf5File, Object, damaged, text};
 
-/// Cells nest; a file that nests deeper goes in circles.
-const MAX_DEPTH: usize = 16;
 /// What MATLAB keeps beside the variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];
-/// From here on not every whole number is an `f64`.
-const EXACT: i128 = 1 << 53;
 
 /// The named variables of a file, in the order of their names.
 pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, String> {
@@ -99,7 +95,7 @@ fn numeric(
         shape.push(1);
     }
     let values = file.numbers(dataset, name)?;
-    let beyond = values.iter().any(|x| x.abs() >= EXACT as f64);
+    let beyond = values.iter().any(|x| x.abs() >= EXACT);
     let exact = match kind {
         DType::I64 if beyond => {
             Some(dataset.read_i64().map_err(damaged)?.into_iter().map(i128::from).collect())

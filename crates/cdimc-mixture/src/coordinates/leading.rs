@@ -97,6 +97,11 @@ impl Leading {
     }
 }
 
+/// Numbers that [`of_operator`] holds at its largest: the basis and its images, once more while they grow.
+pub(crate) fn numbers_held(size: f64, n: f64) -> f64 {
+    3.0 * BLOCKS as f64 * size * (n + SPARE as f64)
+}
+
 /// All eigenpairs of `a`, of which the lower triangle is read.
 pub(crate) fn all_of(a: MatRef<'_, f64>) -> Result<Leading, ClusterError> {
     let size = a.nrows();

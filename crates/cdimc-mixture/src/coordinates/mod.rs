@@ -48,16 +48,21 @@ const LEAST_WIDTH: usize = 5;
 /// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row
 /// of zeros has no direction and counts as missing, also where the sample has nothing else: a thousand of
 /// them, all alike, would be a cluster of unbounded density (BDGP at 70 %).
-pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
-    let mask = data.mask().entries();
-    let mut seen = mask.to_owned();
+pub(crate) fn with_direction(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
+    let mut seen = data.mask().entries().to_owned();
     for (v, _) in kinds.iter().enumerate().filter(|&(_, kind)| *kind == Kind::Unit) {
         for (i, row) in data.view(v).rows().into_iter().enumerate() {
             seen[[i, v]] &= row.iter().any(|&x| x != 0.0);
         }
     }
-    for (mut seen, given) in seen.columns_mut().into_iter().zip(mask.columns()) {
-        // A view of zeros alone says nothing, which is no reason to have no model of it.
+    seen
+}
+
+/// As [`with_direction`] of the data of a fit: a view of zeros alone says nothing, which is no reason to have no
+/// model of it.
+pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
+    let mut seen = with_direction(data, kinds);
+    for (mut seen, given) in seen.columns_mut().into_iter().zip(data.mask().entries().columns()) {
         if !seen.iter().any(|&s| s) {
             seen.assign(&given);
         }

@@ -18,6 +18,10 @@ const PARTS: usize = 16;
 const LARGEST_GRAM: usize = 3000;
 /// Columns whose deviation is below this share of their largest value count as constant.
 const CONSTANT: f64 = 1e-12;
+/// Columns of which others leave no more than this share of the variance say nothing that those do not.
+const EXPLAINED: f64 = 1e-3;
+/// Sums of more numbers than this are held for a few parts at a time.
+const LARGE_SUM: usize = 1 << 20;
 
 /// The map from the rows of a view to coordinates (specification, section 1).
 #[derive(Debug, Clone, PartialEq)]
@@ -60,9 +64,18 @@ impl Projection {
         if kind != Kind::Unit {
             fitted.scale(x, rows);
         }
-        if q + 1 < d.min(rows.len()) {
-            fitted.directions = Some(fitted.leading_directions(x, rows, q)?);
-        }
+        let n = rows.len();
+        fitted.directions = if q + 1 < d.min(n) {
+            Some(fitted.leading_directions(x, rows, q)?)
+        } else if n <= d {
+            // Centered rows span one direction less than there are of them.
+            Some(fitted.leading_directions(x, rows, (n - 1).max(1))?)
+        } else if kind == Kind::Unit {
+            // On a sphere no column is a sum of others.
+            None
+        } else {
+            fitted.independent_columns(x, rows)
+        };
         fitted.shift = vec![0.0; fitted.width()];
         let mut shift = vec![0.0; fitted.width()];
         fitted.each_block(x, rows, |_, coordinates| {
@@ -149,10 +162,12 @@ impl Projection {
     fn scale(&mut self, x: ArrayView2<'_, f64>, rows: &[usize]) {
         let (n, d) = (rows.len() as f64, x.ncols());
         let mut largest = vec![0.0_f64; d];
+        let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY); d];
         for rows in rows.chunks(ROWS) {
             for ((_, j), &value) in self.given(x, rows).indexed_iter() {
                 self.means[j] += value / n;
                 largest[j] = largest[j].max(value.abs());
+                range[j] = (range[j].0.min(value), range[j].1.max(value));
             }
         }
         let mut squares = vec![0.0; d];
@@ -163,11 +178,13 @@ impl Projection {
                 squares[j] += share * share / n;
             }
         }
-        let deviation = |(square, largest): (&f64, &f64)| {
-            let share = square.sqrt();
-            if share > CONSTANT { share * largest } else { 0.0 }
+        let deviation = |j: usize| {
+            let share = squares[j].sqrt();
+            // The mean of many equal values is not quite their value.
+            let varies = share > CONSTANT && range[j].0 < range[j].1;
+            if varies { share * largest[j] } else { 0.0 }
         };
-        self.scales = squares.iter().zip(&largest).map(deviation).collect();
+        self.scales = (0..d).map(deviation).collect();
         if self.kind == Kind::Centered {
             let top = self.scales.iter().copied().fold(0.0, f64::max);
             let mean_square =
@@ -175,6 +192,47 @@ impl Projection {
             let all = self.scales.iter().map(mean_square).sum::<f64>().sqrt() * top;
             self.scales.iter_mut().for_each(|s| *s = if *s > 0.0 { all } else { 0.0 });
         }
+    }
+
+    /// Those of the columns that the ones before them do not explain, `(n_features, q)`, or none where that is
+    /// all of them.
+    ///
+    /// A constant, a total, a column in another unit: where a scatter has no width, what it shrinks towards has one, and
+    /// each such direction would draw samples into the largest cluster.
+    fn independent_columns(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Option<Array2<f64>> {
+        let (n, d) = (rows.len(), x.ncols());
+        let sums = self.sum_over_rows(x, rows, (d, 1), |rows, sum| {
+            for row in rows.rows() {
+                row.iter().enumerate().for_each(|(j, x)| sum[(j, 0)] += x);
+            }
+        });
+        let gram = self.sum_over_rows(x, rows, (d, d), |rows, sum| {
+            let centered = |(i, j)| rows[[i, j]] - sums[(j, 0)] / n as f64;
+            let centered = Array2::from_shape_fn(rows.dim(), centered);
+            let rows = faer_view(centered.view());
+            add_gram(sum, rows.transpose(), rows);
+        });
+        // The Cholesky factor of the columns kept, line by line.
+        let (mut kept, mut factor) = (Vec::new(), Vec::<Vec<f64>>::new());
+        for j in 0..d {
+            let mut line: Vec<f64> = Vec::new();
+            for (&other, of_other) in kept.iter().zip(&factor) {
+                let explained: f64 = line.iter().zip(of_other).map(|(a, b)| a * b).sum();
+                line.push((gram[(j, other)] - explained) / of_other[line.len()]);
+            }
+            let left = gram[(j, j)] - line.iter().map(|x| x * x).sum::<f64>();
+            if left > EXPLAINED * gram[(j, j)] {
+                line.push(left.sqrt());
+                factor.push(line);
+                kept.push(j);
+            }
+        }
+        // Where nothing varies, one column stands for the view.
+        if kept.is_empty() {
+            kept.push(0);
+        }
+        let column = |(i, a): (usize, usize)| f64::from(u8::from(i == kept[a]));
+        (kept.len() < d).then(|| Array2::from_shape_fn((d, kept.len()), column))
     }
 
     /// The `q` leading right singular directions of the prepared rows, `(n_features, q)`.
@@ -238,10 +296,25 @@ impl Projection {
             rows.chunks(ROWS).for_each(|rows| add(self.prepared(x, rows).view(), &mut sum));
             sum
         };
-        let parts: Vec<Mat<f64>> = rows.par_chunks(size).map(part).collect();
+        let at_once = if shape.0 * shape.1 > LARGE_SUM { 4 } else { PARTS };
         let mut all = Mat::zeros(shape.0, shape.1);
-        parts.iter().for_each(|part| all += part);
+        for rows in rows.chunks(at_once * size) {
+            let parts: Vec<Mat<f64>> = rows.par_chunks(size).map(part).collect();
+            parts.iter().for_each(|part| all += part);
+        }
         all
+    }
+}
+
+/// Numbers that a fit of `q` coordinates holds at its largest, for `n` rows of `d` columns.
+pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
+    let least = n.min(d);
+    if least > LARGEST_GRAM as f64 {
+        leading::numbers_held(d, q) + (PARTS + 1) as f64 * d * q
+    } else if d <= n {
+        3.0 * d * d + if d * d > LARGE_SUM as f64 { 4.0 } else { PARTS as f64 } * d * d
+    } else {
+        n * d + 3.0 * n * n + d * q
     }
 }
 
@@ -283,5 +356,59 @@ fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     match Array2::from_shape_vec((a.nrows(), b.ncols()), c) {
         Ok(product) => product,
         Err(_) => unreachable!("as many numbers as the shape says"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::Seed;
+    use ndarray::{Axis, concatenate, stack};
+    use rand::Rng;
+
+    fn random(n: usize, d: usize) -> Array2<f64> {
+        let mut rng = Seed::new(1).rng();
+        Array2::from_shape_fn((n, d), |_| rng.gen_range(1.0..2.0))
+    }
+
+    fn fitted(view: &Array2<f64>, q: usize, kind: Kind) -> Projection {
+        let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
+        let rows: Vec<usize> = (0..view.nrows()).collect();
+        Projection::fit(&data, 0, &rows, q, kind).unwrap()
+    }
+
+    fn coordinates(view: &Array2<f64>, kind: Kind) -> Array2<f64> {
+        let rows: Vec<usize> = (0..view.nrows()).collect();
+        fitted(view, 20, kind).coordinates(view.view(), &rows)
+    }
+
+    #[test]
+    fn constants_totals_and_other_units_add_no_coordinate() {
+        let own = random(60, 4);
+        let constant = Array2::from_elem((60, 2), 3.0);
+        let total = own.sum_axis(Axis(1));
+        // Pounds for kilograms, to one decimal.
+        let in_pounds = own.column(1).mapv(|x| (220.5 * x).round() / 10.0);
+        let further = stack![Axis(1), total, in_pounds];
+        let all = concatenate![Axis(1), own, constant, further];
+        assert_eq!(coordinates(&all, Kind::Standard), coordinates(&own, Kind::Standard));
+        // The total of ranks is not the rank of the total.
+        assert_eq!(fitted(&all, 20, Kind::Ranks).width(), 5);
+        assert_eq!(fitted(&constant, 20, Kind::Centered).width(), 1);
+    }
+
+    #[test]
+    fn rows_fewer_than_columns_have_one_coordinate_less_than_there_are() {
+        for kind in Kind::ALL {
+            for n in [1, 2, 6] {
+                assert_eq!(fitted(&random(n, 40), 20, kind).width(), (n - 1).max(1), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_equal_values_are_constant() {
+        let view = concatenate![Axis(1), Array2::from_elem((100_001, 1), 0.1), random(100_001, 1)];
+        assert_eq!(fitted(&view, 20, Kind::Standard).scales[0], 0.0);
     }
 }

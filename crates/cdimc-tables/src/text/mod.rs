@@ -6,7 +6,9 @@ mod tests;
 
 use crate::error::{Problem, listed};
 use crate::format::Opened;
-use crate::{Budget, ReadOptions, Table, ViewSource, is_missing, stem};
+use crate::{
+    Budget, Found, ReadOptions, Table, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
+};
 use ndarray::Array2;
 use rows::Rows;
 use std::io::{BufRead, BufReader, Read};
@@ -16,7 +18,7 @@ pub(crate) fn read(
     opened: Opened,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Table, Problem> {
+) -> Result<Found, Problem> {
     let limit = opened.limit(options.max_bytes);
     let budget = match opened.n_bytes() {
         Some(n_bytes) => Budget::of_file(n_bytes as usize, options.max_bytes),
@@ -40,13 +42,6 @@ pub(crate) fn read(
         header = std::iter::once("").chain(&header).collect();
     }
     let columns = Columns::of_header(&header, options)?;
-    if let [first, ..] = columns.unnamed.as_slice() {
-        tracing::warn!(
-            "{}: column {} has no name and is left out: it is taken for row numbers",
-            source.path.display(),
-            first + 1
-        );
-    }
     let mut rows = Rows::new(&columns, options, delimiter);
     while is_row {
         rows.take(&record, &budget)?;
@@ -55,7 +50,7 @@ pub(crate) fn read(
     let features = columns.features();
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;
-    Ok(Table {
+    let table = Table {
         name: stem(&source.path),
         path: source.path.clone(),
         ids: columns.has(Role::Id).then_some(rows.ids),
@@ -63,7 +58,9 @@ pub(crate) fn read(
         left_out: options.dropped(&columns.names),
         features,
         values,
-    })
+    };
+    let warnings = warning_of_unnamed(&columns.unnamed).into_iter().collect();
+    Ok(Found { tables: vec![table], warnings })
 }
 
 /// Whether the header lacks a name for the first cell of each row: so `write.table` of R has row names. A last
@@ -117,17 +114,21 @@ impl Columns {
         let is_left =
             |&column: &usize| roles[column] == Role::LeftOut && is_unnamed(&names[column]);
         let unnamed = (0..names.len()).filter(is_left).collect();
+        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|x| !x.is_nan());
+        // Who asks for a column by a word knows that the first row names the columns.
+        let is_asked_for = |name: &String| position(name).is_some() && !is_number(name);
+        let is_header = options.id.iter().chain(&options.label).any(is_asked_for);
         let columns = Self { names, roles, unnamed };
         let features = columns.features();
         // Without a header the first row holds numbers and gaps, and would be lost.
-        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|x| !x.is_nan());
         let names_nothing = |(column, text): (usize, &str)| {
             Some(column) == id
                 || Some(column) == label
                 || is_number(text)
                 || is_missing(text, options)
         };
-        if header.iter().any(is_number)
+        if !is_header
+            && header.iter().any(is_number)
             && header.iter().enumerate().all(names_nothing)
             && !counts_up(&features)
         {
@@ -145,12 +146,6 @@ impl Columns {
         let named = self.names.iter().zip(&self.roles);
         named.filter(|(_, role)| **role == Role::Feature).map(|(name, _)| name.clone()).collect()
     }
-}
-
-/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
-fn is_unnamed(name: &str) -> bool {
-    name.is_empty()
-        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
 }
 
 /// The columns there are, for a message to someone who named another one as the ids.
@@ -209,16 +204,26 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// The separator that stands most often in the first line, quoted names aside; a space where no other does and
-/// the next line has spaces too, so that it is none of a name.
+/// The separator that stands most often in the first line, quoted names aside; a tab before all others, as names
+/// hold commas rather than tabs, and a space where no other stands. Both only where the next line has them too, so
+/// that they are none of a name.
 fn delimiter_of(head: &[u8]) -> u8 {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
+    let next = lines.next();
     let count = |delimiter: &u8| first.split(|byte| byte == delimiter).count() - 1;
     let likeliest = *b",\t;".iter().max_by_key(|&d| (count(d), *d == b',')).unwrap_or(&b',');
-    let mut goes_on =
-        || lines.next().is_none_or(|line| outside_quotes(line).any(|byte| byte == b' '));
-    if count(&likeliest) == 0 && count(&b' ') > 0 && goes_on() { b' ' } else { likeliest }
+    let separates = |delimiter: u8| {
+        let goes_on = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
+        count(&delimiter) > 0 && next.is_none_or(goes_on)
+    };
+    if separates(b'\t') {
+        b'\t'
+    } else if count(&likeliest) == 0 && separates(b' ') {
+        b' '
+    } else {
+        likeliest
+    }
 }
 
 fn outside_quotes(line: &[u8]) -> impl Iterator<Item = u8> {

@@ -95,6 +95,38 @@ fn a_first_row_of_numbers_and_gaps_is_no_header() {
 }
 
 #[test]
+fn a_header_of_numbers_is_one_where_a_word_of_it_is_asked_for() {
+    let text = b"id,7157,1956\nx,1,2\ny,3,4\n";
+    assert_eq!(read_text(text, &by_id()).unwrap().features, ["7157", "1956"]);
+    let by_class = ReadOptions { label: Some("class".into()), ..ReadOptions::default() };
+    let table = read_text(b"7157,1956,class\n1,2,u\n3,4,v\n", &by_class).unwrap();
+    assert_eq!(table.features, ["7157", "1956"]);
+    let by_number = ReadOptions { id: Some("3".into()), ..ReadOptions::default() };
+    let message = read_text(b"3,1.5\n4,2.5\n", &by_number).unwrap_err().to_string();
+    assert!(message.contains("no header"), "{message}");
+}
+
+#[test]
+fn a_class_that_is_not_known_is_empty() {
+    let options = ReadOptions {
+        label: Some("class".into()),
+        missing_values: vec!["unclear".into()],
+        ..by_id()
+    };
+    let text = b"id,class,a\nw,u,1\nx,NA,2\ny,,3\nz,unclear,4\n";
+    assert_eq!(read_text(text, &options).unwrap().labels.unwrap(), ["u", "", "", ""]);
+}
+
+#[test]
+fn commas_in_names_between_tabs_separate_nothing() {
+    let table = read_text(b"id\ta, b, c\td\nx\t1\t2\n", &by_id()).unwrap();
+    assert_eq!(table.features, ["a, b, c", "d"]);
+    // A tab that no row has is part of a name.
+    let table = read_text(b"id,a\t(cm),b\nx,1,2\n", &by_id()).unwrap();
+    assert_eq!(table.features, ["a\t(cm)", "b"]);
+}
+
+#[test]
 fn a_column_without_a_name_is_never_a_feature() {
     for text in
         [&b",id,a\n0,x,1\n1,y,2\n"[..], b"Unnamed: 0,id,a\n0,x,1\n1,y,2\n", b"id,a,\nx,1,\ny,2,\n"]

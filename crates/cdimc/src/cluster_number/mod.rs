@@ -102,7 +102,7 @@ impl NumberSearch<'_> {
         }
         let seed = self.seed.stream("number of clusters");
         // Where no sample has two views there is nothing that views could share.
-        let shared = (0..data.n_samples()).any(|i| data.mask().n_views_of(i) > 1);
+        let shared = data.mask().shares_samples();
         let search = shared
             .then(|| ClusterNumberSearch::new(&TMixture::default(), data, to, seed, observer))
             .transpose()?;

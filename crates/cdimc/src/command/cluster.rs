@@ -94,7 +94,8 @@ impl Cluster {
         if let Some(seeds @ ..2) = self.k_seeds {
             bail!("--k-seeds = {seeds}: stability needs at least 2");
         }
-        let output = OutputFolder::begin(target, self.force, &input.files())?;
+        let inputs = [input.files(), self.config.iter().cloned().collect()].concat();
+        let output = OutputFolder::begin(target, self.force, &inputs)?;
         let mut run = Run::begin(input, configured, output, watch)?;
         run.record.seed = self.seed;
         run.record.threads = threads;

@@ -3,14 +3,17 @@
 use super::cluster::{command_line, set_threads};
 use super::evaluate::{classes, numbered};
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes};
+use super::output::{OutputFolder, csv_bytes};
 use anyhow::{Context, bail};
 use cdimc::cluster::{ClusterError, Clustering};
 use cdimc::data::Seed;
+use cdimc::machine::check_cost;
 use cdimc::metrics::{Scores, ari, scores};
 use cdimc::report::table_html;
+use cdimc::tables::ReadOptions;
 use cdimc::{note, say};
 use clap::Args;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -71,7 +74,8 @@ impl Compare {
         let names: Vec<String> = if all {
             cdimc::method_names().into_iter().map(str::to_owned).collect()
         } else {
-            self.methods.clone()
+            let mut seen = HashSet::new();
+            self.methods.iter().filter(|method| seen.insert(*method)).cloned().collect()
         };
         let methods: Vec<_> = names
             .iter()
@@ -83,7 +87,10 @@ impl Compare {
         let labels = match &self.truth {
             None => joined.labels.clone(),
             Some(path) => {
-                let known = classes(path, None, self.truth_column.as_deref(), self.numeric_truth)?;
+                let missing_values = self.input.missing_values.clone();
+                let options = ReadOptions { missing_values, ..ReadOptions::default() };
+                let column = self.truth_column.as_deref();
+                let known = classes(path, None, column, self.numeric_truth, &options)?;
                 let class = |id: &String| known.get(id).cloned().unwrap_or_default();
                 Some(joined.ids.iter().map(class).collect())
             }
@@ -95,9 +102,10 @@ impl Compare {
         let mut outcomes = Vec::new();
         for (method, name) in methods.iter().zip(names) {
             let clock = Instant::now();
-            let found: Result<Vec<Clustering>, ClusterError> = (0..self.repetitions as u64)
-                .map(|r| method.cluster(&joined.data, self.clusters, Seed::new(self.seed).nth(r)))
-                .collect();
+            let run = |r| method.cluster(&joined.data, self.clusters, Seed::new(self.seed).nth(r));
+            let found: Result<Vec<Clustering>, ClusterError> =
+                check_cost(method.as_ref(), &joined.data, self.clusters)
+                    .and_then(|()| (0..self.repetitions as u64).map(run).collect());
             let seconds = clock.elapsed().as_secs_f64() / self.repetitions.max(1) as f64;
             if !quiet {
                 note!("{name}: {seconds:.1} s a run");
@@ -139,8 +147,7 @@ impl Compare {
         output.write("report.html", html.as_bytes())?;
         let record = serde_json::json!({ "command": command_line(), "input": self.input,
             "n-clusters": self.clusters, "seed": self.seed, "repetitions": self.repetitions });
-        output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
-        output.finish()?;
+        output.finish(&record)?;
         say!("{}", header.join("\t"));
         for row in rows {
             say!("{}", row.join("\t"));

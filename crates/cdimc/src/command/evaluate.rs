@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use cdimc::metrics::scores;
 use cdimc::say;
+use cdimc::tables::{ReadOptions, is_missing};
 use clap::Args;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -32,9 +33,10 @@ pub(crate) struct Evaluate {
 
 impl Evaluate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let found = pairs(&self.labels, Some("id"), Some("cluster"))?;
+        let options = ReadOptions::default();
+        let found = pairs(&self.labels, Some("id"), Some("cluster"), &options)?;
         let (id, column) = (self.id.as_deref(), self.truth_column.as_deref());
-        let truth = classes(&self.truth, id, column, self.numeric_truth)?;
+        let truth = classes(&self.truth, id, column, self.numeric_truth, &options)?;
         let shared: Vec<(&str, &str)> = found
             .iter()
             .filter(|(_, cluster)| !cluster.is_empty())
@@ -65,14 +67,16 @@ impl Evaluate {
     }
 }
 
-/// The class of every id of a CSV file; a column of measurements is refused unless `numeric`.
+/// The class of every id of a CSV file, empty where it is missing; a column of measurements is refused unless
+/// `numeric`.
 pub(crate) fn classes(
     path: &Path,
     id: Option<&str>,
     column: Option<&str>,
     numeric: bool,
+    options: &ReadOptions,
 ) -> anyhow::Result<HashMap<String, String>> {
-    let found: HashMap<String, String> = pairs(path, id, column)?.into_iter().collect();
+    let found: HashMap<String, String> = pairs(path, id, column, options)?.into_iter().collect();
     let known: Vec<&str> = found.values().map(String::as_str).filter(|c| !c.is_empty()).collect();
     let distinct = known.iter().collect::<HashSet<_>>().len();
     let numbers = || known.iter().map(|class| class.parse::<f64>());
@@ -90,11 +94,12 @@ pub(crate) fn classes(
     Ok(found)
 }
 
-/// The id and one more column of a CSV file.
+/// The id and one more column of a CSV file, empty where it is missing.
 fn pairs(
     path: &Path,
     id: Option<&str>,
     value: Option<&str>,
+    options: &ReadOptions,
 ) -> anyhow::Result<Vec<(String, String)>> {
     let shown = path.display();
     if path.is_dir() {
@@ -135,7 +140,8 @@ fn pairs(
                 row + 1
             );
         }
-        pairs.push((record[id].to_owned(), record[value].to_owned()));
+        let value = if is_missing(&record[value], options) { "" } else { &record[value] };
+        pairs.push((record[id].to_owned(), value.to_owned()));
     }
     Ok(pairs)
 }

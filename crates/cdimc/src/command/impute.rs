@@ -2,7 +2,7 @@
 
 use super::cluster::command_line;
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes, view_file};
+use super::output::{OutputFolder, csv_bytes, view_file};
 use cdimc::NamedModel;
 use cdimc::data::Seed;
 use cdimc::recovery::recoveries;
@@ -64,8 +64,7 @@ impl Impute {
             "command": command, "model": self.model, "method": model.model.method(),
             "input": self.input, "seed": self.seed, "views": names, "recovered": recovered,
         });
-        output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
-        output.finish()?;
+        output.finish(&record)?;
         for found in recovered {
             let neighbors =
                 found.error_of_neighbors.map_or_else(|| "none".into(), |e| format!("{e:.3}"));

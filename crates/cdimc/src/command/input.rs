@@ -1,11 +1,11 @@
 //! The options that say which files are the views and how to read them.
 
 use anyhow::bail;
-use cdimc::NamedModel;
-use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, join, read_views};
+use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, read_views};
+use cdimc::{NamedModel, training_set};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -89,9 +89,17 @@ impl Input {
         Ok(tables)
     }
 
-    /// The files that are read: tables, and the ids beside them.
+    /// The files that may be read: tables, and the ids beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let beside = self.views.iter().map(|view| view.path.with_extension("ids.txt"));
+        let beside = self.views.iter().map(|view| ids_beside(&view.path));
+        self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
+    }
+
+    /// The files that are read: only arrays of NumPy have their ids beside them.
+    pub(crate) fn files_read(&self) -> Vec<PathBuf> {
+        let is_array = |path: &Path| path.extension().is_some_and(|extension| extension == "npy");
+        let arrays = self.views.iter().filter(|view| is_array(&view.path));
+        let beside = arrays.map(|view| ids_beside(&view.path)).filter(|path| path.is_file());
         self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
     }
 
@@ -115,17 +123,7 @@ impl Input {
 
     /// The tables joined into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
-        let tables = self.tables()?;
-        let files: Vec<String> = tables.iter().map(|t| t.path.display().to_string()).collect();
-        let joined = join(tables, self.strict)?;
-        if joined.data.n_samples() < 2 {
-            bail!("{}: one sample only: at least two are needed", files.join(", "));
-        }
-        for (view, file) in files.iter().enumerate() {
-            if joined.data.mask().n_observed(view) < 2 {
-                bail!("{file}: one row only has values: a view needs at least two, or is left out");
-            }
-        }
+        let joined = training_set(self.tables()?, self.strict)?;
         report_gaps(&joined);
         Ok(joined)
     }
@@ -142,6 +140,11 @@ impl Input {
         report_gaps(&joined);
         Ok((joined, which))
     }
+}
+
+/// Where the ids of an array of NumPy stand.
+fn ids_beside(array: &Path) -> PathBuf {
+    array.with_extension("ids.txt")
 }
 
 /// Whether `name` is the path of a view's file, the file's name or the name the user gave the view.

@@ -1,7 +1,7 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
-use super::output::{OutputFolder, RUN_FILE, csv_bytes, view_file};
+use super::output::{OutputFolder, csv_bytes, view_file};
 use anyhow::anyhow;
 use cdimc::data::{DataError, MissingPattern, Seed, ViewMask};
 use cdimc::say;
@@ -75,8 +75,7 @@ impl Mask {
         let record = serde_json::json!({
             "command": "mask", "pattern": self.pattern, "seed": self.seed, "input": self.input,
         });
-        output.write(RUN_FILE, serde_json::to_string_pretty(&record)?.as_bytes())?;
-        output.finish()?;
+        output.finish(&record)?;
         say!("{}", cdimc::data::MaskReport::new(&mask));
         Ok(())
     }

@@ -6,7 +6,6 @@ mod evaluate;
 mod impute;
 mod input;
 mod inspect;
-mod machine;
 mod manual;
 mod mask;
 mod output;

@@ -7,7 +7,9 @@ use cdimc::cluster_number::{Candidate, ClusterNumber};
 use cdimc::data::sha256;
 use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What `cdimc cluster` was asked and what it used.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +57,8 @@ pub(crate) enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     pub(crate) path: String,
-    pub(crate) sha256: String,
+    /// None of a pipe or device, which gives its bytes once.
+    pub(crate) sha256: Option<String>,
 }
 
 impl RunRecord {
@@ -66,22 +69,22 @@ impl RunRecord {
         serde_json::from_str(&text)
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
-
-    pub(crate) fn to_json(&self) -> anyhow::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        Ok(text)
-    }
 }
 
 /// The checksum of every input file.
 pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
-    let record = |source: &cdimc::tables::ViewSource| {
-        let shown = source.path.display();
-        let sha256 = std::fs::File::open(&source.path)
-            .and_then(sha256)
-            .with_context(|| format!("{shown}: cannot read"))?;
+    let record = |path: PathBuf| {
+        let shown = path.display();
+        let checksum = || -> io::Result<Option<String>> {
+            // Opened once more, a pipe would wait for bytes that are gone.
+            if std::fs::metadata(&path)?.is_file() {
+                sha256(File::open(&path)?).map(Some)
+            } else {
+                Ok(None)
+            }
+        };
+        let sha256 = checksum().with_context(|| format!("{shown}: cannot read"))?;
         Ok(FileRecord { path: shown.to_string(), sha256 })
     };
-    input.views.iter().map(record).collect()
+    input.files_read().into_iter().map(record).collect()
 }

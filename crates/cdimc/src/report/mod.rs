@@ -11,10 +11,10 @@ use crate::markers::markers;
 use crate::recovery::Recovery;
 use crate::tables::Joined;
 use crate::warnings::{Sign, Warning};
-use cdimc_cluster::Clustering;
+use cdimc_cluster::{CdimcNet, Clustering};
 use cdimc_data::{MaskReport, Seed};
+use cdimc_mixture::TMixture;
 use figures::Coloring;
-use ndarray::ArrayView2;
 use page::Page;
 use rand::seq::index::sample;
 use serde_json::Value;
@@ -75,9 +75,16 @@ impl Report<'_> {
 
     fn summary(&self, page: &mut Page) {
         let data = &self.joined.data;
+        // Among the compared methods some begin with means, of columns or of kernels.
+        let unfilled = match self.method {
+            TMixture::NAME | CdimcNet::NAME => {
+                "A missing view is never filled in before clustering; the"
+            }
+            _ => "The",
+        };
         page.paragraph(&format!(
-            "{} samples in {} views were grouped into {} clusters by {}. A missing view is never filled \
-             in before clustering; the known classes, if any, were not used.",
+            "{} samples in {} views were grouped into {} clusters by {}. {unfilled} known classes, if any, \
+             were not used.",
             data.n_samples(),
             data.n_views(),
             self.n_clusters(),
@@ -218,6 +225,11 @@ impl Report<'_> {
             ),
         );
         if let Some(confidence) = self.clustering.confidence.as_deref() {
+            let range = if self.clustering.probabilities.is_some() {
+                "orange (its cluster has probability 0) to blue (probability 1)"
+            } else {
+                "orange (half way to another cluster) to blue (at the center)"
+            };
             let confidence: Vec<f64> = drawn.iter().map(|&i| confidence[i]).collect();
             page.figure(
                 &figures::scatter(
@@ -226,7 +238,7 @@ impl Report<'_> {
                     &points,
                     Coloring::Confidence(&confidence),
                 ),
-                "The same, from orange (half way to another cluster) to blue (at the center).",
+                &format!("The same, from {range}."),
             );
         }
     }
@@ -389,7 +401,6 @@ pub fn table_html(title: &str, note: &str, header: &[&str], rows: Vec<Vec<String
     page.finish()
 }
 
-/// Squared norms of rows are finite: a matrix that has a principal plane at all.
 /// The samples that a picture shows: all, or a random part of more than anyone can see.
 fn drawn(n_samples: usize) -> Vec<usize> {
     if n_samples <= DRAWN {
@@ -400,18 +411,14 @@ fn drawn(n_samples: usize) -> Vec<usize> {
     drawn
 }
 
-fn has_plane(points: ArrayView2<'_, f64>) -> bool {
-    points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use cdimc_data::MultiView;
     use ndarray::Array2;
 
-    #[test]
-    fn a_page_escapes_names_and_asks_nothing_of_the_network() {
+    /// Six samples of one view in two clusters.
+    fn clustered() -> (Joined, Clustering) {
         let view = Array2::from_shape_fn((6, 2), |(i, j)| (i * (j + 1)) as f64);
         let joined = Joined {
             data: MultiView::from_nan_rows(vec![view.clone()]).unwrap(),
@@ -426,18 +433,38 @@ mod tests {
         let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
         clustering.embedding = Some(view);
         clustering.confidence = Some(vec![0.9, 0.8, 0.1, 0.2, 0.9, 1.0]);
-        let html = Report {
-            method: "concat",
+        (joined, clustering)
+    }
+
+    fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
+        Report {
+            method,
             command: "cdimc cluster",
-            joined: &joined,
-            clustering: &clustering,
+            joined,
+            clustering,
             cluster_number: None,
             warnings: &[Warning { sign: Sign::SingleSamples, text: "<one> sample".into() }],
             facts: &serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] }),
             settings: "{}",
             seconds: &[("total", 0.1)],
         }
-        .html();
+        .html()
+    }
+
+    #[test]
+    fn a_page_says_of_a_method_what_holds_for_it() {
+        let (joined, mut clustering) = clustered();
+        let html = html_of("concat", &joined, &clustering);
+        assert!(!html.contains("never filled in") && html.contains("half way to another cluster"));
+        clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
+        let html = html_of("t-mixture", &joined, &clustering);
+        assert!(html.contains("never filled in") && !html.contains("half way to another cluster"));
+    }
+
+    #[test]
+    fn a_page_escapes_names_and_asks_nothing_of_the_network() {
+        let (joined, clustering) = clustered();
+        let html = html_of("concat", &joined, &clustering);
         assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));
         assert!(html.contains("a&amp;b"));
         assert!(!html.contains("src=") && !html.contains("href="));

@@ -1,8 +1,12 @@
 //! The plane a cloud of points lies in.
 
-use super::has_plane;
 use faer::{Mat, Side};
 use ndarray::{ArrayView2, Axis};
+
+/// Squared norms of rows are finite: a matrix that has a principal plane at all.
+fn has_plane(points: ArrayView2<'_, f64>) -> bool {
+    points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
+}
 
 /// Every point at its two leading principal components, and the share of the variance each carries.
 pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 2]>, [f64; 2])> {

@@ -91,6 +91,7 @@ fn the_command_gives_the_labels_of_the_library() {
     for file in ["embedding.csv", "model.safetensors", "report.html", "run.json"] {
         assert!(desk.path("out").join(file).is_file(), "{file}");
     }
+    assert!(desk.text("out/run.json").contains("\"path\": \"view4.ids.txt\""));
 }
 
 #[test]
@@ -175,6 +176,8 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
     let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();
     assert!(model("out") == model("whole"));
     assert!(!desk.path("out/checkpoint.safetensors").exists());
+    // However short the last sitting was, the whole was not quick.
+    assert!(!desk.text("out/run.json").contains("other seeds"));
 }
 
 #[test]
@@ -207,6 +210,14 @@ fn inspect_and_compare_tell_what_they_found() {
     let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(desk.path("compared/labels-concat.csv").is_file());
+}
+
+#[test]
+fn a_method_asked_for_twice_is_compared_once() {
+    let desk = Desk::new();
+    let methods = "--method concat --method best-view --method concat --repetitions 1";
+    let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
+    assert_eq!(table.lines().count(), 3, "{table}");
 }
 
 #[test]

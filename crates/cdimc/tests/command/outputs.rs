@@ -49,8 +49,8 @@ fn no_name_from_a_model_or_table_becomes_a_path() {
         use npyz::WriterBuilder;
         let mut archive = npyz::npz::NpzWriter::create(desk.path("evil.npz")).unwrap();
         let array = archive.array(name, Default::default()).unwrap();
-        let mut array = array.default_dtype().shape(&[3, 1]).begin_nd().unwrap();
-        array.extend([1.0, 2.0, 4.0]).unwrap();
+        let mut array = array.default_dtype().shape(&[3, 2]).begin_nd().unwrap();
+        array.extend([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
         array.finish().unwrap();
         drop(archive);
         let error = desk.fails("mask --view evil.npz --pattern complete -o out");
@@ -150,6 +150,28 @@ fn inputs_and_models_are_never_written_over() {
     // A pipe is written to, not replaced.
     let through = desk.succeeds(&format!("{predict} -o /dev/stdout"));
     assert!(through.starts_with(&desk.text("labels.csv")), "{through}");
+}
+
+#[test]
+fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o good"));
+    desk.put("good/own.toml", &desk.text("short.toml"));
+    let line = cluster_line("-o good --force").replace("short.toml", "good/own.toml");
+    let error = desk.fails(&line);
+    assert!(error.contains("good: holds good/own.toml, an input"), "{error}");
+    let error = desk.fails(&cluster_line("-o good --force"));
+    assert!(error.contains("good: holds own.toml, which the earlier run did not write"), "{error}");
+    assert_eq!(desk.text("good/own.toml"), desk.text("short.toml"));
+    std::fs::remove_file(desk.path("good/own.toml")).unwrap();
+    for line in [
+        format!("impute --model good/model.safetensors {VIEWS} -q -o other --force"),
+        format!("mask {VIEWS} --pattern complete -q -o other --force"),
+        format!("compare {VIEWS} -k 4 --method concat -q -o other --force"),
+        cluster_line("-o other --force"),
+    ] {
+        desk.succeeds(&line);
+    }
 }
 
 #[test]

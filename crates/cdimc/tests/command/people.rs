@@ -77,6 +77,44 @@ fn measurements_are_no_truth_unless_told() {
 }
 
 #[test]
+fn a_missing_class_is_no_class() {
+    let desk = Desk::new();
+    let rows = |class: fn(usize) -> String| -> String {
+        (0..120).map(|i| format!("s{i},{}\n", class(i))).collect()
+    };
+    desk.put("found.csv", &format!("id,cluster\n{}", rows(|i| (i % 4).to_string())));
+    let class = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA".into() };
+    desk.put("kind.csv", &format!("id,kind\n{}", rows(class)));
+    let scores = desk.succeeds("evaluate --labels found.csv --truth kind.csv");
+    assert!(scores.starts_with("samples with a cluster and a class: 60 of 120"), "{scores}");
+    assert!(scores.contains("ACC     1.0000"), "{scores}");
+    desk.put("kind.csv", &format!("id,kind\n{}", rows(|_| "unknown".into())));
+    let compare = format!("compare {VIEWS} -k 4 --method concat -q --truth kind.csv -o out");
+    let error = desk.fails(&format!("{compare} --missing-value unknown"));
+    assert!(error.contains("no sample has a known class"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_read_once_and_has_no_checksum() {
+    let desk = Desk::new();
+    let script = "mkfifo rna; cat rna.csv > rna & \
+                  timeout 60 \"$0\" cluster --view rna --id id -k 4 --method concat -q -o piped";
+    let output = Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_cdimc")])
+        .current_dir(desk.folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record = desk.text("piped/run.json");
+    let parsed: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(parsed["files"], serde_json::json!([{ "path": "rna", "sha256": null }]));
+    desk.put("piped/run.json", &record.replace("\"finished\"", "\"interrupted\""));
+    let error = desk.fails("cluster --resume piped");
+    assert!(error.contains("rna: was no regular file and cannot be read again"), "{error}");
+}
+
+#[test]
 fn a_name_with_control_characters_does_not_reach_the_terminal() {
     let desk = Desk::new();
     desk.put("odd.csv", "id,\u{1b}[31mred\ns1,1\ns2,1\ns3,1\n");

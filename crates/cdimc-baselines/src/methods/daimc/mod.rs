@@ -10,9 +10,10 @@ use crate::shared::linear_algebra::{
     dot, faer_view, inverse_positive_definite, product, symmetric_eigen,
 };
 use crate::shared::mask_groups::MaskGroups;
-use crate::shared::observed_rows::{Observed, put_back, unit_rows};
+use crate::shared::observed_rows::{Observed, n_observed_values, put_back, unit_rows};
+use crate::shared::refusals::{at_most, not_finite};
 use cdimc_cluster::{
-    ClusterError, Clusterer, Fitted, KMeans, Observer,
+    ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},
     check_n_clusters,
 };
@@ -31,8 +32,8 @@ const FIRST_RIDGE: f64 = 1e-5;
 ///
 /// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then
 /// groups the rows of P by k-means. Any number of views, any mask; values may be negative. Needs
-/// O(Σᵥ mᵥ dᵥ k + sweeps n k²) operations an iteration, with mᵥ observed rows in view v, and memory
-/// linear in n.
+/// O(Σᵥ mᵥ dᵥ k + sweeps n k²) operations an iteration, with mᵥ observed rows in view v. Memory is linear
+/// in n, with two k-by-k matrices for each different set of views that samples have.
 ///
 /// The result depends much on the start: with the defaults, single runs on Handwritten lie between 72
 /// and 88 % accuracy.
@@ -202,7 +203,7 @@ impl Daimc {
                 objective += self.alpha * (misalignment + self.beta * norm);
             }
             if !objective.is_finite() {
-                return Err(ClusterError::Diverged { stage: "daimc", epoch: iteration });
+                return Err(not_finite("daimc", format_args!("iteration {}", iteration + 1)));
             }
             let last = objectives.last().copied();
             objectives.push(objective);
@@ -281,7 +282,8 @@ impl Clusterer for Daimc {
             ("sweeps", self.sweeps),
             ("initial-restarts", self.initial_restarts),
             ("restarts", self.restarts),
-        ])
+        ])?;
+        at_most(&[("initial-restarts", self.initial_restarts), ("restarts", self.restarts)])
     }
 
     fn run(
@@ -304,6 +306,19 @@ impl Clusterer for Daimc {
         let found = read_out.rows(&embedding)?;
         Ok(with_representation(found, embedding, objectives).into())
     }
+
+    /// Of the iterations, which hold the rows twice and two k-by-k matrices for each different set of views.
+    fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
+        let (values, n) = (n_observed_values(data), data.n_samples() as f64);
+        let (width, k) = (data.widths().iter().sum::<usize>() as f64, n_clusters as f64);
+        let of_sets = 2.0 * MaskGroups::new(data.mask()).len() as f64 * k * k;
+        let sweeps = 4.0 * self.sweeps as f64 * n * k * k;
+        let bases = 4.0 * values * k + 20.0 * width * k * k + data.n_views() as f64 * of_sets;
+        Some(Cost {
+            bytes: 8.0 * (2.0 * values + 9.0 * n * k + 6.0 * width * k + of_sets),
+            operations: (sweeps + bases) * self.iterations as f64,
+        })
+    }
 }
 
 /// Gives the columns of `p` sum 1 and the scale to the bases; a column of zeros stays.
@@ -315,4 +330,22 @@ fn scale_columns(p: &mut Array2<f64>, bases: &mut [Array2<f64>]) {
 
 fn smooth_norm<'a>(row: impl Iterator<Item = &'a f64>) -> f64 {
     (row.map(|x| x * x).sum::<f64>() + NORM_SMOOTHING).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::ViewMask;
+
+    #[test]
+    fn each_different_set_of_views_needs_two_matrices() {
+        let bytes = |observed: fn((usize, usize)) -> bool| {
+            let mask = ViewMask::new(Array2::from_shape_fn((8, 4), observed)).unwrap();
+            let data = MultiView::new(vec![Array2::ones((8, 3)); 4], mask).unwrap();
+            Daimc::default().cost(&data, 5).unwrap().bytes
+        };
+        // Every view lacks two samples, once among three sets of views and once among four.
+        let (three, four) = (bytes(|(i, v)| i >= 4 || i / 2 != v / 2), bytes(|(i, v)| i / 2 != v));
+        assert_eq!(four - three, 8.0 * 2.0 * 25.0);
+    }
 }

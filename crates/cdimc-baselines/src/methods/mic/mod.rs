@@ -7,6 +7,7 @@ mod settings;
 mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::refusals::{at_most, not_finite};
 use cdimc_cluster::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive, setting},
@@ -17,7 +18,7 @@ use ndarray::{Array2, Axis};
 use rand::Rng;
 use rand::distributions::Standard;
 pub use settings::{Mic, MicFactors};
-use view::{Factors, View, consensus_of, restored};
+use view::{Factors, View, consensus_of, restored, sample_without_weight};
 
 impl Mic {
     /// Factors that the first author's code starts from: plain factorizations of the filled views in
@@ -120,7 +121,7 @@ impl Mic {
             }
             consensus = consensus_of(views, factors);
             if !consensus.iter().all(|x| x.is_finite()) {
-                return Err(ClusterError::Diverged { stage: "mic", epoch: round });
+                return Err(not_finite("mic", format_args!("round {}", round + 1)));
             }
         }
         Ok(consensus)
@@ -144,7 +145,8 @@ impl Clusterer for Mic {
             ("sweeps", self.sweeps),
             ("cycles", self.cycles),
             ("restarts", self.restarts),
-        ])
+        ])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn run(
@@ -159,6 +161,13 @@ impl Clusterer for Mic {
         views.retain(|view| !view.is_zero());
         if views.is_empty() {
             let reason = "made nonnegative, every value of every view is 0".to_owned();
+            return Err(ClusterError::Inapplicable { method: self.name(), reason });
+        }
+        if let Some(sample) = sample_without_weight(&views) {
+            let reason = format!(
+                "made nonnegative, the views of sample {sample} are 0 throughout, and its gaps in the \
+                 others have no weight: set missing-weight above 0"
+            );
             return Err(ClusterError::Inapplicable { method: self.name(), reason });
         }
         let mut factors = self.first_factors(&views, n_clusters, seed, observer)?;
@@ -202,5 +211,22 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let found = Mic::default().cluster(&data, 2, Seed::new(1)).unwrap();
         assert!(found.embedding.unwrap().iter().all(|x| x.is_finite()));
+    }
+
+    #[test]
+    fn a_sample_that_nothing_weighs_is_refused_by_number() {
+        let mut observed = data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x });
+        observed.row_mut(7).fill(f64::NAN);
+        let views = vec![Array2::zeros((30, 3)), observed];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let cluster = |missing_weight| {
+            Mic { missing_weight, ..Mic::default() }.cluster(&data, 2, Seed::new(1))
+        };
+        assert_eq!(
+            cluster(Some(0.0)).unwrap_err().to_string(),
+            "mic does not apply: made nonnegative, the views of sample 7 are 0 throughout, and its gaps in \
+             the others have no weight: set missing-weight above 0"
+        );
+        assert!(cluster(Some(0.1)).is_ok() && cluster(None).is_ok());
     }
 }

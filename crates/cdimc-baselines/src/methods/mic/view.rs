@@ -179,6 +179,18 @@ impl Factors {
     }
 }
 
+/// The first sample, if any, that has weight in none of the views: it is observed in no view of them, and gaps
+/// weigh nothing.
+pub(super) fn sample_without_weight(views: &[View]) -> Option<usize> {
+    let mut weighs = vec![false; views[0].order.len()];
+    for view in views {
+        for (place, &sample) in view.order.iter().enumerate() {
+            weighs[sample] |= view.weight_of(place) > 0.0;
+        }
+    }
+    weighs.iter().position(|weighs| !weighs)
+}
+
 /// U* = Σᵥ Cᵥ² Uᵥ / Σᵥ Cᵥ², row by row, in the caller's order.
 pub(super) fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
     let mut sum = Array2::<f64>::zeros(factors[0].u.raw_dim());

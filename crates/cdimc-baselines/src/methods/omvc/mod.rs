@@ -10,9 +10,13 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::nonnegative::Nonnegative;
 use crate::shared::observed_rows::{Observed, put_back};
 use crate::shared::paired_views::stack;
+use crate::shared::refusals::at_most;
 use crate::shared::running_mean_fill::RunningFill;
 use crate::shared::stream_chunk::Chunk;
-use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Fitted, Observer,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed, unit_of};
 pub use settings::{MissingWeight, Omvc};
 pub use stream::{OmvcRows, OmvcStream};
@@ -23,7 +27,16 @@ impl Clusterer for Omvc {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        self.check_ranges()
+        positive("alpha", self.alpha)?;
+        not_negative("beta", self.beta)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("chunk-size", self.chunk_size),
+            ("passes", self.passes),
+            ("iterations", self.iterations),
+            ("restarts", self.restarts),
+        ])?;
+        at_most(&[("restarts", self.restarts)])
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
@@ -46,16 +59,21 @@ impl Clusterer for Omvc {
     ) -> Result<Fitted, ClusterError> {
         let rows = self.order.rows(data.n_samples(), seed);
         let source = Source::new(self, data);
+        if source.views.is_empty() {
+            let reason = "made nonnegative, every value of every view is 0".to_owned();
+            return Err(ClusterError::Inapplicable { method: self.name(), reason });
+        }
         let totals = source.totals(&rows, self.chunk_size);
-        let mut stream = OmvcStream::new(self, &data.widths(), &totals, n_clusters, seed)?;
+        let mut stream = OmvcStream::new(self, &source.widths(), &totals, n_clusters, seed)?;
         let n_chunks = rows.len().div_ceil(self.chunk_size);
+        let of = n_chunks.saturating_mul(self.passes);
         let mut found: Vec<OmvcRows> = Vec::with_capacity(n_chunks);
         for pass in 0..self.passes {
             if pass > 0 {
                 stream.next_pass();
             }
             for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
-                observer.step("chunks", pass * n_chunks + number, self.passes * n_chunks, None)?;
+                observer.step("chunks", pass * n_chunks + number, of, None)?;
                 let chunk = source.chunk(rows);
                 if pass == 0 {
                     found.push(stream.absorb(&chunk)?);
@@ -74,33 +92,45 @@ impl Clusterer for Omvc {
 /// Data in memory as the stream reads it.
 struct Source<'a> {
     data: &'a MultiView,
-    /// Nonnegative copies of the observed rows, where clipping in the stream is not enough.
+    /// The views that are not 0 throughout once nonnegative. Such a one would be fitted by coefficients of 0, which
+    /// pull those of the others down.
+    views: Vec<usize>,
+    /// Nonnegative copies of their observed rows, where clipping in the stream is not enough.
     nonnegative: Vec<Observed>,
-    /// What the values of each view are divided by, so that no sum is too large for a float.
+    /// What the values of each of them are divided by, so that no sum is too large for a float.
     units: Vec<f64>,
 }
 
 impl<'a> Source<'a> {
     fn new(settings: &Omvc, data: &'a MultiView) -> Self {
-        let one = |view| {
-            let mut observed = Observed::raw(data, view);
-            settings.nonnegative.apply(&mut observed);
-            observed
-        };
-        let nonnegative = match settings.nonnegative {
-            Nonnegative::Clip => Vec::new(),
-            Nonnegative::UnitShift | Nonnegative::MinMax => (0..data.n_views()).map(one).collect(),
-        };
-        let unit = |view| match nonnegative.get(view) {
-            Some(_) => 1.0,
-            None => unit_of(data.view(view).iter().copied()),
-        };
-        let units = (0..data.n_views()).map(unit).collect();
-        Self { data, nonnegative, units }
+        let mut source = Self { data, views: vec![], nonnegative: vec![], units: vec![] };
+        for view in 0..data.n_views() {
+            let unit = match settings.nonnegative {
+                Nonnegative::Clip => {
+                    let values = || data.view(view).into_iter().copied();
+                    let unit = unit_of(values());
+                    values().any(|x| x / unit > 0.0).then_some(unit)
+                }
+                Nonnegative::UnitShift | Nonnegative::MinMax => {
+                    let mut observed = Observed::raw(data, view);
+                    settings.nonnegative.apply(&mut observed);
+                    let says_something = observed.x.iter().any(|&x| x != 0.0);
+                    source.nonnegative.extend(says_something.then_some(observed));
+                    says_something.then_some(1.0)
+                }
+            };
+            source.views.extend(unit.map(|_| view));
+            source.units.extend(unit);
+        }
+        source
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        self.views.iter().map(|&view| self.data.width(view)).collect()
     }
 
     fn chunk(&self, rows: &[usize]) -> Chunk {
-        let mut chunk = Chunk::of_rows(self.data, rows);
+        let mut chunk = Chunk::of_views(self.data, &self.views, rows);
         chunk.divide(&self.units);
         for (view, observed) in self.nonnegative.iter().enumerate() {
             for (place, row) in rows.iter().enumerate() {
@@ -114,8 +144,7 @@ impl<'a> Source<'a> {
 
     /// The sum of all values of each view once its gaps are filled.
     fn totals(&self, rows: &[usize], chunk_size: usize) -> Vec<f64> {
-        let mut fills: Vec<RunningFill> =
-            self.data.widths().into_iter().map(RunningFill::new).collect();
+        let mut fills: Vec<RunningFill> = self.widths().into_iter().map(RunningFill::new).collect();
         let mut totals = vec![0.0; fills.len()];
         for rows in rows.chunks(chunk_size) {
             let chunk = self.chunk(rows);
@@ -123,8 +152,7 @@ impl<'a> Source<'a> {
                 totals[view] += fill.fill(&chunk, view).0.sum();
             }
         }
-        // A view of zeros stays as it is.
-        totals.into_iter().map(|total| if total > 0.0 { total } else { 1.0 }).collect()
+        totals
     }
 }
 
@@ -162,6 +190,19 @@ mod tests {
                 assert!(same >= 36, "{nonnegative:?}, {missing_weight:?}: {same} of 40");
             }
         }
+    }
+
+    #[test]
+    fn a_view_that_is_clipped_to_zeros_has_no_part() {
+        let positive = data().view(0).mapv(|x| if x.is_nan() { 1.0 } else { x });
+        let negative = Array2::from_shape_fn((40, 3), |(i, j)| -1.0 - ((i + j) % 5) as f64);
+        let cluster = |views| {
+            let data = MultiView::from_nan_rows(views).unwrap();
+            Omvc::default().cluster(&data, 2, Seed::new(1)).unwrap()
+        };
+        let alone = cluster(vec![positive.clone()]);
+        assert_eq!(cluster(vec![negative.clone(), positive.clone()]), alone);
+        assert_eq!(cluster(vec![positive, negative]), alone);
     }
 
     #[test]

@@ -1,10 +1,7 @@
 //! The settings of OMVC.
 
 use crate::shared::nonnegative::Nonnegative;
-use cdimc_cluster::{
-    ClusterError, RowOrder,
-    check::{at_least_one, not_negative, positive},
-};
+use cdimc_cluster::RowOrder;
 use serde::{Deserialize, Serialize};
 
 /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
@@ -12,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
 /// chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups
 /// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
-/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first.
+/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
+/// is then 0 throughout has no part.
 /// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples: [`OmvcStream`](crate::OmvcStream) takes
 /// the chunks of data that fit in no memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,19 +63,5 @@ impl Default for Omvc {
             order: RowOrder::Shuffled,
             restarts: 20,
         }
-    }
-}
-
-impl Omvc {
-    pub(super) fn check_ranges(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("beta", self.beta)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
-            ("chunk-size", self.chunk_size),
-            ("passes", self.passes),
-            ("iterations", self.iterations),
-            ("restarts", self.restarts),
-        ])
     }
 }

@@ -2,9 +2,10 @@
 
 use super::settings::{MissingWeight, Omvc};
 use crate::shared::linear_algebra::{dot, inverse_positive_definite, product};
+use crate::shared::refusals::not_finite;
 use crate::shared::running_mean_fill::RunningFill;
 use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
-use cdimc_cluster::ClusterError;
+use cdimc_cluster::{ClusterError, Clusterer};
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::Rng;
@@ -113,7 +114,7 @@ impl OmvcStream {
         totals: &[f64],
         seed: Seed,
     ) -> Result<Self, ClusterError> {
-        settings.check_ranges()?;
+        settings.check()?;
         let n_clusters = n_clusters_of_all("bases", bases.iter().map(Array2::ncols))?;
         let wrong = totals.iter().find(|total| !(total.is_finite() && **total > 0.0));
         if wrong.is_some() || totals.len() != bases.len() {
@@ -217,10 +218,7 @@ impl OmvcStream {
             }
             consensus = consensus_of(&parts, &coefficients);
             if !loss.is_finite() {
-                return Err(ClusterError::Diverged {
-                    stage: "omvc",
-                    epoch: self.n_chunks as usize,
-                });
+                return Err(not_finite("omvc", format_args!("chunk {}", self.n_chunks + 1)));
             }
             let settled = (loss - last).abs() < tolerance * last.abs();
             last = loss;

@@ -6,7 +6,10 @@
 mod settings;
 mod stream;
 
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Fitted, Observer};
+use cdimc_cluster::{
+    ClusterError, Clusterer, Clustering, Fitted, Observer,
+    check::{at_least_one, not_negative, positive},
+};
 use cdimc_data::{MultiView, Seed};
 pub use settings::Opimc;
 pub use stream::OpimcStream;
@@ -18,7 +21,13 @@ impl Clusterer for Opimc {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        self.check_ranges()
+        positive("alpha", self.alpha)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("chunk-size", self.chunk_size),
+            ("passes", self.passes),
+            ("iterations", self.iterations),
+        ])
     }
 
     fn run(
@@ -38,7 +47,7 @@ impl Clusterer for Opimc {
             }
         };
         let n_chunks = order.len().div_ceil(self.chunk_size);
-        let of = n_chunks * self.passes;
+        let of = n_chunks.saturating_mul(self.passes);
         // Later passes read the prepared rows again; a single pass holds one chunk at a time.
         let mut kept: Vec<Vec<Part>> = Vec::new();
         for (number, rows) in order.chunks(self.chunk_size).enumerate() {

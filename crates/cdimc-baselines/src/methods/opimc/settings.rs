@@ -1,9 +1,6 @@
 //! The settings of OPIMC.
 
-use cdimc_cluster::{
-    ClusterError, RowOrder,
-    check::{at_least_one, not_negative, positive},
-};
+use cdimc_cluster::RowOrder;
 use serde::{Deserialize, Serialize};
 
 /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
@@ -41,17 +38,5 @@ impl Default for Opimc {
             tolerance: 1e-6,
             order: RowOrder::Shuffled,
         }
-    }
-}
-
-impl Opimc {
-    pub(super) fn check_ranges(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
-            ("chunk-size", self.chunk_size),
-            ("passes", self.passes),
-            ("iterations", self.iterations),
-        ])
     }
 }

@@ -3,8 +3,9 @@
 use super::settings::Opimc;
 use crate::shared::linear_algebra::{inverse_positive_definite, product};
 use crate::shared::observed_rows::unit_rows;
+use crate::shared::refusals::not_finite;
 use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
-use cdimc_cluster::{ClusterError, confidence::relative_margin};
+use cdimc_cluster::{ClusterError, Clusterer, confidence::relative_margin};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::Rng;
@@ -76,7 +77,7 @@ impl OpimcStream {
         centers: Vec<Array2<f64>>,
         seed: Seed,
     ) -> Result<Self, ClusterError> {
-        settings.check_ranges()?;
+        settings.check()?;
         let n_clusters = n_clusters_of_all("centers", centers.iter().map(Array2::nrows))?;
         let one = |centers: Array2<f64>| {
             let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(n_clusters));
@@ -205,7 +206,7 @@ impl OpimcStream {
             labels = found;
             let loss = self.loss(&totals);
             if !loss.is_finite() {
-                return Err(ClusterError::Diverged { stage: "opimc", epoch: 0 });
+                return Err(not_finite("opimc", format_args!("a chunk")));
             }
             let settled = (loss - last).abs() < self.settings.tolerance * last.abs();
             last = loss;
@@ -217,7 +218,9 @@ impl OpimcStream {
             part.add(&labels, 1.0, &mut view.sums, &mut view.counts);
         }
         self.fresh = false;
-        let confidence = margins(parts, &distances, &labels);
+        let used = |j: usize| self.views.iter().any(|view| view.counts[j] > 0.0);
+        let used: Vec<bool> = (0..self.n_clusters).map(used).collect();
+        let confidence = margins(parts, &distances, &labels, &used);
         Ok(Assigned { labels, confidence })
     }
 
@@ -311,8 +314,9 @@ pub(crate) struct Assigned {
     pub(crate) confidence: Vec<f64>,
 }
 
-/// The relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`.
-fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize]) -> Vec<f64> {
+/// The relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`, between the
+/// clusters in use: one without a sample is no alternative.
+fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize], used: &[bool]) -> Vec<f64> {
     let mut squares = vec![0.0; labels.len()];
     for part in parts {
         for (x, &row) in part.x.outer_iter().zip(&part.rows) {
@@ -321,7 +325,7 @@ fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize]) -> Vec<f64
     }
     let samples = labels.iter().zip(distances.outer_iter()).zip(squares);
     let margin = |((&label, distances), square): ((&usize, ArrayView1<'_, f64>), f64)| {
-        let others = distances.iter().enumerate().filter(|&(j, _)| j != label);
+        let others = distances.iter().enumerate().filter(|&(j, _)| j != label && used[j]);
         let second = others.map(|(_, &distance)| distance).fold(f64::INFINITY, f64::min);
         relative_margin(second - distances[label], second + square)
     };
@@ -404,6 +408,22 @@ mod tests {
             "centers = [3, 2]: must be of one number of clusters, at least 2"
         );
         assert!(stream(&[1, 1]).is_err() && stream(&[]).is_err() && stream(&[2, 2]).is_ok());
+    }
+
+    #[test]
+    fn clusters_without_a_sample_are_no_alternative() {
+        let mut stream = OpimcStream::new(&Opimc::default(), &[2], 3, Seed::new(1)).unwrap();
+        let x = array![[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]];
+        let chunk = Chunk::new(vec![x], Array2::from_elem((4, 1), true)).unwrap();
+        let memberships =
+            array![[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+        let parts = stream.read(&chunk).unwrap();
+        let found = stream.settle_first(&parts, memberships).unwrap();
+        assert_eq!(found.labels, [0, 0, 1, 1]);
+        // Centers 2/3 along the axes; the third, of no sample, lies nearer at the mean.
+        for sure in found.confidence {
+            approx::assert_abs_diff_eq!(sure, 12.0 / 13.0, epsilon = 1e-12);
+        }
     }
 
     #[test]

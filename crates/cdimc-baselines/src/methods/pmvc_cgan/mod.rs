@@ -7,12 +7,13 @@ mod networks;
 mod soft_assignment;
 mod stages;
 
+use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::paired_views::PairedViews;
+use crate::shared::refusals::at_most;
 use candle_core::Tensor;
 use cdimc_cluster::{
-    ClusterError, Clusterer, Clustering, Coordinate, Fitted, KMeans, KMeansFit, Observer, RowOrder,
+    ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, positive},
-    confidence::margins_of_centers,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError, autodiff};
@@ -88,15 +89,6 @@ impl PmvcCgan {
             ..Self::default()
         }
     }
-
-    fn k_means(
-        &self,
-        latents: ArrayView2<'_, impl Coordinate>,
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<KMeansFit, ClusterError> {
-        KMeans { restarts: self.restarts, ..KMeans::new(n_clusters) }.fit(latents, seed)
-    }
 }
 
 /// Every feature to [0, 1] on the observed rows; constant features to 0.
@@ -124,12 +116,15 @@ impl Clusterer for PmvcCgan {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&self.widths.map(|width| ("widths", width)))?;
+        let widths = self.widths.map(|width| ("widths", width));
+        at_least_one(&widths)?;
+        at_most(&widths)?;
         at_least_one(&[
             ("batch-size", self.batch_size),
             ("autoencoder-epochs", self.autoencoder_epochs),
             ("restarts", self.restarts),
         ])?;
+        at_most(&[("restarts", self.restarts)])?;
         positive("learning-rate", self.learning_rate)?;
         below_one("beta1", self.beta1)?;
         below_one("beta2", self.beta2)
@@ -170,7 +165,8 @@ impl Clusterer for PmvcCgan {
 
         let first = training.train_autoencoder(self.autoencoder_epochs)?;
         let paired = array(&training.common_latents(&training.views, n_paired)?)?;
-        let centers = self.k_means(paired.view(), n_clusters, seed.stream("centers"))?.centers;
+        let k_means = KMeans { restarts: self.restarts, ..KMeans::new(n_clusters) };
+        let centers = k_means.fit(paired.view(), seed.stream("centers"))?.centers;
         let centers = tensor(&centers.mapv(|x| x as f32), &device)?;
         // The authors start stage 3 from the assignments before stage 2.
         let latents = training.common_latents(&training.completed()?, n)?;
@@ -182,14 +178,10 @@ impl Clusterer for PmvcCgan {
 
         let common = array(&training.common_latents(&completed, n)?)?;
         let embedding = views.restore(&common.mapv(f64::from));
-        let found = self.k_means(embedding.view(), n_clusters, seed.stream("kmeans"))?;
-        let confidence = margins_of_centers(embedding.view(), found.centers.view(), &found.labels);
-        let clustering = Clustering {
-            confidence: Some(confidence),
-            embedding: Some(embedding),
-            curves: vec![first, second, third],
-            ..Clustering::from_labels(found.labels)
-        };
+        let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
+        let found = read_out.rows(&embedding)?;
+        let clustering =
+            Clustering { embedding: Some(embedding), curves: vec![first, second, third], ..found };
         Ok(clustering.into())
     }
 }

@@ -130,7 +130,7 @@ fn epochs(
     observer: &Observer<'_>,
     mut epoch: impl FnMut(&mut Vec<f64>) -> Result<(), NnError>,
 ) -> Result<Curve, ClusterError> {
-    let mut values = Vec::with_capacity(n_epochs);
+    let mut values = Vec::new();
     for number in 0..n_epochs {
         let mut losses = Vec::new();
         epoch(&mut losses)?;
@@ -143,4 +143,21 @@ fn epochs(
         observer.step(stage, number + 1, n_epochs, Some(mean))?;
     }
     Ok(Curve { name: format!("{stage}-loss"), values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_cluster::Step;
+    use std::ops::ControlFlow;
+
+    #[test]
+    fn more_epochs_than_memory_holds_can_be_stopped() {
+        let stop = |_: &Step| -> ControlFlow<()> { ControlFlow::Break(()) };
+        let stopped = epochs(("clustering", usize::MAX), &Observer::new(&stop), |losses| {
+            losses.push(1.0);
+            Ok(())
+        });
+        assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
+    }
 }

@@ -2,13 +2,13 @@
 
 use super::labels::Labels;
 use super::run::Run;
-use crate::command::output::{RUN_FILE, csv_bytes};
+use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
 use cdimc::cluster::Fitted;
 use cdimc::markers::{Marker, markers};
 use cdimc::report::Report;
 use cdimc::warnings::{look, plain_is_better};
-use cdimc::{NamedModel, NamedView, say};
+use cdimc::{NamedModel, say};
 use ndarray::Array2;
 use std::path::Path;
 
@@ -47,13 +47,7 @@ impl Run {
         let markers = markers(&joined.data, &clustering.labels, MARKERS);
         output.write("markers.csv", &self.markers_csv(&markers)?)?;
         if let Some(model) = model {
-            let views = joined.names.iter().zip(&joined.features);
-            let view = |(name, features): (&String, &Vec<String>)| NamedView {
-                name: name.clone(),
-                features: features.clone(),
-            };
-            let model = NamedModel { model, views: views.map(view).collect() };
-            output.write("model.safetensors", &model.to_bytes()?)?;
+            output.write("model.safetensors", &NamedModel::new(model, joined).to_bytes()?)?;
         }
         let html = Report {
             method: &self.record.method,
@@ -68,9 +62,8 @@ impl Run {
         }
         .html();
         output.write("report.html", html.as_bytes())?;
-        output.write(RUN_FILE, &self.record.to_json()?)?;
         let report = Path::new(output.shown()).join("report.html");
-        self.output.finish()?;
+        self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())
     }

@@ -4,12 +4,12 @@ use super::command_line;
 use super::watch::{Seconds, Watch};
 use crate::command::Interrupted;
 use crate::command::input::Input;
-use crate::command::machine::check_cost;
 use crate::command::output::{OutputFolder, RUN_FILE};
 use crate::command::run_record::{RunRecord, Status, file_records};
 use anyhow::{Context, bail};
 use cdimc::cluster::{ClusterError, Clusterer, Fitted, Observer, Step};
 use cdimc::data::Seed;
+use cdimc::machine::{announcement, check_cost};
 use cdimc::tables::Joined;
 use cdimc::warnings::{Warning, seeds_disagree};
 use cdimc::{Configured, note};
@@ -79,14 +79,21 @@ impl Run {
         if record.status == Status::Finished {
             bail!("{shown}: this run has finished");
         }
+        if let Some(gone) = record.files.iter().find(|file| file.sha256.is_none()) {
+            bail!(
+                "{}: was no regular file and cannot be read again: begin the run anew",
+                gone.path
+            );
+        }
         let path = folder.join(CHECKPOINT);
         let checkpoint = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             bytes => Some(bytes.with_context(|| format!("{}: cannot read", path.display()))?),
         };
-        let files = file_records(&record.input)?;
-        if let Some((changed, _)) = files.iter().zip(&record.files).find(|(now, then)| now != then)
-        {
+        let (then, now) = (&record.files, file_records(&record.input)?);
+        let gone_or_changed = then.iter().find(|file| !now.contains(file));
+        let changed = gone_or_changed.or_else(|| now.iter().find(|file| !then.contains(file)));
+        if let Some(changed) = changed {
             bail!("{}: has changed since the run was interrupted", changed.path);
         }
         let joined = record.input.read()?;
@@ -102,7 +109,9 @@ impl Run {
     /// or puts aside what there is when it is interrupted.
     pub(super) fn go_on(mut self, quiet: bool, watch: &Watch) -> anyhow::Result<()> {
         let found = self.fit(quiet, watch);
+        // What is left after a checkpoint says nothing of how long the whole takes.
         if let Ok(fitted) = &found
+            && self.checkpoint.is_none()
             && self.started.elapsed() < QUICK
         {
             let disagreement = self.other_seeds(&fitted.clustering.labels, watch);
@@ -130,14 +139,17 @@ impl Run {
             (None, None) => bail!("--clusters or --k-range is needed"),
         };
         self.record.n_clusters = Some(n_clusters);
-        check_cost(self.clusterer.as_ref(), &self.joined.data, n_clusters, quiet)
-            .with_context(|| self.record.input.samples(&self.joined))?;
+        let (method, data) = (self.clusterer.as_ref(), &self.joined.data);
+        check_cost(method, data, n_clusters)?;
+        if !quiet && let Some(text) = announcement(method, data, n_clusters) {
+            note!("{text}");
+        }
         let step = |step: &Step| watch.step(step);
         let observer = Observer::new(&step);
-        let (data, seed) = (&self.joined.data, Seed::new(self.record.seed));
+        let seed = Seed::new(self.record.seed);
         let fitted = match &self.checkpoint {
-            Some(checkpoint) => self.clusterer.resume(checkpoint, data, &observer),
-            None => self.clusterer.fit(data, n_clusters, seed, &observer),
+            Some(checkpoint) => method.resume(checkpoint, data, &observer),
+            None => method.fit(data, n_clusters, seed, &observer),
         };
         watch.lap("finish");
         Ok(fitted?)
@@ -177,9 +189,8 @@ impl Run {
                 note!("{done} of {of} numbers of clusters are tried; --resume will try the others");
             }
         }
-        self.output.write(RUN_FILE, &self.record.to_json()?)?;
         let folder = self.output.shown().to_owned();
-        self.output.finish()?;
+        self.output.finish(&self.record)?;
         Err(Interrupted(folder).into())
     }
 }

@@ -3,7 +3,8 @@
 use super::lock::hold;
 use super::{RUN_FILE, check_name, parent_of};
 use anyhow::{Context, bail};
-use std::fs::File;
+use serde::Serialize;
+use std::fs::{DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,13 +17,25 @@ pub(crate) struct OutputFolder {
     shown: String,
     target: PathBuf,
     workplace: PathBuf,
+    /// Whether an earlier run may be replaced.
+    overwrite: bool,
+    /// What must not lie in the folder.
+    inputs: Vec<PathBuf>,
     /// Open as long as the folder is ours.
     _lock: File,
 }
 
+/// The record of a run with the names of its other files: what a later run may replace.
+#[derive(Serialize)]
+struct Listed<'a, R> {
+    #[serde(flatten)]
+    record: &'a R,
+    written: Vec<String>,
+}
+
 impl OutputFolder {
     /// Begins the folder `target`, which must not exist, be empty, or hold an earlier run that may be
-    /// replaced; none of `inputs` may lie in it.
+    /// replaced and nothing else; none of `inputs` may lie in it.
     pub(crate) fn begin(
         target: &Path,
         overwrite: bool,
@@ -39,9 +52,10 @@ impl OutputFolder {
             bail!("{shown}: another run is writing there");
         };
         // From here on the workplace goes with the value.
-        let output = Self { shown, target, workplace, _lock: lock };
+        let inputs = inputs.to_vec();
+        let output = Self { shown, target, workplace, overwrite, inputs, _lock: lock };
         output.repair().with_context(|| format!("{}: cannot repair", output.shown))?;
-        output.check(overwrite, inputs)?;
+        output.check()?;
         std::fs::create_dir(output.growing())
             .with_context(|| format!("{}: cannot write here", output.shown))?;
         Ok(output)
@@ -59,8 +73,17 @@ impl OutputFolder {
             .with_context(|| format!("{}: cannot write {name}", self.shown))
     }
 
-    /// Puts the finished folder in its place.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    /// Writes the record of the run and puts the finished folder in its place.
+    pub(crate) fn finish(self, record: &impl Serialize) -> anyhow::Result<()> {
+        let written = self.written().with_context(|| format!("{}: cannot read", self.shown))?;
+        let mut text = serde_json::to_vec_pretty(&Listed { record, written })?;
+        text.push(b'\n');
+        self.write(RUN_FILE, &text)?;
+        // While the run worked, anybody may have put something there.
+        if let Err(refusal) = self.check() {
+            let beside = self.put_beside().with_context(|| refusal.to_string())?;
+            return Err(refusal.context(format!("the result is in {}", beside.display())));
+        }
         let put = || -> io::Result<()> {
             sync_folder(&self.growing())?;
             // What an earlier run left goes only when the new result is ready to take its place.
@@ -84,9 +107,39 @@ impl OutputFolder {
         self.workplace.join("earlier")
     }
 
+    /// The names of the files written so far.
+    fn written(&self) -> io::Result<Vec<String>> {
+        let name = |entry: io::Result<DirEntry>| {
+            entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        };
+        let mut names: Vec<String> =
+            std::fs::read_dir(self.growing())?.map(name).collect::<io::Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Puts the finished folder under the next name that is free, and says where.
+    fn put_beside(&self) -> io::Result<PathBuf> {
+        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        let (mut beside, mut n) = (self.target.clone(), 1);
+        while beside.exists() {
+            n += 1;
+            beside.set_file_name(format!("{name}-{n}"));
+        }
+        std::fs::rename(self.growing(), &beside)?;
+        Ok(beside)
+    }
+
     /// Ends what a killed run began: between its two renames the new result is whole but not at its target.
     fn repair(&self) -> io::Result<()> {
         let (growing, earlier) = (self.growing(), self.earlier());
+        if self.is_displaced() && self.target.exists() {
+            let kept = self.workplace.display();
+            return Err(io::Error::other(format!(
+                "{kept} holds a result and the run before it, but something else has taken their \
+                 place: move it away"
+            )));
+        }
         if earlier.exists() && !self.target.exists() {
             std::fs::rename(if growing.exists() { &growing } else { &earlier }, &self.target)?;
         }
@@ -99,8 +152,13 @@ impl OutputFolder {
         Ok(())
     }
 
+    /// Whether neither the new result nor the earlier run has its place.
+    fn is_displaced(&self) -> bool {
+        self.growing().exists() && self.earlier().exists()
+    }
+
     /// Whether results may go here: nothing of the user's is ever overwritten.
-    fn check(&self, overwrite: bool, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    fn check(&self) -> anyhow::Result<()> {
         let (shown, target) = (&self.shown, &self.target);
         if !target.exists() {
             return Ok(());
@@ -108,21 +166,32 @@ impl OutputFolder {
         if !target.is_dir() {
             bail!("{shown}: is a file, the output is a folder");
         }
-        let mut entries = std::fs::read_dir(target)
-            .with_context(|| format!("{shown}: cannot read this folder"))?
-            .filter_map(Result::ok);
-        if entries.next().is_none() {
+        let entries: io::Result<Vec<DirEntry>> =
+            std::fs::read_dir(target).and_then(Iterator::collect);
+        let entries = entries.with_context(|| format!("{shown}: cannot read this folder"))?;
+        if entries.is_empty() {
             return Ok(());
         }
-        if !target.join(RUN_FILE).is_file() {
+        let Some(written) = files_of_a_run(target) else {
             bail!("{shown}: the folder holds files that are not cdimc's; choose another");
-        }
-        if !overwrite {
+        };
+        if !self.overwrite {
             bail!("{shown}: holds an earlier run; choose another folder or give --force");
         }
         let inside = |input: &&PathBuf| input.canonicalize().is_ok_and(|i| i.starts_with(target));
-        if let Some(input) = inputs.iter().find(inside) {
+        if let Some(input) = self.inputs.iter().find(inside) {
             bail!("{shown}: holds {}, an input of this command; choose another", input.display());
+        }
+        let is_foreign = |entry: &&DirEntry| {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            !is_file || !written.iter().any(|name| entry.file_name() == name.as_str())
+        };
+        if let Some(entry) = entries.iter().find(is_foreign) {
+            bail!(
+                "{shown}: holds {}, which the earlier run did not write; move it away or choose \
+                 another folder",
+                entry.file_name().display()
+            );
         }
         Ok(())
     }
@@ -131,8 +200,21 @@ impl OutputFolder {
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         // There is nobody to tell; what stays is found by the next run.
-        let _ = std::fs::remove_dir_all(&self.workplace);
+        if !self.is_displaced() {
+            let _ = std::fs::remove_dir_all(&self.workplace);
+        }
     }
+}
+
+/// The files that a run wrote into `folder`, as its record names them; none where there is no such record.
+fn files_of_a_run(folder: &Path) -> Option<Vec<String>> {
+    let path = folder.join(RUN_FILE);
+    // Whoever opens a pipe may wait without end.
+    let text = path.is_file().then(|| std::fs::read(path))?.ok()?;
+    let record: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let others = record.get("written")?.as_array()?.iter();
+    let others = others.filter_map(|name| name.as_str().map(str::to_owned));
+    Some(others.chain([RUN_FILE.to_owned()]).collect())
 }
 
 /// The folder itself, links followed; its parent is made if it is not there.
@@ -209,6 +291,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use std::fs;
     use tempfile::TempDir;
 
@@ -217,9 +300,15 @@ mod tests {
         let desk = tempfile::tempdir().unwrap();
         let target = desk.path().join("out");
         let output = OutputFolder::begin(&target, false, &[]).unwrap();
-        output.write(RUN_FILE, b"first").unwrap();
-        output.finish().unwrap();
+        output.finish(&json!({ "run": "first" })).unwrap();
         (desk, target)
+    }
+
+    /// Which run stands in `folder`.
+    fn run_in(folder: &Path) -> String {
+        let record = fs::read(folder.join(RUN_FILE)).unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+        record["run"].as_str().unwrap().to_owned()
     }
 
     fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
@@ -231,9 +320,8 @@ mod tests {
         let (desk, target) = with_a_run();
         let first = OutputFolder::begin(&target, true, &[]).unwrap();
         assert!(refused(&target, true, &[]).ends_with("out: another run is writing there"));
-        first.write(RUN_FILE, b"second").unwrap();
-        first.finish().unwrap();
-        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        first.finish(&json!({ "run": "second" })).unwrap();
+        assert_eq!(run_in(&target), "second");
         assert_eq!(fs::read_dir(desk.path()).unwrap().count(), 1);
     }
 
@@ -245,7 +333,8 @@ mod tests {
             fs::create_dir(&workplace).unwrap();
             fs::write(workplace.join("lock"), "").unwrap();
             fs::create_dir(workplace.join("new")).unwrap();
-            fs::write(workplace.join("new").join(RUN_FILE), "second").unwrap();
+            let record = json!({ "run": "second", "written": [] }).to_string();
+            fs::write(workplace.join("new").join(RUN_FILE), record).unwrap();
             if finished {
                 fs::rename(&target, workplace.join("earlier")).unwrap();
             }
@@ -253,17 +342,17 @@ mod tests {
         // Killed while it wrote: what was there stays.
         killed(false);
         assert!(refused(&target, false, &[]).contains("holds an earlier run"));
-        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"first");
+        assert_eq!(run_in(&target), "first");
         assert!(!workplace.exists());
         // Killed between the renames: the new result was whole.
         killed(true);
         assert!(refused(&target, false, &[]).contains("holds an earlier run"));
-        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        assert_eq!(run_in(&target), "second");
         // Only the earlier one is left.
         fs::create_dir(&workplace).unwrap();
         fs::rename(&target, workplace.join("earlier")).unwrap();
         drop(OutputFolder::begin(&target, true, &[]).unwrap());
-        assert_eq!(fs::read(target.join(RUN_FILE)).unwrap(), b"second");
+        assert_eq!(run_in(&target), "second");
         assert!(!workplace.exists());
     }
 
@@ -274,8 +363,59 @@ mod tests {
         for name in ["../x.csv", "/x.csv", "a/x.csv", ""] {
             assert!(output.write(name, b"x").is_err(), "{name}");
         }
-        output.finish().unwrap();
-        assert!(fs::read_dir(desk.path().join("out")).unwrap().next().is_none());
+        output.finish(&json!({})).unwrap();
+        assert_eq!(fs::read_dir(desk.path().join("out")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_the_user_put_into_a_run_is_never_replaced() {
+        let (desk, target) = with_a_run();
+        fs::create_dir(target.join("figs")).unwrap();
+        assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
+        fs::remove_dir(target.join("figs")).unwrap();
+        // Nor while the next run works: its result goes beside.
+        let second = OutputFolder::begin(&target, true, &[]).unwrap();
+        fs::write(target.join("notes.txt"), "mine").unwrap();
+        let error = format!("{:#}", second.finish(&json!({ "run": "second" })).unwrap_err());
+        assert!(error.contains("out-2: ") && error.contains("out: holds notes.txt"), "{error}");
+        assert_eq!(fs::read(target.join("notes.txt")).unwrap(), b"mine");
+        assert_eq!(run_in(&target), "first");
+        assert_eq!(run_in(&desk.path().join("out-2")), "second");
+        assert!(!desk.path().join(".cdimc-out").exists());
+    }
+
+    #[test]
+    fn a_folder_of_others_is_never_replaced_whenever_it_was_made() {
+        let desk = tempfile::tempdir().unwrap();
+        let target = desk.path().join("out");
+        let output = OutputFolder::begin(&target, false, &[]).unwrap();
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join(RUN_FILE), "{\"run\": \"of another program\"}").unwrap();
+        let error = format!("{:#}", output.finish(&json!({})).unwrap_err());
+        assert!(error.contains("holds files that are not cdimc's"), "{error}");
+        assert!(refused(&target, true, &[]).contains("holds files that are not cdimc's"));
+        assert_eq!(run_in(&target), "of another program");
+    }
+
+    #[test]
+    fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
+        let (desk, target) = with_a_run();
+        let workplace = desk.path().join(".cdimc-out");
+        // Both renames of `finish` failed.
+        let output = OutputFolder::begin(&target, true, &[]).unwrap();
+        let record = json!({ "run": "second", "written": [] }).to_string();
+        output.write(RUN_FILE, record.as_bytes()).unwrap();
+        fs::rename(&target, workplace.join("earlier")).unwrap();
+        fs::create_dir(&target).unwrap();
+        drop(output);
+        assert_eq!(run_in(&workplace.join("earlier")), "first");
+        let error = OutputFolder::begin(&target, true, &[]).err().unwrap();
+        assert!(format!("{error:#}").contains("something else has taken their place"), "{error:#}");
+        assert_eq!(run_in(&workplace.join("earlier")), "first");
+        fs::remove_dir(&target).unwrap();
+        drop(OutputFolder::begin(&target, true, &[]).unwrap());
+        assert_eq!(run_in(&target), "second");
+        assert!(!workplace.exists());
     }
 
     #[test]

@@ -1,44 +1,45 @@
 //! What this machine has, and what a fit would need of it.
 
-use anyhow::bail;
-use cdimc::cluster::Clusterer;
-use cdimc::data::MultiView;
-use cdimc::note;
+use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_data::MultiView;
 
 /// Operations a second and thread that dense products reach on an ordinary processor.
 const SPEED: f64 = 2e10;
 /// A fit that takes more seconds than this is announced before it starts.
 const LONG: f64 = 120.0;
 
-/// Refuses a fit that cannot end well, and says how long one will take that can.
-pub(super) fn check_cost(
+/// Refuses a fit that would need more memory than there is, where the method knows what it needs.
+///
+/// # Errors
+/// [`ClusterError::Inapplicable`] with what is needed and what is free.
+pub fn check_cost(
     method: &dyn Clusterer,
     data: &MultiView,
     n_clusters: usize,
-    quiet: bool,
-) -> anyhow::Result<()> {
-    let Some(cost) = method.cost(data, n_clusters) else { return Ok(()) };
-    if let Some(available) = available_bytes()
+) -> Result<(), ClusterError> {
+    if let Some(cost) = method.cost(data, n_clusters)
+        && let Some(available) = available_bytes()
         && cost.bytes > available
     {
-        bail!(
-            "{} needs about {:.1} GB of memory for such data, {:.1} GB are free: leave out columns, take \
+        let reason = format!(
+            "it needs about {:.1} GB of memory for such data, {:.1} GB are free: leave out columns, take \
              fewer `components` where the method has them, or another method",
-            method.name(),
             cost.bytes / 1e9,
             available / 1e9
         );
-    }
-    let seconds = cost.operations / (SPEED * rayon::current_num_threads() as f64);
-    if seconds > LONG && !quiet {
-        note!(
-            "{}: about {} and {:.0} MB of memory",
-            method.name(),
-            duration(seconds),
-            cost.bytes / 1e6
-        );
+        return Err(ClusterError::Inapplicable { method: method.name(), reason });
     }
     Ok(())
+}
+
+/// What a long fit will take, in a line; none of a short one, or where the method does not know.
+pub fn announcement(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<String> {
+    let cost = method.cost(data, n_clusters)?;
+    let seconds = cost.operations / (SPEED * rayon::current_num_threads() as f64);
+    (seconds > LONG).then(|| {
+        let (name, megabytes) = (method.name(), cost.bytes / 1e6);
+        format!("{name}: about {} and {megabytes:.0} MB of memory", duration(seconds))
+    })
 }
 
 fn duration(seconds: f64) -> String {
@@ -61,9 +62,15 @@ fn available_bytes() -> Option<f64> {
     });
     let group = read("/sys/fs/cgroup/memory.max").and_then(|most| {
         let used = read("/sys/fs/cgroup/memory.current").and_then(|used| number(&used));
-        Some(number(&most)? - used.unwrap_or(0.0))
+        let held = read("/sys/fs/cgroup/memory.stat").map_or(0.0, |stat| given_back(&stat));
+        Some(number(&most)? - (used.unwrap_or(0.0) - held).max(0.0))
     });
     [free, space, group].into_iter().flatten().reduce(f64::min)
+}
+
+/// Bytes of files that a control group holds in memory and gives back when they are needed.
+fn given_back(stat: &str) -> f64 {
+    field(stat, "inactive_file ", 1.0).unwrap_or(0.0)
 }
 
 /// The number after `name`, in units of this many bytes.
@@ -81,6 +88,12 @@ mod tests {
         let text = "MemTotal:  100 kB\nMemAvailable:    42 kB\n";
         assert_eq!(field(text, "MemAvailable:", 1024.0), Some(43008.0));
         assert_eq!(field(text, "MemFree:", 1024.0), None);
+    }
+
+    #[test]
+    fn files_that_nobody_uses_take_no_memory_from_a_group() {
+        let stat = "anon 100\nfile 900\ninactive_anon 5\ninactive_file 700\nactive_file 200\n";
+        assert_eq!([given_back(stat), given_back("anon 100\n")], [700.0, 0.0]);
     }
 
     #[cfg(target_os = "linux")]

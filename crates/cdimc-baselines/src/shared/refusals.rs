@@ -1,0 +1,45 @@
+//! Errors that several methods share.
+
+use cdimc_cluster::{ClusterError, check::setting};
+use std::fmt::Arguments;
+
+/// The most of what takes memory before anything is computed: starts of k-means, which go together, and units of a
+/// layer.
+const MOST: usize = 10_000;
+
+/// Checks that no count is so large that its memory would end the program.
+///
+/// # Errors
+/// [`ClusterError::Setting`] for the first that is.
+pub(crate) fn at_most(counts: &[(&'static str, usize)]) -> Result<(), ClusterError> {
+    let check = |&(name, count): &(&'static str, usize)| {
+        setting(name, count, "must be at most 10000", |&count| count <= MOST)
+    };
+    counts.iter().try_for_each(check)
+}
+
+/// That a factorization overflowed, in this iteration or chunk. It has no learning rate to be made smaller, as
+/// [`ClusterError::Diverged`] advises.
+pub(crate) fn not_finite(method: &'static str, place: Arguments<'_>) -> ClusterError {
+    ClusterError::Unusable { method, reason: format!("{place} left numbers that are not finite") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_beyond_all_memory_are_refused_by_name() {
+        assert!(at_most(&[("restarts", 0), ("widths", MOST)]).is_ok());
+        let error = at_most(&[("restarts", 20), ("widths", 1_000_000_000_000)]).unwrap_err();
+        assert_eq!(error.to_string(), "widths = 1000000000000: must be at most 10000");
+    }
+
+    #[test]
+    fn a_factorization_that_overflows_gets_no_advice_on_a_learning_rate() {
+        assert_eq!(
+            not_finite("mic", format_args!("round 3")).to_string(),
+            "mic found nothing usable: round 3 left numbers that are not finite"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! The samples of a fit: tables joined, and refused where there is nothing to group.
+
+use crate::tables::{JoinError, Joined, Table, join};
+
+/// Why tables cannot be the samples of a fit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainingSetError {
+    /// One sample is no group.
+    #[error("{files}: one sample only: at least two are needed")]
+    OneSample {
+        /// The files.
+        files: String,
+    },
+    /// A view that only one sample has.
+    #[error("{file}: one row only has values: a view needs at least two, or is left out")]
+    OneRow {
+        /// The file.
+        file: String,
+    },
+    /// The tables do not go together.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+}
+
+/// Joins the tables of a training set, every view of which at least two samples must have.
+///
+/// # Errors
+/// If fewer have one, or as [`join`].
+pub fn training_set(tables: Vec<Table>, strict: bool) -> Result<Joined, TrainingSetError> {
+    let files: Vec<String> = tables.iter().map(|table| table.path.display().to_string()).collect();
+    let joined = join(tables, strict)?;
+    if joined.data.n_samples() < 2 {
+        return Err(TrainingSetError::OneSample { files: files.join(", ") });
+    }
+    let with_one = (0..files.len()).find(|&view| joined.data.mask().n_observed(view) < 2);
+    match with_one {
+        Some(view) => Err(TrainingSetError::OneRow { file: files[view].clone() }),
+        None => Ok(joined),
+    }
+}

@@ -1,0 +1,28 @@
+//! The benchmark as a user meets it: where its table goes.
+#![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
+
+use std::path::Path;
+use std::process::Command;
+
+/// What a benchmark says that measures nothing but its peak, so that its table has no lines.
+fn bench(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(["bench", "--task", "peak"]).args(arguments);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_table_is_printed_and_written_only_where_it_is_asked_for() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
+    let before = std::fs::read(&page).unwrap();
+    let said = bench(&[]);
+    assert!(said.contains("| data | task |"), "{said}");
+    assert!(std::fs::read(&page).unwrap() == before, "the page is written by hand");
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("table.md");
+    let said = bench(&["--out", out.to_str().unwrap()]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap().trim_end(), said.trim_end());
+}
