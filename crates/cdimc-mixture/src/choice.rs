@@ -72,22 +72,16 @@ pub(crate) fn choose(
     let short = Short { settings, prior: &priors[0], n_clusters, seed, tell: &tell };
     let mut evidence = Vec::new();
     let is_open = kinds.len() > 1 || fewer.is_some();
-    let (kind, width, found) = if data.mask().shares_samples() {
-        if is_open || priors.len() > 1 {
-            let best = short.best(data, &kinds, (spanned, fewer), &mut evidence)?;
-            (best.kind, best.width, Some(best))
-        } else {
-            (kinds[0], spanned, None)
+    let shares = data.mask().shares_samples();
+    let halved = if is_open && !shares { halves(data, seed)? } else { None };
+    let compared = if shares { Some(data) } else { halved.as_ref() };
+    let (kind, width, found) = match compared {
+        Some(compared) if is_open || priors.len() > 1 => {
+            let best = short.best(compared, &kinds, (spanned, fewer), &mut evidence)?;
+            (best.kind, best.width, shares.then_some(best))
         }
-    } else {
-        match if is_open { halves(data, seed)? } else { None } {
-            Some(halves) => {
-                let best = short.best(&halves, &kinds, (spanned, fewer), &mut evidence)?;
-                (best.kind, best.width, None)
-            }
-            None if kinds.len() > 1 => (Kind::Standard, spanned, None),
-            None => (kinds[0], spanned, None),
-        }
+        // A column alone is compared with nothing.
+        _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, spanned, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
         let (projections, observations) = short.coordinates(data, kind, width)?;

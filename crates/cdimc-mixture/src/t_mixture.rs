@@ -154,24 +154,26 @@ impl Clusterer for TMixture {
         Ok(Fitted { clustering, model: Some(Box::new(model)) })
     }
 
-    /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more; of the
-    /// iterations that a search on Handwritten or MNIST takes, and EM on all samples.
+    /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more, and of the copies
+    /// that are searched; of the iterations that a search on Handwritten or MNIST takes, and EM on all samples.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (n, k) = (data.n_samples() as f64, n_clusters as f64);
         let searched = n.min(self.search_samples as f64);
-        let (mut decomposed, mut coordinates, mut columns, mut iteration) =
-            (0.0_f64, 0.0, 0.0, 0.0);
+        let (mut decomposed, mut coordinates, mut iteration) = (0.0_f64, 0.0, 0.0);
         for v in 0..data.n_views() {
-            let (observed, d) = (data.mask().n_observed(v) as f64, data.view(v).ncols() as f64);
+            let (observed, d) = (data.mask().n_observed(v) as f64, data.width(v) as f64);
             let q = d.min(self.dimensions as f64);
             decomposed = decomposed.max(projection::numbers_held(observed * searched / n, d, q));
             coordinates += observed * q + k * q * q;
-            columns += k * d;
             iteration += observed * k * (q * q + q);
         }
-        let held = 3.0 * (coordinates + columns) + (self.refined as f64 + 3.0) * n * k;
+        let columns = data.widths().iter().sum::<usize>() as f64;
+        // A part of the samples, and halves of the columns.
+        let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
+        let copied = copies as f64 * searched * columns;
+        let held = 3.0 * (coordinates + k * columns) + (self.refined as f64 + 3.0) * n * k;
         Some(Cost {
-            bytes: 8.0 * held.max(coordinates + decomposed),
+            bytes: 8.0 * (copied + held.max(coordinates + decomposed)),
             operations: iteration * (SEARCH * searched / n + ALL),
         })
     }

@@ -20,8 +20,9 @@ const LARGEST_GRAM: usize = 3000;
 const CONSTANT: f64 = 1e-12;
 /// Columns of which others leave no more than this share of the variance say nothing that those do not.
 const EXPLAINED: f64 = 1e-3;
-/// Sums of more numbers than this are held for a few parts at a time.
+/// Sums of more numbers than this are held for so many parts at a time.
 const LARGE_SUM: usize = 1 << 20;
+const AT_ONCE: usize = 4;
 
 /// The map from the rows of a view to coordinates (specification, section 1).
 #[derive(Debug, Clone, PartialEq)]
@@ -296,7 +297,7 @@ impl Projection {
             rows.chunks(ROWS).for_each(|rows| add(self.prepared(x, rows).view(), &mut sum));
             sum
         };
-        let at_once = if shape.0 * shape.1 > LARGE_SUM { 4 } else { PARTS };
+        let at_once = if shape.0 * shape.1 > LARGE_SUM { AT_ONCE } else { PARTS };
         let mut all = Mat::zeros(shape.0, shape.1);
         for rows in rows.chunks(at_once * size) {
             let parts: Vec<Mat<f64>> = rows.par_chunks(size).map(part).collect();
@@ -308,11 +309,12 @@ impl Projection {
 
 /// Numbers that a fit of `q` coordinates holds at its largest, for `n` rows of `d` columns.
 pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
-    let least = n.min(d);
-    if least > LARGEST_GRAM as f64 {
-        leading::numbers_held(d, q) + (PARTS + 1) as f64 * d * q
+    let parts = |size: f64| (if size > LARGE_SUM as f64 { AT_ONCE } else { PARTS }) as f64 * size;
+    if n.min(d) > LARGEST_GRAM as f64 {
+        leading::numbers_held(d, q) + parts(d * q)
     } else if d <= n {
-        3.0 * d * d + if d * d > LARGE_SUM as f64 { 4.0 } else { PARTS as f64 } * d * d
+        // The sum, its other triangle filled in, and what finds the eigenvectors.
+        3.0 * d * d + parts(d * d)
     } else {
         n * d + 3.0 * n * n + d * q
     }
