@@ -20,8 +20,9 @@ const LARGEST_GRAM: usize = 3000;
 const CONSTANT: f64 = 1e-12;
 /// Columns of which others leave no more than this share of the variance say nothing that those do not.
 const EXPLAINED: f64 = 1e-3;
-/// Sums of more numbers than this are held for so many parts at a time.
+/// Sums of more numbers than this are not held for all parts at once,
 const LARGE_SUM: usize = 1 << 20;
+/// but for this many.
 const AT_ONCE: usize = 4;
 
 /// The map from the rows of a view to coordinates (specification, section 1).
