@@ -52,6 +52,22 @@ def yes_or_no(rng, y):
     return [(rng.random((len(y), rate.shape[1])) < 0.2 + rate[y] / 2).astype(float) for rate in rates]
 
 
+def marks(rng, y, categories):
+    """Columns of zeros and ones, one for each value of each category."""
+    columns = []
+    for n_values in categories:
+        rates = rng.dirichlet(np.full(n_values, 0.6), size=y.max() + 1)
+        drawn = (rng.random((len(y), 1)) > rates[y].cumsum(axis=1)[:, :-1]).sum(axis=1)
+        columns.append(np.eye(n_values)[drawn])
+    return np.hstack(columns)
+
+
+def mutations(rng, y, width):
+    """Zeros and ones: of every cluster a sixth of the columns is frequent, the others are rare."""
+    rates = np.where(rng.random((y.max() + 1, width)) < 1 / 6, 0.5, 0.05) * rng.uniform(0.3, 1, size=width)
+    return (rng.random((len(y), width)) < rates[y]).astype(float)
+
+
 def shares(view):
     return np.exp(view) / np.exp(view).sum(axis=1, keepdims=True)
 
@@ -88,6 +104,14 @@ def situations(rng):
     yield "6 in counts, 400", y, counts(rng, y)
     y = even(300, 4)
     yield "4 in shares of a whole, 300", y, [shares(view) for view in normal(rng, y, (20, 20), 4)]
+    y = even(400, 4)
+    records = np.hstack([*normal(rng, y, (4,), 2), marks(rng, y, (2, 3, 4, 5))])
+    yield "4 in records of numbers and categories, and proteins, 400", y, [records, *normal(rng, y, (20,), 3)]
+    yield "4 in two tables of categories, 400", y, [marks(rng, y, (2, 3, 4, 5, 3)), marks(rng, y, (4, 4, 2, 2, 5))]
+    yield "4 in two wide tables of categories, 400", y, [marks(rng, y, (4,) * 10), marks(rng, y, (2, 3) * 8)]
+    yield "4 in mutations, 400", y, [mutations(rng, y, 150), mutations(rng, y, 60)]
+    uneven = rng.choice(4, size=400, p=[0.5, 0.3, 0.15, 0.05])
+    yield "4 of 50, 30, 15 and 5 % in mutations, 400", uneven, [mutations(rng, uneven, 150), mutations(rng, uneven, 60)]
 
 
 def compare(y, views, seed):

@@ -16,6 +16,8 @@ pub(crate) struct Observations {
     pub(crate) widths: Vec<usize>,
     /// The variances of the columns of each view over its observed rows.
     pub(crate) variances: Vec<Vec<f64>>,
+    /// What the variance of every cluster has beside that of its rows, for the columns of each view; zeros but in a fit.
+    pub(crate) grains: Vec<Vec<f64>>,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -90,8 +92,9 @@ impl Observations {
             };
             blocks.push(Block { first, len, views: (0..n_views).map(view).collect() });
         }
-        let mut all = Self { n_samples, widths, variances: Vec::new(), blocks };
+        let mut all = Self { n_samples, widths, variances: Vec::new(), grains: Vec::new(), blocks };
         all.variances = (0..n_views).map(|v| all.column_variances(v)).collect();
+        all.grains = all.widths.iter().map(|&q| vec![0.0; q]).collect();
         all
     }
 
@@ -117,7 +120,7 @@ impl Observations {
         }
     }
 
-    /// The samples `samples`, ascending, with the variances of all.
+    /// The samples `samples`, ascending, with the variances and grains of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
         for (first, part) in (0..).step_by(BLOCK).zip(samples.chunks(BLOCK)) {
@@ -134,8 +137,13 @@ impl Observations {
             let views = (0..self.n_views()).map(view).collect();
             blocks.push(Block { first, len: part.len(), views });
         }
-        let (widths, variances) = (self.widths.clone(), self.variances.clone());
-        Self { n_samples: samples.len(), widths, variances, blocks }
+        Self {
+            n_samples: samples.len(),
+            widths: self.widths.clone(),
+            variances: self.variances.clone(),
+            grains: self.grains.clone(),
+            blocks,
+        }
     }
 
     /// The samples that have a view, if there are `least` of them; otherwise all. The others say nothing of

@@ -1,5 +1,6 @@
 //! Coordinates of the views (specification, section 1).
 
+mod grain;
 pub(crate) mod leading;
 pub(crate) mod normal_scores;
 pub(crate) mod projection;
@@ -114,7 +115,9 @@ pub(crate) fn fit(
         let rows = rows_of(&seen, v);
         projections.push(Projection::fit(data, v, &rows, width.of(rows.len()), kind)?);
     }
-    let observations = observe(data, &projections, &seen);
+    let mut observations = observe(data, &projections, &seen);
+    let of_view = |(v, projection)| grain::grains(projection, data.view(v), &rows_of(&seen, v));
+    observations.grains = projections.iter().enumerate().map(of_view).collect();
     Ok((projections, observations))
 }
 

@@ -151,8 +151,23 @@ impl Projection {
         prepared
     }
 
+    /// The variances of the columns that the directions are applied to.
+    pub(super) fn variances(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
+        let (n, d) = (rows.len() as f64, x.ncols());
+        let (mut means, mut squares) = (vec![0.0; d], vec![0.0; d]);
+        for rows in rows.chunks(ROWS) {
+            for row in self.prepared(x, rows).rows() {
+                for ((x, mean), square) in row.iter().zip(&mut means).zip(&mut squares) {
+                    *mean += x / n;
+                    *square += x * x / n;
+                }
+            }
+        }
+        squares.iter().zip(&means).map(|(square, mean)| (square - mean * mean).max(0.0)).collect()
+    }
+
     /// Rows as they are given, or their normal scores.
-    fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+    pub(super) fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
         let mut given = x.select(ndarray::Axis(0), rows);
         if let Some(scores) = &self.scores {
             scores.apply(given.view_mut());

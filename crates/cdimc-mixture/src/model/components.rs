@@ -77,8 +77,13 @@ pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) ->
 }
 
 impl Components {
-    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q).
-    pub(crate) fn fit(moments: &ViewMoments, pooled: &[f64], prior: &Prior) -> Self {
+    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q) + diag(grains).
+    pub(crate) fn fit(
+        moments: &ViewMoments,
+        pooled: &[f64],
+        grains: &[f64],
+        prior: &Prior,
+    ) -> Self {
         let (q, k) = (moments.width, moments.sizes.len());
         let stride = q.next_multiple_of(LINE);
         let means = means(moments);
@@ -103,6 +108,7 @@ impl Components {
                     for (to, s) in batch[a * (a + 1) / 2..].iter_mut().zip(&line[..=a]) {
                         to[lane] = (to[lane] + s) * total;
                     }
+                    batch[a * (a + 3) / 2][lane] += grains[a];
                 }
             }
             Arch::new().dispatch(InverseFactors { batch: &mut batch, width: q });

@@ -93,7 +93,12 @@ impl<'a> Groups<'a> {
         let nu = self.ground.prior.nu;
         let mut densities = Densities::default();
         for (v, of_view) in moments.views.iter().enumerate() {
-            let components = Components::fit(of_view, &self.pooled[v], self.ground.prior);
+            let components = Components::fit(
+                of_view,
+                &self.pooled[v],
+                &self.ground.observations.grains[v],
+                self.ground.prior,
+            );
             for (g, group) in groups.iter().enumerate() {
                 let component = components.one(g);
                 for members in group.iter().map(|&c| &self.members[v][c]) {

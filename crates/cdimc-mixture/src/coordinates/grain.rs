@@ -1,0 +1,150 @@
+//! How coarse the values of columns are.
+
+use crate::coordinates::Kind;
+use crate::coordinates::projection::Projection;
+use ndarray::{ArrayView1, ArrayView2};
+
+/// Values nearer to one another than this share of their range are one value.
+const EQUAL: f64 = 1e-9;
+
+/// What the variance of every cluster has beside that of its rows, coordinate by coordinate. A coordinate that is a column:
+/// δ² / 4, δ being the least distance between two of its values, the variance of a column that takes two such values equally
+/// often; 0 where hardly two samples have the same value. A coordinate that is a sum of columns: their variance, if all
+/// columns of the view take two values, as marks of categories and answers do, and otherwise 0.
+///
+/// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
+/// of two or three values would be clusters by themselves, whatever the others say.
+pub(crate) fn grains(projection: &Projection, x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
+    match (columns(projection), &projection.directions) {
+        (Some(columns), _) => of_columns(projection, x, rows, &columns),
+        (None, Some(directions)) if x.columns().into_iter().all(|x| has_two_values(x, rows)) => {
+            let variances = projection.variances(x, rows);
+            let of_sum = |direction: ArrayView1<'_, f64>| {
+                direction.iter().zip(&variances).map(|(w, variance)| w * w * variance).sum()
+            };
+            directions.columns().into_iter().map(of_sum).collect()
+        }
+        _ => vec![0.0; projection.width()],
+    }
+}
+
+fn of_columns(
+    projection: &Projection,
+    x: ArrayView2<'_, f64>,
+    rows: &[usize],
+    columns: &[usize],
+) -> Vec<f64> {
+    let given = projection.given(x, rows);
+    let mean_square = given.iter().map(|x| x * x).sum::<f64>() / rows.len().max(1) as f64;
+    let grain = |&j: &usize| {
+        let scale = projection.scales[j];
+        // What a column is divided by in `unit` differs from row to row.
+        let square = if projection.kind == Kind::Unit { mean_square } else { scale * scale };
+        let step = step(given.column(j));
+        if square > 0.0 { step * (step / square) / 4.0 } else { 0.0 }
+    };
+    columns.iter().map(grain).collect()
+}
+
+/// The columns that are the coordinates, if each coordinate is one.
+fn columns(projection: &Projection) -> Option<Vec<usize>> {
+    let Some(directions) = &projection.directions else {
+        return Some((0..projection.width()).collect());
+    };
+    let only = |direction: ArrayView1<'_, f64>| {
+        let is_unit = direction.iter().all(|&x| x == 0.0 || x == 1.0);
+        let column = direction.iter().position(|&x| x == 1.0);
+        column.filter(|_| is_unit && direction.sum() == 1.0)
+    };
+    directions.columns().into_iter().map(only).collect()
+}
+
+/// The least distance between two values, or 0 where more than half of them occur once.
+fn step(column: ArrayView1<'_, f64>) -> f64 {
+    let mut values = column.to_vec();
+    values.sort_by(f64::total_cmp);
+    let (Some(first), Some(last)) = (values.first(), values.last()) else { return 0.0 };
+    let equal = EQUAL * (last - first);
+    let steps: Vec<f64> =
+        values.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > equal).collect();
+    let is_coarse = 2 * (steps.len() + 1) <= values.len();
+    if is_coarse && !steps.is_empty() {
+        steps.into_iter().fold(f64::INFINITY, f64::min)
+    } else {
+        0.0
+    }
+}
+
+/// Whether these rows have at most two values.
+fn has_two_values(column: ArrayView1<'_, f64>, rows: &[usize]) -> bool {
+    let mut values = rows.iter().map(|&i| column[i]);
+    let Some(first) = values.next() else { return true };
+    let Some(second) = values.find(|&x| x != first) else { return true };
+    values.all(|x| x == first || x == second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::MultiView;
+    use ndarray::{Array2, array};
+
+    fn grains_of(x: Array2<f64>, q: usize, kind: Kind) -> Vec<f64> {
+        let rows: Vec<usize> = (0..x.nrows()).collect();
+        let data = MultiView::from_nan_rows(vec![x]).unwrap();
+        let projection = Projection::fit(&data, 0, &rows, q, kind).unwrap();
+        grains(&projection, data.view(0), &rows)
+    }
+
+    fn answers() -> Array2<f64> {
+        array![
+            [0.0, 0.31, 10.0],
+            [1.0, 0.72, 10.0],
+            [1.0, 0.18, 30.0],
+            [0.0, 0.94, 40.0],
+            [1.0, 0.55, 30.0],
+            [0.0, 0.03, 40.0],
+        ]
+    }
+
+    #[test]
+    fn a_column_of_two_values_counts_as_half_their_distance() {
+        // In units of its deviation, which is half the distance as well.
+        let grains = grains_of(answers(), 5, Kind::Standard);
+        approx::assert_relative_eq!(grains[0], 1.0, max_relative = 1e-12);
+        assert_eq!(grains[1], 0.0);
+        // Steps of 10, a variance of 1400 / 9.
+        approx::assert_relative_eq!(grains[2], 25.0 * 9.0 / 1400.0, max_relative = 1e-12);
+    }
+
+    #[test]
+    fn rows_of_unit_length_are_as_coarse_as_their_columns() {
+        let x = array![[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+        // The mean squared length is 4/3.
+        let grains = grains_of(x, 5, Kind::Unit);
+        grains
+            .iter()
+            .for_each(|g| approx::assert_relative_eq!(*g, 3.0 / 16.0, max_relative = 1e-12));
+    }
+
+    #[test]
+    fn sums_of_columns_are_as_coarse_as_these_if_all_take_two_values() {
+        let two = |(i, j): (usize, usize)| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
+        let x = Array2::from_shape_fn((40, 6), two);
+        for g in grains_of(x.clone(), 3, Kind::Standard) {
+            approx::assert_relative_eq!(g, 1.0, max_relative = 1e-9);
+        }
+        let variance = |kind| grains_of(x.clone(), 3, kind).into_iter().sum::<f64>();
+        assert!(variance(Kind::Unit) > 0.0 && variance(Kind::Unit) < variance(Kind::Standard));
+        let mut three = x.clone();
+        three[[5, 2]] = 2.0;
+        assert_eq!(grains_of(three, 3, Kind::Standard), [0.0; 3]);
+    }
+
+    #[test]
+    fn constants_and_columns_that_others_explain_do_no_harm() {
+        let x =
+            Array2::from_shape_fn((8, 3), |(i, j)| [f64::from(u8::from(i % 2 == 0)), 2.0, 0.0][j]);
+        assert_eq!(grains_of(x, 5, Kind::Standard), [1.0]);
+    }
+}
