@@ -37,11 +37,11 @@ fn of_columns(
     let given = projection.given(x, rows);
     let mean_square = given.iter().map(|x| x * x).sum::<f64>() / rows.len().max(1) as f64;
     let grain = |&j: &usize| {
-        let scale = projection.scales[j];
         // What a column is divided by in `unit` differs from row to row.
-        let square = if projection.kind == Kind::Unit { mean_square } else { scale * scale };
-        let step = step(given.column(j));
-        if square > 0.0 { step * (step / square) / 4.0 } else { 0.0 }
+        let is_unit = projection.kind == Kind::Unit;
+        let scale = if is_unit { mean_square.sqrt() } else { projection.scales[j] };
+        let half = step(given.column(j)) / 2.0;
+        if scale > 0.0 { (half / scale) * (half / scale) } else { 0.0 }
     };
     columns.iter().map(grain).collect()
 }
@@ -59,7 +59,7 @@ fn columns(projection: &Projection) -> Option<Vec<usize>> {
     directions.columns().into_iter().map(only).collect()
 }
 
-/// The least distance between two values, or 0 where more than half of them occur once.
+/// The least distance between two values, or 0 where there are more than half as many values as rows.
 fn step(column: ArrayView1<'_, f64>) -> f64 {
     let mut values = column.to_vec();
     values.sort_by(f64::total_cmp);

@@ -1,0 +1,43 @@
+//! Tables of categories, one column of zeros and ones for each value.
+
+use cdimc_cluster::Clusterer;
+use cdimc_data::{MissingPattern, MultiView, Seed};
+use cdimc_metrics::accuracy;
+use cdimc_mixture::TMixture;
+use ndarray::Array2;
+use rand::Rng;
+
+const N_CLUSTERS: usize = 4;
+const N_SAMPLES: usize = 300;
+
+/// Categories of so many values, of which every cluster has one in two samples of three and the others alike.
+fn marks(rng: &mut impl Rng, categories: &[usize]) -> Array2<f64> {
+    let mut view = Array2::zeros((N_SAMPLES, categories.iter().sum()));
+    let mut start = 0;
+    for &n_values in categories {
+        let usual: Vec<usize> = (0..N_CLUSTERS).map(|_| rng.gen_range(0..n_values)).collect();
+        for i in 0..N_SAMPLES {
+            let is_usual = rng.gen_bool(2.0 / 3.0);
+            let value = if is_usual { usual[i % N_CLUSTERS] } else { rng.gen_range(0..n_values) };
+            view[[i, start + value]] = 1.0;
+        }
+        start += n_values;
+    }
+    view
+}
+
+#[test]
+fn values_of_a_category_are_no_clusters_by_themselves() {
+    let truth: Vec<usize> = (0..N_SAMPLES).map(|i| i % N_CLUSTERS).collect();
+    let found = |seed| {
+        let mut rng = Seed::new(seed).rng();
+        let views = vec![marks(&mut rng, &[2, 3, 4, 5, 3]), marks(&mut rng, &[4, 4, 2, 2, 5])];
+        let mask = MissingPattern::PerView(0.3).mask(N_SAMPLES, 2, Seed::new(seed));
+        let data = MultiView::new(views, mask.expect("a mask")).expect("data");
+        let clusters = TMixture::default().cluster(&data, N_CLUSTERS, Seed::new(seed));
+        accuracy(&truth, &clusters.expect("clusters").labels).expect("equal lengths")
+    };
+    let mean = (0..3).map(found).sum::<f64>() / 3.0;
+    // 0.75 if clusters had no width where all their samples have one value.
+    assert!(mean > 0.85, "{mean}");
+}
