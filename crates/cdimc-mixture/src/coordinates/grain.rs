@@ -10,7 +10,8 @@ const EQUAL: f64 = 1e-9;
 /// What the variance of every cluster has beside that of its rows, coordinate by coordinate. A coordinate that is a column:
 /// δ² / 4, δ being the least distance between two of its values, the variance of a column that takes two such values equally
 /// often; 0 where hardly two samples have the same value. A coordinate that is a sum of columns: their variance, if all
-/// columns of the view take two values, as marks of categories and answers do, and otherwise 0.
+/// columns of the view take two values, as marks of categories and answers do, and otherwise 0. The mean of a column is none of
+/// its values here: it stands where single cells were not measured.
 ///
 /// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
 /// of two or three values would be clusters by themselves, whatever the others say.
@@ -40,7 +41,8 @@ fn of_columns(
         // What a column is divided by in `unit` differs from row to row.
         let is_unit = projection.kind == Kind::Unit;
         let scale = if is_unit { mean_square.sqrt() } else { projection.scales[j] };
-        let half = step(given.column(j)) / 2.0;
+        let measured = measured(x.column(j), rows);
+        let half = step(measured.into_iter().map(|i| given[[i, j]]).collect()) / 2.0;
         if scale > 0.0 { (half / scale) * (half / scale) } else { 0.0 }
     };
     columns.iter().map(grain).collect()
@@ -60,8 +62,7 @@ fn columns(projection: &Projection) -> Option<Vec<usize>> {
 }
 
 /// The least distance between two values, or 0 where there are more than half as many values as rows.
-fn step(column: ArrayView1<'_, f64>) -> f64 {
-    let mut values = column.to_vec();
+fn step(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let (Some(first), Some(last)) = (values.first(), values.last()) else { return 0.0 };
     let equal = EQUAL * (last - first);
@@ -77,10 +78,18 @@ fn step(column: ArrayView1<'_, f64>) -> f64 {
 
 /// Whether these rows have at most two values.
 fn has_two_values(column: ArrayView1<'_, f64>, rows: &[usize]) -> bool {
-    let mut values = rows.iter().map(|&i| column[i]);
+    let mut values = measured(column, rows).into_iter().map(|i| column[rows[i]]);
     let Some(first) = values.next() else { return true };
     let Some(second) = values.find(|&x| x != first) else { return true };
     values.all(|x| x == first || x == second)
+}
+
+/// Which of `rows` do not have the mean of the column.
+fn measured(column: ArrayView1<'_, f64>, rows: &[usize]) -> Vec<usize> {
+    let n = rows.len() as f64;
+    let mean: f64 = rows.iter().map(|&i| column[i] / n).sum();
+    let largest = rows.iter().map(|&i| (column[i] - mean).abs()).fold(0.0, f64::max);
+    (0..rows.len()).filter(|&i| (column[rows[i]] - mean).abs() > EQUAL * largest).collect()
 }
 
 #[cfg(test)]
@@ -139,6 +148,22 @@ mod tests {
         let mut three = x.clone();
         three[[5, 2]] = 2.0;
         assert_eq!(grains_of(three, 3, Kind::Standard), [0.0; 3]);
+    }
+
+    #[test]
+    fn cells_filled_with_the_mean_make_no_column_finer() {
+        let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(3)));
+        let x = Array2::from_shape_fn((30, 2), |(i, j)| answer(i + j));
+        let mut filled = x.clone();
+        for (mut column, x) in filled.columns_mut().into_iter().zip(x.columns()) {
+            let mean = x.iter().skip(6).sum::<f64>() / 24.0;
+            column.iter_mut().take(6).for_each(|x| *x = mean);
+        }
+        // Their deviation is less, for what was not measured does not deviate.
+        let all = grains_of(x, 5, Kind::Standard);
+        for (g, all) in grains_of(filled, 5, Kind::Standard).iter().zip(&all) {
+            approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
+        }
     }
 
     #[test]
