@@ -7,18 +7,18 @@ use ndarray::{ArrayView1, ArrayView2};
 /// Values nearer to one another than this share of their range are one value.
 const EQUAL: f64 = 1e-9;
 
-/// What the variance of every cluster has beside that of its rows, coordinate by coordinate. A coordinate that is a column:
-/// δ² / 4, δ being the least distance between two of its values, the variance of a column that takes two such values equally
-/// often; 0 where hardly two samples have the same value. A coordinate that is a sum of columns: their variance, if all
-/// columns of the view take two values, as marks of categories and answers do, and otherwise 0. The mean of a column is none of
-/// its values here: it stands where single cells were not measured.
+/// What the variance of every cluster has beside that of its rows, one number a coordinate (ours, docs/mixture.md). A
+/// coordinate that is a column: δ² / 4, δ being the least distance between two of its values, the variance of a column that takes
+/// two such values equally often; 0 where hardly two samples have the same value. A coordinate that is a sum of columns: their
+/// variance, if all columns of the view take two values, as marks of categories and answers do, and otherwise 0. The mean of a
+/// column is none of its values here: it stands where single cells were not measured.
 ///
 /// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
 /// of two or three values would be clusters by themselves, whatever the others say.
 pub(crate) fn grains(projection: &Projection, x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
     match (columns(projection), &projection.directions) {
         (Some(columns), _) => of_columns(projection, x, rows, &columns),
-        (None, Some(directions)) if x.columns().into_iter().all(|x| has_two_values(x, rows)) => {
+        (None, Some(directions)) if takes_two_values(x, rows) => {
             let variances = projection.variances(x, rows);
             let of_sum = |direction: ArrayView1<'_, f64>| {
                 direction.iter().zip(&variances).map(|(w, variance)| w * w * variance).sum()
@@ -54,9 +54,8 @@ fn columns(projection: &Projection) -> Option<Vec<usize>> {
         return Some((0..projection.width()).collect());
     };
     let only = |direction: ArrayView1<'_, f64>| {
-        let is_unit = direction.iter().all(|&x| x == 0.0 || x == 1.0);
-        let column = direction.iter().position(|&x| x == 1.0);
-        column.filter(|_| is_unit && direction.sum() == 1.0)
+        let is_alone = direction.iter().filter(|&&x| x != 0.0).count() == 1;
+        direction.iter().position(|&x| x == 1.0).filter(|_| is_alone)
     };
     directions.columns().into_iter().map(only).collect()
 }
@@ -76,12 +75,24 @@ fn step(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Whether these rows have at most two values.
-fn has_two_values(column: ArrayView1<'_, f64>, rows: &[usize]) -> bool {
-    let mut values = measured(column, rows).into_iter().map(|i| column[rows[i]]);
-    let Some(first) = values.next() else { return true };
-    let Some(second) = values.find(|&x| x != first) else { return true };
-    values.all(|x| x == first || x == second)
+/// Whether every column takes at most two values, its mean aside.
+fn takes_two_values(x: ArrayView2<'_, f64>, rows: &[usize]) -> bool {
+    // Of every column up to three values, and how often they occur. Row by row: a column of a large view is far apart in memory.
+    let mut levels = vec![([f64::NAN; 3], [0.0; 3]); x.ncols()];
+    for &i in rows {
+        for (value, (values, counts)) in x.row(i).iter().zip(&mut levels) {
+            let place = values.iter().position(|known| known == value || known.is_nan());
+            let Some(place) = place else { return false };
+            values[place] = *value;
+            counts[place] += 1.0;
+        }
+    }
+    levels.into_iter().all(|(values, counts)| {
+        let all = || values.iter().zip(counts).filter(|(_, n)| *n > 0.0);
+        let mean = all().map(|(x, n)| x * n / rows.len() as f64).sum::<f64>();
+        let largest = all().map(|(x, _)| (x - mean).abs()).fold(0.0, f64::max);
+        all().filter(|(x, _)| (*x - mean).abs() > EQUAL * largest).count() <= 2
+    })
 }
 
 /// Which of `rows` do not have the mean of the column.
@@ -148,6 +159,10 @@ mod tests {
         let mut three = x.clone();
         three[[5, 2]] = 2.0;
         assert_eq!(grains_of(three, 3, Kind::Standard), [0.0; 3]);
+        // A cell filled with the mean of the others is none of the column's values.
+        let mut filled = x.clone();
+        filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;
+        assert!(grains_of(filled, 3, Kind::Standard).iter().all(|&g| g > 0.9));
     }
 
     #[test]
@@ -168,8 +183,8 @@ mod tests {
 
     #[test]
     fn constants_and_columns_that_others_explain_do_no_harm() {
-        let x =
-            Array2::from_shape_fn((8, 3), |(i, j)| [f64::from(u8::from(i % 2 == 0)), 2.0, 0.0][j]);
+        let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(2)));
+        let x = Array2::from_shape_fn((8, 3), |(i, j)| [answer(i), 2.0, 3.0 * answer(i)][j]);
         assert_eq!(grains_of(x, 5, Kind::Standard), [1.0]);
     }
 }

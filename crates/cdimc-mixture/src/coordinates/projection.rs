@@ -20,9 +20,9 @@ const LARGEST_GRAM: usize = 3000;
 const CONSTANT: f64 = 1e-12;
 /// Columns of which others leave no more than this share of the variance say nothing that those do not.
 const EXPLAINED: f64 = 1e-3;
-/// Sums of more numbers than this are not held for all parts at once,
+/// A sum of more numbers than this is not held for all parts at once.
 const LARGE_SUM: usize = 1 << 20;
-/// but for this many.
+/// Parts of a large sum that are held at once.
 const AT_ONCE: usize = 4;
 
 /// The map from the rows of a view to coordinates (specification, section 1).
@@ -151,19 +151,19 @@ impl Projection {
         prepared
     }
 
-    /// The variances of the columns that the directions are applied to.
+    /// The variances of the columns that the directions are applied to, `(n_features)`.
     pub(super) fn variances(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
         let (n, d) = (rows.len() as f64, x.ncols());
-        let (mut means, mut squares) = (vec![0.0; d], vec![0.0; d]);
-        for rows in rows.chunks(ROWS) {
-            for row in self.prepared(x, rows).rows() {
-                for ((x, mean), square) in row.iter().zip(&mut means).zip(&mut squares) {
-                    *mean += x / n;
-                    *square += x * x / n;
+        let sums = self.sum_over_rows(x, rows, (d, 2), |rows, sums| {
+            for row in rows.rows() {
+                for (j, x) in row.iter().enumerate() {
+                    sums[(j, 0)] += x;
+                    sums[(j, 1)] += x * x;
                 }
             }
-        }
-        squares.iter().zip(&means).map(|(square, mean)| (square - mean * mean).max(0.0)).collect()
+        });
+        let variance = |j| (sums[(j, 1)] - sums[(j, 0)] * sums[(j, 0)] / n) / n;
+        (0..d).map(|j| variance(j).max(0.0)).collect()
     }
 
     /// Rows as they are given, or their normal scores.
