@@ -3,7 +3,8 @@
 #![allow(dead_code)] // Every target uses one of them.
 
 use cdimc::NamedModel;
-use cdimc_cluster::{CdimcNet, Clusterer, Stage, Training, sealed_anew};
+use cdimc_cluster::{CdimcNet, Stage, Training};
+use cdimc_core::{Clusterer, sealed_anew};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 

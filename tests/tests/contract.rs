@@ -1,8 +1,7 @@
 //! What every method keeps, whatever it computes: one suite over all clusterers.
 
-use cdimc_cluster::{
-    CdimcNet, ClusterError, Clusterer, Clustering, Finetune, Observer, Pretrain, Step,
-};
+use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Observer, Step};
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
 };

@@ -1,7 +1,7 @@
 //! Numbers at the edge: every method gives a clustering of finite numbers, or an error that says why.
 
 use crate::contract::{blobs, half_paired, methods};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering};
+use cdimc_core::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask};
 use ndarray::Array2;
 use rand::Rng;

@@ -8,7 +8,7 @@ use crate::{measuring, source, workspace};
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
 use cdimc_baselines::BestView;
-use cdimc_cluster::{Clusterer, Observer};
+use cdimc_core::{Clusterer, Observer};
 use cdimc_data::{Dataset, MissingPattern, Seed, write_whole};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
 use ndarray::Array2;

@@ -5,7 +5,7 @@ use crate::methods::ByTruth;
 use crate::record::{Outcome, Seconds, Status};
 use crate::source;
 use anyhow::{Context, Result};
-use cdimc_cluster::{ClusterError, Clustering, Observer, Step};
+use cdimc_core::{ClusterError, Clustering, Observer, Step};
 use cdimc_data::{MaskReport, MultiView};
 use cdimc_metrics::scores;
 use serde::{Deserialize, Serialize};

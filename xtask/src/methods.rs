@@ -3,12 +3,12 @@
 use crate::cell::Cell;
 use anyhow::{Result, bail};
 use cdimc_baselines::{BestView, MethodError};
-use cdimc_cluster::{ClusterError, Clustering, Observer};
+use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::MultiView;
 use serde_json::Value;
 
 /// A method whose candidates the truth chooses from. No method may choose so; it shows what an oracle
-/// would get. The one exception to everything being a [`Clusterer`](cdimc_cluster::Clusterer).
+/// would get. The one exception to everything being a [`Clusterer`](cdimc_core::Clusterer).
 pub(crate) struct ByTruth {
     pub name: &'static str,
     /// The method whose settings it has.

@@ -1,7 +1,7 @@
 //! What is known of a finished cell: everything a table or figure is rendered from.
 
 use crate::cell::Cell;
-use cdimc_cluster::Curve;
+use cdimc_core::Curve;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

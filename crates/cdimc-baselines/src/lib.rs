@@ -1,6 +1,6 @@
 /*!
 The methods CDIMC-net is compared with (Table 2 of its paper), each a
-[`Clusterer`](cdimc_cluster::Clusterer) in one file with its citation.
+[`Clusterer`](cdimc_core::Clusterer) in one file with its citation.
 
 Every method is a plain struct of settings with documented defaults; [`method`] gives any of them by
 name, with some of its settings as JSON.

@@ -6,7 +6,7 @@ use cdimc_baselines::{
     Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelPartition, KernelScaling,
     MkkmIk, MkkmIkMkc, PairedViews, Pmvc, PmvcFactors,
 };
-use cdimc_cluster::Observer;
+use cdimc_core::Observer;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
 use serde::Deserialize;

@@ -3,6 +3,7 @@
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
 
+mod archived_weights;
 mod arrange;
 mod assignment;
 mod checkpoint;
@@ -18,11 +19,11 @@ pub use model::CdimcModel;
 pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update};
 pub use training::{Stage, Training};
 
-use crate::{
+use crate::components::{Components, n_directions};
+use cdimc_core::{
     ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
-    components::{Components, n_directions},
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
@@ -31,7 +32,8 @@ use serde::{Deserialize, Serialize};
 /// The settings of CDIMC-net.
 ///
 /// ```
-/// use cdimc_cluster::{CdimcNet, Clusterer, Pretrain};
+/// use cdimc_core::Clusterer;
+/// use cdimc_cluster::{CdimcNet, Pretrain};
 /// let net = CdimcNet { batch_size: 256, ..CdimcNet::default() };
 /// assert!(net.check().is_ok());
 /// let net = CdimcNet { pretrain: Pretrain { momentum: 1.5, ..Pretrain::default() }, ..net };

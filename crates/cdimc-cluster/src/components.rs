@@ -3,7 +3,7 @@
 //! The layers of such a view would have more weights than it has values, and memory and time grow with the
 //! square of its width; its samples span no more directions than they are.
 
-use crate::{ClusterError, Cost};
+use cdimc_core::{ClusterError, Cost};
 use cdimc_data::MultiView;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};

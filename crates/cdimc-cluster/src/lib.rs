@@ -1,13 +1,12 @@
 /*!
-Clustering of incomplete multi-view data: data goes in as a [`MultiView`](cdimc_data::MultiView), a
-[`Clustering`] comes out, and everything between the two implements [`Clusterer`].
+CDIMC-net: cognitive deep incomplete multi-view clustering (Wen et al., IJCAI 2020), with self-paced selection.
 
-A method's `fit` reports every step to an [`Observer`]. Besides the [`Clustering`] some methods give a
-[`Model`], which clusters new samples and fills in missing views. Here is [`CdimcNet`],
-the settings of CDIMC-net; its `start` gives a [`Training`] that goes step by step.
+[`CdimcNet`] is the settings of the method and a [`Clusterer`](cdimc_core::Clusterer); its `start` gives
+a [`Training`] that goes step by step, its model is a [`CdimcModel`].
 
 ```
-use cdimc_cluster::{CdimcNet, Clusterer, Finetune, Observer, Pretrain};
+use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_core::{Clusterer, Observer};
 use cdimc_data::{MissingPattern, Seed, SyntheticViews};
 
 let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() }.generate(Seed::new(1))?;
@@ -27,28 +26,11 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 ```
 */
 
-pub use crate::{
-    archive::{note, sealed_anew, with_note},
-    cdimc_net::{
-        AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Comparison, Deviation, Finetune,
-        FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round, Stage,
-        Training, Update,
-    },
-    clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
-    error::ClusterError,
-    kmeans::{Coordinate, KMeans, KMeansFit},
-    model::{Model, Prediction, check_views},
-    observer::{Observer, Step},
+pub use crate::cdimc_net::{
+    AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Comparison, Deviation, Finetune,
+    FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round, Stage,
+    Training, Update,
 };
 
-pub mod archive;
-pub mod check;
-pub mod confidence;
-
 mod cdimc_net;
-mod clusterer;
 mod components;
-mod error;
-mod kmeans;
-mod model;
-mod observer;

@@ -1,9 +1,7 @@
 //! CDIMC-net from data to clusters, on small blobs.
 
-use cdimc_cluster::{
-    Arrangement, CdimcModel, CdimcNet, ClusterError, Clusterer, Finetune, Fitted, Model, Observer,
-    Pretrain, Stage, Step, Training,
-};
+use cdimc_cluster::{Arrangement, CdimcModel, CdimcNet, Finetune, Pretrain, Stage, Training};
+use cdimc_core::{ClusterError, Clusterer, Fitted, Model, Observer, Step};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use cdimc_nn::Architecture;
 use ndarray::Array2;

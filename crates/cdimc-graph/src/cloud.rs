@@ -1,6 +1,6 @@
 //! Points with what every search needs to know of them beforehand.
 
-use crate::squared_distance;
+use cdimc_core::squared_distance;
 
 /// Points row after row, their mean and scale.
 pub(crate) struct Cloud<'a> {

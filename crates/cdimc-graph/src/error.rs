@@ -1,5 +1,7 @@
 //! What can be wrong with a request for neighbors.
 
+use cdimc_core::ClusterError;
+
 /// The ways a graph cannot be built; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,4 +43,10 @@ pub enum GraphError {
         /// Nodes of the graph.
         n_nodes: usize,
     },
+}
+
+impl From<GraphError> for ClusterError {
+    fn from(error: GraphError) -> Self {
+        Self::Part(Box::new(error))
+    }
 }

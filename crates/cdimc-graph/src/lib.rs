@@ -6,7 +6,6 @@ rows.
 */
 
 pub use crate::{
-    distance::squared_distance,
     error::GraphError,
     knn_graph::KnnGraph,
     laplacian::laplacian_product,
@@ -15,7 +14,6 @@ pub use crate::{
 
 mod closest;
 mod cloud;
-mod distance;
 mod error;
 mod exhaustive;
 mod kd_tree;

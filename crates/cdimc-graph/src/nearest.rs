@@ -93,7 +93,7 @@ mod tests {
         let neighbors_of = |i: usize| {
             let mut others: Vec<(f64, u32)> = (0..points.nrows())
                 .filter(|&j| j != i)
-                .map(|j| (crate::squared_distance(&row(i), &row(j)), j as u32))
+                .map(|j| (cdimc_core::squared_distance(&row(i), &row(j)), j as u32))
                 .collect();
             others.sort_by(|a, b| a.partial_cmp(b).unwrap());
             others.into_iter().map(|(_, j)| j).take(n_neighbors).collect()

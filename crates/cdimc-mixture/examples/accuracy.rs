@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use cdimc_cluster::{Clusterer, KMeans, Observer};
+use cdimc_core::{Clusterer, KMeans, Observer};
 use cdimc_data::{Catalog, Dataset, MissingPattern, MultiView, Seed, ViewMask};
 use cdimc_metrics::{accuracy, scores};
 use cdimc_mixture::{Coordinates, TMixture};

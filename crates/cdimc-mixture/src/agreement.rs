@@ -6,7 +6,7 @@ use crate::coordinates::{self, Kind, Width};
 use crate::criterion::shared_information;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 
 impl TMixture {

@@ -8,8 +8,8 @@ use crate::fitted::{Findings, MixtureModel};
 use crate::model::Mixture;
 use crate::model::components::Components;
 use crate::settings::TMixture;
-use cdimc_cluster::archive::Archive;
-use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_core::archive::Archive;
+use cdimc_core::{ClusterError, Clusterer};
 use serde::{Deserialize, Serialize};
 
 /// What a model file says besides its arrays; it lies in the file as the array `description` of bytes of

@@ -12,7 +12,7 @@ use crate::observations::Observations;
 use crate::search::{Effort, Found, Ground};
 use crate::settings::TMixture;
 use crate::watch::{Tell, Watch};
-use cdimc_cluster::{ClusterError, Observer};
+use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;

@@ -7,7 +7,7 @@ use crate::model::Prior;
 use crate::observations::Observations;
 use crate::search::{Effort, Ground};
 use crate::settings::TMixture;
-use cdimc_cluster::{ClusterError, Clusterer, Observer, check_n_clusters};
+use cdimc_core::{ClusterError, Clusterer, Observer, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub struct Proposal {
 /// on later; [`propose`] reads the whole curve.
 ///
 /// ```
-/// use cdimc_cluster::Observer;
+/// use cdimc_core::Observer;
 /// use cdimc_data::{Seed, SyntheticViews, ViewMask};
 /// use cdimc_mixture::{ClusterNumberSearch, TMixture, propose};
 ///

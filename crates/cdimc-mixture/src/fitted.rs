@@ -13,7 +13,7 @@ use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_cluster::{ClusterError, Model, Prediction, check_views};
+use cdimc_core::{ClusterError, Model, Prediction, check_views};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};

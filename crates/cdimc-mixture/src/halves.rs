@@ -1,6 +1,6 @@
 //! Views cut into two, where there are no two to compare.
 
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// one cluster, and a view that it lacks drops out of its likelihood.
 ///
 /// ```
-/// use cdimc_cluster::Clusterer;
+/// use cdimc_core::Clusterer;
 /// use cdimc_data::{MissingPattern, Seed, SyntheticViews};
 /// use cdimc_mixture::TMixture;
 ///

@@ -11,8 +11,8 @@ use crate::responsibilities::Responsibilities;
 use crate::search::{Found, Ground};
 use crate::settings::TMixture;
 use crate::watch::Watch;
-use cdimc_cluster::check::{at_least_one, positive, setting};
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer};
+use cdimc_core::check::{at_least_one, positive, setting};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
 
@@ -183,7 +183,7 @@ impl Clusterer for TMixture {
 mod tests {
     use super::*;
     use crate::{Coordinates, MixtureModel};
-    use cdimc_cluster::Model;
+    use cdimc_core::Model;
     use cdimc_data::{Dataset, MissingPattern, Standardizer, SyntheticViews};
     use ndarray::{Array2, Axis, concatenate, s};
     use rand::Rng;
@@ -380,7 +380,7 @@ mod tests {
         for after in [0, 5, 40] {
             let calls = std::sync::atomic::AtomicUsize::new(0);
             let asked = std::sync::Mutex::new(None);
-            let tell = |_: &cdimc_cluster::Step| {
+            let tell = |_: &cdimc_core::Step| {
                 if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after {
                     asked.lock().unwrap().get_or_insert_with(Instant::now);
                     return ControlFlow::Break(());

@@ -1,6 +1,6 @@
 //! Reports the progress of a fit, and whether it is to stop.
 
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 //! Tables of categories, one column of zeros and ones for each value.
 
-use cdimc_cluster::Clusterer;
+use cdimc_core::Clusterer;
 use cdimc_data::{MissingPattern, MultiView, Seed};
 use cdimc_metrics::accuracy;
 use cdimc_mixture::TMixture;

@@ -1,6 +1,6 @@
 //! Tables whose columns have different units, read without telling the method so.
 
-use cdimc_cluster::{Clusterer, KMeans};
+use cdimc_core::{Clusterer, KMeans};
 use cdimc_data::{MissingPattern, MultiView, Seed};
 use cdimc_metrics::accuracy;
 use cdimc_mixture::TMixture;

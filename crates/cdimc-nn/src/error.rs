@@ -1,5 +1,7 @@
 //! What can go wrong in the network.
 
+use cdimc_core::ClusterError;
+
 /// The ways a network cannot be built or trained; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -70,4 +72,10 @@ pub enum NnError {
     /// Bytes that hold no weights.
     #[error("weights: {0}")]
     Format(String),
+}
+
+impl From<NnError> for ClusterError {
+    fn from(error: NnError) -> Self {
+        Self::Part(Box::new(error))
+    }
 }

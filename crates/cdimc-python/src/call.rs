@@ -1,7 +1,7 @@
 //! Work on threads outside the interpreter, with progress reported to Python and stopped by Ctrl-C.
 
 use crate::log;
-use cdimc::cluster::{Observer, Step};
+use cdimc::core::{Observer, Step};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;

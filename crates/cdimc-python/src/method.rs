@@ -3,8 +3,8 @@
 use crate::call::{Call, value_error};
 use crate::model::Model;
 use crate::tables::{View, filled, labels, tables};
-use cdimc::cluster::{Clustering, Observer};
 use cdimc::cluster_number::{ClusterNumber, NumberSearch};
+use cdimc::core::{Clustering, Observer};
 use cdimc::data::Seed;
 use cdimc::machine::check_cost;
 use cdimc::tables::Joined;

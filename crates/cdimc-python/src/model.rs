@@ -3,7 +3,7 @@
 use crate::call::{Call, value_error};
 use crate::tables::{View, filled, labels, tables};
 use cdimc::NamedModel;
-use cdimc::cluster::Observer;
+use cdimc::core::Observer;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,7 +1,7 @@
 //! A method of one's own: everything that takes a `Clusterer` takes it.
 #![allow(clippy::print_stdout)]
 
-use cdimc::cluster::{ClusterError, KMeans};
+use cdimc::core::{ClusterError, KMeans};
 use cdimc::data::{SyntheticMap, SyntheticView, SyntheticViews};
 use cdimc::metrics::accuracy;
 use cdimc::prelude::*;

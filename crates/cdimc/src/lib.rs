@@ -33,6 +33,8 @@ pub use cdimc_baselines as baselines;
 #[doc(inline)]
 pub use cdimc_cluster as cluster;
 #[doc(inline)]
+pub use cdimc_core as core;
+#[doc(inline)]
 pub use cdimc_data as data;
 #[doc(inline)]
 pub use cdimc_graph as graph;
@@ -62,6 +64,7 @@ mod training_set;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {
-    pub use cdimc_cluster::{CdimcModel, CdimcNet, Clusterer, Clustering, Fitted, Model, Observer};
+    pub use cdimc_cluster::{CdimcModel, CdimcNet};
+    pub use cdimc_core::{Clusterer, Clustering, Fitted, Model, Observer};
     pub use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
 }

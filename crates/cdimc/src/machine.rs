@@ -1,6 +1,6 @@
 //! What this machine has, and what a fit would need of it.
 
-use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::MultiView;
 
 /// Operations a second and thread that dense products reach on an ordinary processor.

@@ -2,8 +2,9 @@
 
 use crate::restarts::Restarts;
 use cdimc_baselines::{Configured, MethodError, configure};
-use cdimc_cluster::archive::Archive;
-use cdimc_cluster::{CdimcModel, CdimcNet, ClusterError, Clusterer, Model};
+use cdimc_cluster::{CdimcModel, CdimcNet};
+use cdimc_core::archive::Archive;
+use cdimc_core::{ClusterError, Clusterer, Model};
 use cdimc_mixture::{MixtureModel, TMixture};
 use serde_json::Value;
 

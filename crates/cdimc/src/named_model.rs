@@ -2,7 +2,7 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_cluster::{ClusterError, Model, note, with_note};
+use cdimc_core::{ClusterError, Model, note, with_note};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 //! Beside the model stand what needs no model: the means of the columns, and the mean of the nearest
 //! neighbors in the other views.
 
-use cdimc_cluster::{ClusterError, Model};
+use cdimc_core::{ClusterError, Model};
 use cdimc_data::{MultiView, Seed, Standardizer, ViewMask};
 use ndarray::{Array1, ArrayView1};
 use rand::seq::SliceRandom;
@@ -152,7 +152,7 @@ fn mean_square(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>, scale: &[f64]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_cluster::Prediction;
+    use cdimc_core::Prediction;
     use ndarray::Array2;
 
     /// Knows the truth of every view, whatever is hidden, but adds `off`.

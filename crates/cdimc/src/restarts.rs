@@ -3,7 +3,7 @@
 //! A network's loss does not distinguish a good run from a bad one; what its clusters make the views share does,
 //! and needs no labels ([`TMixture::shared_information`]).
 
-use cdimc_cluster::{ClusterError, Clusterer, Cost, Curve, Fitted, Observer};
+use cdimc_core::{ClusterError, Clusterer, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::TMixture;
 
@@ -85,7 +85,7 @@ impl Clusterer for Restarts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_cluster::{Clustering, Step};
+    use cdimc_core::{Clustering, Step};
     use cdimc_data::SyntheticViews;
     use std::ops::ControlFlow;
     use std::sync::Mutex;

@@ -5,7 +5,7 @@
 //! chance gives.
 
 use cdimc_baselines::Concat;
-use cdimc_cluster::Clusterer;
+use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
 use cdimc_mixture::TMixture;

@@ -8,7 +8,8 @@ mod corpus;
 mod models;
 
 use cdimc::NamedModel;
-use cdimc_cluster::{Clusterer, Observer, Stage};
+use cdimc_cluster::Stage;
+use cdimc_core::{Clusterer, Observer};
 use cdimc_data::Seed;
 use cdimc_mixture::TMixture;
 use corpus::{files, folder, is_finding};
@@ -64,7 +65,7 @@ fn write_the_corpora() {
     }
     assert_eq!(training.stage(), Stage::Done);
     let (model, _) = training.finish().expect("a model");
-    let named = NamedModel::from_bytes(&cdimc_cluster::Model::to_bytes(&model).expect("bytes"));
+    let named = NamedModel::from_bytes(&cdimc_core::Model::to_bytes(&model).expect("bytes"));
     write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));
     let mixture = TMixture { starts: 2, refined: 1, ..TMixture::default() };
     let fitted = mixture.fit(&models::trained_on(), 2, Seed::new(1), &Observer::silent());

@@ -7,7 +7,8 @@ use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
 use cdimc::mixture::{Coordinates, TMixture};
 use cdimc::say;
-use cdimc_cluster::{CdimcNet, Clusterer, Finetune, KMeans, Model, Observer, Pretrain};
+use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_core::{Clusterer, KMeans, Model, Observer};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{

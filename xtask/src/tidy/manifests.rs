@@ -11,17 +11,19 @@ use std::process::Command;
 const FLOORS: &[(&str, &[&str])] = &[
     ("cdimc-metrics", &[]),
     ("cdimc-data", &[]),
-    ("cdimc-graph", &[]),
+    ("cdimc-core", &["cdimc-data"]),
     ("cdimc-tables", &["cdimc-data"]),
-    ("cdimc-nn", &["cdimc-data", "cdimc-graph"]),
-    ("cdimc-cluster", &["cdimc-data", "cdimc-graph", "cdimc-nn"]),
-    ("cdimc-mixture", &["cdimc-data", "cdimc-cluster"]),
-    ("cdimc-baselines", &["cdimc-data", "cdimc-graph", "cdimc-nn", "cdimc-cluster"]),
+    ("cdimc-graph", &["cdimc-core"]),
+    ("cdimc-mixture", &["cdimc-data", "cdimc-core"]),
+    ("cdimc-nn", &["cdimc-data", "cdimc-core", "cdimc-graph"]),
+    ("cdimc-cluster", &["cdimc-data", "cdimc-core", "cdimc-graph", "cdimc-nn"]),
+    ("cdimc-baselines", &["cdimc-data", "cdimc-core", "cdimc-graph", "cdimc-nn"]),
     (
         "cdimc",
         &[
             "cdimc-metrics",
             "cdimc-data",
+            "cdimc-core",
             "cdimc-graph",
             "cdimc-nn",
             "cdimc-cluster",
@@ -36,8 +38,8 @@ const FLOORS: &[(&str, &[&str])] = &[
 /// Packages that some crates alone may use.
 const OWNED: &[(&str, &[&str])] = &[
     ("kiddo", &["cdimc-graph"]),
-    ("linfa", &["cdimc-cluster"]),
-    ("linfa-clustering", &["cdimc-cluster"]),
+    ("linfa", &["cdimc-core"]),
+    ("linfa-clustering", &["cdimc-core"]),
     ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
     ("clap", &["cdimc", "xtask"]),

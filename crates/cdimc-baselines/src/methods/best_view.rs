@@ -7,7 +7,7 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::at_most;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

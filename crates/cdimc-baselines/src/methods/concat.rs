@@ -6,7 +6,7 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::at_most;
-use cdimc_cluster::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
+use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
 use crate::shared::refusals::at_most;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative},
 };

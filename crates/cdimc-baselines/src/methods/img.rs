@@ -11,7 +11,7 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::{at_most, not_finite};
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };

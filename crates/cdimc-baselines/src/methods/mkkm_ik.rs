@@ -11,7 +11,7 @@ use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kerne
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{product, solve_general};
 use crate::shared::refusals::at_most;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative},
 };

@@ -12,7 +12,7 @@ use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
 use crate::shared::refusals::at_most;
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };

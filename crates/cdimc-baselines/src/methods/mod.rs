@@ -13,6 +13,7 @@ mod mkkm_ik_mkc;
 mod omvc;
 mod opimc;
 mod pmvc;
+#[cfg(feature = "networks")]
 mod pmvc_cgan;
 
 pub use best_view::BestView;
@@ -26,9 +27,10 @@ pub use mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc};
 pub use omvc::{MissingWeight, Omvc, OmvcRows, OmvcStream};
 pub use opimc::{Opimc, OpimcStream};
 pub use pmvc::{Pmvc, PmvcFactors};
+#[cfg(feature = "networks")]
 pub use pmvc_cgan::PmvcCgan;
 
-use cdimc_cluster::Clusterer;
+use cdimc_core::Clusterer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -84,9 +86,9 @@ where
 
 /// One line a method: the name on the command line and its parameter struct.
 macro_rules! methods {
-    ($($name:literal => $method:ty),* $(,)?) => {
+    ($($(#[$condition:meta])? $name:literal => $method:ty),* $(,)?) => {
         /// The names of all compared methods.
-        pub const NAMES: &[&str] = &[$($name),*];
+        pub const NAMES: &[&str] = &[$($(#[$condition])? $name),*];
 
         /// The compared method `name` with these settings, together with all its settings.
         ///
@@ -94,7 +96,7 @@ macro_rules! methods {
         /// As [`method`].
         pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
             match name {
-                $($name => configure::<$method>($name, settings),)*
+                $($(#[$condition])? $name => configure::<$method>($name, settings),)*
                 _ => {
                     Err(MethodError::Unknown { name: name.to_owned(), known: NAMES.join(", ") })
                 }
@@ -123,6 +125,7 @@ methods! {
     "pmvc" => Pmvc,
     "img" => Img,
     "imc-grmf" => ImcGrmf,
+    #[cfg(feature = "networks")]
     "pmvc-cgan" => PmvcCgan,
 }
 
@@ -152,6 +155,7 @@ mod tests {
     fn values_out_of_range_are_refused_before_any_data_is_seen() {
         for (name, settings, message) in [
             ("mic", json!({"alpha": -1.0}), "alpha = -1: must be positive and finite"),
+            #[cfg(feature = "networks")]
             ("pmvc-cgan", json!({"widths": [500, 0, 100]}), "widths = 0: must be at least 1"),
             ("best-view", json!({"restarts": 0}), "restarts = 0: must be at least 1"),
             (
@@ -159,6 +163,7 @@ mod tests {
                 json!({"restarts": 1_000_000_000_000_u64}),
                 "restarts = 1000000000000: must be at most 10000",
             ),
+            #[cfg(feature = "networks")]
             (
                 "pmvc-cgan",
                 json!({"widths": [500, 1_000_000_000_000_u64, 100]}),

@@ -8,7 +8,7 @@ use crate::shared::linear_algebra::product;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
 use crate::shared::refusals::at_most;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative},
 };

@@ -1,7 +1,7 @@
 //! The last step of methods that end in a representation: k-means on its rows.
 
 use super::observed_rows::unit_rows;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clustering, Curve, KMeans, Observer, confidence::margins_of_centers,
 };
 use cdimc_data::Seed;

@@ -1,7 +1,7 @@
 //! What the multiple kernel methods end in, and when.
 
 use super::clusters_of_rows::ReadOut;
-use cdimc_cluster::{ClusterError, Clustering};
+use cdimc_core::{ClusterError, Clustering};
 use ndarray::Array2;
 
 /// Where the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk) ended.

@@ -2,7 +2,7 @@
 
 use super::linear_algebra::product;
 use super::observed_rows::unit_rows;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};

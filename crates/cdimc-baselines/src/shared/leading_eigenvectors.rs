@@ -6,7 +6,7 @@
 use super::linear_algebra::{
     add_product, faer_view, nearest_orthonormal, product, symmetric_eigen,
 };
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use ndarray::{Array2, s};
 use rand::Rng;

@@ -2,7 +2,7 @@
 //!
 //! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
 
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};

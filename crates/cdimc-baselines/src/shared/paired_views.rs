@@ -2,7 +2,7 @@
 //! in exactly one.
 
 use super::observed_rows::{put_back, unit_rows};
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use std::ops::Range;

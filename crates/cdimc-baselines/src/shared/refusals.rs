@@ -1,6 +1,6 @@
 //! Errors that several methods share.
 
-use cdimc_cluster::{ClusterError, check::setting};
+use cdimc_core::{ClusterError, check::setting};
 use std::fmt::Arguments;
 
 /// The most of what takes memory before anything is computed: starts of k-means, which go together, and units of a

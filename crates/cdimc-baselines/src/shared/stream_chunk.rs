@@ -1,6 +1,6 @@
 //! Consecutive samples of a stream: what a one-pass method sees at a time.
 
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::{DataError, MultiView};
 use ndarray::{Array2, ArrayView2, ArrayViewMut1, Axis};
 

@@ -3,7 +3,7 @@
 //! A batch sees only the edges of the neighbor graphs that lie inside it, so samples that are likely to
 //! be neighbors should share one.
 
-use crate::{ClusterError, KMeans};
+use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::{Geometry, MultiView, Seed};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};

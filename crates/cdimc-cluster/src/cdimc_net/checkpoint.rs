@@ -1,10 +1,9 @@
 //! Checkpoints: a training saved and resumed, to the same result bit for bit.
 
+use super::archived_weights::{put_weights, read_weights};
 use super::training::{Curves, Start, State};
-use crate::{
-    CdimcNet, ClusterError, Clusterer, Finetuning, Pace, Stage, Training, archive::Archive,
-    check_n_clusters,
-};
+use crate::{CdimcNet, Finetuning, Pace, Stage, Training};
+use cdimc_core::{ClusterError, Clusterer, archive::Archive, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState};
 use serde::{Deserialize, Serialize};
@@ -58,16 +57,16 @@ impl Training {
         };
         let mut archive = Archive::new(KIND, &description)?;
         archive.put("order", self.order.iter().map(|&sample| sample as u32));
-        archive.put_weights("", &self.trainer.weights()?);
+        put_weights(&mut archive, "", &self.trainer.weights()?);
         // Each is freed once it is put there.
         for (i, moment) in optimizer.moments.into_iter().enumerate() {
-            archive.put_weights(&format!("moment{i}."), &moment);
+            put_weights(&mut archive, &format!("moment{i}."), &moment);
         }
         for (name, values) in self.curves.named() {
             archive.put(name, values.iter().copied());
         }
         if let Some(pretrained) = &self.pretrained {
-            archive.put_weights("pretrained.", pretrained);
+            put_weights(&mut archive, "pretrained.", pretrained);
         }
         if let State::Finetuning(f) = &self.state {
             archive.put_matrix("centers", f.centers.view());
@@ -93,10 +92,10 @@ impl Training {
         if found.n_views != data.n_views() || !is_permutation(&order, data.n_samples()) {
             return Err(other_data());
         }
-        let weights = archive.weights("", found.n_views)?;
+        let weights = read_weights(&archive, "", found.n_views)?;
         let latent = weights.latent();
         let moments = (0..found.optimizer_moments)
-            .map(|i| archive.weights(&format!("moment{i}."), found.n_views))
+            .map(|i| read_weights(&archive, &format!("moment{i}."), found.n_views))
             .collect::<Result<_, _>>()?;
         let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
         let Description { settings, n_clusters, seed, .. } = found;
@@ -124,7 +123,7 @@ impl Training {
             }),
         })?;
         if let State::Finetuning(finetuning) = &training.state {
-            let pretrained = archive.weights("pretrained.", found.n_views)?;
+            let pretrained = read_weights(&archive, "pretrained.", found.n_views)?;
             let fits = pretrained.latent() == latent
                 && pretrained.check_input(&training.input).is_ok()
                 && finetuning.centers.dim() == (n_clusters, latent)

@@ -1,7 +1,8 @@
 //! Self-paced fine-tuning of the network and the assignment to frozen centers (paper, Algorithm 1).
 
-use crate::{
-    AgeRule, Assignment, ClusterError, Pace,
+use crate::{AgeRule, Assignment, Pace};
+use cdimc_core::{
+    ClusterError,
     check::{at_least_one, positive, setting},
 };
 use cdimc_nn::{Normalization, Optimizer, Targets, Trainer, batches};

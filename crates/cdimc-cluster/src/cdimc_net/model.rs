@@ -1,18 +1,16 @@
 //! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
 
-use crate::{
-    Assignment, CdimcNet, ClusterError, Clusterer, Model, Prediction,
-    archive::{Archive, read},
-    check::setting,
-    components::Components,
+use super::archived_weights::{put_weights, read_weights};
+use crate::{Assignment, CdimcNet, components::Components};
+use cdimc_core::{
+    ClusterError, Clusterer, Model, Prediction, archive::Archive, check::setting, check_views,
     confidence::relative_margins,
-    model::check_views,
 };
 use cdimc_data::{DataError, MultiView, Standardizer, write_whole};
 use cdimc_nn::{NetworkInput, ObservedView, ViewWeights, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{fs, path::Path};
 
 const KIND: &str = "cdimc model";
 
@@ -123,7 +121,9 @@ impl CdimcModel {
     /// If the file cannot be read, is no model, or was cut or changed.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
         let path = path.as_ref();
-        Self::from_bytes(&read(path)?)
+        let bytes = fs::read(path)
+            .map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))?;
+        Self::from_bytes(&bytes)
             .map_err(|e| ClusterError::Model(format!("{}: {e}", path.display())))
     }
 
@@ -135,9 +135,9 @@ impl CdimcModel {
         let archive = Archive::from_bytes(KIND, bytes)?;
         let Description { settings, n_views } = archive.description()?;
         settings.check()?;
-        let weights = archive.weights("", n_views)?;
+        let weights = read_weights(&archive, "", n_views)?;
         weights.check_decoders()?;
-        let pretrained = archive.weights("pretrained.", n_views)?;
+        let pretrained = read_weights(&archive, "pretrained.", n_views)?;
         let centers: Array2<f32> = archive.matrix("centers")?;
         setting("centers of the model", centers.nrows(), "must be at least 2", |&n| n >= 2)?;
         let standardizer = |v| {
@@ -223,8 +223,8 @@ impl Model for CdimcModel {
         let description =
             Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
         let mut archive = Archive::new(KIND, &description)?;
-        archive.put_weights("", &self.weights);
-        archive.put_weights("pretrained.", &self.pretrained);
+        put_weights(&mut archive, "", &self.weights);
+        put_weights(&mut archive, "pretrained.", &self.pretrained);
         archive.put_matrix("centers", self.centers.view());
         for (v, standardizer) in self.standardizers.iter().enumerate() {
             archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
@@ -254,7 +254,7 @@ fn fits_view(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Observer;
+    use cdimc_core::Observer;
     use cdimc_data::Seed;
     use cdimc_nn::Architecture;
     use ndarray::s;

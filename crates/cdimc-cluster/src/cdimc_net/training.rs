@@ -1,10 +1,10 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
 use crate::{
-    Assignment, CdimcModel, CdimcNet, ClusterError, Clustering, Curve, Finetuning, Observer, Step,
+    Assignment, CdimcModel, CdimcNet, Finetuning,
     components::{Components, n_directions},
-    confidence::relative_margins,
 };
+use cdimc_core::{ClusterError, Clustering, Curve, Observer, Step, confidence::relative_margins};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use cdimc_nn::{NetworkInput, ObservedView, Trainer, TrainingData, Weights, batches, trainer};

@@ -3,7 +3,7 @@
 //!
 //! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
 
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};

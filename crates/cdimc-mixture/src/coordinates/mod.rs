@@ -6,7 +6,7 @@ pub(crate) mod normal_scores;
 pub(crate) mod projection;
 
 use crate::observations::Observations;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, s};
 use projection::Projection;

@@ -3,7 +3,7 @@
 use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
 use crate::coordinates::normal_scores::NormalScores;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};

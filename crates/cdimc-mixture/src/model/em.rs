@@ -7,7 +7,7 @@ use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::watch::Watch;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 
 /// EM on some observations.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::{Ground, ROUNDS};
 use crate::watch::Watch;
-use cdimc_cluster::{ClusterError, KMeans};
+use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
 use rand::Rng;
 

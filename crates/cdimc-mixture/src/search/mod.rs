@@ -9,7 +9,7 @@ use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::{Prior, moments::Moments};
 use crate::observations::Observations;
 use crate::watch::{Tell, Watch};
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use rayon::prelude::*;
 use std::cell::LazyCell;

@@ -13,7 +13,7 @@ use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
 use crate::search::{Ground, ROUNDS};
 use crate::watch::Watch;
-use cdimc_cluster::ClusterError;
+use cdimc_core::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Exchanges that get full EM in a round.

@@ -5,7 +5,7 @@ use crate::model::passes::moments_of;
 use crate::responsibilities::Responsibilities;
 use crate::search::Ground;
 use crate::watch::Watch;
-use cdimc_cluster::{ClusterError, KMeans};
+use cdimc_core::{ClusterError, KMeans};
 use rand::Rng;
 
 /// Iterations after which starts are compared.

@@ -6,7 +6,7 @@
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
-use cdimc_cluster::{ClusterError, Clusterer, Clustering, Observer};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Observer};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, propose};
 use ndarray::ArrayView2;
@@ -308,7 +308,7 @@ mod tests {
         let chosen = search(2..=5).choose(&mut whole, &Observer::silent()).unwrap();
         assert_eq!(chosen.n_seeds, 0);
         assert!(chosen.candidates.iter().all(|c| c.held_out.is_some()), "{chosen:?}");
-        let stop_after_two = |step: &cdimc_cluster::Step| match (step.stage, step.done) {
+        let stop_after_two = |step: &cdimc_core::Step| match (step.stage, step.done) {
             (NumberSearch::STAGE, 2) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };

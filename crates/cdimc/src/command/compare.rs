@@ -5,7 +5,7 @@ use super::evaluate::{classes, numbered};
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes};
 use anyhow::{Context, bail};
-use cdimc::cluster::{ClusterError, Clustering};
+use cdimc::core::{ClusterError, Clustering};
 use cdimc::data::Seed;
 use cdimc::machine::check_cost;
 use cdimc::metrics::{Scores, ari, scores};
@@ -97,7 +97,7 @@ impl Compare {
         };
         // Before the methods take their time.
         let truth = labels.as_deref().map(Truth::new).transpose()?;
-        cdimc::cluster::check_n_clusters(self.clusters, joined.data.n_samples())
+        cdimc::core::check_n_clusters(self.clusters, joined.data.n_samples())
             .with_context(|| self.input.samples(&joined))?;
         let mut outcomes = Vec::new();
         for (method, name) in methods.iter().zip(names) {

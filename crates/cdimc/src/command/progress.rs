@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
-use cdimc::cluster::Step;
+use cdimc::core::Step;
 use cdimc::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

@@ -12,7 +12,7 @@ use crate::shared::linear_algebra::{
 use crate::shared::mask_groups::MaskGroups;
 use crate::shared::observed_rows::{Observed, n_observed_values, put_back, unit_rows};
 use crate::shared::refusals::{at_most, not_finite};
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},
     check_n_clusters,

@@ -8,7 +8,7 @@ mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::refusals::{at_most, not_finite};
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive, setting},
     check_n_clusters,

@@ -13,7 +13,7 @@ use crate::shared::paired_views::stack;
 use crate::shared::refusals::at_most;
 use crate::shared::running_mean_fill::RunningFill;
 use crate::shared::stream_chunk::Chunk;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };
@@ -159,7 +159,7 @@ impl<'a> Source<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_cluster::RowOrder;
+    use cdimc_core::RowOrder;
     use ndarray::Array2;
 
     fn data() -> MultiView {

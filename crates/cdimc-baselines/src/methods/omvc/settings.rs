@@ -1,7 +1,7 @@
 //! The settings of OMVC.
 
 use crate::shared::nonnegative::Nonnegative;
-use cdimc_cluster::RowOrder;
+use cdimc_core::RowOrder;
 use serde::{Deserialize, Serialize};
 
 /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.

@@ -5,7 +5,7 @@ use crate::shared::linear_algebra::{dot, inverse_positive_definite, product};
 use crate::shared::refusals::not_finite;
 use crate::shared::running_mean_fill::RunningFill;
 use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
-use cdimc_cluster::{ClusterError, Clusterer};
+use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::Rng;
@@ -34,7 +34,7 @@ const SUM_FLOOR: f64 = 1e-20;
 ///     let rows = stream.absorb(&chunk()?)?;
 ///     assert_eq!(rows.consensus.dim(), (2, 2));
 /// }
-/// # Ok::<(), cdimc_cluster::ClusterError>(())
+/// # Ok::<(), cdimc_core::ClusterError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct OmvcStream {

@@ -6,7 +6,7 @@
 mod settings;
 mod stream;
 
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, Observer,
     check::{at_least_one, not_negative, positive},
 };
@@ -76,7 +76,7 @@ impl Clusterer for Opimc {
 mod tests {
     use super::*;
     use crate::shared::stream_chunk::Chunk;
-    use cdimc_cluster::RowOrder;
+    use cdimc_core::RowOrder;
     use ndarray::{Array1, Array2};
 
     fn blobs() -> MultiView {

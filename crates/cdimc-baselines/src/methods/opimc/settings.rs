@@ -1,6 +1,6 @@
 //! The settings of OPIMC.
 
-use cdimc_cluster::RowOrder;
+use cdimc_core::RowOrder;
 use serde::{Deserialize, Serialize};
 
 /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.

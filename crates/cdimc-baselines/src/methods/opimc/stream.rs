@@ -5,7 +5,7 @@ use crate::shared::linear_algebra::{inverse_positive_definite, product};
 use crate::shared::observed_rows::unit_rows;
 use crate::shared::refusals::not_finite;
 use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
-use cdimc_cluster::{ClusterError, Clusterer, confidence::relative_margin};
+use cdimc_core::{ClusterError, Clusterer, confidence::relative_margin};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::Rng;
@@ -26,7 +26,7 @@ use rand::distributions::Standard;
 ///     let labels = stream.absorb(&Chunk::new(vec![text, image], observed)?)?;
 ///     assert_eq!(labels.len(), 3);
 /// }
-/// # Ok::<(), cdimc_cluster::ClusterError>(())
+/// # Ok::<(), cdimc_core::ClusterError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct OpimcStream {

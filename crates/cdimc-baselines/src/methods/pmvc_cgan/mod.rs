@@ -11,7 +11,7 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::at_most;
 use candle_core::Tensor;
-use cdimc_cluster::{
+use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, positive},
 };

@@ -3,7 +3,7 @@
 use super::networks::Networks;
 use super::soft_assignment::{soft_assignment, target_distribution};
 use candle_core::{Result as TensorResult, Tensor};
-use cdimc_cluster::{ClusterError, Curve, Observer};
+use cdimc_core::{ClusterError, Curve, Observer};
 use cdimc_data::Seed;
 use cdimc_nn::{NnError, autodiff::Parameter, batches};
 use rand::Rng;
@@ -148,7 +148,7 @@ fn epochs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_cluster::Step;
+    use cdimc_core::Step;
     use std::ops::ControlFlow;
 
     #[test]

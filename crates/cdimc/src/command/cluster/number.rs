@@ -3,8 +3,8 @@
 use super::run::Run;
 use super::watch::Watch;
 use anyhow::Context;
-use cdimc::cluster::{Observer, Step};
 use cdimc::cluster_number::NumberSearch;
+use cdimc::core::{Observer, Step};
 use cdimc::data::Seed;
 use cdimc::note;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::labels::Labels;
 use super::run::Run;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
-use cdimc::cluster::Fitted;
+use cdimc::core::Fitted;
 use cdimc::markers::{Marker, markers};
 use cdimc::report::Report;
 use cdimc::warnings::{look, plain_is_better};

@@ -7,7 +7,7 @@ use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE};
 use crate::command::run_record::{RunRecord, Status, file_records};
 use anyhow::{Context, bail};
-use cdimc::cluster::{ClusterError, Clusterer, Fitted, Observer, Step};
+use cdimc::core::{ClusterError, Clusterer, Fitted, Observer, Step};
 use cdimc::data::Seed;
 use cdimc::machine::{announcement, check_cost};
 use cdimc::tables::Joined;

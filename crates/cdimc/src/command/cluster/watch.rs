@@ -1,7 +1,7 @@
 //! What a run does while its method works: show progress, take the time, listen for Ctrl-C.
 
 use crate::command::progress::Progress;
-use cdimc::cluster::Step;
+use cdimc::core::Step;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -10,10 +10,9 @@ mod seeding;
 
 pub use points::Coordinate;
 
-use crate::ClusterError;
 use crate::check::setting;
+use crate::{ClusterError, squared_distance};
 use cdimc_data::Seed;
-use cdimc_graph::squared_distance;
 use lloyd::{Partition, Sums};
 use ndarray::{Array2, ArrayView2, Axis};
 use points::{Points, entries};
@@ -23,14 +22,14 @@ use serde::{Deserialize, Serialize};
 /// k-means with restarts.
 ///
 /// ```
-/// use cdimc_cluster::KMeans;
+/// use cdimc_core::KMeans;
 /// use cdimc_data::Seed;
 /// let points = ndarray::array![[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]];
 /// let fit = KMeans::new(2).fit(points.view(), Seed::new(1))?;
 /// assert_eq!(fit.labels[0], fit.labels[1]);
 /// assert_ne!(fit.labels[0], fit.labels[2]);
 /// assert_eq!(fit.inertia, 1.0);
-/// # Ok::<(), cdimc_cluster::ClusterError>(())
+/// # Ok::<(), cdimc_core::ClusterError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

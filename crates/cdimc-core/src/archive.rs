@@ -4,13 +4,12 @@
 //! everything else in the file: kind, version, description, all other entries of the metadata, all arrays.
 
 use crate::ClusterError;
-use cdimc_nn::{Dense, ViewWeights, Weights};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
 const METADATA: &str = "cdimc";
 /// What a file is called where any kind will do.
@@ -101,19 +100,6 @@ impl Archive {
         values.iter().for_each(|value| value.write(&mut bytes));
         let shape = values.shape().to_vec();
         self.arrays.insert(name.into(), Array { dtype: T::DTYPE, shape, bytes });
-    }
-
-    /// Adds every layer: `view{v}.encoder.{i}.weight`, `.bias`, and the same of the decoder.
-    pub(crate) fn put_weights(&mut self, prefix: &str, weights: &Weights) {
-        for (v, view) in weights.views.iter().enumerate() {
-            for (chain, layers) in [("encoder", &view.encoder), ("decoder", &view.decoder)] {
-                for (i, layer) in layers.iter().enumerate() {
-                    let name = format!("{prefix}view{v}.{chain}.{i}");
-                    self.put_matrix(format!("{name}.weight"), layer.weight.view());
-                    self.put(format!("{name}.bias"), layer.bias.iter().copied());
-                }
-            }
-        }
     }
 
     /// The file's bytes; the same archive gives the same bytes.
@@ -236,33 +222,6 @@ impl Archive {
             .map_err(|e| ClusterError::Model(format!("{}: array {name}: {e}", self.kind)))
     }
 
-    /// The layers of a network of `n_views` views that [`Archive::put_weights`] put there.
-    pub(crate) fn weights(&self, prefix: &str, n_views: usize) -> Result<Weights, ClusterError> {
-        let chain = |name: String| -> Result<Vec<Dense>, ClusterError> {
-            let mut layers = Vec::new();
-            while self.arrays.contains_key(&format!("{name}.{}.weight", layers.len())) {
-                let layer = format!("{name}.{}", layers.len());
-                let weight = self.matrix(&format!("{layer}.weight"))?;
-                let bias = Array1::from_vec(self.list(&format!("{layer}.bias"))?);
-                layers.push(Dense { weight, bias });
-            }
-            Ok(layers)
-        };
-        let view = |v| {
-            let encoder = chain(format!("{prefix}view{v}.encoder"))?;
-            if encoder.is_empty() {
-                // Whatever the description says, there are no more views than arrays of them.
-                let array = format!("array {prefix}view{v}.encoder.0.weight");
-                return Err(ClusterError::Model(format!("{}: {array} is not there", self.kind)));
-            }
-            Ok(ViewWeights { encoder, decoder: chain(format!("{prefix}view{v}.decoder"))? })
-        };
-        let weights =
-            Weights { views: (0..n_views).map(view).collect::<Result<_, ClusterError>>()? };
-        weights.check()?;
-        Ok(weights)
-    }
-
     fn array<T: Number>(
         &self,
         name: &str,
@@ -337,15 +296,9 @@ fn serialize(
     Ok(bytes)
 }
 
-/// The bytes of a file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ClusterError> {
-    fs::read(path).map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_data::Seed;
     use ndarray::array;
 
     fn sample() -> Archive {
@@ -381,16 +334,6 @@ mod tests {
             let again = with_note(&bytes, "author", "me".into()).unwrap();
             assert!(with_note(&again, "names", "rna".into()).unwrap() == noted);
         }
-    }
-
-    #[test]
-    fn a_description_of_more_views_than_there_are_costs_nothing() {
-        let weights = Weights::glorot(&cdimc_nn::Architecture::default(), &[3], 2, Seed::new(0));
-        let mut archive = sample();
-        archive.put_weights("", &weights);
-        assert!(archive.weights("", 1).unwrap() == weights);
-        let error = archive.weights("", usize::MAX).err().unwrap().to_string();
-        assert_eq!(error, "test file: array view1.encoder.0.weight is not there");
     }
 
     #[test]

@@ -161,8 +161,11 @@ impl Clustering {
         }
     }
 
-    /// Checks that what `method` found is finite and not the same for all samples.
-    pub(crate) fn check(&self, method: &'static str) -> Result<(), ClusterError> {
+    /// Checks that what `method` found is finite and not the same for all samples; [`Clusterer::fit`] does.
+    ///
+    /// # Errors
+    /// [`ClusterError::Unusable`] if it is not.
+    pub fn check(&self, method: &'static str) -> Result<(), ClusterError> {
         let finite = |what: &str, x: Option<&f64>| match x {
             Some(x) if !x.is_finite() => Some(format!("{what} = {x}: must be finite")),
             _ => None,

@@ -1,6 +1,6 @@
 //! The points of k-means, and their squared distances to many centers at once.
 
-use cdimc_graph::squared_distance;
+use crate::squared_distance;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};

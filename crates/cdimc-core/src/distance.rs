@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 /// in one fixed order, which makes it the same from `a` to `b` as from `b` to `a`.
 ///
 /// ```
-/// assert_eq!(cdimc_graph::squared_distance(&[0.0_f32, 4.0], &[3.0_f64, 0.0]), 25.0);
+/// assert_eq!(cdimc_core::squared_distance(&[0.0_f32, 4.0], &[3.0_f64, 0.0]), 25.0);
 /// ```
 pub fn squared_distance<A, B>(a: &[A], b: &[B]) -> f64
 where

@@ -6,8 +6,7 @@ use ndarray::ArrayView2;
 /// The relative margin of every sample in [0, 1]: 1 at its cluster's center, 0 half way to the next.
 ///
 /// c = (d2 - d1) / d2 with d1 the squared distance to the sample's own center and d2 to the nearest
-/// other one; 0 where another center is nearer. `losses`: d1; `margins`: d2 - d1, as
-/// [`Assignment`](crate::Assignment) gives them.
+/// other one; 0 where another center is nearer. `losses`: d1; `margins`: d2 - d1.
 pub fn relative_margins(losses: &[f64], margins: &[f64]) -> Vec<f64> {
     let relative = |(&loss, &margin)| relative_margin(margin, loss + margin);
     losses.iter().zip(margins).map(relative).collect()

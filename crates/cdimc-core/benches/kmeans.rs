@@ -1,6 +1,6 @@
 //! k-means with 20 restarts: samples, features and clusters.
 
-use cdimc_cluster::KMeans;
+use cdimc_core::KMeans;
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;

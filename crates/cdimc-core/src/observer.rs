@@ -21,7 +21,7 @@ type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 /// Receives every step of a method, and may stop it.
 ///
 /// ```
-/// use cdimc_cluster::{ClusterError, Observer, Step};
+/// use cdimc_core::{ClusterError, Observer, Step};
 /// use std::ops::ControlFlow;
 ///
 /// let stop = |step: &Step| if step.done < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };

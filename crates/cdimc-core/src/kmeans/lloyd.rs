@@ -1,7 +1,7 @@
 //! Lloyd's iteration from several sets of centers at once, so that one matrix product serves all of them.
 
 use super::points::{Coordinate, Points, entries};
-use cdimc_graph::squared_distance;
+use crate::squared_distance;
 use ndarray::{Array2, Axis, concatenate};
 use rayon::prelude::*;
 

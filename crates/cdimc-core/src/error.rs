@@ -1,8 +1,7 @@
 //! Why a method can fail to give a clustering.
 
 use cdimc_data::DataError;
-use cdimc_graph::GraphError;
-use cdimc_nn::NnError;
+use std::error::Error;
 
 /// The ways a method can fail; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
@@ -11,12 +10,9 @@ pub enum ClusterError {
     /// Unusable data.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A neighbor graph that cannot be built.
+    /// A part of the method failed, such as its graph or its network.
     #[error(transparent)]
-    Graph(#[from] GraphError),
-    /// The network failed.
-    #[error(transparent)]
-    Network(#[from] NnError),
+    Part(Box<dyn Error + Send + Sync>),
     /// A number of clusters that no partition has.
     #[error("clusters = {n_clusters}: must lie in 2..={n_samples}, the number of samples")]
     ClusterCount {

@@ -1,0 +1,41 @@
+/*!
+What every method of the workspace shares: data goes in as a [`MultiView`](cdimc_data::MultiView), a
+[`Clustering`] comes out, and everything between the two implements [`Clusterer`].
+
+A method's `fit` reports every step to an [`Observer`]. Besides the [`Clustering`] some methods give a
+[`Model`], which clusters new samples and fills in missing views; an [`archive`] keeps it. Here are also
+the parts that many methods are made of: [`KMeans`], the rules of settings ([`check`]) and the
+[`confidence`] of labels.
+
+```
+use cdimc_core::KMeans;
+use cdimc_data::Seed;
+
+let points = ndarray::array![[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]];
+let fit = KMeans::new(2).fit(points.view(), Seed::new(1))?;
+assert_eq!(fit.labels[0], fit.labels[1]);
+assert_ne!(fit.labels[0], fit.labels[2]);
+# Ok::<(), cdimc_core::ClusterError>(())
+```
+*/
+
+pub use crate::{
+    archive::{note, sealed_anew, with_note},
+    clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
+    distance::squared_distance,
+    error::ClusterError,
+    kmeans::{Coordinate, KMeans, KMeansFit},
+    model::{Model, Prediction, check_views},
+    observer::{Observer, Step},
+};
+
+pub mod archive;
+pub mod check;
+pub mod confidence;
+
+mod clusterer;
+mod distance;
+mod error;
+mod kmeans;
+mod model;
+mod observer;
