@@ -42,7 +42,7 @@ fn a_rate_is_the_share_that_every_view_lacks() {
         let rates = MaskReport::new(&mask).missing_rates();
         rates.iter().map(|rate| (100.0 * rate).round()).collect()
     };
-    // The table of docs/protocol.md, for six views where it does not say otherwise.
+    // the table of docs/guides/missing-data.md, for six views where it does not say otherwise.
     assert_eq!(percent("per-view:0.3", 6), [30.0; 6]);
     assert_eq!(percent("paired:0.3", 2), [35.0; 2]);
     assert_eq!(percent("paired:0.3", 6), [58.0; 6]);

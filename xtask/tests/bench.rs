@@ -15,7 +15,7 @@ fn bench(arguments: &[&str]) -> String {
 
 #[test]
 fn the_table_is_printed_and_written_only_where_it_is_asked_for() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/speed.md");
     let before = std::fs::read(&page).unwrap();
     let said = bench(&[]);
     assert!(said.contains("| data | task |"), "{said}");

@@ -99,7 +99,7 @@ impl ClusterNumberSearch {
         let prior = choice.prior;
         drop(choice);
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
-        // data are told apart worse (`docs/mixture.md`).
+        // data are told apart worse (`docs/methods/mixture.md`).
         let width = Width::carried(settings.dimensions, largest * FOLDS / (FOLDS - 1));
         let (_, observations) = coordinates::fit(data, &kinds, width)?;
         let observations = observations.with_views(largest);

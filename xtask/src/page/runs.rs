@@ -51,7 +51,7 @@ fn costs(results: &Results) -> Vec<Block> {
     vec![
         Block::Section("Seconds and memory".into()),
         Block::Paragraph(
-            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/benchmarks.md` has \
+            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/speed.md` has \
              measured ones. MiB is the largest resident set of a run's process, data included."
                 .into(),
         ),

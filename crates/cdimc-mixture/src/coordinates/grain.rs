@@ -7,7 +7,7 @@ use ndarray::{ArrayView1, ArrayView2};
 /// Values nearer to one another than this share of their range are one value.
 const EQUAL: f64 = 1e-9;
 
-/// What the variance of every cluster has beside that of its rows, one number a coordinate (ours, docs/mixture.md). A
+/// What the variance of every cluster has beside that of its rows, one number a coordinate (ours, docs/methods/mixture.md). A
 /// coordinate that is a column: δ² / 4, δ being the least distance between two of its values, the variance of a column that takes
 /// two such values equally often; 0 where hardly two samples have the same value. A coordinate that is a sum of columns: their
 /// variance, if all columns of the view take two values, as marks of categories and answers do, and otherwise 0. The mean of a
