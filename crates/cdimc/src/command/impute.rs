@@ -1,4 +1,4 @@
-//! `cdimc impute`: every view completed by a model's decoders, and how well that works.
+//! `cdimc impute`: every view completed by a model, and how well that works.
 
 use super::cluster::command_line;
 use super::input::Input;
