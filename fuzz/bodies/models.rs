@@ -4,7 +4,7 @@
 
 use cdimc::NamedModel;
 use cdimc_cluster::{CdimcNet, Stage, Training};
-use cdimc_core::{Clusterer, sealed_anew};
+use cdimc_core::{Clusterer, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 
@@ -17,7 +17,7 @@ const MANY: usize = 100;
 
 /// Reads the bytes as a model whose checksum fits, and asks it about samples; whether it is accepted.
 pub(crate) fn model(bytes: &[u8]) -> bool {
-    let Ok(sealed) = sealed_anew(bytes) else { return false };
+    let Ok(sealed) = with_new_checksum(bytes) else { return false };
     let Ok(NamedModel { model, views }) = NamedModel::from_bytes(&sealed) else { return false };
     let widths = model.widths();
     assert_eq!(views.len(), widths.len());
@@ -37,7 +37,7 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
 
 /// Reads the bytes as a checkpoint whose checksum fits, and goes on from it; whether it is accepted.
 pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
-    let Ok(sealed) = sealed_anew(bytes) else { return false };
+    let Ok(sealed) = with_new_checksum(bytes) else { return false };
     let Ok(mut training) = Training::resume(&trained_on(), &sealed) else { return false };
     let CdimcNet { kmeans, finetune, .. } = training.settings();
     if kmeans.restarts > MANY || finetune.epochs_per_round > MANY {

@@ -3,12 +3,10 @@
 //! The layers of such a view would have more weights than it has values, and memory and time grow with the
 //! square of its width; its samples span no more directions than they are.
 
+use cdimc_core::linear_algebra::{SymmetricEigen, product, symmetric_eigen};
 use cdimc_core::{ClusterError, Cost};
 use cdimc_data::MultiView;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, Spec};
+use faer::Mat;
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -26,7 +24,7 @@ pub(crate) struct Components {
     pub(crate) scale: f64,
 }
 
-/// To how many directions `view` is reduced; none where it keeps its columns.
+/// To how many directions `view` is reduced; `None` if it keeps its columns.
 pub(crate) fn n_directions(asked: Option<usize>, data: &MultiView, view: usize) -> Option<usize> {
     let most = match asked {
         Some(0) => return None,
@@ -54,7 +52,7 @@ impl Components {
         } else {
             product(z.as_ref().transpose(), z.as_ref())
         };
-        let (values, vectors) = eigen(gram.as_ref())?;
+        let SymmetricEigen { values, vectors } = symmetric_eigen("cdimc-net", gram.as_ref())?;
         let last = values.len() - 1;
         let floor = RANK * values[last].max(f64::MIN_POSITIVE);
         let kept = |j: usize| (j <= last && values[last - j] > floor).then(|| last - j);
@@ -106,31 +104,6 @@ impl Components {
     pub(crate) fn rows(&self, coordinates: ArrayView2<'_, f32>) -> Array2<f32> {
         coordinates.dot(&self.directions.t()) * self.scale as f32
     }
-}
-
-/// All eigenpairs of a symmetric matrix, values ascending.
-fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), ClusterError> {
-    let n = a.nrows();
-    let (mut values, mut vectors) = (vec![0.0; n], Mat::zeros(n, n));
-    let yes = ComputeEigenvectors::Yes;
-    let request = self_adjoint_evd_scratch::<f64>(n, yes, Par::Seq, Spec::default());
-    let mut memory = MemBuffer::new(request);
-    let (stack, diagonal) =
-        (MemStack::new(&mut memory), faer::diag::DiagMut::from_slice_mut(&mut values));
-    self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Spec::default())
-        .map_err(|_| ClusterError::LinearAlgebra {
-            method: "cdimc-net",
-            operation: "eigen-decomposition",
-            rows: n,
-            columns: n,
-        })?;
-    Ok((values, vectors))
-}
-
-fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut c = Mat::zeros(a.nrows(), b.ncols());
-    matmul(c.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
-    c
 }
 
 #[cfg(test)]

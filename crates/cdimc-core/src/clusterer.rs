@@ -94,13 +94,13 @@ pub trait Clusterer: Send + Sync {
         Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))
     }
 
-    /// What a fit of such data needs, roughly; none where the method does not know.
+    /// What a fit of such data needs, roughly; `None` if the method does not know.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (_, _) = (data, n_clusters);
         None
     }
 
-    /// The method with less effort, to try several numbers of clusters; nothing where it is quick.
+    /// The method with less effort, to try several numbers of clusters; `None` if it is quick.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         None
     }

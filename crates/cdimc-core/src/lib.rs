@@ -20,7 +20,7 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 */
 
 pub use crate::{
-    archive::{note, sealed_anew, with_note},
+    archive::{note, with_note},
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     distance::squared_distance,
     error::ClusterError,
@@ -37,5 +37,7 @@ mod clusterer;
 mod distance;
 mod error;
 mod kmeans;
+#[doc(hidden)] // Of the workspace's methods, not of users: its matrices are faer's.
+pub mod linear_algebra;
 mod model;
 mod observer;

@@ -59,7 +59,7 @@ impl<'a> ReadOut<'a> {
 
     /// What a factorization of views of sum 1 ends in: its representation over the greatest entry and
     /// the clusters of these rows. As found, the entries are far below what k-means and readers expect.
-    pub(crate) fn of_small_numbers(
+    pub(crate) fn scaled_to_largest_entry(
         self,
         mut representation: Array2<f64>,
     ) -> Result<Clustering, ClusterError> {

@@ -3,8 +3,8 @@
 //! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
 
 use cdimc_core::ClusterError;
+pub(crate) use cdimc_core::linear_algebra::{SymmetricEigen, symmetric_eigen};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::linalg::{cholesky::llt, lu::partial_pivoting as lu};
@@ -14,12 +14,6 @@ use ndarray::{Array2, ArrayView2};
 /// Eigenvalues below this count as zero in [`replace_by_positive_part`] (authors' code of
 /// MKKM-IK-MKC).
 const EIGENVALUE_FLOOR: f64 = 1e-10;
-
-/// The eigenpairs of a symmetric matrix, values ascending.
-pub(crate) struct SymmetricEigen {
-    pub(crate) values: Vec<f64>,
-    pub(crate) vectors: Mat<f64>,
-}
 
 /// `a` as faer sees it, without a copy: whole arrays, runs of rows, and their transposes.
 pub(crate) fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
@@ -101,32 +95,6 @@ pub(crate) fn add_product(
     b: ArrayView2<'_, f64>,
 ) {
     matmul(faer_view_mut(c), Accum::Add, faer_view(a), faer_view(b), scale, Par::Seq);
-}
-
-/// All eigenpairs of the symmetric matrix `a`, of which the lower triangle is read.
-///
-/// # Errors
-/// If an entry is not finite or the iteration does not converge.
-pub(crate) fn symmetric_eigen(
-    method: &'static str,
-    a: MatRef<'_, f64>,
-) -> Result<SymmetricEigen, ClusterError> {
-    const OPERATION: &str = "eigen-decomposition";
-    // faer does not look: of two rows it would give eigenvectors that are no numbers.
-    if !a.is_all_finite() {
-        return Err(failure(method, OPERATION, a));
-    }
-    let n = a.nrows();
-    let mut values = vec![0.0; n];
-    let mut vectors = Mat::zeros(n, n);
-    let request =
-        self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
-    with_scratch(request, |stack| {
-        let diagonal = faer::diag::DiagMut::from_slice_mut(&mut values);
-        self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Spec::default())
-    })
-    .map_err(|_| failure(method, OPERATION, a))?;
-    Ok(SymmetricEigen { values, vectors })
 }
 
 /// Replaces the symmetric `a` by its positive semidefinite part: eigenvalues below 1e-10 become 0.
@@ -293,21 +261,6 @@ mod tests {
         assert_abs_diff_eq!(half.dot(&x), b, epsilon = 1e-10);
         let error = solve_positive_definite("test", &mut -a, &mut x).unwrap_err();
         assert_eq!(error.to_string(), "test: Cholesky factorization failed on a 30 x 30 matrix");
-    }
-
-    #[test]
-    fn entries_that_are_not_finite_have_no_eigenvectors() {
-        for n in [1, 2, 5, 150] {
-            for entry in [f64::NAN, f64::INFINITY] {
-                let mut a = Array2::<f64>::eye(n);
-                a[[n - 1, n - 1]] = entry;
-                let error = symmetric_eigen("test", faer_view(a.view())).err().unwrap();
-                assert_eq!(
-                    error.to_string(),
-                    format!("test: eigen-decomposition failed on a {n} x {n} matrix")
-                );
-            }
-        }
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Clusterer for Mic {
         let mut factors = self.first_factors(&views, n_clusters, seed, observer)?;
         let embedding = self.iterate(&views, &mut factors, observer)?;
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
-        Ok(read_out.of_small_numbers(embedding)?.into())
+        Ok(read_out.scaled_to_largest_entry(embedding)?.into())
     }
 }
 

@@ -85,7 +85,7 @@ impl Clusterer for Omvc {
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
         let embedding = put_back(&stack(&chunks), &rows);
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
-        Ok(read_out.of_small_numbers(embedding)?.into())
+        Ok(read_out.scaled_to_largest_entry(embedding)?.into())
     }
 }
 
