@@ -7,6 +7,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut1, Axis};
 /// Some samples of all views; rows that were not observed are NaN.
 ///
 /// Unlike a [`MultiView`], a chunk may observe no sample at all in one of the views.
+#[doc(hidden)] // Reached by tests; neither the command nor Python has streams.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     views: Vec<Array2<f64>>,

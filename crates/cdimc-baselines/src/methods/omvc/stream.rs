@@ -36,6 +36,7 @@ const SUM_FLOOR: f64 = 1e-20;
 /// }
 /// # Ok::<(), cdimc_core::ClusterError>(())
 /// ```
+#[doc(hidden)] // Reached by tests; neither the command nor Python has streams.
 #[derive(Debug, Clone)]
 pub struct OmvcStream {
     settings: Omvc,
@@ -46,6 +47,7 @@ pub struct OmvcStream {
 }
 
 /// What [`OmvcStream`] found for the samples of one chunk.
+#[doc(hidden)] // Reached by tests; neither the command nor Python has streams.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OmvcRows {
     /// U*, `(n_samples, n_clusters)`: the common representation.

@@ -28,6 +28,7 @@ use rand::distributions::Standard;
 /// }
 /// # Ok::<(), cdimc_core::ClusterError>(())
 /// ```
+#[doc(hidden)] // Reached by tests; neither the command nor Python has streams.
 #[derive(Debug, Clone)]
 pub struct OpimcStream {
     settings: Opimc,
