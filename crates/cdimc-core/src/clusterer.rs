@@ -146,6 +146,8 @@ pub struct Clustering {
     pub embedding: Option<Array2<f64>>,
     /// What was recorded along the way, such as the loss of every epoch.
     pub curves: Vec<Curve>,
+    /// Whether a sample is unlike all others of its cluster, where the method can tell.
+    pub unusual: Option<Vec<bool>>,
 }
 
 impl Clustering {
@@ -158,6 +160,7 @@ impl Clustering {
             probabilities: None,
             embedding: None,
             curves: Vec::new(),
+            unusual: None,
         }
     }
 

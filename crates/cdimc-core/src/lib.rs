@@ -26,7 +26,7 @@ pub use crate::{
     error::ClusterError,
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, Prediction, check_views},
-    observer::{Observer, Step},
+    observer::{Checkpoints, Observer, Step},
 };
 
 pub mod archive;

@@ -18,6 +18,15 @@ pub struct Step {
 
 type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 
+/// Keeps checkpoints while a method runs, so that whatever ends it costs little.
+pub trait Checkpoints: Sync {
+    /// Whether it is time for one; a checkpoint may be large.
+    fn is_due(&self) -> bool;
+
+    /// Takes one, which replaces those before it.
+    fn keep(&self, checkpoint: Vec<u8>);
+}
+
 /// Receives every step of a method, and may stop it.
 ///
 /// ```
@@ -31,17 +40,46 @@ type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 /// assert!(matches!(stopped, ClusterError::Interrupted { checkpoint: None }));
 /// ```
 #[derive(Clone, Copy)]
-pub struct Observer<'a>(Option<Report<'a>>);
+pub struct Observer<'a> {
+    report: Option<Report<'a>>,
+    checkpoints: Option<&'a dyn Checkpoints>,
+}
 
 impl<'a> Observer<'a> {
     /// An observer that calls `report` with every step; [`ControlFlow::Break`] stops the method.
     pub fn new(report: &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync)) -> Self {
-        Self(Some(report))
+        Self { report: Some(report), checkpoints: None }
     }
 
     /// An observer that lets every method run to its end.
     pub const fn silent() -> Self {
-        Self(None)
+        Self { report: None, checkpoints: None }
+    }
+
+    /// The same, which keeps checkpoints of methods that make them.
+    #[must_use]
+    pub fn keeping(self, checkpoints: &'a dyn Checkpoints) -> Self {
+        Self { checkpoints: Some(checkpoints), ..self }
+    }
+
+    /// The same without checkpoints, for a method inside another.
+    #[must_use]
+    pub fn without_checkpoints(self) -> Self {
+        Self { checkpoints: None, ..self }
+    }
+
+    /// Hands over what `checkpoint` makes, if it is time for one.
+    ///
+    /// # Errors
+    /// As `checkpoint`.
+    pub fn checkpoint(
+        &self,
+        checkpoint: impl FnOnce() -> Result<Vec<u8>, ClusterError>,
+    ) -> Result<(), ClusterError> {
+        if let Some(kept) = self.checkpoints.filter(|kept| kept.is_due()) {
+            kept.keep(checkpoint()?);
+        }
+        Ok(())
     }
 
     /// Reports that `done` steps of at most `of` of a stage are done, with the loss after them.
@@ -63,7 +101,7 @@ impl<'a> Observer<'a> {
     /// # Errors
     /// As [`Observer::step`].
     pub fn report(&self, step: &Step) -> Result<(), ClusterError> {
-        match self.0.map_or(ControlFlow::Continue(()), |report| report(step)) {
+        match self.report.map_or(ControlFlow::Continue(()), |report| report(step)) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ClusterError::Interrupted { checkpoint: None }),
         }

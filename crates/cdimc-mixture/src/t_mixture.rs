@@ -150,6 +150,7 @@ impl Clusterer for TMixture {
             probabilities: prediction.probabilities,
             embedding: Some(prediction.embedding),
             curves,
+            unusual: prediction.unusual,
         };
         Ok(Fitted { clustering, model: Some(Box::new(model)) })
     }

@@ -3,13 +3,12 @@
 use crate::call::{Call, value_error};
 use crate::model::Model;
 use crate::tables::{View, filled, labels, tables};
-use cdimc::cluster_number::{ClusterNumber, NumberSearch};
-use cdimc::core::{Clustering, Observer};
+use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::cluster_number::NumberRange;
+use cdimc::core::Observer;
 use cdimc::data::Seed;
-use cdimc::machine::check_cost;
 use cdimc::tables::Joined;
-use cdimc::warnings::look;
-use cdimc::{Configured, NamedModel, training_set};
+use cdimc::{Configured, training_set};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
@@ -27,7 +26,7 @@ pub(crate) struct Method(Arc<Configured>);
 
 /// The number of clusters, or the first and last to try.
 #[derive(FromPyObject, Clone, Copy)]
-enum Number {
+enum Given {
     Known(usize),
     Within(usize, usize),
 }
@@ -53,41 +52,25 @@ impl Method {
         &self,
         py: Python<'_>,
         views: Vec<View<'_>>,
-        number_and_seed: (Number, u64),
+        number_and_seed: (Given, u64),
         call: Call<'_>,
     ) -> PyResult<Fit> {
         let (tables, configured, strict) = (tables(views)?, Arc::clone(&self.0), call.strict);
-        let (number, seed) = (number_and_seed.0, Seed::new(number_and_seed.1));
+        let (number, seed) = number_and_seed;
+        let number = match number {
+            Given::Known(n_clusters) => Number::Known(n_clusters),
+            Given::Within(from, to) => Number::Within(NumberRange { from, to, seeds: None }),
+        };
         let work =
             move |observer: &Observer<'_>| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
                 let joined = training_set(tables, strict)?;
-                let method = configured.clusterer.as_ref();
-                let (n_clusters, chosen) = match number {
-                    Number::Known(n_clusters) => (n_clusters, None),
-                    Number::Within(from, to) => {
-                        let search = NumberSearch {
-                            method,
-                            data: &joined.data,
-                            range: from..=to,
-                            n_seeds: None,
-                            seed,
-                        };
-                        let chosen = search.choose(&mut Vec::new(), observer)?;
-                        (chosen.chosen, Some(chosen))
-                    }
-                };
-                check_cost(method, &joined.data, n_clusters)?;
-                let fitted = method.fit(&joined.data, n_clusters, seed, observer)?;
-                let signs =
-                    look(&joined.data, &joined.names, &fitted.clustering.labels, n_clusters);
-                let doubts = signs.into_iter().map(|sign| sign.text).collect();
-                Ok((joined, fitted, n_clusters, chosen, doubts))
+                let analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
+                let outcome = analysis.run(&mut Interim::default(), observer)?;
+                Ok((joined, outcome))
             };
         let (found, n_steps) = call.run(py, work)?;
-        let (joined, fitted, n_clusters, chosen, doubts) = found.map_err(value_error)?;
-        let model = fitted.model.map(|model| Model::new(NamedModel::new(model, &joined)));
-        let outcome = Outcome { model, n_clusters, chosen, n_steps, doubts };
-        Fit::new(py, joined, fitted.clustering, outcome)
+        let (joined, outcome) = found.map_err(value_error)?;
+        Fit::new(py, joined, outcome, n_steps)
     }
 }
 
@@ -112,19 +95,11 @@ pub(crate) struct Fit {
     model: Option<Py<Model>>,
 }
 
-/// What a fit found out besides the clustering.
-struct Outcome {
-    model: Option<Model>,
-    n_clusters: usize,
-    chosen: Option<ClusterNumber>,
-    n_steps: usize,
-    doubts: Vec<String>,
-}
-
 impl Fit {
-    fn new(py: Python<'_>, joined: Joined, found: Clustering, outcome: Outcome) -> PyResult<Self> {
+    fn new(py: Python<'_>, joined: Joined, outcome: Outcome, n_steps: usize) -> PyResult<Self> {
         let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
-        let chosen = to_value(outcome.chosen).unwrap_or(Value::Null);
+        let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
+        let found = outcome.clustering;
         Ok(Self {
             samples: joined.ids,
             unobserved: joined.unobserved,
@@ -137,11 +112,11 @@ impl Fit {
             embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
             curves: found.curves.into_iter().map(|curve| (curve.name, curve.values)).collect(),
             n_clusters: outcome.n_clusters,
-            n_steps: outcome.n_steps,
+            n_steps,
             cluster_number: chosen.to_string(),
             oddities: joined.warnings,
-            doubts: outcome.doubts,
-            model: outcome.model.map(|model| Py::new(py, model)).transpose()?,
+            doubts: outcome.warnings.into_iter().map(|warning| warning.text).collect(),
+            model: outcome.model.map(|model| Py::new(py, Model::new(model))).transpose()?,
         })
     }
 }

@@ -47,6 +47,7 @@ pub use cdimc_nn as nn;
 #[doc(inline)]
 pub use cdimc_tables as tables;
 
+pub mod analysis;
 pub mod cluster_number;
 pub mod machine;
 pub mod markers;

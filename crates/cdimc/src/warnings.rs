@@ -96,7 +96,7 @@ impl Sign {
 ///
 /// # Panics
 /// If there is not one label below `n_clusters` for every sample, and one name for every view.
-pub fn look(
+pub fn signs(
     data: &MultiView,
     names: &[String],
     labels: &[usize],
@@ -155,8 +155,7 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
         let text = format!("{} of {n_clusters} clusters are empty", of_size(0));
         found.push(Warning { sign: Sign::EmptyClusters, text });
     }
-    // As many clusters as samples leave no choice.
-    if of_size(1) > 0 && 2 * n_clusters <= labels.len() {
+    if of_size(1) > 0 {
         let text = format!("{} of {n_clusters} clusters hold a single sample", of_size(1));
         found.push(Warning { sign: Sign::SingleSamples, text });
     }
@@ -348,22 +347,22 @@ mod tests {
         ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect()
     }
 
-    fn signs(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
-        let found = look(data, &names(data), labels, n_clusters);
+    fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
+        let found = signs(data, &names(data), labels, n_clusters);
         found.into_iter().map(|warning| warning.sign).collect()
     }
 
     #[test]
     fn a_sound_clustering_shows_no_sign() {
         let (data, labels) = groups(150, 3, false);
-        assert_eq!(signs(&data, &labels, 3), []);
+        assert_eq!(signs_of(&data, &labels, 3), []);
     }
 
     #[test]
     fn empty_and_single_clusters_are_counted() {
         let (data, mut labels) = groups(150, 2, false);
         labels[7] = 4;
-        assert_eq!(signs(&data, &labels, 6), [Sign::EmptyClusters, Sign::SingleSamples]);
+        assert_eq!(signs_of(&data, &labels, 6), [Sign::EmptyClusters, Sign::SingleSamples]);
         assert_eq!(sizes(&labels, 6)[0].text, "2 of 6 clusters are empty");
     }
 
@@ -375,14 +374,14 @@ mod tests {
         let lacks: Vec<usize> = (0..150).map(|_| rng.gen_range(0..3)).collect();
         let entries = Array2::from_shape_fn((150, 2), |(i, v)| lacks[i] != v);
         let masked = MultiView::new(views, ViewMask::new(entries).unwrap()).unwrap();
-        assert_eq!(signs(&masked, &truth, 3), []);
-        assert_eq!(signs(&masked, &lacks, 3), [Sign::MissingPattern]);
+        assert_eq!(signs_of(&masked, &truth, 3), []);
+        assert_eq!(signs_of(&masked, &lacks, 3), [Sign::MissingPattern]);
     }
 
     #[test]
     fn a_view_of_noise_shares_nothing() {
         let (data, labels) = groups(150, 3, true);
-        let found = look(&data, &names(&data), &labels, 3);
+        let found = signs(&data, &names(&data), &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].text, "view `c` shares nothing with the 2 others it was compared with");
     }
@@ -410,7 +409,7 @@ mod tests {
         let (data, labels) = groups(90, 2, false);
         let scaled = |factor: f64| {
             let views = (0..2).map(|v| data.view(v).mapv(|x| x * factor)).collect();
-            signs(&MultiView::from_nan_rows(views).unwrap(), &labels, 3)
+            signs_of(&MultiView::from_nan_rows(views).unwrap(), &labels, 3)
         };
         assert_eq!([scaled(1e-200), scaled(1e200)], [vec![], vec![]]);
     }

@@ -194,6 +194,7 @@ impl Training {
             observer.report(&step).or_else(|_| {
                 Err(ClusterError::Interrupted { checkpoint: Some(self.checkpoint()?) })
             })?;
+            observer.checkpoint(|| self.checkpoint())?;
         }
         self.finish()
     }

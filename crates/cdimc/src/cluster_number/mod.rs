@@ -6,13 +6,14 @@
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
-use cdimc_core::{ClusterError, Clusterer, Clustering, Observer};
+use cdimc_baselines::Configured;
+use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, propose};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 mod eigengap;
 
@@ -30,18 +31,19 @@ const SILHOUETTE_SAMPLES: usize = 4000;
 pub struct Candidate {
     /// The number of clusters k.
     pub n_clusters: usize,
-    /// What the views share on held-out samples; none where no sample has two views.
+    /// What the views share on held-out samples; `None` if no sample has two views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
-    /// Mean adjusted Rand index between the clusterings of all pairs of seeds; 1 where there is one seed.
-    pub stability: f64,
-    /// Mean silhouette of the embedding, averaged over the seeds; in [-1, 1].
-    pub silhouette: f64,
-    /// Eigenvalue k+1 less eigenvalue k of the normalized Laplacian of the fused graph; 0 where no seeds
-    /// are compared.
-    pub eigengap: f64,
-    /// Mean of the candidate's ranks under the three criteria; the smallest is chosen.
-    pub mean_rank: f64,
+    /// Mean adjusted Rand index between the clusterings of all pairs of seeds; `None` if there is no pair.
+    pub stability: Option<f64>,
+    /// Mean silhouette of the embedding, averaged over the seeds; in [-1, 1]. `None` without seeds or
+    /// embedding.
+    pub silhouette: Option<f64>,
+    /// Eigenvalue k+1 less eigenvalue k of the normalized Laplacian of the fused graph; `None` if no
+    /// seeds are compared.
+    pub eigengap: Option<f64>,
+    /// Mean of the candidate's ranks under these three, the smallest being best; `None` without any.
+    pub mean_rank: Option<f64>,
 }
 
 /// The candidates and the one chosen.
@@ -61,17 +63,39 @@ pub struct ClusterNumber {
     pub n_seeds: usize,
 }
 
+/// Numbers of clusters to try, and the seeds of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberRange {
+    /// The first, at least 2.
+    pub from: usize,
+    /// The last.
+    pub to: usize,
+    /// Clusterings of each that are compared; by default 3 if no sample has two views, else 0.
+    pub seeds: Option<usize>,
+}
+
+/// `FROM..TO`, as the command line spells it.
+impl FromStr for NumberRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rule = || format!("{text}: must be FROM..TO with 2 <= FROM <= TO");
+        let (from, to) = text.split_once("..").ok_or_else(rule)?;
+        let number = |text: &str| text.trim_start_matches('=').parse().map_err(|_| rule());
+        let (from, to) = (number(from)?, number(to)?);
+        if from < 2 || to < from { Err(rule()) } else { Ok(Self { from, to, seeds: None }) }
+    }
+}
+
 /// Numbers of clusters to try on some data.
 pub struct NumberSearch<'a> {
-    /// The method whose clusterings are compared where shared information does not decide.
-    pub method: &'a dyn Clusterer,
+    /// The method. Its clusterings are compared where shared information does not decide; its settings are
+    /// those of the search if it is the mixture.
+    pub method: &'a Configured,
     /// The samples.
     pub data: &'a MultiView,
     /// The numbers to try.
-    pub range: RangeInclusive<usize>,
-    /// Clusterings of each number that are compared; none stands for 3 where no sample has two views, and for 0
-    /// elsewhere.
-    pub n_seeds: Option<usize>,
+    pub range: NumberRange,
     /// Root of all randomness.
     pub seed: Seed,
 }
@@ -80,7 +104,8 @@ impl NumberSearch<'_> {
     /// The stage that is told to the observer after each number.
     pub const STAGE: &'static str = "choose-k";
 
-    /// Tries every number of the range that is not among `trials`, adds it there, and chooses one of them all.
+    /// Tries every number of the range that is not among `trials`, adds it there, tells `keep`, and chooses one of them
+    /// all.
     ///
     /// What is done stays in `trials` when the observer stops the search.
     ///
@@ -89,10 +114,10 @@ impl NumberSearch<'_> {
     pub fn choose(
         &self,
         trials: &mut Vec<Candidate>,
+        keep: &dyn Fn(&[Candidate]),
         observer: &Observer<'_>,
     ) -> Result<ClusterNumber, ClusterError> {
-        let Self { data, ref range, .. } = *self;
-        let (from, to) = (*range.start(), *range.end());
+        let Self { data, range: NumberRange { from, to, seeds }, .. } = *self;
         if from < 2 || to < from || 3 * to >= 2 * data.n_samples() {
             return Err(ClusterError::Setting {
                 name: "range of the number of clusters",
@@ -104,11 +129,12 @@ impl NumberSearch<'_> {
         // Where no sample has two views there is nothing that views could share.
         let shared = data.mask().shares_samples();
         let search = shared
-            .then(|| ClusterNumberSearch::new(&TMixture::default(), data, to, seed, observer))
+            .then(|| ClusterNumberSearch::new(&self.mixture(), data, to, seed, observer))
             .transpose()?;
-        let n_seeds = self.n_seeds.unwrap_or(if shared { 0 } else { SEEDS });
-        let shortened = self.method.shortened();
-        let method = shortened.as_deref().unwrap_or(self.method);
+        let n_seeds = seeds.unwrap_or(if shared { 0 } else { SEEDS });
+        let method = self.method.clusterer.as_ref();
+        let shortened = method.shortened();
+        let method = shortened.as_deref().unwrap_or(method);
         let eigenvalues = match n_seeds {
             0 => Vec::new(),
             _ => graph_eigenvalues(data, NEIGHBORS, to + 1, seed)?,
@@ -125,9 +151,19 @@ impl NumberSearch<'_> {
                 trial.held_out = Some(search.held_out(n_clusters, observer)?);
             }
             trials.push(trial);
+            keep(trials);
             observer.step(Self::STAGE, n_clusters + 1 - from, to + 1 - from, None)?;
         }
         Ok(decide(trials.clone(), n_seeds))
+    }
+
+    /// The mixture that measures shared information.
+    fn mixture(&self) -> TMixture {
+        match self.method.clusterer.name() {
+            TMixture::NAME => serde_json::from_value(self.method.settings.clone()).ok(),
+            _ => None,
+        }
+        .unwrap_or_default()
     }
 }
 
@@ -136,20 +172,21 @@ impl Candidate {
     ///
     /// `eigenvalues`: the smallest eigenvalues of the fused graph's Laplacian, ascending.
     fn new(n_clusters: usize, found: &[Clustering], eigenvalues: &[f64], seed: Seed) -> Self {
-        let scores = found.iter().filter_map(|clustering| {
+        let score = |clustering: &Clustering| {
             let embedding = clustering.embedding.as_ref()?;
             Some(silhouette(embedding.view(), &clustering.labels, seed))
-        });
+        };
+        let scores: Vec<f64> = found.iter().filter_map(score).collect();
         Self {
             n_clusters,
             held_out: None,
             stability: stability(found),
-            silhouette: mean(scores),
+            silhouette: (!scores.is_empty()).then(|| mean(scores.into_iter())),
             eigengap: match (eigenvalues.get(n_clusters), eigenvalues.get(n_clusters - 1)) {
-                (Some(next), Some(this)) => next - this,
-                _ => 0.0,
+                (Some(next), Some(this)) => Some(next - this),
+                _ => None,
             },
-            mean_rank: 0.0,
+            mean_rank: None,
         }
     }
 }
@@ -168,46 +205,50 @@ fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     number
 }
 
-/// Best first under each criterion, ties share the better rank; the smallest mean rank is chosen, the
-/// smaller number of clusters on ties.
+/// Best first under each criterion that all candidates have, ties share the better rank; the smallest mean rank
+/// is chosen, the smaller number of clusters on ties.
 fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
-    let rank = |value: f64, all: &[f64]| 1.0 + all.iter().filter(|&&x| x > value).count() as f64;
-    let criteria: [fn(&Candidate) -> f64; 3] = [|c| c.stability, |c| c.silhouette, |c| c.eigengap];
-    for criterion in criteria {
-        let values: Vec<f64> = candidates.iter().map(criterion).collect();
-        for (candidate, &value) in candidates.iter_mut().zip(&values) {
-            candidate.mean_rank += rank(value, &values) / 3.0;
+    type Criterion = (&'static str, fn(&Candidate) -> Option<f64>);
+    let all: [Criterion; 3] = [
+        ("stability over seeds", |c| c.stability),
+        ("silhouette", |c| c.silhouette),
+        ("eigengap", |c| c.eigengap),
+    ];
+    let values = |(name, of): Criterion| {
+        Some((name, candidates.iter().map(of).collect::<Option<Vec<f64>>>()?))
+    };
+    let criteria: Vec<(&str, Vec<f64>)> = all.into_iter().filter_map(values).collect();
+    if !criteria.is_empty() {
+        for (i, candidate) in candidates.iter_mut().enumerate() {
+            let better = |all: &[f64]| all.iter().filter(|&&x| x > all[i]).count();
+            let rank = |(_, all): &(&str, Vec<f64>)| 1.0 + better(all) as f64;
+            candidate.mean_rank = Some(mean(criteria.iter().map(rank)));
         }
     }
-    let best = candidates.iter().min_by(|a, b| a.mean_rank.total_cmp(&b.mean_rank));
-    let (chosen, reason) = best.map_or((0, String::new()), |best| {
-        let wins = |name, criterion: fn(&Candidate) -> f64| {
-            candidates.iter().all(|c| criterion(c) <= criterion(best)).then_some(name)
-        };
-        let names = ["stability over seeds", "silhouette", "eigengap"];
-        let won: Vec<&str> =
-            names.into_iter().zip(criteria).filter_map(|(name, c)| wins(name, c)).collect();
-        let because = match won.as_slice() {
-            [] => "second best under several criteria, best under their mean".to_owned(),
-            won => format!("best {}", won.join(", best ")),
-        };
-        (
-            best.n_clusters,
-            format!("k = {}: mean rank {:.2}; {because}", best.n_clusters, best.mean_rank),
-        )
-    });
-    let others = candidates.iter().filter(|candidate| candidate.n_clusters != chosen);
-    let runner_up = others.min_by(|a, b| a.mean_rank.total_cmp(&b.mean_rank));
-    let runner_up = runner_up.map(|candidate| candidate.n_clusters);
+    let rank = |i: &usize| candidates[*i].mean_rank.unwrap_or(f64::INFINITY);
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    let n_clusters = |place: usize| order.get(place).map(|&i| candidates[i].n_clusters);
+    let (chosen, runner_up) = (n_clusters(0).unwrap_or(0), n_clusters(1));
+    let wins = |(name, all): &(&'static str, Vec<f64>)| {
+        all.iter().all(|&x| x <= all[order[0]]).then_some(*name)
+    };
+    let won: Vec<&str> = criteria.iter().filter_map(wins).collect();
+    let because = match won.as_slice() {
+        [] => "second best under several criteria, best under their mean".to_owned(),
+        won => format!("best {}", won.join(", best ")),
+    };
+    let mean_rank = order.first().map_or(f64::NAN, rank);
+    let reason = format!("k = {chosen}: mean rank {mean_rank:.2}; {because}");
     ClusterNumber { chosen, runner_up, reason, candidates, n_seeds }
 }
 
-/// Mean adjusted Rand index over all pairs of clusterings; 1 where there is no pair.
-fn stability(found: &[Clustering]) -> f64 {
+/// Mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
+fn stability(found: &[Clustering]) -> Option<f64> {
     let pairs = (0..found.len()).flat_map(|a| (a + 1..found.len()).map(move |b| (a, b)));
     let scores: Vec<f64> =
         pairs.filter_map(|(a, b)| ari(&found[a].labels, &found[b].labels).ok()).collect();
-    if scores.is_empty() { 1.0 } else { mean(scores.into_iter()) }
+    (!scores.is_empty()).then(|| mean(scores.into_iter()))
 }
 
 /// Mean silhouette (b - a) / max(a, b) of the points, a the mean distance to the own cluster's others
@@ -251,6 +292,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use ndarray::{Array2, array};
+    use std::cell::Cell;
     use std::ops::ControlFlow;
 
     /// Three far groups of ten points in two views.
@@ -296,41 +338,50 @@ mod tests {
     #[test]
     fn numbers_tried_before_are_not_tried_again() {
         let (data, _) = three_groups();
-        let method = crate::method("t-mixture", serde_json::Value::Null).unwrap();
-        let search = |range| NumberSearch {
-            method: method.as_ref(),
-            data: &data,
-            range,
-            n_seeds: None,
-            seed: Seed::new(1),
-        };
+        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
+        let range = NumberRange { from: 2, to: 5, seeds: None };
+        let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
         let mut whole = Vec::new();
-        let chosen = search(2..=5).choose(&mut whole, &Observer::silent()).unwrap();
+        let chosen = search.choose(&mut whole, &|_| (), &Observer::silent()).unwrap();
         assert_eq!(chosen.n_seeds, 0);
         assert!(chosen.candidates.iter().all(|c| c.held_out.is_some()), "{chosen:?}");
+        let uncomputed = serde_json::to_value(&chosen.candidates[0]).unwrap();
+        for criterion in ["stability", "silhouette", "eigengap", "mean-rank"] {
+            assert!(uncomputed[criterion].is_null(), "{uncomputed}");
+        }
         let stop_after_two = |step: &cdimc_core::Step| match (step.stage, step.done) {
             (NumberSearch::STAGE, 2) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
-        let mut trials = Vec::new();
-        let stopped = search(2..=5).choose(&mut trials, &Observer::new(&stop_after_two));
+        let (mut trials, kept) = (Vec::new(), Cell::new(0));
+        let keep = |trials: &[Candidate]| kept.set(trials.len());
+        let stopped = search.choose(&mut trials, &keep, &Observer::new(&stop_after_two));
         assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })), "{stopped:?}");
-        assert_eq!(trials, whole[..2]);
-        assert_eq!(search(2..=5).choose(&mut trials, &Observer::silent()).unwrap(), chosen);
+        assert_eq!((trials.as_slice(), kept.get()), (&whole[..2], 2));
+        assert_eq!(search.choose(&mut trials, &|_| (), &Observer::silent()).unwrap(), chosen);
+    }
+
+    #[test]
+    fn the_search_takes_the_settings_of_the_mixture() {
+        let (data, _) = three_groups();
+        let range = NumberRange { from: 2, to: 3, seeds: None };
+        let found = |settings| {
+            let method = crate::configured("t-mixture", settings).unwrap();
+            let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
+            search.choose(&mut Vec::new(), &|_| (), &Observer::silent()).unwrap().candidates
+        };
+        let ranks = found(serde_json::json!({ "coordinates": "ranks", "dimensions": 1 }));
+        assert_ne!(found(serde_json::Value::Null), ranks);
     }
 
     #[test]
     fn a_range_ends_below_two_thirds_of_the_samples() {
         let (data, _) = three_groups();
-        let method = crate::method("t-mixture", serde_json::Value::Null).unwrap();
-        let search = NumberSearch {
-            method: method.as_ref(),
-            data: &data,
-            range: 2..=20,
-            n_seeds: None,
-            seed: Seed::new(1),
-        };
-        let refused = search.choose(&mut Vec::new(), &Observer::silent()).unwrap_err().to_string();
+        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
+        let range = NumberRange { from: 2, to: 20, seeds: None };
+        let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
+        let refused = search.choose(&mut Vec::new(), &|_| (), &Observer::silent());
+        let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("2..20, of 30 samples: must begin at 2"), "{refused}");
     }
 }

@@ -1,18 +1,17 @@
 //! `cdimc cluster`: clusters, how sure they are, a model and a page, from a user's own files.
 
 mod labels;
-mod number;
 mod result;
 mod run;
 mod watch;
 
 pub(crate) use labels::Labels;
-pub(crate) use number::NumberRange;
 pub(crate) use watch::Seconds;
 
 use super::input::Input;
 use super::output::OutputFolder;
 use anyhow::{Context, bail};
+use cdimc::cluster_number::NumberRange;
 use cdimc::{DEFAULT_METHOD, MethodError};
 use clap::{Args, ValueEnum};
 use run::Run;
@@ -76,7 +75,7 @@ impl Cluster {
             Some(folder) => Run::resume(folder, threads, &watch)?,
             None => self.begin(threads, &watch)?,
         };
-        run.go_on(quiet, &watch)
+        run.analyze(quiet, &watch)
     }
 
     fn begin(self, threads: usize, watch: &Watch) -> anyhow::Result<Run> {

@@ -1,9 +1,10 @@
 //! `run.json`: everything needed to repeat a run.
 
-use super::cluster::{NumberRange, Seconds};
+use super::cluster::Seconds;
 use super::input::Input;
 use anyhow::Context;
-use cdimc::cluster_number::{Candidate, ClusterNumber};
+use cdimc::analysis::Interim;
+use cdimc::cluster_number::NumberRange;
 use cdimc::data::sha256;
 use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What `cdimc cluster` was asked and what it used.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RunRecord {
     pub(crate) command: String,
@@ -29,11 +30,9 @@ pub(crate) struct RunRecord {
     pub(crate) k_range: Option<NumberRange>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
-    /// The numbers of clusters tried so far.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) trials: Vec<Candidate>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cluster_number: Option<ClusterNumber>,
+    /// The numbers of clusters tried so far, and the one chosen.
+    #[serde(flatten)]
+    pub(crate) interim: Interim,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
     /// Signs that the clusters should not be believed as they stand.
@@ -57,7 +56,7 @@ pub(crate) enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     pub(crate) path: String,
-    /// None of a pipe or device, which gives its bytes once.
+    /// `None` of a pipe or device, which gives its bytes once.
     pub(crate) sha256: Option<String>,
 }
 

@@ -6,13 +6,12 @@ pub mod figures;
 mod page;
 mod plane;
 
-use crate::cluster_number::ClusterNumber;
-use crate::markers::markers;
+use crate::analysis::Outcome;
+use crate::markers::Marker;
 use crate::recovery::Recovery;
 use crate::tables::Joined;
-use crate::warnings::{Sign, Warning};
+use crate::warnings::Sign;
 use cdimc_cluster::CdimcNet;
-use cdimc_core::Clustering;
 use cdimc_data::{MaskReport, Seed};
 use cdimc_mixture::TMixture;
 use figures::Coloring;
@@ -38,13 +37,9 @@ pub struct Report<'a> {
     /// The samples.
     pub joined: &'a Joined,
     /// What was found.
-    pub clustering: &'a Clustering,
-    /// How the number of clusters was chosen, if it was not given.
-    pub cluster_number: Option<&'a ClusterNumber>,
-    /// Signs that the clusters should not be believed as they stand.
-    pub warnings: &'a [Warning],
-    /// What the method found out about the data, as JSON.
-    pub facts: &'a Value,
+    pub outcome: &'a Outcome,
+    /// What sets each cluster apart, most different first.
+    pub markers: &'a [Vec<Marker>],
     /// All settings of the method, as it used them.
     pub settings: &'a str,
     /// How long the stages took, in seconds.
@@ -71,7 +66,7 @@ impl Report<'_> {
     }
 
     fn n_clusters(&self) -> usize {
-        self.clustering.labels.iter().max().map_or(0, |&most| most + 1)
+        self.outcome.clustering.labels.iter().max().map_or(0, |&most| most + 1)
     }
 
     fn summary(&self, page: &mut Page) {
@@ -100,12 +95,12 @@ impl Report<'_> {
     }
 
     fn warnings(&self, page: &mut Page) {
-        if self.warnings.is_empty() {
+        if self.outcome.warnings.is_empty() {
             return;
         }
         page.section("Before you believe these clusters");
         let mut explained: Vec<Sign> = Vec::new();
-        for warning in self.warnings {
+        for warning in &self.outcome.warnings {
             let mut text = format!("{}. ", warning.text);
             if !explained.contains(&warning.sign) {
                 text.push_str(warning.sign.explanation());
@@ -139,7 +134,7 @@ impl Report<'_> {
     }
 
     fn number_of_clusters(&self, page: &mut Page) {
-        let Some(number) = self.cluster_number else { return };
+        let Some(number) = &self.outcome.cluster_number else { return };
         page.section("How many clusters");
         let next = number.runner_up.map_or_else(String::new, |k| format!(" Runner-up: {k}."));
         page.paragraph(&format!("Proposed: {}.{next}", number.reason));
@@ -173,25 +168,23 @@ impl Report<'_> {
                 let square: f64 = held_out.parts.iter().map(|t| (t - mean).powi(2)).sum();
                 format!("{mean:.3} ± {:.3}", (square / n / (n - 1.0).max(1.0)).sqrt())
             });
-            let seeds = |x: f64| if number.n_seeds > 1 { format!("{x:.3}") } else { String::new() };
-            let cells = [seeds(c.stability), seeds(c.silhouette), seeds(c.eigengap)];
-            [c.n_clusters.to_string(), shared.unwrap_or_default()]
-                .into_iter()
-                .chain(cells)
-                .collect()
+            let cell = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{x:.3}"));
+            let [stability, silhouette, gap] = [c.stability, c.silhouette, c.eigengap].map(cell);
+            vec![c.n_clusters.to_string(), shared.unwrap_or_default(), stability, silhouette, gap]
         });
         page.table(&["k", "shared information", "stability", "silhouette", "eigengap"], rows);
     }
 
     fn sizes(&self, page: &mut Page) {
         page.section("Clusters");
-        let n = self.clustering.labels.len() as f64;
+        let n = self.outcome.clustering.labels.len() as f64;
         let rows = (0..self.n_clusters()).map(|cluster| {
             let members: Vec<usize> = self.members(cluster);
             let mean = |values: &[f64]| {
                 members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
             };
             let sure = self
+                .outcome
                 .clustering
                 .confidence
                 .as_deref()
@@ -203,7 +196,7 @@ impl Report<'_> {
     }
 
     fn embedding(&self, page: &mut Page) {
-        let Some(embedding) = &self.clustering.embedding else { return };
+        let Some(embedding) = &self.outcome.clustering.embedding else { return };
         let Some((points, shares)) = plane::principal_plane(embedding.view()) else { return };
         page.section("The common representation");
         let axes = [
@@ -218,15 +211,15 @@ impl Report<'_> {
             "Each sample".to_owned()
         };
         let points: Vec<[f64; 2]> = drawn.iter().map(|&i| points[i]).collect();
-        let labels: Vec<usize> = drawn.iter().map(|&i| self.clustering.labels[i]).collect();
+        let labels: Vec<usize> = drawn.iter().map(|&i| self.outcome.clustering.labels[i]).collect();
         page.figure(
             &figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
             &format!(
                 "{samples} at the two leading principal components, colored as in the table above."
             ),
         );
-        if let Some(confidence) = self.clustering.confidence.as_deref() {
-            let range = if self.clustering.probabilities.is_some() {
+        if let Some(confidence) = self.outcome.clustering.confidence.as_deref() {
+            let range = if self.outcome.clustering.probabilities.is_some() {
                 "orange (its cluster has probability 0) to blue (probability 1)"
             } else {
                 "orange (half way to another cluster) to blue (at the center)"
@@ -250,9 +243,8 @@ impl Report<'_> {
             "Columns whose mean in the cluster is farthest from that of the other samples, in standard \
              deviations within clusters, over the samples in which the view was measured.",
         );
-        let found = markers(&self.joined.data, &self.clustering.labels, PROFILE);
-        let rows = found.iter().enumerate().map(|(cluster, markers)| {
-            let named = markers.iter().map(|m| {
+        let rows = self.markers.iter().enumerate().map(|(cluster, markers)| {
+            let named = markers.iter().take(PROFILE).map(|m| {
                 let (view, column) =
                     (&self.joined.names[m.view], &self.joined.features[m.view][m.column]);
                 format!("{view}: {column} {:+.2}", m.difference)
@@ -263,14 +255,14 @@ impl Report<'_> {
     }
 
     fn doubtful(&self, page: &mut Page) {
-        let Some(confidence) = self.clustering.confidence.as_deref() else { return };
+        let Some(confidence) = self.outcome.clustering.confidence.as_deref() else { return };
         page.section("Doubtful samples");
         let mut order: Vec<usize> = (0..confidence.len()).collect();
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
         let rows = order.into_iter().take(DOUBTFUL).map(|i| {
             vec![
                 self.joined.ids[i].clone(),
-                self.clustering.labels[i].to_string(),
+                self.outcome.clustering.labels[i].to_string(),
                 format!("{:.3}", confidence[i]),
                 self.joined.data.mask().n_views_of(i).to_string(),
             ]
@@ -285,7 +277,7 @@ impl Report<'_> {
             "Rows: the label column. Columns: clusters. The labels were not used before this.",
         );
         let mut counts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (class, &cluster) in labels.iter().zip(&self.clustering.labels) {
+        for (class, &cluster) in labels.iter().zip(&self.outcome.clustering.labels) {
             let class = if class.is_empty() { "(none)" } else { class.as_str() };
             counts.entry(class).or_insert_with(|| vec![0; self.n_clusters()])[cluster] += 1;
         }
@@ -299,11 +291,12 @@ impl Report<'_> {
     }
 
     fn curves(&self, page: &mut Page) {
-        if self.clustering.curves.iter().all(|curve| curve.values.is_empty()) {
+        if self.outcome.clustering.curves.iter().all(|curve| curve.values.is_empty()) {
             return;
         }
         page.section("Training");
-        for curve in self.clustering.curves.iter().filter(|curve| !curve.values.is_empty()) {
+        for curve in self.outcome.clustering.curves.iter().filter(|curve| !curve.values.is_empty())
+        {
             let step = if curve.name.starts_with("pretrain") { "epoch" } else { "round" };
             let title = curve.name.replace('-', " ");
             page.figure(&figures::lines(&title, step, &[(&curve.name, &curve.values)]), "");
@@ -311,12 +304,13 @@ impl Report<'_> {
     }
 
     fn facts(&self, page: &mut Page) {
-        if self.facts.is_null() {
+        let found = self.outcome.facts();
+        if found.is_null() {
             return;
         }
         page.section("What the method found out about the data");
         let mut rows = Vec::new();
-        facts("", self.facts, &self.joined.names, &mut rows);
+        facts("", &found, &self.joined.names, &mut rows);
         page.table(&["fact", "value"], rows.into_iter());
     }
 
@@ -329,7 +323,7 @@ impl Report<'_> {
     }
 
     fn members(&self, cluster: usize) -> Vec<usize> {
-        let labels = &self.clustering.labels;
+        let labels = &self.outcome.clustering.labels;
         (0..labels.len()).filter(|&i| labels[i] == cluster).collect()
     }
 }
@@ -415,6 +409,8 @@ fn drawn(n_samples: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warnings::Warning;
+    use cdimc_core::Clustering;
     use cdimc_data::MultiView;
     use ndarray::Array2;
 
@@ -438,14 +434,20 @@ mod tests {
     }
 
     fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
+        let warning = Warning { sign: Sign::SingleSamples, text: "<one> sample".into() };
+        let outcome = Outcome {
+            clustering: clustering.clone(),
+            n_clusters: 2,
+            cluster_number: None,
+            model: None,
+            warnings: vec![warning],
+        };
         Report {
             method,
             command: "cdimc cluster",
             joined,
-            clustering,
-            cluster_number: None,
-            warnings: &[Warning { sign: Sign::SingleSamples, text: "<one> sample".into() }],
-            facts: &serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] }),
+            outcome: &outcome,
+            markers: &crate::markers::markers(&joined.data, &clustering.labels, 9),
             settings: "{}",
             seconds: &[("total", 0.1)],
         }
@@ -470,10 +472,10 @@ mod tests {
         assert!(html.contains("a&amp;b"));
         assert!(!html.contains("src=") && !html.contains("href="));
         assert!(html.contains("(none)"));
-        assert!(
-            html.contains("&lt;unit&gt;")
-                && html.contains("each view, a&amp;b, gain</td><td>0.1235")
-        );
+        let found = serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] });
+        let mut rows = Vec::new();
+        facts("", &found, &joined.names, &mut rows);
+        assert_eq!(rows, [["each view, a&b, gain", "0.1235"], ["kinds", "<unit>"]]);
         let top = html.find("&lt;one&gt; sample. A cluster of one sample is an outlier").unwrap();
         assert!(top < html.find("Who has what").unwrap());
     }

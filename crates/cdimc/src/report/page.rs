@@ -78,13 +78,19 @@ impl Page {
         self.0
     }
 
+    /// Columns that are empty throughout are left out.
     fn rows(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, colored: bool) {
+        let rows: Vec<Vec<String>> = rows.collect();
+        let says = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
+        let columns: Vec<usize> = (0..header.len()).filter(says).collect();
         let words = if header.len() == 2 { " class=\"words\"" } else { "" };
-        let head: String = header.iter().map(|h| format!("<th>{}</th>", escape(h))).collect();
+        let head = columns.iter().map(|&j| format!("<th>{}</th>", escape(header[j])));
+        let head: String = head.collect();
         let mut text = format!("<table{words}><thead><tr>{head}</tr></thead><tbody>\n");
-        for row in rows {
+        for row in &rows {
             text.push_str("<tr>");
-            for (column, cell) in row.iter().enumerate() {
+            for &column in &columns {
+                let cell = &row[column];
                 let dot = match cell.parse() {
                     Ok(cluster) if colored && column == 0 => format!(
                         "<span class=\"dot\" style=\"background:{}\"></span>",

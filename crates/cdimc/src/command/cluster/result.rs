@@ -4,11 +4,10 @@ use super::labels::Labels;
 use super::run::Run;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
-use cdimc::core::Fitted;
+use cdimc::analysis::Outcome;
 use cdimc::markers::{Marker, markers};
 use cdimc::report::Report;
-use cdimc::warnings::{look, plain_is_better};
-use cdimc::{NamedModel, say};
+use cdimc::say;
 use ndarray::Array2;
 use std::path::Path;
 
@@ -17,25 +16,21 @@ const MARKERS: usize = 100;
 
 impl Run {
     /// Writes what was found.
-    pub(super) fn write(mut self, fitted: Fitted) -> anyhow::Result<()> {
-        let Fitted { clustering, model } = fitted;
-        let (joined, output) = (&self.joined, &self.output);
-        let n_clusters = self.record.n_clusters.unwrap_or(0);
+    pub(super) fn write(mut self, outcome: Outcome) -> anyhow::Result<()> {
+        let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
-        let signs = look(&joined.data, &joined.names, &clustering.labels, n_clusters);
-        let plain = plain_is_better(&joined.data, &clustering.labels, n_clusters);
-        self.record.warnings.splice(0..0, signs.into_iter().chain(plain));
-        for warning in &self.record.warnings {
+        self.record.n_clusters = Some(outcome.n_clusters);
+        self.record.interim.cluster_number.clone_from(&outcome.cluster_number);
+        self.record.warnings.clone_from(&outcome.warnings);
+        self.record.facts = outcome.facts();
+        for warning in &outcome.warnings {
             tracing::warn!("{}", warning.text);
         }
-        self.record.facts = model.as_ref().map_or(serde_json::Value::Null, |model| model.facts());
-        let prediction = model.as_ref().map(|model| model.predict(&joined.data)).transpose()?;
-        let unusual = prediction.and_then(|prediction| prediction.unusual);
         let labels = Labels {
             labels: &clustering.labels,
             confidence: clustering.confidence.as_deref(),
             losses: clustering.losses.as_deref(),
-            unusual: unusual.as_deref(),
+            unusual: clustering.unusual.as_deref(),
         };
         output.write("labels.csv", &labels.csv(joined)?)?;
         if let Some(probabilities) = &clustering.probabilities {
@@ -46,17 +41,15 @@ impl Run {
         }
         let markers = markers(&joined.data, &clustering.labels, MARKERS);
         output.write("markers.csv", &self.markers_csv(&markers)?)?;
-        if let Some(model) = model {
-            output.write("model.safetensors", &NamedModel::new(model, joined).to_bytes()?)?;
+        if let Some(model) = &outcome.model {
+            output.write("model.safetensors", &model.to_bytes()?)?;
         }
         let html = Report {
             method: &self.record.method,
             command: &self.record.command,
             joined,
-            clustering: &clustering,
-            cluster_number: self.record.cluster_number.as_ref(),
-            warnings: &self.record.warnings,
-            facts: &self.record.facts,
+            outcome: &outcome,
+            markers: &markers,
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
         }

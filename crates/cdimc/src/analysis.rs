@@ -1,0 +1,284 @@
+//! From samples to a result: number of clusters, fit and warnings, in one call for every program.
+
+use crate::NamedModel;
+use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch};
+use crate::machine::{announcement, check_cost};
+use crate::tables::Joined;
+use crate::warnings::{self, Warning};
+use cdimc_baselines::Configured;
+use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
+use cdimc_data::Seed;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// An analysis that took no longer is repeated with this many other seeds, to see whether they agree.
+const QUICK: Duration = Duration::from_secs(4);
+const OTHER_SEEDS: u64 = 2;
+
+/// What is asked of samples.
+///
+/// ```
+/// use cdimc::analysis::{Analysis, Interim, Number};
+/// use cdimc::core::Observer;
+/// use cdimc::data::Seed;
+/// # let table = |name: &str, sign: f64| cdimc::tables::Table {
+/// #     name: name.into(), path: name.into(), ids: None, labels: None, features: vec!["x".into(), "y".into()],
+/// #     left_out: vec![], values: ndarray::Array2::from_shape_fn((40, 2), |(i, j)| {
+/// #         sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
+/// #     }),
+/// # };
+/// # let tables = vec![table("rna", 1.0), table("protein", -1.0)];
+/// let samples = cdimc::training_set(tables, false)?;
+/// let method = cdimc::configured("t-mixture", serde_json::Value::Null)?;
+/// let analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
+/// let outcome = analysis.run(&mut Interim::default(), &Observer::silent())?;
+/// assert_eq!(outcome.clustering.labels.len(), 40);
+/// assert!(outcome.model.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Analysis<'a> {
+    /// The method with its settings.
+    pub method: &'a Configured,
+    /// The samples.
+    pub samples: &'a Joined,
+    /// How many clusters.
+    pub number: Number,
+    /// Root of all randomness.
+    pub seed: Seed,
+    /// Whether quick fits are compared with those of other seeds, and with plain k-means.
+    pub compares: bool,
+}
+
+/// How many clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    /// So many.
+    Known(usize),
+    /// The best of a range.
+    Within(NumberRange),
+}
+
+/// What is done of an analysis, from which it goes on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Interim {
+    /// The numbers of clusters that were tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Candidate>,
+    /// The number chosen of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_number: Option<ClusterNumber>,
+    /// The last checkpoint of the fit with that number.
+    #[serde(skip)]
+    pub checkpoint: Option<Vec<u8>>,
+}
+
+/// The program that an analysis runs in.
+pub trait Host: Sync {
+    /// Hears of a step, and says whether to go on.
+    fn step(&self, step: &Step) -> ControlFlow<()>;
+
+    /// As [`step`](Self::step), of a step within one that will be told.
+    fn inner_step(&self, step: &Step) -> ControlFlow<()> {
+        self.step(step)
+    }
+
+    /// What was done since the last step belongs to `stage`.
+    fn end_of(&self, stage: &'static str) {
+        let _ = stage;
+    }
+
+    /// Hears a line for whoever waits.
+    fn announce(&self, line: &str) {
+        let _ = line;
+    }
+
+    /// Whether it is time to keep what is done.
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    /// Keeps what is done.
+    fn keep(&self, interim: &Interim) {
+        let _ = interim;
+    }
+}
+
+impl Host for Observer<'_> {
+    fn step(&self, step: &Step) -> ControlFlow<()> {
+        match self.report(step) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// What an analysis gives.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The clusters of the samples.
+    pub clustering: Clustering,
+    /// The number of clusters asked for or chosen.
+    pub n_clusters: usize,
+    /// How it was chosen, if it was not given.
+    pub cluster_number: Option<ClusterNumber>,
+    /// What clusters new samples, where the method makes it.
+    pub model: Option<NamedModel>,
+    /// Signs that the clusters should not be believed as they stand.
+    pub warnings: Vec<Warning>,
+}
+
+impl Outcome {
+    /// What the method found out about the data, as JSON for records and reports; null for nothing.
+    pub fn facts(&self) -> Value {
+        self.model.as_ref().map_or(Value::Null, |named| named.model.facts())
+    }
+}
+
+impl<'a> Analysis<'a> {
+    /// An analysis that compares nothing with other seeds or methods.
+    pub fn new(method: &'a Configured, samples: &'a Joined, number: Number, seed: Seed) -> Self {
+        Self { method, samples, number, seed, compares: false }
+    }
+
+    /// Chooses the number of clusters if it is not known, fits, and looks for signs of nonsense; begins where
+    /// `interim` ends, and leaves there what is done when `host` stops it.
+    ///
+    /// # Errors
+    /// If there is no memory for the fit, or as the method.
+    pub fn run(&self, interim: &mut Interim, host: &dyn Host) -> Result<Outcome, ClusterError> {
+        let began = Instant::now();
+        // What is left after a checkpoint says nothing of how long the whole takes.
+        let is_resumed = interim.checkpoint.is_some();
+        let n_clusters = match (self.number, &interim.cluster_number) {
+            (Number::Known(n_clusters), _) => n_clusters,
+            (Number::Within(_), Some(number)) => number.chosen,
+            (Number::Within(range), None) => self.choose(range, interim, host)?,
+        };
+        let Fitted { clustering, model } = self.fit(n_clusters, interim, host)?;
+        host.end_of("finish");
+        let (data, labels) = (&self.samples.data, &clustering.labels);
+        let mut warnings = warnings::signs(data, &self.samples.names, labels, n_clusters);
+        if self.compares {
+            warnings.extend(warnings::plain_is_better(data, labels, n_clusters));
+            host.end_of("warnings");
+            if !is_resumed && began.elapsed() < QUICK {
+                warnings.extend(self.other_seeds(labels, n_clusters, host));
+                host.end_of("other seeds");
+            }
+        }
+        let model = model.map(|model| NamedModel::new(model, self.samples));
+        let cluster_number = interim.cluster_number.take();
+        Ok(Outcome { clustering, n_clusters, cluster_number, model, warnings })
+    }
+
+    fn clusterer(&self) -> &dyn Clusterer {
+        self.method.clusterer.as_ref()
+    }
+
+    /// Tries every number of the range that was not tried yet and chooses one.
+    fn choose(
+        &self,
+        range: NumberRange,
+        interim: &mut Interim,
+        host: &dyn Host,
+    ) -> Result<usize, ClusterError> {
+        let report = |step: &Step| match step.stage {
+            NumberSearch::STAGE => host.step(step),
+            _ => host.inner_step(step),
+        };
+        let search =
+            NumberSearch { method: self.method, data: &self.samples.data, range, seed: self.seed };
+        let mut trials = std::mem::take(&mut interim.trials);
+        let keep = |trials: &[Candidate]| {
+            if host.is_due() {
+                host.keep(&Interim { trials: trials.to_vec(), ..Interim::default() });
+            }
+        };
+        let number = search.choose(&mut trials, &keep, &Observer::new(&report));
+        interim.trials = trials;
+        let number = number.map_err(|error| match error {
+            // A fit of the search leaves one too, which is none of the fit that follows it.
+            ClusterError::Interrupted { .. } => ClusterError::Interrupted { checkpoint: None },
+            error => error,
+        })?;
+        let next = number.runner_up.map_or_else(String::new, |k| format!("; runner-up: {k}"));
+        host.announce(&format!("{}{next}", number.reason));
+        let chosen = number.chosen;
+        interim.cluster_number = Some(number);
+        Ok(chosen)
+    }
+
+    fn fit(
+        &self,
+        n_clusters: usize,
+        interim: &mut Interim,
+        host: &dyn Host,
+    ) -> Result<Fitted, ClusterError> {
+        let (method, data) = (self.clusterer(), &self.samples.data);
+        check_cost(method, data, n_clusters)?;
+        if let Some(line) = announcement(method, data, n_clusters) {
+            host.announce(&line);
+        }
+        let begun = interim.checkpoint.take();
+        let report = |step: &Step| host.step(step);
+        let kept = Kept { host, interim: Mutex::new(&mut *interim) };
+        let observer = Observer::new(&report).keeping(&kept);
+        let fitted = match begun {
+            Some(checkpoint) => method.resume(&checkpoint, data, &observer),
+            None => method.fit(data, n_clusters, self.seed, &observer),
+        };
+        fitted.inspect_err(|error| {
+            if let ClusterError::Interrupted { checkpoint: Some(checkpoint) } = error {
+                interim.checkpoint = Some(checkpoint.clone());
+            }
+        })
+    }
+
+    /// Whether other seeds give the same clusters, with the samples in other orders too.
+    fn other_seeds(&self, labels: &[usize], n_clusters: usize, host: &dyn Host) -> Option<Warning> {
+        let seed = self.seed.stream("other seeds");
+        let report = |step: &Step| host.inner_step(step);
+        let mut found = vec![labels.to_vec()];
+        for nth in 0..OTHER_SEEDS {
+            let seed = seed.nth(nth);
+            let mut order: Vec<usize> = (0..labels.len()).collect();
+            order.shuffle(&mut seed.stream("order").rng());
+            let data = self.samples.data.select_rows(&order).ok()?;
+            // Whoever does not want to wait for this interrupts it: the result is there already.
+            let fitted = self.clusterer().fit(&data, n_clusters, seed, &Observer::new(&report));
+            let mut others = vec![0; labels.len()];
+            for (&i, label) in order.iter().zip(fitted.ok()?.clustering.labels) {
+                others[i] = label;
+            }
+            found.push(others);
+        }
+        warnings::seeds_disagree(&found)
+    }
+}
+
+/// Hands checkpoints of the method to the host, with what was done before the fit.
+struct Kept<'a> {
+    host: &'a dyn Host,
+    interim: Mutex<&'a mut Interim>,
+}
+
+impl Checkpoints for Kept<'_> {
+    fn is_due(&self) -> bool {
+        self.host.is_due()
+    }
+
+    fn keep(&self, checkpoint: Vec<u8>) {
+        let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
+        interim.checkpoint = Some(checkpoint);
+        self.host.keep(&interim);
+    }
+}
