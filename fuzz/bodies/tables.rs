@@ -2,8 +2,8 @@
 //! this can rot where the fuzzer does not run.
 #![allow(dead_code)] // Every target uses one of them.
 
-use cdimc_data::{IdxFile, Manifest};
-use cdimc_tables::{ReadOptions, ViewSource, read_bytes};
+use cdimc_tables::datasets::Manifest;
+use cdimc_tables::{IdxFile, ReadOptions, ViewSource, read_bytes};
 use std::path::Path;
 
 /// Reads the bytes as a table of this name, within 64 MiB; whether they are accepted.

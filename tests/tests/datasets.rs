@@ -1,7 +1,9 @@
 //! The real data sets, where `CDIMC_DATASETS` names a folder that holds them; passed over elsewhere.
 
 use approx::assert_abs_diff_eq;
-use cdimc_data::{Catalog, DatasetStatus, IdxFile, MatFile, Seed};
+use cdimc_data::Seed;
+use cdimc_tables::datasets::{Catalog, DatasetStatus};
+use cdimc_tables::{IdxFile, MatFile};
 use ndarray::{Array2, s};
 use rand::Rng;
 

@@ -3,7 +3,7 @@
 use crate::source;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cdimc::say;
-use cdimc_data::{Catalog, DataFile, DatasetStatus, Manifest};
+use cdimc_tables::datasets::{Catalog, DataFile, DatasetStatus, Manifest};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -290,7 +290,7 @@ fn request(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_data::Checksum;
+    use cdimc_tables::datasets::Checksum;
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
     use std::thread::JoinHandle;

@@ -2,7 +2,7 @@
 
 use crate::settings::{merge, set};
 use anyhow::{Context, Result, bail, ensure};
-use cdimc_data::Catalog;
+use cdimc_tables::datasets::Catalog;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

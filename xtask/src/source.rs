@@ -2,7 +2,8 @@
 
 use crate::workspace;
 use anyhow::{Result, bail, ensure};
-use cdimc_data::{Catalog, Dataset, MissingPattern, Seed, SyntheticViews, ViewMask};
+use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticViews, ViewMask};
+use cdimc_tables::datasets::Catalog;
 use sha2::{Digest, Sha256};
 
 /// The synthetic data sets, made from a fixed seed, with their numbers of views.

@@ -1,9 +1,8 @@
-//! Files as bytes: written whole or not at all, and their checksum.
+//! Files written whole or not at all.
 
 use crate::DataError;
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Writes a file through a partial one beside it, which then takes its name: no reader ever sees half of it.
@@ -26,16 +25,6 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
         let _ = fs::remove_file(&partial);
         DataError::file(path, &format!("cannot write: {e}"))
     })
-}
-
-/// The SHA-256 of what `reader` gives, in lower-case hexadecimal digits.
-///
-/// # Errors
-/// If it cannot be read to its end.
-pub fn sha256(mut reader: impl Read) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut reader, &mut hash)?;
-    Ok(format!("{:x}", hash.finalize()))
 }
 
 #[cfg(test)]

@@ -22,16 +22,11 @@ assert_eq!(data.mask().observed_rows(1), vec![0, 2]);
 */
 
 pub use crate::{
-    budget::Budget,
-    catalog::{Catalog, DatasetStatus},
     dataset::Dataset,
     error::DataError,
-    file::{sha256, write_whole},
-    idx::IdxFile,
-    manifest::{Checksum, DataFile, Manifest, MaskSource, Orientation, Rows, Source, ViewSource},
+    file::write_whole,
     mask::ViewMask,
     mask_report::MaskReport,
-    mat::{MatFile, MatValue},
     mechanism::Mechanism,
     multi_view::MultiView,
     pattern::MissingPattern,
@@ -40,20 +35,11 @@ pub use crate::{
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
 };
 
-mod budget;
-mod catalog;
 mod dataset;
-mod decode;
 mod error;
 mod file;
-mod gzip;
-pub mod hdf5;
-mod idx;
-mod image;
-mod manifest;
 mod mask;
 mod mask_report;
-mod mat;
 mod mechanism;
 mod multi_view;
 mod pattern;
@@ -61,5 +47,4 @@ mod pattern_text;
 mod preprocessing;
 mod removal;
 mod seed;
-mod sparse;
 mod synthetic;

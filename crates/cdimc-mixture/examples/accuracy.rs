@@ -6,9 +6,10 @@
 #![allow(clippy::print_stdout)]
 
 use cdimc_core::{Clusterer, KMeans, Observer};
-use cdimc_data::{Catalog, Dataset, MissingPattern, MultiView, Seed, ViewMask};
+use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
 use cdimc_metrics::{accuracy, scores};
 use cdimc_mixture::{Coordinates, TMixture};
+use cdimc_tables::datasets::Catalog;
 use ndarray::{Array2, Axis, concatenate};
 use std::error::Error;
 use std::time::Instant;

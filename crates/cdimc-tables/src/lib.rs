@@ -24,26 +24,31 @@ assert!(!joined.data.mask().is_observed(0, 1));
 ```
 */
 
-mod anndata;
+mod budget;
 mod columnar;
+pub mod datasets;
 mod error;
 mod format;
+mod gzip;
 mod hdf5;
+mod idx;
 mod isolated;
 mod join;
 mod matlab;
 mod numpy;
 mod overlap;
 mod source;
+mod sparse;
 mod text;
 
-pub use cdimc_data::Budget;
+pub use budget::Budget;
 pub use error::TableError;
+pub use idx::IdxFile;
 pub use isolated::serve as decode_for_parent;
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
+pub use matlab::{MatFile, MatValue};
 pub use source::ViewSource;
 
-use cdimc_data::MatFile;
 use error::{Problem, listed};
 use format::{Format, Opened};
 use ndarray::{Array2, Axis};

@@ -1,9 +1,9 @@
 //! Compares methods under four missing rates on the digits that come with the library.
 #![allow(clippy::print_stdout)]
 
-use cdimc::data::Catalog;
 use cdimc::metrics::accuracy;
 use cdimc::prelude::*;
+use cdimc::tables::datasets::Catalog;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,7 +5,7 @@ use super::input::Input;
 use anyhow::Context;
 use cdimc::analysis::Interim;
 use cdimc::cluster_number::NumberRange;
-use cdimc::data::sha256;
+use cdimc::tables::datasets::sha256;
 use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

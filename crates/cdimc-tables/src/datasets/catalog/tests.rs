@@ -126,7 +126,7 @@ fn a_manifest_that_does_not_fit_its_files_is_an_error() {
 
 #[test]
 fn a_table_of_something_else_than_numbers_is_an_error() {
-    let sum = crate::sha256(&b"1,2,3,a\n"[..]).unwrap();
+    let sum = super::sha256(&b"1,2,3,a\n"[..]).unwrap();
     let manifest = TINY.replace("SUM", &sum);
     assert!(
         load_error(&manifest, Some("1,2,3,a\n")).contains("line 1, column 4: \"a\" is no number")
@@ -137,7 +137,7 @@ fn a_table_of_something_else_than_numbers_is_an_error() {
 fn files_of_images_with_more_samples_than_described_are_an_error() {
     // Three samples of one value, twice; two are described, fewer than the first file has.
     let images = [&[0_u8, 0, 8, 1, 0, 0, 0, 3][..], &[5, 6, 7]].concat();
-    let sum = crate::sha256(&images[..]).unwrap();
+    let sum = super::sha256(&images[..]).unwrap();
     let manifest = format!(
         r#"
 name = "tiny"

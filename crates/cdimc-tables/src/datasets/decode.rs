@@ -1,16 +1,21 @@
 //! From the files of a manifest to a data set and its published masks.
 
-use crate::manifest::{MaskSource, Orientation, Source};
-use crate::{DataError, Dataset, IdxFile, Manifest, MatFile, ViewMask, gzip, image};
+use super::error::DatasetError;
+use super::image;
+use super::manifest::{Manifest, MaskSource, Orientation, Source};
+use crate::gzip;
+use crate::idx::IdxFile;
+use crate::matlab::MatFile;
+use cdimc_data::{Dataset, ViewMask};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Gives the verified bytes of a file of the manifest, with the path that errors name.
-pub(crate) type Open<'a> = dyn Fn(&str) -> Result<(PathBuf, Cow<'static, [u8]>), DataError> + 'a;
+pub(crate) type Open<'a> = dyn Fn(&str) -> Result<(PathBuf, Cow<'static, [u8]>), DatasetError> + 'a;
 
 /// The data set that `manifest` describes.
-pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DataError> {
+pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DatasetError> {
     let mut decoder = Decoder { manifest, open, parsed: None };
     let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
     for view in &manifest.views {
@@ -32,7 +37,7 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
         let reason = format!("{n_classes} classes: {} are described", manifest.n_classes);
         return Err(decoder.flaw(&reason));
     }
-    Dataset::new(&manifest.name, views, Some(labels))
+    Ok(Dataset::new(&manifest.name, views, Some(labels))?)
 }
 
 /// The masks in the cells of the variable that `source` names.
@@ -40,7 +45,7 @@ pub(crate) fn masks(
     manifest: &Manifest,
     source: &MaskSource,
     open: &Open<'_>,
-) -> Result<Vec<ViewMask>, DataError> {
+) -> Result<Vec<ViewMask>, DatasetError> {
     let (path, bytes) = open(&source.file)?;
     let folds = MatFile::parse(&path, &bytes)?.matrices(&source.variable)?;
     let expected = (manifest.n_samples, manifest.views.len());
@@ -49,7 +54,7 @@ pub(crate) fn masks(
         .enumerate()
         .map(|(f, fold)| {
             let flaw = |what: &str| {
-                DataError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
+                DatasetError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
             };
             if fold.dim() != expected {
                 return Err(flaw(&format!(
@@ -63,7 +68,7 @@ pub(crate) fn masks(
             if let Some(odd) = fold.iter().find(|&&x| x != 0.0 && x != 1.0) {
                 return Err(flaw(&format!("an entry = {odd}: a mask holds 0 and 1")));
             }
-            ViewMask::new(fold.mapv(|x| x == 1.0))
+            Ok(ViewMask::new(fold.mapv(|x| x == 1.0))?)
         })
         .collect()
 }
@@ -101,7 +106,7 @@ impl Decoder<'_> {
         source: &Source,
         width: usize,
         earlier: &dyn Fn(&str) -> Option<ArrayView2<'v, f64>>,
-    ) -> Result<Array2<f64>, DataError> {
+    ) -> Result<Array2<f64>, DatasetError> {
         let images = |of: &str| {
             earlier(of).ok_or_else(|| self.flaw(&format!("no earlier view is named {of}")))
         };
@@ -130,7 +135,7 @@ impl Decoder<'_> {
                 let (path, table) = self.csv(file)?;
                 if first > end || *end > table.ncols() {
                     let reason = format!("{} columns, not {end}", table.ncols());
-                    return Err(DataError::file(path, &reason));
+                    return Err(DatasetError::file(path, &reason));
                 }
                 table.slice(s![.., *first..*end]).to_owned()
             }
@@ -148,7 +153,7 @@ impl Decoder<'_> {
 
     /// The wanted rows of the files one after the other; never more than one file and the result
     /// in memory.
-    fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DataError> {
+    fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DatasetError> {
         let n_samples = self.manifest.n_samples;
         let mut matrix = Array2::zeros((n_samples, width));
         let mut start = 0;
@@ -184,7 +189,7 @@ impl Decoder<'_> {
         Ok(matrix)
     }
 
-    fn mat(&mut self, name: &str) -> Result<&MatFile, DataError> {
+    fn mat(&mut self, name: &str) -> Result<&MatFile, DatasetError> {
         match &self.parsed {
             Some((parsed, Parsed::Mat(_))) if parsed == name => {}
             _ => {
@@ -199,12 +204,12 @@ impl Decoder<'_> {
         }
     }
 
-    fn csv(&mut self, name: &str) -> Result<(&Path, &Array2<f64>), DataError> {
+    fn csv(&mut self, name: &str) -> Result<(&Path, &Array2<f64>), DatasetError> {
         match &self.parsed {
             Some((parsed, Parsed::Csv(..))) if parsed == name => {}
             _ => {
                 let (path, bytes) = (self.open)(name)?;
-                let table = table(&bytes).map_err(|r| DataError::file(&path, &r))?;
+                let table = table(&bytes).map_err(|r| DatasetError::file(&path, &r))?;
                 self.parsed = Some((name.to_owned(), Parsed::Csv(path, table)));
             }
         }
@@ -214,7 +219,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DataError> {
+    fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DatasetError> {
         let expected = (self.manifest.n_samples, width);
         if matrix.dim() == expected {
             return Ok(());
@@ -228,8 +233,8 @@ impl Decoder<'_> {
         )))
     }
 
-    fn flaw(&self, reason: &str) -> DataError {
-        DataError::Undecodable { dataset: self.manifest.name.clone(), reason: reason.to_owned() }
+    fn flaw(&self, reason: &str) -> DatasetError {
+        DatasetError::Undecodable { dataset: self.manifest.name.clone(), reason: reason.to_owned() }
     }
 }
 

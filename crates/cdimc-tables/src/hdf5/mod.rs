@@ -1,9 +1,12 @@
 //! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
 
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::{Budget, Found, ReadOptions, Table, ViewSource, anndata, matlab};
-use cdimc_data::MatFile;
-use cdimc_data::hdf5::{Dataset, Group, Hdf5File};
+use crate::matlab::{self, MatFile};
+use crate::{Budget, Found, ReadOptions, Table, ViewSource};
+use file::{Dataset, Group, Hdf5File};
+
+mod anndata;
+pub(crate) mod file;
 
 /// Reads every matrix that the file's convention holds, or the member asked for.
 pub(crate) fn read(
@@ -86,7 +89,7 @@ fn is_matrix(dataset: &Dataset) -> Result<bool, Problem> {
 mod tests {
     use super::*;
     use crate::{TableError, read_views};
-    use cdimc_data::hdf5::AttrValue;
+    use hdf5_pure::AttrValue;
     use hdf5_pure::FileBuilder;
     use ndarray::array;
 

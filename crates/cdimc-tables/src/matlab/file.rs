@@ -2,20 +2,17 @@
 //!
 //! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5.
 
-mod parse;
-#[cfg(test)]
-mod tests;
-mod version73;
-
-use crate::hdf5::{Hdf5File, is_hdf5};
-use crate::{Budget, DataError};
+use super::{parse, version73};
+use crate::Budget;
+use crate::datasets::DatasetError;
+use crate::hdf5::file::{Hdf5File, is_hdf5};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
 /// Cells nest; a file that nests deeper goes in circles, or is made to exhaust the stack.
-const MAX_DEPTH: usize = 16;
+pub(super) const MAX_DEPTH: usize = 16;
 /// From here on not every whole number is an `f64`.
-const EXACT: f64 = (1_u64 << 53) as f64;
+pub(super) const EXACT: f64 = (1_u64 << 53) as f64;
 
 /// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
 ///
@@ -23,16 +20,16 @@ const EXACT: f64 = (1_u64 << 53) as f64;
 /// memory than its [`Budget`].
 ///
 /// ```no_run
-/// use cdimc_data::MatFile;
+/// use cdimc_tables::MatFile;
 /// let file = MatFile::read("handwritten-5view.mat")?;
 /// let views = file.matrices("X")?; // one `(n_samples, n_features)` matrix a cell
 /// let classes = file.matrix("Y")?;
-/// # Ok::<(), cdimc_data::DataError>(())
+/// # Ok::<(), cdimc_tables::datasets::DatasetError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatFile {
     path: PathBuf,
-    variables: Vec<(String, MatValue)>,
+    pub(super) variables: Vec<(String, MatValue)>,
 }
 
 /// What a variable or a cell of a `.mat` file holds.
@@ -63,9 +60,9 @@ impl MatFile {
     ///
     /// # Errors
     /// If it cannot be read, is no MAT file of level 5 or version 7.3, or is damaged.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, DataError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|e| DataError::file(path, &e))?;
+        let bytes = std::fs::read(path).map_err(|e| DatasetError::file(path, &e))?;
         Self::parse(path, &bytes)
     }
 
@@ -73,7 +70,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If the bytes are no MAT file of level 5 or version 7.3, or damaged.
-    pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DataError> {
+    pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DatasetError> {
         Self::parse_within(path, bytes, Budget::of_file(bytes.len(), None))
     }
 
@@ -81,19 +78,22 @@ impl MatFile {
     ///
     /// # Errors
     /// As [`MatFile::parse`], and if they take more.
-    pub fn parse_within(
+    pub(crate) fn parse_within(
         path: impl Into<PathBuf>,
         bytes: &[u8],
         budget: Budget,
-    ) -> Result<Self, DataError> {
+    ) -> Result<Self, DatasetError> {
         let path = path.into();
         if is_hdf5(bytes) {
             let file = Hdf5File::open(bytes.to_vec(), budget);
-            return Self::of_hdf5(&path, &file.map_err(|reason| DataError::file(&path, &reason))?);
+            return Self::of_hdf5(
+                &path,
+                &file.map_err(|reason| DatasetError::file(&path, &reason))?,
+            );
         }
         match parse::variables(bytes, &budget) {
             Ok(variables) => Ok(Self { path, variables }),
-            Err(reason) => Err(DataError::file(&path, &reason)),
+            Err(reason) => Err(DatasetError::file(&path, &reason)),
         }
     }
 
@@ -101,16 +101,16 @@ impl MatFile {
     ///
     /// # Errors
     /// As [`MatFile::parse`].
-    pub fn of_hdf5(path: impl Into<PathBuf>, file: &Hdf5File) -> Result<Self, DataError> {
+    pub(crate) fn of_hdf5(path: impl Into<PathBuf>, file: &Hdf5File) -> Result<Self, DatasetError> {
         let path = path.into();
         match version73::variables(file) {
             Ok(variables) => Ok(Self { path, variables }),
-            Err(reason) => Err(DataError::file(&path, &reason)),
+            Err(reason) => Err(DatasetError::file(&path, &reason)),
         }
     }
 
     /// Whether an HDF5 file is one of MATLAB 7.3.
-    pub fn is_version73(file: &Hdf5File) -> bool {
+    pub(crate) fn is_version73(file: &Hdf5File) -> bool {
         version73::is_matlab(&file.root())
     }
 
@@ -123,9 +123,9 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is none; the message lists those there are.
-    pub fn variable(&self, name: &str) -> Result<&MatValue, DataError> {
+    pub fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
         let found = self.variables.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| value).ok_or_else(|| DataError::NoVariable {
+        found.map(|(_, value)| value).ok_or_else(|| DatasetError::NoVariable {
             path: self.path.clone(),
             name: name.to_owned(),
             present: self.names().collect::<Vec<_>>().join(", "),
@@ -136,7 +136,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is no such variable, or it is no numeric matrix.
-    pub fn matrix(&self, name: &str) -> Result<Array2<f64>, DataError> {
+    pub fn matrix(&self, name: &str) -> Result<Array2<f64>, DatasetError> {
         Ok(self.view(name, None)?.as_standard_layout().into_owned())
     }
 
@@ -144,7 +144,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is no such variable, or a cell is no numeric matrix.
-    pub fn matrices(&self, name: &str) -> Result<Vec<Array2<f64>>, DataError> {
+    pub fn matrices(&self, name: &str) -> Result<Vec<Array2<f64>>, DatasetError> {
         match self.variable(name)? {
             MatValue::Cells(cells) => (0..cells.len()).map(|i| self.cell(name, i)).collect(),
             _ => Ok(vec![self.matrix(name)?]),
@@ -155,7 +155,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is no such variable or cell, or the cell is no numeric matrix.
-    pub fn cell(&self, name: &str, index: usize) -> Result<Array2<f64>, DataError> {
+    pub fn cell(&self, name: &str, index: usize) -> Result<Array2<f64>, DatasetError> {
         Ok(self.view(name, Some(index))?.as_standard_layout().into_owned())
     }
 
@@ -163,8 +163,12 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is no such variable or cell, or it is no numeric matrix.
-    pub fn view(&self, name: &str, cell: Option<usize>) -> Result<ArrayView2<'_, f64>, DataError> {
-        let flaw = |reason: String| DataError::file(&self.path, &reason);
+    pub fn view(
+        &self,
+        name: &str,
+        cell: Option<usize>,
+    ) -> Result<ArrayView2<'_, f64>, DatasetError> {
+        let flaw = |reason: String| DatasetError::file(&self.path, &reason);
         match (self.variable(name)?, cell) {
             (value, None) => value.view().map_err(|r| flaw(format!("{name}{r}"))),
             (MatValue::Cells(cells), Some(index)) => cells

@@ -1,6 +1,6 @@
 //! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
 
-use super::{EXACT, MAX_DEPTH, MatValue};
+use super::file::{EXACT, MAX_DEPTH, MatValue};
 use crate::Budget;
 use crate::gzip::MAX_EXPANSION;
 use crate::sparse::Compressed;

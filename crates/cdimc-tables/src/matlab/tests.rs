@@ -1,7 +1,7 @@
 //! Small files built byte by byte, read as they are and damaged.
 
 use super::{MatFile, MatValue};
-use crate::DataError;
+use crate::datasets::DatasetError;
 use flate2::{Compression, write::ZlibEncoder};
 use ndarray::array;
 use proptest::prelude::*;
@@ -102,11 +102,11 @@ impl Style {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<MatFile, DataError> {
+fn parse(bytes: &[u8]) -> Result<MatFile, DatasetError> {
     MatFile::parse("a.mat", bytes)
 }
 
-fn message<T: std::fmt::Debug>(result: Result<T, DataError>) -> String {
+fn message<T: std::fmt::Debug>(result: Result<T, DatasetError>) -> String {
     let message = result.unwrap_err().to_string();
     assert!(!message.contains('\n'), "{message}");
     message

@@ -1,8 +1,15 @@
 //! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
+use crate::datasets::DatasetError;
 use crate::error::{Problem, listed};
 use crate::{Found, ReadOptions, Table, ViewSource, stem};
-use cdimc_data::{DataError, MatFile, MatValue};
+pub use file::{MatFile, MatValue};
+
+mod file;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod version73;
 
 /// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
 /// that is the only one is named after the file.
@@ -120,7 +127,7 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
 }
 
 /// The reader names the file itself; it is not named twice.
-pub(crate) fn damaged(error: &DataError) -> Problem {
+pub(crate) fn damaged(error: &DatasetError) -> Problem {
     let text = error.to_string();
     let reason = text.split_once(".mat: ").map_or(text.as_str(), |(_, reason)| reason).to_owned();
     Problem::Damaged { format: "MATLAB file", reason }

@@ -3,9 +3,9 @@
 //! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
+use super::file::{Group, Hdf5File, not_read, text};
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
 use crate::{ReadOptions, Table, ViewSource, stem};
-use cdimc_data::hdf5::{Group, Hdf5File, not_read, text};
 use ndarray::Array2;
 
 /// The `AnnData` that the whole file is.
@@ -180,7 +180,7 @@ impl AnnData<'_> {
 mod tests {
     use super::*;
     use crate::{TableError, read_views};
-    use cdimc_data::hdf5::AttrValue;
+    use hdf5_pure::AttrValue;
     use hdf5_pure::{EnumTypeBuilder, FileBuilder};
     use ndarray::array;
 

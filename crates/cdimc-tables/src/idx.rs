@@ -2,7 +2,8 @@
 //!
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
-use crate::{DataError, gzip};
+use crate::datasets::DatasetError;
+use crate::gzip;
 use ndarray::{Array2, ArrayViewMut2};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,9 @@ impl IdxFile {
     ///
     /// # Errors
     /// If it cannot be read, is no IDX file, or is damaged.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, DataError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|e| DataError::file(path, &e))?;
+        let bytes = std::fs::read(path).map_err(|e| DatasetError::file(path, &e))?;
         Self::parse(path, &bytes)
     }
 
@@ -42,9 +43,9 @@ impl IdxFile {
     ///
     /// # Errors
     /// If the bytes are no IDX file, or damaged.
-    pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DataError> {
+    pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DatasetError> {
         let path = path.into();
-        let (kind, shape, values) = parse(bytes).map_err(|r| DataError::file(&path, &r))?;
+        let (kind, shape, values) = parse(bytes).map_err(|r| DatasetError::file(&path, &r))?;
         Ok(Self { path, kind, shape, values })
     }
 
@@ -67,7 +68,7 @@ impl IdxFile {
     ///
     /// # Errors
     /// As [`IdxFile::fill`]: never.
-    pub fn matrix(&self) -> Result<Array2<f64>, DataError> {
+    pub fn matrix(&self) -> Result<Array2<f64>, DatasetError> {
         let mut matrix = Array2::zeros((self.n_samples(), self.width()));
         self.fill(matrix.view_mut(), |row| row)?;
         Ok(matrix)
@@ -81,18 +82,18 @@ impl IdxFile {
         &self,
         mut rows: ArrayViewMut2<'_, f64>,
         sample_of: impl Fn(usize) -> usize,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), DatasetError> {
         let width = self.width();
         if rows.ncols() != width {
             let reason = format!("{width} values a sample: {} are needed", rows.ncols());
-            return Err(DataError::file(&self.path, &reason));
+            return Err(DatasetError::file(&self.path, &reason));
         }
         let size = self.kind.size();
         for (i, mut row) in rows.outer_iter_mut().enumerate() {
             let sample = sample_of(i);
             if sample >= self.n_samples() {
                 let reason = format!("{} samples, no sample {sample}", self.n_samples());
-                return Err(DataError::file(&self.path, &reason));
+                return Err(DatasetError::file(&self.path, &reason));
             }
             let bytes = &self.values[sample * width * size..(sample + 1) * width * size];
             for (value, bytes) in row.iter_mut().zip(bytes.chunks_exact(size)) {

@@ -13,7 +13,7 @@ const EXPANSION: u64 = 64;
 /// harm, can declare any size.
 ///
 /// ```
-/// use cdimc_data::Budget;
+/// use cdimc_tables::Budget;
 /// let budget = Budget::of_file(2_000, None);
 /// assert!(budget.values(&[1_000, 500]).is_ok());
 /// assert!(budget.values(&[1 << 31, 3]).is_err());

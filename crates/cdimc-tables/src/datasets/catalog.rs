@@ -1,9 +1,14 @@
 //! Which data sets there are, where their files lie, and what is missing.
 
-use crate::manifest::{Checksum, DataFile};
-use crate::{DataError, Dataset, Manifest, ViewMask, decode, file::sha256, gzip};
+use super::decode;
+use super::error::DatasetError;
+use super::manifest::{Checksum, DataFile, Manifest};
+use crate::gzip;
+use cdimc_data::{Dataset, ViewMask};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -11,17 +16,17 @@ mod tests;
 
 /// The manifests that come with the crate.
 const MANIFESTS: [(&str, &str); 6] = [
-    ("digits.toml", include_str!("../datasets/digits.toml")),
-    ("bdgp.toml", include_str!("../datasets/bdgp.toml")),
-    ("handwritten.toml", include_str!("../datasets/handwritten.toml")),
-    ("handwritten-pair.toml", include_str!("../datasets/handwritten-pair.toml")),
-    ("mnist4000.toml", include_str!("../datasets/mnist4000.toml")),
-    ("mnist70k.toml", include_str!("../datasets/mnist70k.toml")),
+    ("digits.toml", include_str!("../../datasets/digits.toml")),
+    ("bdgp.toml", include_str!("../../datasets/bdgp.toml")),
+    ("handwritten.toml", include_str!("../../datasets/handwritten.toml")),
+    ("handwritten-pair.toml", include_str!("../../datasets/handwritten-pair.toml")),
+    ("mnist4000.toml", include_str!("../../datasets/mnist4000.toml")),
+    ("mnist70k.toml", include_str!("../../datasets/mnist70k.toml")),
 ];
 
 /// The files that come with the crate, by path: they need no folder.
 const EMBEDDED: [(&str, &[u8]); 1] =
-    [("digits/digits.csv.gz", include_bytes!("../datasets/digits/digits.csv.gz"))];
+    [("digits/digits.csv.gz", include_bytes!("../../datasets/digits/digits.csv.gz"))];
 
 /// Data sets by name, read from files in a list of folders.
 ///
@@ -30,10 +35,10 @@ const EMBEDDED: [(&str, &[u8]); 1] =
 /// `digits` come with the crate. Nothing is ever downloaded here.
 ///
 /// ```
-/// use cdimc_data::Catalog;
+/// use cdimc_tables::datasets::Catalog;
 /// let digits = Catalog::new([])?.load("digits")?;
 /// assert_eq!((digits.n_samples(), digits.n_views(), digits.n_classes()), (1797, 4, 10));
-/// # Ok::<(), cdimc_data::DataError>(())
+/// # Ok::<(), cdimc_tables::datasets::DatasetError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -60,13 +65,13 @@ impl Catalog {
     ///
     /// # Errors
     /// If a manifest in one of the folders cannot be read.
-    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, DataError> {
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, DatasetError> {
         let folders: Vec<PathBuf> = folders.into_iter().collect();
         let mut manifests = BTreeMap::new();
         let mut add = |path: &Path, text: &str| {
             let manifest = Manifest::parse(path, text)?;
             manifests.insert(manifest.name.clone(), manifest);
-            Ok(())
+            Ok::<_, DatasetError>(())
         };
         for (path, text) in MANIFESTS {
             add(Path::new(path), text)?;
@@ -80,7 +85,7 @@ impl Catalog {
             paths.sort();
             for path in paths {
                 let text =
-                    std::fs::read_to_string(&path).map_err(|e| DataError::file(&path, &e))?;
+                    std::fs::read_to_string(&path).map_err(|e| DatasetError::file(&path, &e))?;
                 add(&path, &text)?;
             }
         }
@@ -92,7 +97,7 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::new`].
-    pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, DataError> {
+    pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, DatasetError> {
         let set = std::env::var_os("CDIMC_DATASETS").filter(|value| !value.is_empty());
         Self::new(set.map(PathBuf::from).into_iter().chain(fallback))
     }
@@ -111,8 +116,8 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is none; the message lists those there are.
-    pub fn manifest(&self, name: &str) -> Result<&Manifest, DataError> {
-        self.manifests.get(name).ok_or_else(|| DataError::UnknownDataset {
+    pub fn manifest(&self, name: &str) -> Result<&Manifest, DatasetError> {
+        self.manifests.get(name).ok_or_else(|| DatasetError::UnknownDataset {
             name: name.to_owned(),
             known: self.manifests.keys().cloned().collect::<Vec<_>>().join(", "),
         })
@@ -123,7 +128,7 @@ impl Catalog {
     /// # Errors
     /// If there is no such data set, a file is missing, has a wrong checksum, or does not hold
     /// what the manifest says.
-    pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
+    pub fn load(&self, name: &str) -> Result<Dataset, DatasetError> {
         let manifest = self.manifest(name)?;
         decode::dataset(manifest, &|file| self.open(manifest, file))
     }
@@ -133,7 +138,7 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::load`].
-    pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, DataError> {
+    pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, DatasetError> {
         let manifest = self.manifest(name)?;
         let source = manifest.masks.iter().find(|masks| (masks.rate - rate).abs() < 1e-9);
         let read = |source| decode::masks(manifest, source, &|file| self.open(manifest, file));
@@ -144,7 +149,7 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such data set.
-    pub fn is_present(&self, name: &str) -> Result<bool, DataError> {
+    pub fn is_present(&self, name: &str) -> Result<bool, DatasetError> {
         Ok(self.missing(self.manifest(name)?).is_empty())
     }
 
@@ -152,7 +157,7 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such data set.
-    pub fn status(&self, name: &str) -> Result<DatasetStatus, DataError> {
+    pub fn status(&self, name: &str) -> Result<DatasetStatus, DatasetError> {
         let manifest = self.manifest(name)?;
         let missing = self.missing(manifest);
         if !missing.is_empty() {
@@ -175,13 +180,13 @@ impl Catalog {
     ///
     /// # Errors
     /// If it is missing, cannot be read or has a wrong checksum.
-    pub fn verify(&self, file: &DataFile) -> Result<(), DataError> {
+    pub fn verify(&self, file: &DataFile) -> Result<(), DatasetError> {
         let bytes = match self.find(&file.path) {
             Some(path) => return file.checksum.verify(&path, &read(&path)?),
             None => embedded(&file.path),
         };
         let path = Path::new(&file.path);
-        let bytes = bytes.ok_or_else(|| DataError::file(path, &"is missing"))?;
+        let bytes = bytes.ok_or_else(|| DatasetError::file(path, &"is missing"))?;
         file.checksum.verify(path, bytes)
     }
 
@@ -204,7 +209,7 @@ impl Catalog {
         &self,
         manifest: &Manifest,
         name: &str,
-    ) -> Result<(PathBuf, Cow<'static, [u8]>), DataError> {
+    ) -> Result<(PathBuf, Cow<'static, [u8]>), DatasetError> {
         let (path, bytes) = match (self.find(name), embedded(name)) {
             (Some(path), _) => {
                 let bytes = read(&path)?;
@@ -219,9 +224,9 @@ impl Catalog {
         Ok((path, bytes))
     }
 
-    fn missing_error(&self, manifest: &Manifest) -> DataError {
+    fn missing_error(&self, manifest: &Manifest) -> DatasetError {
         let folders: Vec<_> = self.folders.iter().map(|f| f.display().to_string()).collect();
-        DataError::MissingFiles {
+        DatasetError::MissingFiles {
             dataset: manifest.name.clone(),
             files: self.missing(manifest).join(", "),
             folders: if folders.is_empty() {
@@ -239,22 +244,32 @@ impl Checksum {
     ///
     /// # Errors
     /// If the checksum differs or the content cannot be uncompressed.
-    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), DatasetError> {
         let (expected, found) = match self {
             Self::Sha256(expected) => (expected, sha256(bytes)),
             Self::ContentSha256(expected) => (expected, sha256(gzip::content(bytes))),
         };
-        let found =
-            found.map_err(|e| DataError::file(path, &format!("damaged compressed data: {e}")))?;
+        let found = found
+            .map_err(|e| DatasetError::file(path, &format!("damaged compressed data: {e}")))?;
         if &found == expected {
             return Ok(());
         }
-        Err(DataError::Checksum { path: path.to_owned(), expected: expected.clone(), found })
+        Err(DatasetError::Checksum { path: path.to_owned(), expected: expected.clone(), found })
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, DataError> {
-    std::fs::read(path).map_err(|e| DataError::file(path, &e))
+/// The SHA-256 of what `reader` gives, in lower-case hexadecimal digits.
+///
+/// # Errors
+/// If it cannot be read to its end.
+pub fn sha256(mut reader: impl Read) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut reader, &mut hash)?;
+    Ok(format!("{:x}", hash.finalize()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, DatasetError> {
+    std::fs::read(path).map_err(|e| DatasetError::file(path, &e))
 }
 
 fn embedded(path: &str) -> Option<&'static [u8]> {

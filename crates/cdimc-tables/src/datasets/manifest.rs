@@ -1,6 +1,6 @@
 //! What a data set is, where its files come from and how they become views: `NAME.toml`.
 
-use crate::DataError;
+use super::error::DatasetError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -174,13 +174,13 @@ impl Manifest {
     ///
     /// # Errors
     /// If the text is no manifest, or names a file or view that it does not describe.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, DataError> {
+    pub fn parse(path: &Path, text: &str) -> Result<Self, DatasetError> {
         let manifest: Self = toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             let message = e.message().replace('\n', " ");
-            DataError::file(path, &format!("line {line}: {message}"))
+            DatasetError::file(path, &format!("line {line}: {message}"))
         })?;
-        manifest.check().map_err(|reason| DataError::file(path, &reason))?;
+        manifest.check().map_err(|reason| DatasetError::file(path, &reason))?;
         Ok(manifest)
     }
 

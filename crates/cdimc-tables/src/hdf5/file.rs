@@ -5,7 +5,7 @@
 
 use crate::Budget;
 use crate::sparse::Compressed;
-pub use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
+pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use hdf5_pure::{Chunk, ChunkIndex, File, Layout, VlenStringReadOptions};
 use ndarray::Array2;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 /// An open file and the memory that its content may still take.
 #[derive(Debug)]
-pub struct Hdf5File {
+pub(crate) struct Hdf5File {
     file: File,
     n_bytes: usize,
     budget: Budget,
@@ -28,7 +28,7 @@ pub struct Hdf5File {
 ///
 /// HDF5 may stand behind a block of another program's text, of 512 bytes or a power of two more: MATLAB
 /// 7.3 and `MuData` write one.
-pub fn is_hdf5(bytes: &[u8]) -> bool {
+pub(crate) fn is_hdf5(bytes: &[u8]) -> bool {
     let starts_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(SIGNATURE));
     [0, 512, 1024, 2048].into_iter().any(starts_at)
 }
@@ -38,7 +38,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If they are no HDF5 file, or not all of one.
-    pub fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, String> {
+    pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, String> {
         let n_bytes = bytes.len();
         let file = File::from_bytes(bytes).map_err(damaged)?;
         let superblock = file.superblock();
@@ -51,7 +51,7 @@ impl Hdf5File {
     }
 
     /// The group that holds all others.
-    pub fn root(&self) -> Group {
+    pub(crate) fn root(&self) -> Group {
         self.file.root()
     }
 
@@ -59,7 +59,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If the group is damaged.
-    pub fn names(group: &Group) -> Result<Vec<String>, String> {
+    pub(crate) fn names(group: &Group) -> Result<Vec<String>, String> {
         let mut names = group.datasets().map_err(damaged)?;
         names.extend(group.groups().map_err(damaged)?);
         names.sort();
@@ -70,7 +70,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it is damaged.
-    pub fn shape(dataset: &Dataset) -> Result<Vec<usize>, String> {
+    pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, String> {
         let shape = dataset.shape().map_err(damaged)?;
         Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
     }
@@ -79,7 +79,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it has another shape, holds something else than numbers, or is damaged.
-    pub fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, String> {
+    pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, String> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
             return Err(format!(
@@ -96,7 +96,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it is none, its parts disagree, or it takes too much memory.
-    pub fn sparse(&self, group: &Group, name: &str) -> Result<Array2<f64>, String> {
+    pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Array2<f64>, String> {
         let attrs = group.attrs().map_err(damaged)?;
         let of_matlab = attrs.get("MATLAB_sparse");
         let [starts, places] =
@@ -141,7 +141,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If they are no real numbers, or the dataset is damaged.
-    pub fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, String> {
+    pub(crate) fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, String> {
         use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         match dataset.dtype().map_err(damaged)? {
             F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {}
@@ -157,7 +157,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If they are none, or the dataset is damaged.
-    pub fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, String> {
+    pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, String> {
         self.admit(dataset)?;
         dataset.read_i64().map_err(damaged)
     }
@@ -166,7 +166,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If the dataset is damaged.
-    pub fn utf16(&self, dataset: &Dataset) -> Result<String, String> {
+    pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, String> {
         self.admit(dataset)?;
         Ok(String::from_utf16_lossy(&dataset.read_u16().map_err(damaged)?))
     }
@@ -175,7 +175,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it holds none, or is damaged.
-    pub fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, String> {
+    pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, String> {
         self.admit(dataset)?;
         dataset.dereference().map_err(damaged)
     }
@@ -184,7 +184,7 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it holds neither, or is damaged.
-    pub fn words(&self, dataset: &Dataset) -> Result<Vec<String>, String> {
+    pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, String> {
         self.admit(dataset)?;
         match dataset.dtype().map_err(damaged)? {
             DType::String => dataset.read_string().map_err(damaged),
@@ -308,12 +308,12 @@ impl Hdf5File {
 }
 
 /// The text of an attribute.
-pub fn text(value: &AttrValue) -> Option<String> {
+pub(crate) fn text(value: &AttrValue) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
 /// The whole numbers of an attribute, none of them negative.
-pub fn integers(value: &AttrValue) -> Option<Vec<usize>> {
+pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
     use AttrValue as A;
     let all = |values: &[i64]| values.iter().map(|&x| usize::try_from(x).ok()).collect();
     match value {
@@ -330,12 +330,12 @@ pub fn integers(value: &AttrValue) -> Option<Vec<usize>> {
 }
 
 /// What is wrong with the file, in a line.
-pub fn damaged(error: impl std::fmt::Display) -> String {
+pub(crate) fn damaged(error: impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// Says that values of this kind are not read.
-pub fn not_read(name: &str, kind: &str) -> String {
+pub(crate) fn not_read(name: &str, kind: &str) -> String {
     format!("`{name}` holds values of type {kind}, which are not read as numbers or names")
 }
 
