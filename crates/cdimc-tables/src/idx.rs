@@ -2,7 +2,7 @@
 //!
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
-use crate::datasets::DatasetError;
+use crate::error::DatasetError;
 use crate::gzip;
 use ndarray::{Array2, ArrayViewMut2};
 use std::io::Read;

@@ -31,6 +31,7 @@ mod error;
 mod format;
 mod gzip;
 mod hdf5;
+mod hdf5_file;
 mod idx;
 mod isolated;
 mod join;

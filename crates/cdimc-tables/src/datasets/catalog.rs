@@ -1,8 +1,8 @@
 //! Which data sets there are, where their files lie, and what is missing.
 
 use super::decode;
-use super::error::DatasetError;
 use super::manifest::{Checksum, DataFile, Manifest};
+use crate::error::DatasetError;
 use crate::gzip;
 use cdimc_data::{Dataset, ViewMask};
 use sha2::{Digest, Sha256};

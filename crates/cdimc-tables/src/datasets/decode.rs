@@ -1,8 +1,8 @@
 //! From the files of a manifest to a data set and its published masks.
 
-use super::error::DatasetError;
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
+use crate::error::DatasetError;
 use crate::gzip;
 use crate::idx::IdxFile;
 use crate::matlab::MatFile;

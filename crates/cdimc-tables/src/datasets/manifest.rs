@@ -1,6 +1,6 @@
 //! What a data set is, where its files come from and how they become views: `NAME.toml`.
 
-use super::error::DatasetError;
+use crate::error::DatasetError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

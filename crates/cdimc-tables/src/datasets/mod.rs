@@ -6,12 +6,11 @@ A [`Manifest`] describes one, a [`Catalog`] finds and reads them.
 
 mod catalog;
 mod decode;
-mod error;
 mod image;
 mod manifest;
 
+pub use crate::error::DatasetError;
 pub use catalog::{Catalog, DatasetStatus, sha256};
-pub use error::DatasetError;
 pub use manifest::{
     Checksum, DataFile, Manifest, MaskSource, Orientation, Rows, Source, ViewSource,
 };

@@ -3,8 +3,8 @@
 //! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
-use super::file::{Group, Hdf5File, not_read, text};
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
+use crate::hdf5_file::{Group, Hdf5File, not_read, text};
 use crate::{ReadOptions, Table, ViewSource, stem};
 use ndarray::Array2;
 

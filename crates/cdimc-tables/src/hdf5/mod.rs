@@ -1,12 +1,11 @@
 //! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
 
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
+use crate::hdf5_file::{Dataset, Group, Hdf5File};
 use crate::matlab::{self, MatFile};
 use crate::{Budget, Found, ReadOptions, Table, ViewSource};
-use file::{Dataset, Group, Hdf5File};
 
 mod anndata;
-pub(crate) mod file;
 
 /// Reads every matrix that the file's convention holds, or the member asked for.
 pub(crate) fn read(

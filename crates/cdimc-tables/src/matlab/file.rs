@@ -4,8 +4,8 @@
 
 use super::{parse, version73};
 use crate::Budget;
-use crate::datasets::DatasetError;
-use crate::hdf5::file::{Hdf5File, is_hdf5};
+use crate::error::DatasetError;
+use crate::hdf5_file::{Hdf5File, is_hdf5};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 

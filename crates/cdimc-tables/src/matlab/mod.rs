@@ -1,6 +1,6 @@
 //! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
-use crate::datasets::DatasetError;
+use crate::error::DatasetError;
 use crate::error::{Problem, listed};
 use crate::{Found, ReadOptions, Table, ViewSource, stem};
 pub use file::{MatFile, MatValue};

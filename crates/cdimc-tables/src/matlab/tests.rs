@@ -1,7 +1,7 @@
 //! Small files built byte by byte, read as they are and damaged.
 
 use super::{MatFile, MatValue};
-use crate::datasets::DatasetError;
+use crate::error::DatasetError;
 use flate2::{Compression, write::ZlibEncoder};
 use ndarray::array;
 use proptest::prelude::*;
