@@ -198,12 +198,12 @@ fn cure(columns: &[String], text: &str) -> String {
 }
 
 /// What is wrong with an HDF5 file, in a line.
-pub(crate) fn damaged_hdf5(reason: impl std::fmt::Display) -> Problem {
+pub(crate) fn damaged_hdf5(reason: impl Display) -> Problem {
     Problem::Damaged { format: "HDF5 file", reason: one_line(&reason) }
 }
 
 /// The first line of what another crate says.
-pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
+pub(crate) fn one_line(error: &dyn Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
