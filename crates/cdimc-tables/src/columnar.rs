@@ -15,7 +15,7 @@ mod with_arrow {
     use crate::error::{listed, one_line};
     use crate::{Table, is_unnamed, stem, warning_of_unnamed};
     use arrow_array::cast::AsArray;
-    use arrow_array::types::Float64Type;
+    use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
     use arrow_array::{Array, RecordBatch};
     use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
     use arrow_schema::{ArrowError, DataType, Schema};
@@ -265,7 +265,18 @@ mod with_arrow {
     fn numbers(batch: &RecordBatch, kept: &[usize]) -> Result<Array2<f64>, ArrowError> {
         let mut values = Array2::from_elem((batch.num_rows(), kept.len()), f64::NAN);
         for (mut target, &j) in values.columns_mut().into_iter().zip(kept) {
-            let column = arrow_cast::cast(batch.column(j), &DataType::Float64)?;
+            let column = batch.column(j);
+            // A decimal of more digits than its type has room for is damaged.
+            match *column.data_type() {
+                DataType::Decimal128(digits, _) => {
+                    column.as_primitive::<Decimal128Type>().validate_decimal_precision(digits)?;
+                }
+                DataType::Decimal256(digits, _) => {
+                    column.as_primitive::<Decimal256Type>().validate_decimal_precision(digits)?;
+                }
+                _ => {}
+            }
+            let column = arrow_cast::cast(column, &DataType::Float64)?;
             let column = column.as_primitive::<Float64Type>();
             for (row, target) in target.iter_mut().enumerate() {
                 if column.is_valid(row) {

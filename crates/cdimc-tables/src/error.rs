@@ -56,6 +56,11 @@ pub(crate) enum Problem {
     Damaged { format: &'static str, reason: String },
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
     NoHeader,
+    #[error(
+        "the header has {found} names, the first row {expected} cells: a name is missing, and --id `{id}` may name another \
+         column than it stands above"
+    )]
+    ShortHeader { id: String, found: usize, expected: usize },
     #[error("no rows below the header")]
     NoRows,
     #[error("no column of numbers")]

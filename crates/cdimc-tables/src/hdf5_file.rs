@@ -6,7 +6,7 @@
 use crate::Budget;
 use crate::sparse::Compressed;
 pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
-use hdf5_pure::{Chunk, ChunkIndex, File, Layout, VlenStringReadOptions};
+use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
 use ndarray::Array2;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -62,8 +62,36 @@ impl Hdf5File {
     pub(crate) fn names(group: &Group) -> Result<Vec<String>, String> {
         let mut names = group.datasets().map_err(damaged)?;
         names.extend(group.groups().map_err(damaged)?);
+        // A dataset whose header lost a part looks like a type of data that bears a name.
+        if let Some(name) = group.named_datatypes().map_err(damaged)?.first() {
+            return Err(format!("`{name}` is neither a dataset nor a group"));
+        }
         names.sort();
         Ok(names)
+    }
+
+    /// The dataset of this name in a group, `None` if the group has none.
+    ///
+    /// # Errors
+    /// If what bears the name is damaged: that is not the same as nothing.
+    pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, String> {
+        match group.dataset(name) {
+            Ok(dataset) => Ok(Some(dataset)),
+            Err(Error::NotADataset(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
+            Err(error) => Err(damaged(error)),
+        }
+    }
+
+    /// The group of this name in another, `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Self::dataset`].
+    pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, String> {
+        match group.group(name) {
+            Ok(group) => Ok(Some(group)),
+            Err(Error::NotAGroup(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
+            Err(error) => Err(damaged(error)),
+        }
     }
 
     /// The extents of a dataset.

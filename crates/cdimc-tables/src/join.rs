@@ -118,6 +118,18 @@ pub enum JoinError {
         /// The column.
         column: String,
     },
+    /// A value that is not finite, such as a mean that overflows.
+    #[error("{file}, id `{id}`, column `{column}` = {value}: observed values must be finite")]
+    NotFinite {
+        /// The file.
+        file: String,
+        /// The id of the sample.
+        id: String,
+        /// The column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
     /// The data obey no method's rules.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -185,6 +197,7 @@ fn assemble(
     kept.iter().enumerate().for_each(|(new, &old)| new_place[old] = new);
     let labels = known_labels(&tables, &rows_of, &kept, all_ids.len());
 
+    let files: Vec<String> = tables.iter().map(file).collect();
     let (mut views, mut names, mut features) = (Vec::new(), Vec::new(), Vec::new());
     let mut filled = Vec::new();
     for mut table in tables {
@@ -200,8 +213,17 @@ fn assemble(
         features.push(table.features);
     }
     let mask = ViewMask::new(observed.select(ndarray::Axis(0), &kept))?;
+    let data = MultiView::new(views, mask).map_err(|error| match error {
+        DataError::NotFinite { view, sample, feature, value } => JoinError::NotFinite {
+            file: files[view].clone(),
+            id: all_ids[kept[sample]].clone(),
+            column: features[view][feature].clone(),
+            value,
+        },
+        error => error.into(),
+    })?;
     Ok(Joined {
-        data: MultiView::new(views, mask)?,
+        data,
         ids: kept.iter().map(|&i| all_ids[i].clone()).collect(),
         unobserved: lost.into_iter().map(|i| all_ids[i].clone()).collect(),
         names,

@@ -12,6 +12,8 @@ use std::io::{Cursor, Read};
 /// Brackets within brackets of a header at most; a matrix has two, records of arrays four.
 const DEEPEST: usize = 4;
 
+type Archive<'a> = npyz::npz::NpzArchive<Cursor<&'a [u8]>>;
+
 /// What an array of a file holds.
 enum Content {
     Matrix(Array2<f64>),
@@ -31,8 +33,15 @@ pub(crate) fn read_npy(
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
     let beside = source.path.with_file_name(format!("{name}.ids.txt"));
-    let ids = if beside.is_file() {
-        let text = std::fs::read_to_string(beside)?;
+    // A broken link is there, too, and is not the same as no ids.
+    let ids = if beside.symlink_metadata().is_ok() {
+        let flaw = |reason: &dyn std::fmt::Display| {
+            Problem::Told(format!("its ids in {}: {reason}", beside.display()))
+        };
+        if beside.exists() && !beside.is_file() {
+            return Err(flaw(&"is no plain file"));
+        }
+        let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
         // The byte order mark would otherwise become part of the first id.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         Some(text.lines().map(|line| line.trim().to_owned()).collect())
@@ -49,8 +58,9 @@ pub(crate) fn read_npz(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Vec<Table>, Problem> {
-    let mut archive =
-        npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| damaged("NumPy archive", &e))?;
+    let mut archive = npyz::npz::NpzArchive::new(Cursor::new(&bytes[..]))
+        .map_err(|e| damaged("NumPy archive", &e))?;
+    check_names(&mut archive, &bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
     let there = || listed(names.iter().map(String::as_str));
@@ -109,12 +119,31 @@ fn table(
     Table { name, path, ids, labels, features: Vec::new(), left_out: Vec::new(), values }
 }
 
+/// Checks that no two members share a name, and that each has the same name where it stands as in the directory.
+fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
+    let flaw = |reason: String| Problem::Damaged { format: "NumPy archive", reason };
+    let zip = archive.zip_archive();
+    let mut seen = std::collections::HashSet::new();
+    for index in 0..zip.len() {
+        let entry = zip.by_index_raw(index).map_err(|e| flaw(e.to_string()))?;
+        let name = entry.name_raw();
+        let shown = String::from_utf8_lossy(name);
+        // The length of the name stands 26 bytes into the header of a member, the name behind its 30.
+        let here = usize::try_from(entry.header_start()).ok().and_then(|at| bytes.get(at..));
+        let length = here.and_then(|here| here.get(26..28));
+        let length = length.map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+        if here.and_then(|here| here.get(30..30 + length)) != Some(name) {
+            return Err(flaw(format!("member `{shown}` has another name where it stands")));
+        }
+        if !seen.insert(name.to_vec()) {
+            return Err(flaw(format!("two members are named `{shown}`")));
+        }
+    }
+    Ok(())
+}
+
 /// The bytes of an array of an archive, all of them, so that its checksum is compared.
-fn member(
-    archive: &mut npyz::npz::NpzArchive<Cursor<Vec<u8>>>,
-    name: &str,
-    budget: &Budget,
-) -> Result<Vec<u8>, Problem> {
+fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>, Problem> {
     let flaw = |reason: &dyn std::fmt::Display| Problem::Damaged {
         format: "NumPy archive",
         reason: format!("member `{name}`: {reason}"),

@@ -65,9 +65,10 @@ impl AnnData<'_> {
         source: &ViewSource,
         options: &ReadOptions,
     ) -> Result<Table, Problem> {
-        let part = |part: &str, name: &str| match self.group.group(part) {
-            Ok(part) => self.matrix(&part, name),
-            Err(_) => Ok(None),
+        let part = |part: &str, name: &str| match Hdf5File::group(self.group, part) {
+            Ok(Some(part)) => self.matrix(&part, name),
+            Ok(None) => Ok(None),
+            Err(reason) => Err(damaged(reason)),
         };
         let no_such = |name: &str| {
             let parts = ["layers", "obsm"].into_iter().filter_map(|p| self.group.group(p).ok());
@@ -113,11 +114,11 @@ impl AnnData<'_> {
 
     /// The matrix `name` of a group, dense or sparse, if there is one.
     fn matrix(self, group: &Group, name: &str) -> Result<Option<Array2<f64>>, Problem> {
-        match (group.dataset(name), group.group(name)) {
-            (Ok(matrix), _) => self.file.matrix(&matrix, name).map(Some).map_err(damaged),
-            (Err(_), Ok(matrix)) => self.file.sparse(&matrix, name).map(Some).map_err(damaged),
-            (Err(_), Err(_)) => Ok(None),
+        if let Some(matrix) = Hdf5File::dataset(group, name).map_err(damaged)? {
+            return self.file.matrix(&matrix, name).map(Some).map_err(damaged);
         }
+        let sparse = Hdf5File::group(group, name).map_err(damaged)?;
+        sparse.map(|matrix| self.file.sparse(&matrix, name).map_err(damaged)).transpose()
     }
 
     /// The column of a data frame that names its rows.
@@ -131,14 +132,15 @@ impl AnnData<'_> {
     /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
     /// which a mask hides.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
-        if let Ok(dataset) = frame.dataset(name) {
+        if let Some(dataset) = Hdf5File::dataset(frame, name).map_err(damaged)? {
             return self.file.words(&dataset).map(Some).map_err(damaged);
         }
-        let Ok(parts) = frame.group(name) else { return Ok(None) };
+        let Some(parts) = Hdf5File::group(frame, name).map_err(damaged)? else { return Ok(None) };
         // A part is a vector, or values with a mask; no deeper, or links could go in circles.
-        let words = |group: &Group, part: &str| match group.dataset(part) {
-            Ok(dataset) => self.file.words(&dataset).map(Some).map_err(damaged),
-            Err(_) => Ok(None),
+        let words = |group: &Group, part: &str| match Hdf5File::dataset(group, part) {
+            Ok(Some(dataset)) => self.file.words(&dataset).map(Some).map_err(damaged),
+            Ok(None) => Ok(None),
+            Err(reason) => Err(damaged(reason)),
         };
         let numbers = |group: &Group, part: &str| {
             let dataset = group.dataset(part).map_err(damaged)?;

@@ -44,7 +44,9 @@ fn plain(
     let there = || listed(names.iter().map(String::as_str));
     let ids_name = options.id.as_deref().unwrap_or("ids");
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
-        let Ok(dataset) = root.dataset(name) else { return Ok(None) };
+        let Some(dataset) = Hdf5File::dataset(root, name).map_err(damaged)? else {
+            return Ok(None);
+        };
         file.words(&dataset).map(Some).map_err(damaged)
     };
     let ids = vector(ids_name)?;
@@ -56,7 +58,10 @@ fn plain(
     for name in names {
         let asked = source.member.as_ref() == Some(name);
         let is_vector = name == ids_name || options.label.as_ref() == Some(name);
-        let Some(dataset) = root.dataset(name).ok().filter(|_| !is_vector) else { continue };
+        if is_vector {
+            continue;
+        }
+        let Some(dataset) = Hdf5File::dataset(root, name).map_err(damaged)? else { continue };
         if asked || (source.member.is_none() && is_matrix(&dataset)?) {
             let values = file.matrix(&dataset, name).map_err(damaged)?;
             tables.push(Table {

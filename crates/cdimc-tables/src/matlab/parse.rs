@@ -41,18 +41,23 @@ pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, Ma
             COMPRESSED => {
                 let content = cursor.inflate(payload)?;
                 let (kind, payload) = cursor.inside(&content).element()?;
-                if kind == MATRIX {
-                    variables.extend(cursor.inside(payload).array(0)?.named());
+                if kind != MATRIX {
+                    return Err(unknown(kind));
                 }
+                variables.extend(cursor.inside(payload).array(0)?.named());
             }
-            // Subsystem data and whatever else stands between the variables.
-            _ => {}
+            // Subsystem data is an array too. Passed over, a damaged variable would be lost.
+            _ => return Err(unknown(kind)),
         }
     }
     if variables.is_empty() {
         return Err("cut off or empty: no variable is there".to_owned());
     }
     Ok(variables)
+}
+
+fn unknown(kind: u32) -> String {
+    format!("damaged: an element of type {kind} among the variables")
 }
 
 /// What follows the header, once that is known to be of level 5.

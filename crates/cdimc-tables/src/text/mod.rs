@@ -39,6 +39,11 @@ pub(crate) fn read(
     let mut record = csv::StringRecord::new();
     let mut is_row = reader.read_record(&mut record).map_err(damaged)?;
     if is_row && begins_with_a_row_name(&record, &header) {
+        // The names would move by one column, and the ids with them.
+        if let Some(id) = options.id.as_ref().filter(|id| header.iter().any(|name| name == *id)) {
+            let (found, expected) = (header.len(), record.len());
+            return Err(Problem::ShortHeader { id: id.clone(), found, expected });
+        }
         header = std::iter::once("").chain(&header).collect();
     }
     let columns = Columns::of_header(&header, options)?;
