@@ -49,10 +49,12 @@ pub trait Number: Copy {
     fn write(self, to: &mut Vec<u8>);
     /// The number of these bytes.
     fn read(bytes: &[u8]) -> Self;
+    /// Whether it is finite.
+    fn is_finite(self) -> bool;
 }
 
 macro_rules! number {
-    ($type:ty, $dtype:expr) => {
+    ($type:ty, $dtype:expr, $is_finite:expr) => {
         impl Number for $type {
             const DTYPE: Dtype = $dtype;
             fn write(self, to: &mut Vec<u8>) {
@@ -63,13 +65,16 @@ macro_rules! number {
                 own.copy_from_slice(bytes);
                 <$type>::from_le_bytes(own)
             }
+            fn is_finite(self) -> bool {
+                $is_finite(self)
+            }
         }
     };
 }
-number!(f32, Dtype::F32);
-number!(f64, Dtype::F64);
-number!(u32, Dtype::U32);
-number!(u8, Dtype::U8);
+number!(f32, Dtype::F32, f32::is_finite);
+number!(f64, Dtype::F64, f64::is_finite);
+number!(u32, Dtype::U32, |_| true);
+number!(u8, Dtype::U8, |_| true);
 
 impl Archive {
     /// The version of the layout that is written and read.
@@ -233,7 +238,11 @@ impl Archive {
         if array.dtype != T::DTYPE || array.shape.len() != dimensions {
             return Err(missing("has another type"));
         }
-        Ok((&array.shape, array.bytes.chunks_exact(size_of::<T>()).map(T::read).collect()))
+        let values: Vec<T> = array.bytes.chunks_exact(size_of::<T>()).map(T::read).collect();
+        if !values.iter().all(|value| value.is_finite()) {
+            return Err(missing("holds a number that is not finite"));
+        }
+        Ok((&array.shape, values))
     }
 
     /// SHA-256 of kind, version, description, notes, and of name, type, shape and content of every array.

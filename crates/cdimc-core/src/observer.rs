@@ -68,6 +68,11 @@ impl<'a> Observer<'a> {
         Self { checkpoints: None, ..self }
     }
 
+    /// Whether it is time for a checkpoint.
+    pub fn is_due(&self) -> bool {
+        self.checkpoints.is_some_and(Checkpoints::is_due)
+    }
+
     /// Hands over what `checkpoint` makes, if it is time for one.
     ///
     /// # Errors

@@ -314,7 +314,7 @@ fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;
-    values.get(rank.max(1) - 1).copied().unwrap_or(f64::INFINITY)
+    values.get(rank.max(1) - 1).copied().unwrap_or(f64::MAX)
 }
 
 /// As probabilities: `R^T`, rows summing to 1.

@@ -64,7 +64,7 @@ impl Call<'_> {
                 }
             };
             let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(n_threads)
+                .num_threads(cdimc::machine::threads(n_threads))
                 .thread_name(|i| format!("cdimc-{i}"))
                 .build();
             let value = match pool {

@@ -92,8 +92,7 @@ impl Model {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let work = move |_: &Observer<'_>| -> Result<_, String> {
             let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
-            let found =
-                named.model.predict_from(&joined.data, &which).map_err(|e| e.to_string())?;
+            let found = named.predict(&joined, &which).map_err(|e| e.to_string())?;
             Ok((joined, found))
         };
         let (joined, found) = call.run(py, work)?.0.map_err(value_error)?;
@@ -117,7 +116,7 @@ impl Model {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let work = move |_: &Observer<'_>| -> Result<_, String> {
             let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
-            let views = named.model.impute_from(&joined.data, &which).map_err(|e| e.to_string())?;
+            let views = named.impute(&joined, &which).map_err(|e| e.to_string())?;
             Ok((joined, views))
         };
         let (joined, views) = call.run(py, work)?.0.map_err(value_error)?;

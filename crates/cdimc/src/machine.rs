@@ -8,6 +8,15 @@ const SPEED: f64 = 2e10;
 /// A fit that takes more seconds than this is announced before it starts.
 const LONG: f64 = 120.0;
 
+/// So many threads, or as many as this machine runs at once, with a warning: more would only wait for one another.
+pub fn threads(asked: usize) -> usize {
+    let most = std::thread::available_parallelism().map_or(asked, std::num::NonZero::get);
+    if asked > most {
+        tracing::warn!("threads = {asked}: this machine runs {most} at once; {most} are used");
+    }
+    asked.min(most)
+}
+
 /// Refuses a fit that would need more memory than there is, where the method knows what it needs.
 ///
 /// # Errors
@@ -32,7 +41,7 @@ pub fn check_cost(
     Ok(())
 }
 
-/// What a long fit will take, in a line; none of a short one, or where the method does not know.
+/// What a long fit will take, in a line; `None` if it is short or the method does not know.
 pub fn announcement(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<String> {
     let cost = method.cost(data, n_clusters)?;
     let seconds = cost.operations / (SPEED * rayon::current_num_threads() as f64);
@@ -51,7 +60,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// Memory that this process may still take: what is free, the limit of its address space and that of its
-/// control group, whichever is least; none where the system does not report it.
+/// control group, whichever is least; `None` if the system does not report it.
 fn available_bytes() -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.trim().parse::<f64>().ok();

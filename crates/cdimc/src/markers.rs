@@ -15,7 +15,7 @@ pub struct Marker {
     pub difference: f64,
 }
 
-/// The `most` columns of every cluster that differ most, most different first; none where a view has no
+/// The `most` columns of every cluster that differ most, most different first; empty if a view has no
 /// sample inside or none outside the cluster.
 ///
 /// # Panics

@@ -2,7 +2,8 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_core::{ClusterError, Model, note, with_note};
+use cdimc_core::{ClusterError, Model, Prediction, note, with_note};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -48,6 +49,46 @@ impl NamedModel {
         with_note(&self.model.to_bytes()?, KEY, names)
     }
 
+    /// What the model says of new samples, as [`Self::join`] gives them.
+    ///
+    /// # Errors
+    /// As [`Model::predict_from`], or if a result is not finite.
+    pub fn predict(&self, joined: &Joined, which: &[usize]) -> Result<Prediction, ClusterError> {
+        let found = self.model.predict_from(&joined.data, which)?;
+        let losses = found.losses.iter().flatten().chain(&found.confidence);
+        self.check_finite(
+            losses.chain(found.probabilities.iter().flatten()).chain(&found.embedding),
+        )?;
+        Ok(found)
+    }
+
+    /// Every view of new samples, missing values filled in.
+    ///
+    /// # Errors
+    /// As [`Model::impute_from`], or if a value is not finite.
+    pub fn impute(
+        &self,
+        joined: &Joined,
+        which: &[usize],
+    ) -> Result<Vec<Array2<f64>>, ClusterError> {
+        let views = self.model.impute_from(&joined.data, which)?;
+        self.check_finite(views.iter().flatten())?;
+        Ok(views)
+    }
+
+    fn check_finite<'a>(
+        &self,
+        values: impl IntoIterator<Item = &'a f64>,
+    ) -> Result<(), ClusterError> {
+        match values.into_iter().find(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(x) => Err(ClusterError::Unusable {
+                method: self.model.method(),
+                reason: format!("a result of the model is {x}: must be finite"),
+            }),
+        }
+    }
+
     /// Reads a model file; one without names gets `view0`, `view1`, ... and numbered columns.
     ///
     /// # Errors
@@ -76,7 +117,7 @@ impl NamedModel {
             None => numbered(&model.widths()),
         };
         if !views.iter().map(|view| view.features.len()).eq(model.widths()) {
-            return Err(unusable(&"its names and its layers disagree"));
+            return Err(unusable(&"its names do not fit its views"));
         }
         Ok(Self { model, views })
     }

@@ -30,7 +30,7 @@ pub struct Recovery {
     pub error: f64,
     /// The same of the columns' means.
     pub error_of_means: f64,
-    /// The same of the mean of the nearest neighbors; none where no sample shares a view.
+    /// The same of the mean of the nearest neighbors; `None` if no sample shares a view.
     pub error_of_neighbors: Option<f64>,
 }
 

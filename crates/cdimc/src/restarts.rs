@@ -3,12 +3,18 @@
 //! A network's loss does not distinguish a good run from a bad one; what its clusters make the views share does,
 //! and needs no labels ([`TMixture::shared_information`]).
 
-use cdimc_core::{ClusterError, Clusterer, Cost, Curve, Fitted, Observer};
+use cdimc_core::archive::Archive;
+use cdimc_core::{Checkpoints, ClusterError, Clusterer, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::TMixture;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The name of the curve that says what the views shared in every run that found clusters.
 const CURVE: &str = "shared-information-of-runs";
+/// What a checkpoint is, and the name of that of the run within it.
+const KIND: &str = "cdimc checkpoint of restarts";
+const INNER: &str = "run";
 
 /// A method run several times.
 pub(crate) struct Restarts {
@@ -37,39 +43,27 @@ impl Clusterer for Restarts {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let (mut found, mut failure) = (Vec::new(), None);
-        for run in 0..self.runs {
-            let seed = if run == 0 { seed } else { seed.stream("restarts").nth(run as u64) };
-            match self.method.fit(data, n_clusters, seed, observer) {
-                // A checkpoint of one run says nothing of those before it.
-                Err(ClusterError::Interrupted { .. }) => {
-                    return Err(ClusterError::Interrupted { checkpoint: None });
-                }
-                // Chance may spoil a run, and does not spoil the others.
-                Err(error @ (ClusterError::Unusable { .. } | ClusterError::Diverged { .. })) => {
-                    failure = Some(error);
-                }
-                fitted => found.push(fitted?),
-            }
-            observer.step("restarts", run + 1, self.runs, None)?;
-        }
-        if let (true, Some(error)) = (found.is_empty(), failure) {
-            return Err(error);
-        }
-        let labelings: Vec<Vec<usize>> =
-            found.iter().map(|fitted| fitted.clustering.labels.clone()).collect();
-        let shared = TMixture::default().shared_information(data, &labelings, n_clusters)?;
-        let runs = found.into_iter().zip(&shared);
-        let best = runs.reduce(|best, other| if other.1 > best.1 { other } else { best });
-        let Some((mut best, _)) = best else {
-            return Err(ClusterError::Setting {
-                name: "restarts",
-                value: self.runs.to_string(),
-                rule: "must be at least 1",
-            });
+        let (runs, labelings) = (self.runs, Vec::new());
+        self.go(data, Done { n_clusters, seed, runs, labelings }, None, observer)
+    }
+
+    fn resume(
+        &self,
+        checkpoint: &[u8],
+        data: &MultiView,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let archive = Archive::from_bytes(KIND, checkpoint)?;
+        let done: Done = archive.description()?;
+        let fits = |labels: &Vec<usize>| {
+            labels.len() == data.n_samples() && labels.iter().all(|&label| label < done.n_clusters)
         };
-        best.clustering.curves.push(Curve { name: CURVE.to_owned(), values: shared });
-        Ok(best)
+        if done.runs != self.runs || !done.labelings.iter().flatten().all(fits) {
+            let reason = "the checkpoint was made with other settings or data: the same are needed";
+            return Err(ClusterError::Model(reason.into()));
+        }
+        let inner = archive.list::<u8>(INNER)?;
+        self.go(data, done, (!inner.is_empty()).then_some(inner), observer)
     }
 
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
@@ -79,6 +73,116 @@ impl Clusterer for Restarts {
 
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         self.method.shortened()
+    }
+}
+
+/// The runs that have ended.
+#[derive(Serialize, Deserialize)]
+struct Done {
+    n_clusters: usize,
+    seed: Seed,
+    /// Runs in all.
+    runs: usize,
+    /// What each found; `None` if chance spoiled it.
+    labelings: Vec<Option<Vec<usize>>>,
+}
+
+impl Done {
+    /// The seed of run `run`.
+    fn seed_of(&self, run: usize) -> Seed {
+        if run == 0 { self.seed } else { self.seed.stream("restarts").nth(run as u64) }
+    }
+
+    /// These runs with a checkpoint of the one after them, if there is one.
+    fn checkpoint(&self, inner: &[u8]) -> Result<Vec<u8>, ClusterError> {
+        let mut archive = Archive::new(KIND, self)?;
+        archive.put(INNER, inner.iter().copied());
+        archive.to_bytes()
+    }
+}
+
+/// Hands on checkpoints of a run with the runs before it.
+struct Within<'a> {
+    observer: &'a Observer<'a>,
+    done: &'a Done,
+}
+
+impl Checkpoints for Within<'_> {
+    fn is_due(&self) -> bool {
+        self.observer.is_due()
+    }
+
+    fn keep(&self, checkpoint: Vec<u8>) {
+        // The next one may succeed.
+        let _ = self.observer.checkpoint(|| self.done.checkpoint(&checkpoint));
+    }
+}
+
+impl Restarts {
+    /// The runs that are left after `done`, the first of them from its checkpoint.
+    fn go(
+        &self,
+        data: &MultiView,
+        mut done: Done,
+        mut begun: Option<Vec<u8>>,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let n_clusters = done.n_clusters;
+        let (mut found, mut failure) = (BTreeMap::new(), None);
+        for run in done.labelings.len()..self.runs {
+            let within = Within { observer, done: &done };
+            let inner = observer.keeping(&within);
+            let fitted = match begun.take() {
+                Some(checkpoint) => self.method.resume(&checkpoint, data, &inner),
+                None => self.method.fit(data, n_clusters, done.seed_of(run), &inner),
+            };
+            let labels = match fitted {
+                Err(ClusterError::Interrupted { checkpoint }) => {
+                    let checkpoint = done.checkpoint(&checkpoint.unwrap_or_default())?;
+                    return Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) });
+                }
+                // Chance may spoil a run, and does not spoil the others.
+                Err(error @ (ClusterError::Unusable { .. } | ClusterError::Diverged { .. })) => {
+                    failure = Some(error);
+                    None
+                }
+                fitted => {
+                    let fitted = fitted?;
+                    let labels = fitted.clustering.labels.clone();
+                    found.insert(run, fitted);
+                    Some(labels)
+                }
+            };
+            done.labelings.push(labels);
+            observer.checkpoint(|| done.checkpoint(&[]))?;
+            observer.step("restarts", run + 1, self.runs, None).or_else(|_| {
+                Err(ClusterError::Interrupted { checkpoint: Some(done.checkpoint(&[])?) })
+            })?;
+        }
+        let ended = done.labelings.iter().enumerate();
+        let (runs, labelings): (Vec<usize>, Vec<Vec<usize>>) =
+            ended.filter_map(|(run, labels)| Some((run, labels.clone()?))).unzip();
+        let shared = TMixture::default().shared_information(data, &labelings, n_clusters)?;
+        let most = runs.into_iter().zip(&shared);
+        let most = most.reduce(|best, other| if other.1 > best.1 { other } else { best });
+        let mut best = match (most, failure) {
+            // Of a run in an earlier sitting there are only the labels: its seed gives it again.
+            (Some((run, _)), _) => match found.remove(&run) {
+                Some(fitted) => fitted,
+                None => {
+                    let observer = observer.without_checkpoints();
+                    self.method.fit(data, n_clusters, done.seed_of(run), &observer)?
+                }
+            },
+            (None, Some(error)) => return Err(error),
+            // None of an earlier sitting succeeded.
+            (None, None) => {
+                let reason = format!("none of {} runs found clusters", self.runs);
+                return Err(ClusterError::Unusable { method: self.name(), reason });
+            }
+        };
+        best.clustering.curves.push(Curve { name: CURVE.to_owned(), values: shared });
+        Ok(best)
     }
 }
 
@@ -151,6 +255,31 @@ mod tests {
         let (restarts, ..) = lucky(2, 2);
         let error = restarts.cluster(&data, n_classes(&truth), Seed::new(1)).unwrap_err();
         assert!(matches!(error, ClusterError::Unusable { .. }), "{error}");
+    }
+
+    #[test]
+    fn interrupted_runs_go_on_to_the_same_result() {
+        let (_, data, truth) = lucky(1, 0);
+        let method = || crate::method("concat", serde_json::Value::Null).unwrap();
+        let restarts = Restarts { method: method(), runs: 3 };
+        let fit = |observer: &Observer<'_>| {
+            restarts.fit(&data, n_classes(&truth), Seed::new(1), observer)
+        };
+        let whole = fit(&Observer::silent()).unwrap().clustering;
+        for stop_after in 1..=3 {
+            let stop = |step: &Step| match (step.stage, step.done == stop_after) {
+                ("restarts", true) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            };
+            let stopped = fit(&Observer::new(&stop)).unwrap_err();
+            let ClusterError::Interrupted { checkpoint: Some(checkpoint) } = stopped else {
+                panic!("{stopped}");
+            };
+            let resumed = restarts.resume(&checkpoint, &data, &Observer::silent()).unwrap();
+            assert_eq!(resumed.clustering, whole);
+            let others = Restarts { method: method(), runs: 4 };
+            assert!(others.resume(&checkpoint, &data, &Observer::silent()).is_err());
+        }
     }
 
     #[test]

@@ -7,6 +7,10 @@ use std::fmt::Arguments;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// Characters of a name that a message shows.
+const LONGEST: usize = 80;
+const CUT: usize = LONGEST + 1;
+
 /// The standard output is closed.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output: cannot write")]
@@ -72,15 +76,51 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     }
 }
 
-/// Text without control characters except line ends and tabs: names come from files, and a terminal obeys
-/// some of them.
-fn printable(text: &str) -> String {
-    let shown = |c: char| match c {
+/// Text whose names, which come from files, neither steer a terminal nor fill it: control characters except line
+/// ends and tabs are spelled out, as are marks of direction, and long names are cut.
+pub(crate) fn printable(text: &str) -> String {
+    text.split('`').enumerate().map(|(i, part)| cut(part, i % 2 == 1)).collect::<Vec<_>>().join("`")
+}
+
+/// Cuts a part of a message that is a name, or a run without spaces and slashes in it.
+fn cut(part: &str, is_name: bool) -> String {
+    let (mut shown, mut length) = (String::new(), 0);
+    for c in part.chars() {
+        length = if !is_name && (c.is_whitespace() || c == '/') { 0 } else { length + 1 };
+        match length {
+            ..=LONGEST => shown.push_str(&visible(c)),
+            CUT => shown.push('…'),
+            _ => {}
+        }
+    }
+    shown
+}
+
+/// The character, or its code if it is not seen: a control character other than line end and tab, or a mark that
+/// turns the direction of what follows.
+pub(crate) fn visible(c: char) -> String {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    match c {
         '\n' | '\t' => c.to_string(),
-        c if c.is_control() => c.escape_default().to_string(),
+        c if c.is_control() || turns => c.escape_unicode().to_string(),
         c => c.to_string(),
-    };
-    text.chars().map(shown).collect()
+    }
+}
+
+/// A writer for log lines, which hold names too.
+#[derive(Debug, Default)]
+pub struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = printable(&String::from_utf8_lossy(bytes));
+        io::stderr().write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -93,7 +133,18 @@ mod tests {
 
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {
-        assert_eq!(printable("a\x1b[31mb\u{9b}c\r\n\td"), "a\\u{1b}[31mb\\u{9b}c\\r\n\td");
+        assert_eq!(printable("a\x1b[31mb\u{9b}c\r\n\td"), "a\\u{1b}[31mb\\u{9b}c\\u{d}\n\td");
+        assert_eq!(printable("\u{202e}evil"), "\\u{202e}evil");
         assert_eq!(one_line("a\n\n b"), "a b");
+    }
+
+    #[test]
+    fn long_names_are_cut_and_paths_are_not() {
+        let name = "n ".repeat(60);
+        let shown = printable(&format!("column `{name}`: `b`"));
+        assert_eq!(shown, format!("column `{}…`: `b`", "n ".repeat(40)));
+        assert_eq!(printable(&"x".repeat(90)), "x".repeat(80) + "…");
+        let path = "folder/".repeat(30);
+        assert_eq!(printable(&path), path);
     }
 }

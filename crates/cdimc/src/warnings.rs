@@ -258,7 +258,7 @@ fn unrelated_views(data: &MultiView, names: &[String], seed: Seed) -> Vec<Warnin
     alone.into_iter().map(|v| warning(text(v))).collect()
 }
 
-/// Whether two views depend on each other over the samples that have both; none if these are too few.
+/// Whether two views depend on each other over the samples that have both; `None` if these are too few.
 fn are_dependent(data: &MultiView, u: usize, v: usize, seed: Seed) -> Option<bool> {
     let both = |&i: &usize| data.mask().is_observed(i, u) && data.mask().is_observed(i, v);
     let mut rows: Vec<usize> = (0..data.n_samples()).filter(both).collect();

@@ -110,6 +110,41 @@ fn written(desk: &TempDir, name: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_model_with_numbers_that_are_not_finite_is_refused() {
+    let view = "--view $BROKEN/na3.csv";
+    let message =
+        refused(&format!("$CDIMC predict --model $BROKEN/nonfinite.safetensors {view} -o p.csv"));
+    assert!(message.contains("holds a number that is not finite"), "{message}");
+}
+
+#[test]
+fn a_file_beyond_its_limit_is_an_error_of_one_line() {
+    let line = "ulimit -f 1; $CDIMC mask --pattern per-view:0 --view $BROKEN/na3.csv -o m";
+    let message = refused(line);
+    assert!(message.contains("cannot write") && message.contains("File too large"), "{message}");
+}
+
+#[test]
+fn more_threads_than_the_machine_has_are_named_and_not_started() {
+    let (done, said) = told(
+        "printf 'a,b\n1,2\n2,1\n9,8\n8,9\n' > a.csv; \
+         $CDIMC cluster --view a.csv -k 2 --method concat --threads 2000 -o out",
+    );
+    assert!(done && said.contains("threads = 2000: this machine runs"), "{said}");
+}
+
+#[test]
+fn text_that_a_spreadsheet_takes_for_a_formula_is_escaped_on_demand() {
+    let files = "printf 'id,a\n=1+1,-1.5\n@x,2\n+3,8\ny,9\n' > a.csv";
+    let line = "cluster --view a.csv --id id -k 2 --method concat -q -o";
+    let (done, said) = told(&format!(
+        "{files}; $CDIMC {line} plain && $CDIMC {line} safe --escape-formulas && \
+         cut -d, -f1 plain/labels.csv safe/labels.csv"
+    ));
+    assert!(done && said.ends_with("id\n=1+1\n@x\n+3\ny\nid\n'=1+1\n'@x\n+3\ny\n"), "{said}");
+}
+
+#[test]
 fn pipes_are_read_whole() {
     for line in [
         "$CDIMC inspect --view $BROKEN/na3.csv",

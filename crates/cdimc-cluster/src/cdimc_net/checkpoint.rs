@@ -72,7 +72,8 @@ impl Training {
             archive.put_matrix("centers", f.centers.view());
             archive.put("labels", f.labels.iter().map(|&label| label as u32));
             archive.put("selection", f.pace.selected.iter().map(|&r| u8::from(r)));
-            archive.put("current-age", [f.pace.age]);
+            // It is infinite before the first round.
+            archive.put("current-age", Some(f.pace.age).filter(|age| age.is_finite()));
         }
         archive.to_bytes()
     }

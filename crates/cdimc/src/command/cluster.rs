@@ -16,10 +16,11 @@ use cdimc::{DEFAULT_METHOD, MethodError};
 use clap::{Args, ValueEnum};
 use run::Run;
 use std::path::PathBuf;
+use std::time::Duration;
 use watch::Watch;
 
 /// Group the samples, and write labels, embedding, model and report
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Example:\n  cdimc cluster --view rna.csv --view protein.npy --id patient -k 4 -o result"
 )]
@@ -56,6 +57,9 @@ pub(crate) struct Cluster {
     /// Replace an earlier run in DIR
     #[arg(long)]
     force: bool,
+    /// Seconds between two checkpoints of what is done, for a run that is killed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    checkpoint_every: u64,
     /// Go on with an interrupted run, as it was begun
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clusters", "k_range", "k_seeds", "method", "seed", "config", "device", "output", "force"])]
     resume: Option<PathBuf>,
@@ -72,10 +76,10 @@ impl Cluster {
         let threads = set_threads(self.threads)?;
         let watch = Watch::new(quiet)?;
         let run = match &self.resume {
-            Some(folder) => Run::resume(folder, threads, &watch)?,
-            None => self.begin(threads, &watch)?,
+            Some(folder) => Run::resume(folder, threads, quiet, &watch)?,
+            None => self.clone().begin(threads, &watch)?,
         };
-        run.analyze(quiet, &watch)
+        run.analyze(quiet, &watch, Duration::from_secs(self.checkpoint_every))
     }
 
     fn begin(self, threads: usize, watch: &Watch) -> anyhow::Result<Run> {
@@ -141,7 +145,8 @@ pub(crate) fn set_threads(threads: Option<usize>) -> anyhow::Result<usize> {
     if threads == Some(0) {
         bail!("--threads = 0: at least one is needed");
     }
-    rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build_global()?;
+    let threads = threads.map_or(0, cdimc::machine::threads);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     Ok(rayon::current_num_threads())
 }
 

@@ -41,7 +41,7 @@ impl Impute {
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
         let output = OutputFolder::begin(&self.output, self.force, &inputs)?;
         let (joined, which) = self.input.read_for(&model)?;
-        let views = model.model.impute_from(&joined.data, &which)?;
+        let views = model.impute(&joined, &which)?;
         for (view, (named, values)) in model.views.iter().zip(&views).enumerate() {
             let given = which.iter().position(|&v| v == view);
             let filled = |i: usize| !given.is_some_and(|g| joined.data.mask().is_observed(i, g));

@@ -36,7 +36,7 @@ impl Inspect {
         let svg = svg.transpose()?;
         let tables = self.input.tables()?;
         for table in &tables {
-            describe(table)?;
+            say_table(table)?;
         }
         let joined = cdimc::tables::join(tables, self.input.strict)?;
         let report = MaskReport::new(joined.data.mask());
@@ -53,7 +53,7 @@ impl Inspect {
     }
 }
 
-fn describe(table: &Table) -> anyhow::Result<()> {
+fn say_table(table: &Table) -> anyhow::Result<()> {
     let (n_rows, n_features) = table.values.dim();
     say!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
     let empty_rows = table.values.outer_iter().filter(|row| row.iter().all(|x| x.is_nan())).count();

@@ -13,8 +13,8 @@ mod predict;
 mod progress;
 mod run_record;
 
+use cdimc::terminal;
 use clap::{Parser, Subcommand};
-use std::io::IsTerminal;
 
 /// Clusters samples described by several tables, any of which may lack any sample.
 ///
@@ -36,6 +36,9 @@ pub(crate) struct Cli {
     /// Say more: once for information, twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
+    /// Write ' before ids and names in CSV files that a spreadsheet would take for formulas
+    #[arg(long, global = true)]
+    escape_formulas: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,8 +59,12 @@ enum Command {
 
 /// The run was interrupted and can be taken up again.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted: go on with `cdimc cluster --resume {0}`")]
-pub(crate) struct Interrupted(pub(crate) String);
+#[error("interrupted: go on with `cdimc cluster --resume {folder}`")]
+pub(crate) struct Interrupted {
+    pub(crate) folder: String,
+    /// The number of the signal.
+    pub(crate) signal: usize,
+}
 
 impl Cli {
     /// Does what the command line asks for.
@@ -70,13 +77,14 @@ impl Cli {
         };
         tracing_subscriber::fmt()
             .with_max_level(level)
-            .with_writer(std::io::stderr)
+            .with_writer(terminal::Log::default)
             // Told of on a standard error that is closed, they would end the program.
             .log_internal_errors(false)
-            .with_ansi(std::io::stderr().is_terminal())
+            .with_ansi(false)
             .with_target(false)
             .without_time()
             .init();
+        output::escape_formulas(self.escape_formulas);
         let quiet = self.quiet;
         match self.command {
             Command::Inspect(inspect) => inspect.run(),

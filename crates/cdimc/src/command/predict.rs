@@ -32,7 +32,7 @@ impl Predict {
         let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
-        let found = model.model.predict_from(&joined.data, &which)?;
+        let found = model.predict(&joined, &which)?;
         let labels = Labels {
             labels: &found.labels,
             confidence: Some(&found.confidence),

@@ -3,6 +3,7 @@
 use cdimc::core::Step;
 use cdimc::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ pub(crate) struct Progress {
     started: Instant,
     last_step: Instant,
     last_line: Instant,
+    /// The stages whose begin and whose end were told: some come again and again.
+    told: HashSet<(&'static str, bool)>,
 }
 
 impl Progress {
@@ -31,7 +34,15 @@ impl Progress {
         }
         let now = Instant::now();
         let plain = !terminal && !quiet;
-        Self { bar, plain, stage: "", started: now, last_step: now, last_line: now }
+        Self {
+            bar,
+            plain,
+            stage: "",
+            started: now,
+            last_step: now,
+            last_line: now,
+            told: HashSet::new(),
+        }
     }
 
     /// Records one step of a method.
@@ -48,7 +59,8 @@ impl Progress {
         }
         self.bar.set_position(step.done as u64);
         self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
-        if begins || step.done == step.of || self.last_line.elapsed() > Duration::from_secs(10) {
+        let is_news = self.told.insert((stage, step.done == step.of));
+        if is_news || self.last_line.elapsed() > Duration::from_secs(10) {
             self.line(step);
         }
         self.last_step = Instant::now();

@@ -64,9 +64,27 @@ impl RunRecord {
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{shown}: no run to go on with"))?;
+            .with_context(|| format!("{shown}: no run to go on with: begin it again"))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{shown}: not a record of a cluster run"))
+    }
+
+    /// What is done, in a line, and where `--resume` begins.
+    pub(crate) fn left(&self, interim: &Interim) -> String {
+        let (done, method) = (interim.trials.len(), &self.method);
+        let chosen = interim.cluster_number.as_ref().map(|number| number.chosen);
+        match (&interim.checkpoint, self.n_clusters.or(chosen), self.k_range) {
+            (Some(_), Some(n_clusters), _) => {
+                format!(
+                    "there is a checkpoint of {method} with {n_clusters} clusters to go on from"
+                )
+            }
+            (_, None, Some(range)) => {
+                let of = range.to + 1 - range.from;
+                format!("{done} of {of} numbers of clusters are tried; the others are left")
+            }
+            _ => format!("there is no checkpoint of {method}: its fit begins afresh"),
+        }
     }
 }
 

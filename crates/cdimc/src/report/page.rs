@@ -1,6 +1,7 @@
 //! The frame of a page: headings, paragraphs, tables and figures, with all text escaped.
 
 use super::figures::cluster_color;
+use crate::terminal::visible;
 use std::fmt::Write;
 
 const STYLE: &str = "
@@ -115,5 +116,6 @@ impl Page {
 
 /// Text with HTML's special characters escaped.
 pub(super) fn escape(text: &str) -> String {
+    let text: String = text.chars().map(visible).collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

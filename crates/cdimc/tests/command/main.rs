@@ -153,24 +153,34 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
         "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[architecture]\nwide = 200\n",
     );
     desk.succeeds(&cluster_line("-o whole --threads 1"));
-    let mut child = desk
-        .command(&cluster_line("-o out --threads 1").replace(" -q", ""))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The first line of progress shows that the training runs and interrupts are caught.
-    let mut progress = std::io::BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("pretrain") {
-        line.clear();
-        assert!(std::io::BufRead::read_line(&mut progress, &mut line).unwrap() > 0);
+    let mut started = desk.command(&cluster_line("-o out --threads 1").replace(" -q", ""));
+    for (signal, code) in
+        [("INT", Some(130)), ("TERM", Some(143)), ("HUP", Some(129)), ("KILL", None)]
+    {
+        started.arg("--checkpoint-every").arg("0");
+        let mut child = started.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        // The first line of progress shows that the training runs and interrupts are caught.
+        let mut progress = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("pretrain") {
+            line.clear();
+            assert!(std::io::BufRead::read_line(&mut progress, &mut line).unwrap() > 0);
+        }
+        // By now the second epoch has ended, and the first is kept.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let line = [format!("-{signal}"), child.id().to_string()];
+        assert!(Command::new("kill").args(line).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), code, "{signal}");
+        started = desk.command("cluster --resume out --threads 1");
+        let again = desk.run("cluster --view rna.csv --id id -k 2 -o out");
+        let again = String::from_utf8_lossy(&again.stderr);
+        assert!(again.contains("holds an interrupted run: go on with"), "{signal}: {again}");
+        assert!(desk.text("out/run.json").contains("\"interrupted\""));
+        assert!(desk.path("out/checkpoint.safetensors").exists(), "{signal}");
     }
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(interrupt.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(desk.text("out/run.json").contains("\"interrupted\""));
-    desk.succeeds("cluster -q --resume out --threads 1");
+    let told = started.output().unwrap().stderr;
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("a checkpoint of cdimc-net with 4 clusters to go on from"), "{told}");
     assert_eq!(desk.text("out/labels.csv"), desk.text("whole/labels.csv"));
     assert_eq!(desk.text("out/embedding.csv"), desk.text("whole/embedding.csv"));
     let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();

@@ -109,7 +109,7 @@ fn a_pipe_is_read_once_and_has_no_checksum() {
     let record = desk.text("piped/run.json");
     let parsed: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(parsed["files"], serde_json::json!([{ "path": "rna", "sha256": null }]));
-    desk.put("piped/run.json", &record.replace("\"finished\"", "\"interrupted\""));
+    desk.change_record("piped", "\"finished\"", "\"interrupted\"");
     let error = desk.fails("cluster --resume piped");
     assert!(error.contains("rna: was no regular file and cannot be read again"), "{error}");
 }
@@ -200,10 +200,7 @@ fn a_method_without_checkpoints_starts_afresh_and_says_so() {
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut progress, &mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
-    assert!(
-        rest.contains("daimc keeps no checkpoints: --resume will start its fit afresh"),
-        "{rest}"
-    );
+    assert!(rest.contains("there is no checkpoint of daimc: its fit begins afresh"), "{rest}");
     assert!(desk.text("out/run.json").contains("\"interrupted\""));
 }
 

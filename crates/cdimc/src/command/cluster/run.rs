@@ -14,6 +14,8 @@ use cdimc::tables::Joined;
 use cdimc::{Configured, note};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
 /// The stage that holds the whole time.
@@ -26,7 +28,7 @@ pub(super) struct Run {
     pub(super) joined: Joined,
     configured: Configured,
     pub(super) output: OutputFolder,
-    started: std::time::Instant,
+    started: Instant,
 }
 
 impl Run {
@@ -36,7 +38,7 @@ impl Run {
         output: OutputFolder,
         watch: &Watch,
     ) -> anyhow::Result<Self> {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let joined = input.read()?;
         let files = file_records(&input)?;
         let record = RunRecord {
@@ -63,8 +65,13 @@ impl Run {
     }
 
     /// The run that was interrupted in `folder`.
-    pub(super) fn resume(folder: &Path, threads: usize, watch: &Watch) -> anyhow::Result<Self> {
-        let started = std::time::Instant::now();
+    pub(super) fn resume(
+        folder: &Path,
+        threads: usize,
+        quiet: bool,
+        watch: &Watch,
+    ) -> anyhow::Result<Self> {
+        let started = Instant::now();
         let shown = folder.display();
         let output = OutputFolder::begin(folder, true, &[])?;
         let mut record = RunRecord::load(&folder.join(RUN_FILE))?;
@@ -93,12 +100,22 @@ impl Run {
             .with_context(|| format!("{shown}: the settings of the run"))?;
         record.threads = threads;
         watch.lap("read");
+        if !quiet {
+            note!("{}", record.left(&record.interim));
+        }
         Ok(Self { record, joined, configured, output, started })
     }
 
     /// Chooses the number of clusters if it was not given, groups the samples and writes what came of it;
     /// or keeps what there is when it is interrupted.
-    pub(super) fn analyze(mut self, quiet: bool, watch: &Watch) -> anyhow::Result<()> {
+    ///
+    /// While it works, what is done is kept `every` so often.
+    pub(super) fn analyze(
+        mut self,
+        quiet: bool,
+        watch: &Watch,
+        every: Duration,
+    ) -> anyhow::Result<()> {
         let number = match (self.record.n_clusters, self.record.k_range) {
             (_, Some(range)) => Number::Within(range),
             (Some(n_clusters), None) => Number::Known(n_clusters),
@@ -108,7 +125,10 @@ impl Run {
         let seed = Seed::new(self.record.seed);
         let mut analysis = Analysis::new(&self.configured, &self.joined, number, seed);
         analysis.compares = true;
-        let found = analysis.run(&mut interim, &Sitting { quiet, watch });
+        let (record, output) = (&self.record, &self.output);
+        let last_kept = Mutex::new(Instant::now());
+        let sitting = Sitting { quiet, watch, record, output, every, last_kept };
+        let found = analysis.run(&mut interim, &sitting);
         for (stage, seconds) in watch.take_seconds().pairs() {
             self.record.seconds.add(stage, seconds);
         }
@@ -119,40 +139,39 @@ impl Run {
                 self.write(outcome)
             }
             Err(ClusterError::Interrupted { .. }) => {
-                self.record.interim = interim;
-                self.keep()
+                keep(&self.output, &self.record, &interim)?;
+                if !quiet {
+                    note!("{}", self.record.left(&interim));
+                }
+                let (folder, signal) = (self.output.shown().to_owned(), watch.signal());
+                self.output.place()?;
+                Err(Interrupted { folder, signal }.into())
             }
-            Err(error) => Err(error).with_context(|| self.record.input.samples(&self.joined)),
+            Err(error) => {
+                self.output.forget();
+                Err(error).with_context(|| self.record.input.samples(&self.joined))
+            }
         }
     }
+}
 
-    /// Leaves in the folder what `--resume` needs.
-    fn keep(mut self) -> anyhow::Result<()> {
-        let interim = &self.record.interim;
-        if let (None, Some(number)) = (self.record.n_clusters, &interim.cluster_number) {
-            self.record.n_clusters = Some(number.chosen);
-        }
-        match (&interim.checkpoint, self.record.n_clusters, self.record.k_range) {
-            (Some(checkpoint), ..) => self.output.write(CHECKPOINT, checkpoint)?,
-            (None, None, Some(range)) => {
-                let (done, of) = (interim.trials.len(), range.to + 1 - range.from);
-                note!("{done} of {of} numbers of clusters are tried; --resume will try the others");
-            }
-            (None, ..) => note!(
-                "{} keeps no checkpoints: --resume will start its fit afresh",
-                self.record.method
-            ),
-        }
-        let folder = self.output.shown().to_owned();
-        self.output.finish(&self.record)?;
-        Err(Interrupted(folder).into())
-    }
+/// Keeps what `--resume` needs.
+fn keep(output: &OutputFolder, record: &RunRecord, interim: &Interim) -> anyhow::Result<()> {
+    let mut record = record.clone();
+    record.interim.clone_from(interim);
+    record.n_clusters =
+        record.n_clusters.or(interim.cluster_number.as_ref().map(|number| number.chosen));
+    output.keep(&record, interim.checkpoint.as_deref().map(|bytes| (CHECKPOINT, bytes)))
 }
 
 /// One sitting of a run, as the analysis sees it.
 struct Sitting<'a> {
     quiet: bool,
     watch: &'a Watch,
+    record: &'a RunRecord,
+    output: &'a OutputFolder,
+    every: Duration,
+    last_kept: Mutex<Instant>,
 }
 
 impl Host for Sitting<'_> {
@@ -161,11 +180,22 @@ impl Host for Sitting<'_> {
     }
 
     fn inner_step(&self, _: &Step) -> ControlFlow<()> {
-        self.watch.goes_on()
+        self.watch.control()
     }
 
     fn end_of(&self, stage: &'static str) {
         self.watch.lap(stage);
+    }
+
+    fn is_due(&self) -> bool {
+        self.last_kept.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.every
+    }
+
+    fn keep(&self, interim: &Interim) {
+        if let Err(error) = keep(self.output, self.record, interim) {
+            tracing::warn!("no checkpoint: {error:#}");
+        }
+        *self.last_kept.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     fn announce(&self, line: &str) {

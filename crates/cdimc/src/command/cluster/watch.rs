@@ -1,10 +1,11 @@
-//! What a run does while its method works: show progress, take the time, listen for Ctrl-C.
+//! What a run does while its method works: show progress, take the time, listen for signals.
 
 use crate::command::progress::Progress;
 use cdimc::core::Step;
 use serde::{Deserialize, Serialize};
+use signal_hook::{consts, flag};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -28,7 +29,8 @@ impl Seconds {
 
 /// Receives every step of a method.
 pub(super) struct Watch {
-    interrupted: Arc<AtomicBool>,
+    /// The signal that asked to stop; 0 for none.
+    signal: Arc<AtomicUsize>,
     seen: Mutex<Seen>,
 }
 
@@ -39,27 +41,28 @@ struct Seen {
 }
 
 impl Watch {
-    /// Watches from now on; Ctrl-C asks for a checkpoint, a second one ends the program at once.
+    /// Watches from now on; Ctrl-C, or whatever else ends a job, asks for a checkpoint, and a second time ends the
+    /// program at once.
     pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        })?;
+        let (signal, stops) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        for number in signals() {
+            flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stops))?;
+            flag::register(number, Arc::clone(&stops))?;
+            flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
+        }
         let (progress, last_step) = (Progress::new(quiet), Instant::now());
         let seen = Mutex::new(Seen { progress, last_step, seconds: Seconds::default() });
-        Ok(Self { interrupted, seen })
+        Ok(Self { signal, seen })
     }
 
     /// Whether to go on after a step that is not shown.
-    pub(super) fn goes_on(&self) -> ControlFlow<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+    pub(super) fn control(&self) -> ControlFlow<()> {
+        if self.signal() == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// The number of the signal that asked to stop; 0 for none.
+    pub(super) fn signal(&self) -> usize {
+        self.signal.load(Ordering::Relaxed)
     }
 
     /// Shows a step; what lies between two steps belongs to the stage of the second.
@@ -68,7 +71,7 @@ impl Watch {
         seen.progress.step(step);
         let spent = std::mem::replace(&mut seen.last_step, Instant::now()).elapsed();
         seen.seconds.add(step.stage, spent.as_secs_f64());
-        self.goes_on()
+        self.control()
     }
 
     /// What lies between the last step and now belongs to `stage`.
@@ -84,6 +87,24 @@ impl Watch {
         seen.progress.finish();
         std::mem::take(&mut seen.seconds)
     }
+}
+
+/// The signals that ask a job to end.
+#[cfg(unix)]
+fn signals() -> Vec<i32> {
+    // A job under `nohup` is to outlive its terminal.
+    let ignored = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    let hangs_up = ignored.unwrap_or(0) >> (consts::SIGHUP - 1) & 1 == 0;
+    let hangup = hangs_up.then_some(consts::SIGHUP);
+    [consts::SIGINT, consts::SIGTERM].into_iter().chain(hangup).collect()
+}
+
+#[cfg(not(unix))]
+fn signals() -> Vec<i32> {
+    vec![consts::SIGINT, consts::SIGTERM]
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! One file of output.
 
-use super::lock::hold;
-use super::parent_of;
+use super::lock::Workplace;
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// The part of a workplace that becomes the file.
+const NEW: &str = "new";
 
 /// A file under construction.
 pub(crate) struct OutputFile {
@@ -17,8 +19,8 @@ pub(crate) struct OutputFile {
 enum Writing {
     /// A pipe or a device takes what it gets.
     Through(PathBuf),
-    /// A file is written beside its target and renamed to it; `partial` is none once that is done.
-    Beside { file: File, partial: Option<PathBuf>, target: PathBuf },
+    /// A file grows in a workplace beside its target and is renamed to it.
+    Beside { workplace: Workplace, target: PathBuf },
 }
 
 impl OutputFile {
@@ -35,19 +37,15 @@ impl OutputFile {
         if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == target)) {
             bail!("{shown}: is an input of this command; choose another file");
         }
-        let Some(name) = target.file_name() else {
+        if target.file_name().is_none() {
             bail!("{shown}: names no file");
-        };
-        let mut partial = std::ffi::OsString::from(".cdimc-");
-        partial.push(name);
-        let partial = parent_of(&target).join(partial);
-        let held = hold(&partial).with_context(|| format!("{shown}: cannot write"))?;
-        let Some(file) = held else {
+        }
+        let held = Workplace::hold(&target, &[NEW]);
+        let Some(workplace) = held.with_context(|| format!("{shown}: cannot write"))? else {
             bail!("{shown}: another run is writing it");
         };
-        let partial = Some(partial);
-        // From here on the partial file goes with the value.
-        let output = Self { shown, to: Writing::Beside { file, partial, target: target.clone() } };
+        // From here on the workplace goes with the value.
+        let output = Self { shown, to: Writing::Beside { workplace, target: target.clone() } };
         if target.exists() && !overwrite {
             bail!("{}: exists; choose another file or give --force", output.shown);
         }
@@ -55,36 +53,32 @@ impl OutputFile {
     }
 
     /// Puts the finished file in its place.
-    pub(crate) fn finish(mut self, bytes: &[u8]) -> anyhow::Result<()> {
-        let shown = self.shown.clone();
-        let mut write = || -> std::io::Result<()> {
-            match &mut self.to {
+    pub(crate) fn finish(self, bytes: &[u8]) -> anyhow::Result<()> {
+        let write = || -> std::io::Result<()> {
+            match &self.to {
                 Writing::Through(path) => {
                     std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
                 }
-                Writing::Beside { file, partial, target } => {
-                    // What an earlier run left when it was killed.
-                    file.set_len(0)?;
+                Writing::Beside { workplace, target } => {
+                    // What an earlier run left when it was killed is written over.
+                    let new = workplace.path.join(NEW);
+                    let mut file = File::create(&new)?;
                     file.write_all(bytes)?;
                     // A full disk may show only here.
                     file.sync_all()?;
-                    if let Some(path) = partial.as_ref() {
-                        std::fs::rename(path, target)?;
-                    }
-                    *partial = None;
-                    Ok(())
+                    std::fs::rename(new, target)
                 }
             }
         };
-        write().with_context(|| format!("{shown}: cannot write"))
+        write().with_context(|| format!("{}: cannot write", self.shown))
     }
 }
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Writing::Beside { partial: Some(partial), .. } = &self.to {
+        if let Writing::Beside { workplace, .. } = &self.to {
             // There is nobody to tell.
-            let _ = std::fs::remove_file(partial);
+            let _ = std::fs::remove_dir_all(&workplace.path);
         }
     }
 }
@@ -121,8 +115,26 @@ mod tests {
         drop(first);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         // What a killed run left is written over.
-        std::fs::write(folder.path().join(".cdimc-a.csv"), "long leftovers").unwrap();
+        let workplace = folder.path().join(".cdimc-a.csv");
+        std::fs::create_dir(&workplace).unwrap();
+        std::fs::write(workplace.join("lock"), "").unwrap();
+        std::fs::write(workplace.join("new"), "long leftovers").unwrap();
         OutputFile::begin(&path, false, &[]).unwrap().finish(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_workplace_that_holds_something_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let mine = folder.path().join(".cdimc-a.csv").join("mine.txt");
+        std::fs::create_dir(mine.parent().unwrap()).unwrap();
+        std::fs::write(&mine, "mine").unwrap();
+        let error = format!("{:#}", OutputFile::begin(&path, true, &[]).err().unwrap());
+        assert!(
+            error.ends_with("holds mine.txt, which cdimc did not write: move it away"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
     }
 }

@@ -1,6 +1,7 @@
 //! A folder of output.
 
-use super::lock::hold;
+use super::earlier_run::{EarlierRun, sealed_record};
+use super::lock::Workplace;
 use super::{RUN_FILE, check_name, parent_of};
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -8,29 +9,27 @@ use std::fs::{DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// The parts of a workplace: the folder that grows, one that is whole and may take the target's place, the next
+/// and the last of these, and the earlier run while it is replaced.
+const NEW: &str = "new";
+const WHOLE: &str = "whole";
+const NEXT: &str = "next";
+const LAST: &str = "last";
+const EARLIER: &str = "earlier";
+
 /// A folder under construction, locked against other runs.
 ///
-/// It is built in `.cdimc-NAME` beside its target, where the earlier run that it replaces is kept meanwhile.
+/// It is built in a workplace beside its target, where the earlier run that it replaces is kept meanwhile.
 /// The next run finds there what a killed one left.
 pub(crate) struct OutputFolder {
     /// As the user spelled it.
     shown: String,
     target: PathBuf,
-    workplace: PathBuf,
+    workplace: Workplace,
     /// Whether an earlier run may be replaced.
     overwrite: bool,
     /// What must not lie in the folder.
     inputs: Vec<PathBuf>,
-    /// Open as long as the folder is ours.
-    _lock: File,
-}
-
-/// The record of a run with the names of its other files: what a later run may replace.
-#[derive(Serialize)]
-struct Listed<'a, R> {
-    #[serde(flatten)]
-    record: &'a R,
-    written: Vec<String>,
 }
 
 impl OutputFolder {
@@ -43,20 +42,15 @@ impl OutputFolder {
     ) -> anyhow::Result<Self> {
         let shown = target.display().to_string();
         let target = resolve(target)?;
-        let mut name = std::ffi::OsString::from(".cdimc-");
-        name.push(target.file_name().unwrap_or_default());
-        let workplace = parent_of(&target).join(name);
-        let held =
-            hold_folder(&workplace).with_context(|| format!("{shown}: cannot write here"))?;
-        let Some(lock) = held else {
+        let held = Workplace::hold(&target, &[NEW, WHOLE, NEXT, LAST, EARLIER]);
+        let Some(workplace) = held.with_context(|| format!("{shown}: cannot write here"))? else {
             bail!("{shown}: another run is writing there");
         };
         // From here on the workplace goes with the value.
-        let inputs = inputs.to_vec();
-        let output = Self { shown, target, workplace, overwrite, inputs, _lock: lock };
+        let output = Self { shown, target, workplace, overwrite, inputs: inputs.to_vec() };
         output.repair().with_context(|| format!("{}: cannot repair", output.shown))?;
-        output.check()?;
-        std::fs::create_dir(output.growing())
+        output.check(overwrite)?;
+        std::fs::create_dir(output.part(NEW))
             .with_context(|| format!("{}: cannot write here", output.shown))?;
         Ok(output)
     }
@@ -68,57 +62,90 @@ impl OutputFolder {
 
     /// Writes one file of the folder.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        check_name(name)?;
-        write_and_sync(&self.growing().join(name), bytes)
-            .with_context(|| format!("{}: cannot write {name}", self.shown))
+        self.write_in(NEW, name, bytes)
+    }
+
+    /// Keeps the record and one file of an unfinished run, in place of those kept before: whatever ends the run, the
+    /// next finds them in its place.
+    pub(crate) fn keep(
+        &self,
+        record: &impl Serialize,
+        file: Option<(&str, &[u8])>,
+    ) -> anyhow::Result<()> {
+        let make = || remove(&self.part(NEXT)).and_then(|()| std::fs::create_dir(self.part(NEXT)));
+        make().with_context(|| format!("{}: cannot write here", self.shown))?;
+        if let Some((name, bytes)) = file {
+            self.write_in(NEXT, name, bytes)?;
+        }
+        self.seal(NEXT, record)
+    }
+
+    /// Forgets what was kept of a run that cannot go on.
+    pub(crate) fn forget(&self) {
+        // What stays is found by the next run.
+        let _ = remove(&self.part(WHOLE));
     }
 
     /// Writes the record of the run and puts the finished folder in its place.
     pub(crate) fn finish(self, record: &impl Serialize) -> anyhow::Result<()> {
-        let written = self.written().with_context(|| format!("{}: cannot read", self.shown))?;
-        let mut text = serde_json::to_vec_pretty(&Listed { record, written })?;
-        text.push(b'\n');
-        self.write(RUN_FILE, &text)?;
+        self.seal(NEW, record)?;
+        self.place()
+    }
+
+    /// Puts in its place what was [kept](Self::keep).
+    pub(crate) fn place(self) -> anyhow::Result<()> {
         // While the run worked, anybody may have put something there.
-        if let Err(refusal) = self.check() {
+        if let Err(refusal) = self.check(self.overwrite) {
             let beside = self.put_beside().with_context(|| refusal.to_string())?;
             return Err(refusal.context(format!("the result is in {}", beside.display())));
         }
+        self.replace()
+            .with_context(|| format!("{}: cannot put the result in its place", self.shown))
+    }
+
+    fn part(&self, name: &str) -> PathBuf {
+        self.workplace.path.join(name)
+    }
+
+    fn write_in(&self, part: &str, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        check_name(name)?;
+        write_and_sync(&self.part(part).join(name), bytes)
+            .with_context(|| format!("{}: cannot write {name}", self.shown))
+    }
+
+    /// Writes the record that makes a part whole.
+    fn seal(&self, part: &str, record: &impl Serialize) -> anyhow::Result<()> {
+        let sealed = sealed_record(&self.part(part), record)
+            .with_context(|| format!("{}: cannot read", self.shown))?;
+        self.write_in(part, RUN_FILE, sealed.as_bytes())?;
+        // At every moment one of the two is there, and the new one once it is whole.
+        let (whole, last) = (self.part(WHOLE), self.part(LAST));
         let put = || -> io::Result<()> {
-            sync_folder(&self.growing())?;
-            // What an earlier run left goes only when the new result is ready to take its place.
-            if self.target.exists() {
-                std::fs::rename(&self.target, self.earlier())?;
+            sync_folder(&self.part(part))?;
+            remove(&last)?;
+            if whole.exists() {
+                std::fs::rename(&whole, &last)?;
             }
-            if let Err(error) = std::fs::rename(self.growing(), &self.target) {
-                let _ = std::fs::rename(self.earlier(), &self.target);
-                return Err(error);
-            }
-            sync_folder(parent_of(&self.target))
+            std::fs::rename(self.part(part), &whole)?;
+            remove(&last)
         };
-        put().with_context(|| format!("{}: cannot put the result in its place", self.shown))
+        put().with_context(|| format!("{}: cannot write here", self.shown))
     }
 
-    fn growing(&self) -> PathBuf {
-        self.workplace.join("new")
+    /// What is whole takes the target's place.
+    fn replace(&self) -> io::Result<()> {
+        // What an earlier run left goes only when the new result is ready to take its place.
+        if self.target.exists() {
+            std::fs::rename(&self.target, self.part(EARLIER))?;
+        }
+        if let Err(error) = std::fs::rename(self.part(WHOLE), &self.target) {
+            let _ = std::fs::rename(self.part(EARLIER), &self.target);
+            return Err(error);
+        }
+        sync_folder(parent_of(&self.target))
     }
 
-    fn earlier(&self) -> PathBuf {
-        self.workplace.join("earlier")
-    }
-
-    /// The names of the files written so far.
-    fn written(&self) -> io::Result<Vec<String>> {
-        let name = |entry: io::Result<DirEntry>| {
-            entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
-        };
-        let mut names: Vec<String> =
-            std::fs::read_dir(self.growing())?.map(name).collect::<io::Result<_>>()?;
-        names.sort();
-        Ok(names)
-    }
-
-    /// Puts the finished folder under the next name that is free, and says where.
+    /// Puts what is whole under the next name that is free, and says where.
     fn put_beside(&self) -> io::Result<PathBuf> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let (mut beside, mut n) = (self.target.clone(), 1);
@@ -126,39 +153,42 @@ impl OutputFolder {
             n += 1;
             beside.set_file_name(format!("{name}-{n}"));
         }
-        std::fs::rename(self.growing(), &beside)?;
+        std::fs::rename(self.part(WHOLE), &beside)?;
         Ok(beside)
     }
 
-    /// Ends what a killed run began: between its two renames the new result is whole but not at its target.
-    fn repair(&self) -> io::Result<()> {
-        let (growing, earlier) = (self.growing(), self.earlier());
+    /// Ends what a killed run began: what it finished or kept takes its place.
+    fn repair(&self) -> anyhow::Result<()> {
         if self.is_displaced() && self.target.exists() {
-            let kept = self.workplace.display();
-            return Err(io::Error::other(format!(
-                "{kept} holds a result and the run before it, but something else has taken their \
-                 place: move it away"
-            )));
+            bail!(
+                "{} holds a result and the run before it, but something else has taken their place: \
+                 move it away",
+                self.workplace.path.display()
+            );
         }
-        if earlier.exists() && !self.target.exists() {
-            std::fs::rename(if growing.exists() { &growing } else { &earlier }, &self.target)?;
+        if !self.part(WHOLE).exists() && self.part(LAST).exists() {
+            std::fs::rename(self.part(LAST), self.part(WHOLE))?;
         }
-        for left in [growing, earlier] {
-            match std::fs::remove_dir_all(left) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+        if self.part(WHOLE).exists() {
+            if let Err(refusal) = self.check(true) {
+                let beside = self.put_beside()?;
+                return Err(refusal.context(format!("the killed run is in {}", beside.display())));
             }
+            self.replace()?;
+        } else if self.part(EARLIER).exists() && !self.target.exists() {
+            std::fs::rename(self.part(EARLIER), &self.target)?;
         }
+        [NEW, NEXT, LAST, EARLIER].iter().try_for_each(|left| remove(&self.part(left)))?;
         Ok(())
     }
 
     /// Whether neither the new result nor the earlier run has its place.
     fn is_displaced(&self) -> bool {
-        self.growing().exists() && self.earlier().exists()
+        self.part(WHOLE).exists() && self.part(EARLIER).exists()
     }
 
     /// Whether results may go here: nothing of the user's is ever overwritten.
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self, overwrite: bool) -> anyhow::Result<()> {
         let (shown, target) = (&self.shown, &self.target);
         if !target.exists() {
             return Ok(());
@@ -172,24 +202,26 @@ impl OutputFolder {
         if entries.is_empty() {
             return Ok(());
         }
-        let Some(written) = files_of_a_run(target) else {
+        let Some(run) = EarlierRun::of(target) else {
             bail!("{shown}: the folder holds files that are not cdimc's; choose another");
         };
-        if !self.overwrite {
+        if !overwrite && run.is_interrupted {
+            bail!(
+                "{shown}: holds an interrupted run: go on with `cdimc cluster --resume {shown}`, choose \
+                 another folder or give --force"
+            );
+        }
+        if !overwrite {
             bail!("{shown}: holds an earlier run; choose another folder or give --force");
         }
         let inside = |input: &&PathBuf| input.canonicalize().is_ok_and(|i| i.starts_with(target));
         if let Some(input) = self.inputs.iter().find(inside) {
             bail!("{shown}: holds {}, an input of this command; choose another", input.display());
         }
-        let is_foreign = |entry: &&DirEntry| {
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            !is_file || !written.iter().any(|name| entry.file_name() == name.as_str())
-        };
-        if let Some(entry) = entries.iter().find(is_foreign) {
+        if let Some(entry) = entries.iter().find(|entry| !run.wrote(entry)) {
             bail!(
-                "{shown}: holds {}, which the earlier run did not write; move it away or choose \
-                 another folder",
+                "{shown}: holds {}, which the earlier run did not write as it is; move it away or \
+                 choose another folder",
                 entry.file_name().display()
             );
         }
@@ -200,21 +232,20 @@ impl OutputFolder {
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         // There is nobody to tell; what stays is found by the next run.
-        if !self.is_displaced() {
-            let _ = std::fs::remove_dir_all(&self.workplace);
+        if self.part(WHOLE).exists() {
+            let _ = remove(&self.part(NEW));
+        } else {
+            let _ = remove(&self.workplace.path);
         }
     }
 }
 
-/// The files that a run wrote into `folder`, as its record names them; none where there is no such record.
-fn files_of_a_run(folder: &Path) -> Option<Vec<String>> {
-    let path = folder.join(RUN_FILE);
-    // Whoever opens a pipe may wait without end.
-    let text = path.is_file().then(|| std::fs::read(path))?.ok()?;
-    let record: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let others = record.get("written")?.as_array()?.iter();
-    let others = others.filter_map(|name| name.as_str().map(str::to_owned));
-    Some(others.chain([RUN_FILE.to_owned()]).collect())
+/// Removes a folder that may not be there.
+fn remove(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The folder itself, links followed; its parent is made if it is not there.
@@ -257,25 +288,6 @@ fn is_mount_point(_: &Path) -> bool {
     false
 }
 
-/// The lock of a workplace, which is made if it is not there; none if another run holds it.
-fn hold_folder(workplace: &Path) -> io::Result<Option<File>> {
-    for _ in 0..100 {
-        match std::fs::create_dir(workplace) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        if workplace.is_symlink() {
-            return Err(io::Error::other(format!("{} is a link", workplace.display())));
-        }
-        match hold(&workplace.join("lock")) {
-            // Another run ended just now and took the workplace with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            held => return held,
-        }
-    }
-    Ok(None)
-}
-
 fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
@@ -311,6 +323,12 @@ mod tests {
         record["run"].as_str().unwrap().to_owned()
     }
 
+    /// What the end of a process does to its lock.
+    fn unlock(workplace: &Path) {
+        fs::remove_file(workplace.join("lock")).unwrap();
+        fs::write(workplace.join("lock"), "").unwrap();
+    }
+
     fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
         OutputFolder::begin(target, overwrite, inputs).err().unwrap().to_string()
     }
@@ -329,31 +347,100 @@ mod tests {
     fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
         let (desk, target) = with_a_run();
         let workplace = desk.path().join(".cdimc-out");
-        let killed = |finished: bool| {
-            fs::create_dir(&workplace).unwrap();
-            fs::write(workplace.join("lock"), "").unwrap();
-            fs::create_dir(workplace.join("new")).unwrap();
-            let record = json!({ "run": "second", "written": [] }).to_string();
-            fs::write(workplace.join("new").join(RUN_FILE), record).unwrap();
-            if finished {
-                fs::rename(&target, workplace.join("earlier")).unwrap();
-            }
-        };
         // Killed while it wrote: what was there stays.
-        killed(false);
+        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        killed.write("labels.csv", b"half").unwrap();
+        std::mem::forget(killed);
+        unlock(&workplace);
         assert!(refused(&target, false, &[]).contains("holds an earlier run"));
         assert_eq!(run_in(&target), "first");
         assert!(!workplace.exists());
-        // Killed between the renames: the new result was whole.
-        killed(true);
-        assert!(refused(&target, false, &[]).contains("holds an earlier run"));
-        assert_eq!(run_in(&target), "second");
+        // Killed before and between the renames: the new result was whole.
+        for (moved, name) in [(false, "second"), (true, "third")] {
+            let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+            killed.seal(NEW, &json!({ "run": name })).unwrap();
+            std::mem::forget(killed);
+            unlock(&workplace);
+            if moved {
+                fs::rename(&target, workplace.join(EARLIER)).unwrap();
+            }
+            assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+            assert_eq!(run_in(&target), name);
+            assert!(!workplace.exists());
+        }
         // Only the earlier one is left.
         fs::create_dir(&workplace).unwrap();
-        fs::rename(&target, workplace.join("earlier")).unwrap();
+        fs::write(workplace.join("lock"), "").unwrap();
+        fs::rename(&target, workplace.join(EARLIER)).unwrap();
         drop(OutputFolder::begin(&target, true, &[]).unwrap());
-        assert_eq!(run_in(&target), "second");
+        assert_eq!(run_in(&target), "third");
         assert!(!workplace.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_kept_is_an_interrupted_run() {
+        let desk = tempfile::tempdir().unwrap();
+        let (target, workplace) = (desk.path().join("out"), desk.path().join(".cdimc-out"));
+        let kept = |run: &str, between: bool| {
+            let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+            let record = json!({ "run": run, "status": "interrupted" });
+            for checkpoint in [b"early", b"later"] {
+                killed.keep(&record, Some(("checkpoint", checkpoint))).unwrap();
+            }
+            killed.write("labels.csv", b"half").unwrap();
+            if between {
+                fs::rename(killed.part(WHOLE), killed.part(LAST)).unwrap();
+            }
+            std::mem::forget(killed);
+            unlock(&workplace);
+            let error = refused(&target, false, &[]);
+            assert!(error.contains("holds an interrupted run: go on with"), "{error}");
+            assert_eq!(run_in(&target), run);
+            assert_eq!(fs::read(target.join("checkpoint")).unwrap(), b"later");
+            assert!(!workplace.exists());
+        };
+        kept("first", false);
+        kept("second", true);
+        let finished = OutputFolder::begin(&target, true, &[]).unwrap();
+        finished.keep(&json!({ "run": "kept" }), None).unwrap();
+        finished.finish(&json!({ "run": "third" })).unwrap();
+        assert_eq!(run_in(&target), "third");
+        assert!(!workplace.exists() && !target.join("checkpoint").exists());
+    }
+
+    #[test]
+    fn what_the_user_changed_is_never_replaced() {
+        let (_desk, target) = with_a_run();
+        let output = OutputFolder::begin(&target, true, &[]).unwrap();
+        output.write("labels.csv", b"a,0").unwrap();
+        output.finish(&json!({ "run": "second" })).unwrap();
+        fs::write(target.join("labels.csv"), "a,tumor").unwrap();
+        let error = refused(&target, true, &[]);
+        assert!(error.contains("out: holds labels.csv, which the earlier run did not"), "{error}");
+        fs::write(target.join("labels.csv"), "a,0").unwrap();
+        // A record that lists more than its run wrote is no record.
+        let record = fs::read_to_string(target.join(RUN_FILE)).unwrap();
+        fs::write(target.join(RUN_FILE), record.replace("labels.csv", "thesis.tex")).unwrap();
+        assert!(refused(&target, true, &[]).contains("files that are not cdimc's"));
+        fs::write(target.join(RUN_FILE), record).unwrap();
+        drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    }
+
+    #[test]
+    fn a_workplace_that_holds_something_else_is_left_alone() {
+        let (desk, target) = with_a_run();
+        let workplace = desk.path().join(".cdimc-out");
+        for (name, with_lock) in [("mine.txt", false), ("mine.txt", true), ("new", false)] {
+            fs::create_dir(&workplace).unwrap();
+            fs::write(workplace.join(name), "mine").unwrap();
+            if with_lock {
+                fs::write(workplace.join("lock"), "").unwrap();
+            }
+            let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+            assert!(error.contains(&format!("holds {name}, which cdimc did not write")), "{error}");
+            assert_eq!(fs::read(workplace.join(name)).unwrap(), b"mine");
+            fs::remove_dir_all(&workplace).unwrap();
+        }
     }
 
     #[test]
@@ -403,15 +490,14 @@ mod tests {
         let workplace = desk.path().join(".cdimc-out");
         // Both renames of `finish` failed.
         let output = OutputFolder::begin(&target, true, &[]).unwrap();
-        let record = json!({ "run": "second", "written": [] }).to_string();
-        output.write(RUN_FILE, record.as_bytes()).unwrap();
-        fs::rename(&target, workplace.join("earlier")).unwrap();
+        output.seal(NEW, &json!({ "run": "second" })).unwrap();
+        fs::rename(&target, workplace.join(EARLIER)).unwrap();
         fs::create_dir(&target).unwrap();
         drop(output);
-        assert_eq!(run_in(&workplace.join("earlier")), "first");
+        assert_eq!(run_in(&workplace.join(EARLIER)), "first");
         let error = OutputFolder::begin(&target, true, &[]).err().unwrap();
         assert!(format!("{error:#}").contains("something else has taken their place"), "{error:#}");
-        assert_eq!(run_in(&workplace.join("earlier")), "first");
+        assert_eq!(run_in(&workplace.join(EARLIER)), "first");
         fs::remove_dir(&target).unwrap();
         drop(OutputFolder::begin(&target, true, &[]).unwrap());
         assert_eq!(run_in(&target), "second");

@@ -1,5 +1,6 @@
 //! Output that is written whole or not at all: built beside its target, then renamed to it.
 
+mod earlier_run;
 mod file;
 mod folder;
 mod lock;
@@ -8,7 +9,9 @@ pub(crate) use file::OutputFile;
 pub(crate) use folder::OutputFolder;
 
 use anyhow::bail;
+use std::borrow::Cow;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A folder of ours holds this file.
 pub(crate) const RUN_FILE: &str = "run.json";
@@ -41,6 +44,21 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether text that a spreadsheet would take for a formula is escaped; said once for the whole program.
+static ESCAPE: OnceLock<bool> = OnceLock::new();
+
+/// Says whether [`csv_bytes`] escapes formulas.
+pub(crate) fn escape_formulas(escape: bool) {
+    ESCAPE.get_or_init(|| escape);
+}
+
+/// A cell that no spreadsheet takes for a formula, if asked for; numbers stay.
+fn cell(text: &str) -> Cow<'_, str> {
+    let is_formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula && ESCAPE.get() == Some(&true) { format!("'{text}").into() } else { text.into() }
+}
+
 /// A table of text as CSV.
 pub(crate) fn csv_bytes<R, C>(header: &[&str], rows: R) -> anyhow::Result<Vec<u8>>
 where
@@ -48,9 +66,9 @@ where
     C: IntoIterator<Item = String>,
 {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header)?;
+    writer.write_record(header.iter().map(|name| cell(name).into_owned()))?;
     for row in rows {
-        writer.write_record(row)?;
+        writer.write_record(row.into_iter().map(|text| cell(&text).into_owned()))?;
     }
     Ok(writer.into_inner()?)
 }

@@ -1,0 +1,73 @@
+//! What stands in a folder of output: a record that says what its run wrote.
+
+use super::RUN_FILE;
+use cdimc::data::sha256;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::{DirEntry, File};
+use std::io;
+use std::path::Path;
+
+/// The beginning of a record, before the SHA-256 of what follows that line.
+const DIGEST: &str = "{\n  \"digest\": \"";
+
+/// The record of a run with the names and the SHA-256 of its other files: what a later run may replace.
+#[derive(Serialize)]
+struct Listed<'a, R> {
+    #[serde(flatten)]
+    record: &'a R,
+    written: BTreeMap<String, String>,
+}
+
+/// The record as text that no other text can be taken for, of a run whose other files are in `folder`.
+///
+/// # Errors
+/// If they cannot be read.
+pub(super) fn sealed_record(folder: &Path, record: &impl Serialize) -> anyhow::Result<String> {
+    let text = serde_json::to_string_pretty(&Listed { record, written: digests(folder)? })?;
+    let rest = format!("{}\n", text.strip_prefix("{\n").unwrap_or(&text));
+    Ok(format!("{DIGEST}{}\",\n{rest}", sha256(rest.as_bytes())?))
+}
+
+/// A run that stands in a folder.
+pub(super) struct EarlierRun {
+    pub(super) is_interrupted: bool,
+    /// The SHA-256 of each of its files but the record.
+    written: BTreeMap<String, String>,
+}
+
+impl EarlierRun {
+    /// The run in `folder`; `None` if it has no record, or one that does not fit its digest.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        let path = folder.join(RUN_FILE);
+        // Whoever opens a pipe may wait without end.
+        let text = path.is_file().then(|| std::fs::read_to_string(path))?.ok()?;
+        let (digest, rest) = text.strip_prefix(DIGEST)?.split_once("\",\n")?;
+        if sha256(rest.as_bytes()).ok()? != digest {
+            return None;
+        }
+        let record: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let written = serde_json::from_value(record.get("written")?.clone()).ok()?;
+        Some(Self { is_interrupted: record["status"] == "interrupted", written })
+    }
+
+    /// Whether this is a file of the run and as the run wrote it.
+    pub(super) fn wrote(&self, entry: &DirEntry) -> bool {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let same = |digest: &String| {
+            File::open(entry.path()).and_then(sha256).is_ok_and(|found| found == *digest)
+        };
+        is_file && (name == RUN_FILE || self.written.get(&name).is_some_and(same))
+    }
+}
+
+/// The SHA-256 of every file of a folder.
+fn digests(folder: &Path) -> io::Result<BTreeMap<String, String>> {
+    let digest = |entry: io::Result<DirEntry>| {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        Ok((name, sha256(File::open(entry.path())?)?))
+    };
+    std::fs::read_dir(folder)?.map(digest).collect()
+}
