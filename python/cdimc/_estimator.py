@@ -85,7 +85,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             (_range(self.n_clusters_range) if number == "auto" else _count(number), seed),
             self._call(progress),
         )
-        _warn(fit, fit.doubts)
+        _warn(fit, fit.cluster_warnings)
         place = _Places(views, fit.samples, fit.unobserved)
         self.samples_ = place.names
         self.labels_ = place.spread(fit.labels, -1)
@@ -358,7 +358,7 @@ class _Places:
 
 
 def _warn(
-    found: _cdimc.Fit | _cdimc.Prediction | _cdimc.Imputation, doubts: Sequence[str] = ()
+    found: _cdimc.Fit | _cdimc.Prediction | _cdimc.Imputation, cluster_warnings: Sequence[str] = ()
 ) -> None:
     if found.filled:
         view, column, _ = found.filled[0]
@@ -371,9 +371,9 @@ def _warn(
         )
     if found.unobserved:
         _warn_unobserved(found.unobserved)
-    for text in found.oddities:
+    for text in found.data_warnings:
         warnings.warn(text, OddDataWarning, stacklevel=_callers_level())
-    for text in doubts:
+    for text in cluster_warnings:
         warnings.warn(text, DoubtfulClustersWarning, stacklevel=_callers_level())
 
 

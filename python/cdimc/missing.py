@@ -30,6 +30,7 @@ __all__ = [
     "Paired",
     "Pattern",
     "PerView",
+    "Text",
     "hide",
 ]
 
@@ -68,6 +69,24 @@ class Complete(Pattern):
     def text(self) -> str:
         """The pattern as the command takes it."""
         return "complete"
+
+
+@dataclass(frozen=True)
+class Text(Pattern):
+    """A pattern as the command's ``--pattern`` spells it, of those that have no class here too.
+
+    Parameters
+    ----------
+    pattern : str
+        Such as ``"cohorts:all;0,1"``; ``cdimc mask --help`` lists them.
+    """
+
+    pattern: str
+
+    @property
+    def text(self) -> str:
+        """The pattern as the command takes it."""
+        return self.pattern
 
 
 @dataclass(frozen=True)

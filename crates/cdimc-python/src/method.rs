@@ -90,8 +90,8 @@ pub(crate) struct Fit {
     n_clusters: usize,
     n_steps: usize,
     cluster_number: String,
-    oddities: Vec<String>,
-    doubts: Vec<String>,
+    data_warnings: Vec<String>,
+    cluster_warnings: Vec<String>,
     model: Option<Py<Model>>,
 }
 
@@ -114,8 +114,8 @@ impl Fit {
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),
-            oddities: joined.warnings,
-            doubts: outcome.warnings.into_iter().map(|warning| warning.text).collect(),
+            data_warnings: joined.warnings,
+            cluster_warnings: outcome.warnings.into_iter().map(|warning| warning.text).collect(),
             model: outcome.model.map(|model| Py::new(py, Model::new(model))).transpose()?,
         })
     }

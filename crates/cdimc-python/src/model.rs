@@ -101,7 +101,7 @@ impl Model {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            oddities: joined.warnings,
+            data_warnings: joined.warnings,
             labels: labels(py, found.labels),
             losses: found.losses.map(vector),
             confidence: vector(found.confidence),
@@ -124,7 +124,7 @@ impl Model {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            oddities: joined.warnings,
+            data_warnings: joined.warnings,
             views: views.into_iter().map(|view| view.into_pyarray(py).unbind()).collect(),
         })
     }
@@ -136,7 +136,7 @@ pub(crate) struct Prediction {
     samples: Vec<String>,
     unobserved: Vec<String>,
     filled: Vec<(String, String, usize)>,
-    oddities: Vec<String>,
+    data_warnings: Vec<String>,
     labels: Py<PyArray1<i64>>,
     losses: Option<Py<PyArray1<f64>>>,
     confidence: Py<PyArray1<f64>>,
@@ -151,6 +151,6 @@ pub(crate) struct Imputation {
     samples: Vec<String>,
     unobserved: Vec<String>,
     filled: Vec<(String, String, usize)>,
-    oddities: Vec<String>,
+    data_warnings: Vec<String>,
     views: Vec<Py<PyArray2<f64>>>,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Cluster {
     #[command(flatten)]
     input: Option<Input>,
     /// Number of clusters
-    #[arg(short = 'k', long, value_name = "N", required_unless_present_any = ["k_range", "resume"], conflicts_with = "k_range")]
+    #[arg(short = 'k', long, value_name = "N", conflicts_with = "k_range")]
     clusters: Option<usize>,
     /// Numbers of clusters to try, as 2..12; the choice and its reason are reported
     #[arg(long, value_name = "FROM..TO")]
@@ -83,6 +83,9 @@ impl Cluster {
     }
 
     fn begin(self, threads: usize, watch: &Watch) -> anyhow::Result<Run> {
+        if self.clusters.is_none() && self.k_range.is_none() {
+            bail!("-k N or --k-range FROM..TO is needed");
+        }
         // A wrong name or setting is found before any file is read.
         let settings = self.settings()?;
         let configured = match (cdimc::configured(&self.method, settings), &self.config) {

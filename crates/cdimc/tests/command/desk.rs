@@ -70,7 +70,7 @@ impl Desk {
     pub(crate) fn change_record(&self, run: &str, from: &str, to: &str) {
         let (name, text) = (format!("{run}/run.json"), self.text(&format!("{run}/run.json")));
         let rest: String = text.split_inclusive('\n').skip(2).collect::<String>().replace(from, to);
-        let digest = cdimc::data::sha256(rest.as_bytes()).unwrap();
+        let digest = cdimc::tables::datasets::sha256(rest.as_bytes()).unwrap();
         self.put(&name, &format!("{{\n  \"digest\": \"{digest}\",\n{rest}"));
     }
 
