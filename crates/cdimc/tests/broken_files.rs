@@ -119,7 +119,7 @@ fn a_model_with_numbers_that_are_not_finite_is_refused() {
 
 #[test]
 fn a_file_beyond_its_limit_is_an_error_of_one_line() {
-    let line = "ulimit -f 1; $CDIMC mask --pattern per-view:0 --view $BROKEN/na3.csv -o m";
+    let line = "ulimit -f 1; $CDIMC -q mask --pattern per-view:0 --view $BROKEN/na3.csv -o m";
     let message = refused(line);
     assert!(message.contains("cannot write") && message.contains("File too large"), "{message}");
 }
