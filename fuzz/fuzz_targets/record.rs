@@ -1,5 +1,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    xtask::fuzzing::record(bytes);
+    cdimc_experiments::fuzzing::record(bytes);
 });

@@ -33,6 +33,21 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cdimc-python", &["cdimc"]),
+    (
+        "cdimc-experiments",
+        &[
+            "cdimc-metrics",
+            "cdimc-data",
+            "cdimc-core",
+            "cdimc-graph",
+            "cdimc-nn",
+            "cdimc-cluster",
+            "cdimc-baselines",
+            "cdimc-tables",
+            "cdimc",
+        ],
+    ),
+    ("xtask", &["cdimc-data", "cdimc", "cdimc-experiments"]),
 ];
 
 /// Packages that some crates alone may use.
@@ -42,9 +57,9 @@ const OWNED: &[(&str, &[&str])] = &[
     ("linfa-clustering", &["cdimc-core"]),
     ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
-    ("clap", &["cdimc", "xtask"]),
-    ("anyhow", &["cdimc", "xtask"]),
-    ("indicatif", &["cdimc", "xtask"]),
+    ("clap", &["cdimc", "cdimc-experiments", "xtask"]),
+    ("anyhow", &["cdimc", "cdimc-experiments", "xtask"]),
+    ("indicatif", &["cdimc", "cdimc-experiments"]),
     ("pyo3", &["cdimc-python"]),
     ("numpy", &["cdimc-python"]),
 ];

@@ -5,7 +5,6 @@ mod manifests;
 mod packages;
 mod spelling;
 
-use crate::workspace;
 use anyhow::{Context, Result};
 use cdimc::{note, say};
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ const LONGEST_FILE: usize = 600;
 
 /// Runs all checks and prints what breaks a rule.
 pub(crate) fn run() -> Result<ExitCode> {
-    let root = workspace::root();
+    let root = cdimc_experiments::root();
     let mut broken = Vec::new();
     manifests::check(root, &mut broken)?;
     packages::check(root, &mut broken)?;

@@ -6,7 +6,6 @@
 mod blow;
 mod victim;
 
-use crate::workspace;
 use anyhow::{Context, Result, bail};
 use blow::{Blow, Calls, Disk};
 use cdimc::{note, say};
@@ -161,7 +160,7 @@ fn build() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--package", "cdimc", "--bin", "cdimc"]);
-    succeed(build.current_dir(workspace::root()))
+    succeed(build.current_dir(cdimc_experiments::root()))
 }
 
 /// Runs a program that has to succeed.

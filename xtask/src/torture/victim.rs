@@ -1,7 +1,6 @@
 //! The commands that are disturbed, and what counts of their results.
 
 use super::succeed;
-use crate::records;
 use anyhow::{Context, Result, ensure};
 use cdimc_data::{Seed, SyntheticViews};
 use sha2::{Digest, Sha256};
@@ -214,11 +213,9 @@ fn run_of(out: &Path) -> Result<State> {
 /// The state of a folder of `xtask reproduce`: scores by cell, the table, the report.
 fn experiment(folder: &Path) -> Result<State> {
     let mut state = State::new();
-    for record in records::read_all(&records::files_in(folder)?)? {
-        let scores = serde_json::to_string(&record.outcome)?;
-        let scores: serde_json::Value = serde_json::from_str(&scores)?;
-        let scores = scores["scores"].to_string();
-        let known = state.insert(record.key, scores.clone());
+    for (key, scores) in cdimc_experiments::scores_in(folder)? {
+        let scores = serde_json::to_string(&scores)?;
+        let known = state.insert(key, scores.clone());
         ensure!(known.is_none_or(|known| known == scores), "a cell has two scores");
     }
     if let Ok(table) = std::fs::read_to_string(folder.join("table.csv")) {

@@ -3,10 +3,10 @@
 # slurmd on ports and in a folder of their own, runs `smoke` in four parts, kills one of them and queues it again,
 # lets the collecting job merge the records, holds these against those of a plain run, and stops everything.
 #
-# Needs root and Debian's packages slurm-wlm and munge.   sh xtask/schedulers/slurm.sh [FOLDER]
+# Needs root and Debian's packages slurm-wlm and munge.   sh crates/cdimc-experiments/schedulers/slurm.sh [FOLDER]
 set -eu
 
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)

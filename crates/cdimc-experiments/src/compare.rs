@@ -1,7 +1,7 @@
 //! `cargo xtask compare`: seconds of the compared methods next to their NumPy programs and imml.
 //!
 //! Every measurement is a process of its own with one thread, on the same values of Handwritten with the same
-//! rows hidden, from the same settings: equal weights, starts and iterations. `xtask/peers/methods.py` is the
+//! rows hidden, from the same settings: equal weights, starts and iterations. `crates/cdimc-experiments/peers/methods.py` is the
 //! other side.
 
 use crate::{measuring, source, workspace};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// What is compared with what.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// A Python with numpy, scipy and scikit-learn; torch for pmvc-cgan, imml where it is a peer.
     #[arg(long, value_name = "PATH")]
     python: PathBuf,
@@ -175,7 +175,7 @@ fn compare(contest: &Contest, folder: &Folder, arguments: &Arguments) -> Result<
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..arguments.rounds {
         ours.push(ask(Command::new(std::env::current_exe()?).arg("compare-case"))?);
-        let program = workspace::root().join("xtask/peers/methods.py");
+        let program = workspace::root().join("crates/cdimc-experiments/peers/methods.py");
         theirs.push(ask(Command::new(&arguments.python).arg(program))?);
     }
     let fastest =

@@ -1,7 +1,7 @@
 //! What the fuzz targets and the tests of their corpora do with files that `cargo xtask` reads.
 
 #[cfg(test)]
-#[path = "../../fuzz/bodies/corpus.rs"]
+#[path = "../../../fuzz/bodies/corpus.rs"]
 mod corpus;
 
 use crate::{experiment, experiment::Variant, records};

@@ -2,10 +2,10 @@
 # Tries `cargo xtask reproduce --emit snakemake` on this machine: runs `smoke` in four parts, kills one of them at
 # its first record, lets Snakemake run it again, and holds the merged records against those of a plain run.
 #
-# Needs snakemake on the path.   sh xtask/schedulers/snakemake.sh [FOLDER]
+# Needs snakemake on the path.   sh crates/cdimc-experiments/schedulers/snakemake.sh [FOLDER]
 set -eu
 
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)

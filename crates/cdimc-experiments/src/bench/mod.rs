@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: seconds, arithmetic and memory of CDIMC-net's parts and of the mixture, ours and the peers' in turn.
 //!
 //! Every measurement is a process of its own. With `--python` the same case goes to a plain PyTorch and
-//! scikit-learn program (`xtask/peers/peer.py`), from the same data and initial weights, and the losses of
+//! scikit-learn program (`crates/cdimc-experiments/peers/peer.py`), from the same data and initial weights, and the losses of
 //! both are compared.
 
 mod case;
@@ -24,7 +24,7 @@ pub(crate) use ours::serve;
 
 /// What the benchmark measures and with whom it compares.
 #[derive(Clone, clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// A Python with torch and scikit-learn, to measure the peers in turn with ours.
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
@@ -195,7 +195,7 @@ fn compare(
         ours.push(measure(&mut own_process(case)?, case)?);
         if let (Some(python), true) = (&arguments.python, has_peer) {
             let mut command = Command::new(python);
-            command.arg(workspace::root().join("xtask/peers/peer.py"));
+            command.arg(workspace::root().join("crates/cdimc-experiments/peers/peer.py"));
             peer.push(measure(&mut command, case)?);
         }
     }
@@ -261,7 +261,7 @@ fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) ->
          run). An epoch of pre-training or fine-tuning; k-means with 20 starts on all views side by side; exact \
          neighbors of every view. Operations are those that observed values need; peak is a 1024 x 1024 single-precision \
          matrix product of the same minutes. Peers: PyTorch for the network, scikit-learn for neighbors, k-means and the mixture as \
-         a whole (`xtask/peers/peer.py`), the program of `--oracle` for the mixture of one kind; agreement is the largest relative difference of losses, or that of inertia (below 0 \
+         a whole (`crates/cdimc-experiments/peers/peer.py`), the program of `--oracle` for the mixture of one kind; agreement is the largest relative difference of losses, or that of inertia (below 0 \
          ours is better).\n\n",
         if arguments.python.is_some() { " --python PATH" } else { "" },
         arguments.threads,

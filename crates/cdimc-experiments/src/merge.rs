@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Name of an experiment, a TOML file, or `all`.
     experiment: String,
     /// Folder of all results [default: results].

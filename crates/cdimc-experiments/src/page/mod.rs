@@ -40,7 +40,7 @@ const DATASETS: [(&str, &str, &str); 3] = [
 ];
 
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Folder of the records [default: docs/results/records].
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Name of an experiment, a TOML file, or `all` for every experiment of the paper.
     #[arg(default_value = "quickstart")]
     experiment: String,

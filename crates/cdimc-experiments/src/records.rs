@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cdimc_data::write_whole;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,15 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// The scores of a folder of results, of every record with its key; `None` for a cell that ended without scores.
+///
+/// # Errors
+/// If a file cannot be read, or a line of it is no record.
+pub fn scores_in(folder: &Path) -> Result<Vec<(String, Option<BTreeMap<String, f64>>)>> {
+    let records = read_all(&files_in(folder)?)?;
+    Ok(records.into_iter().map(|record| (record.key, record.outcome.scores)).collect())
 }
 
 /// The records of a file, in its order; none where there is no file.

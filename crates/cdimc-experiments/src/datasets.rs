@@ -15,7 +15,7 @@ use ureq::http::header::{CONTENT_RANGE, RANGE};
 
 /// Lists, fetches and verifies the data sets.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }

@@ -1,0 +1,86 @@
+//! The paper's experiments and those of our own: plans, runs, records, reports and benchmarks, as `cargo xtask` calls them.
+//!
+//! An experiment is a TOML file; [`Command::run`] does what one of the commands asks for.
+
+mod bench;
+mod cell;
+mod compare;
+mod datasets;
+mod execution;
+mod experiment;
+mod figure;
+pub mod fuzzing;
+mod measuring;
+mod merge;
+mod methods;
+mod page;
+mod plan;
+mod progress;
+mod published;
+mod record;
+mod records;
+mod report;
+mod reproduce;
+mod runner;
+mod schedule;
+mod selection;
+mod settings;
+mod source;
+mod table;
+mod worker;
+mod workspace;
+
+pub use records::scores_in;
+pub use workspace::root;
+
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// The commands around the experiments, for a program to take among its own.
+///
+/// Runs, benchmarks and comparisons start the current executable anew for each cell or case, with `cell`, `bench-case`
+/// or `compare-case` as its first argument, so the program has to take this enum's words as its own.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Run an experiment, or what is left of it, and print its table.
+    Reproduce(Box<reproduce::Arguments>),
+    /// Add what runs and shards have recorded to the records of the workspace.
+    Merge(merge::Arguments),
+    /// Make the page of the paper's experiments from the records of the workspace.
+    Report(page::Arguments),
+    /// List, fetch and verify the data sets.
+    Datasets(datasets::Args),
+    /// Measure seconds, arithmetic and memory, and those of peers.
+    Bench(bench::Arguments),
+    /// Time the compared methods next to their NumPy programs and imml.
+    Compare(compare::Arguments),
+    /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
+    #[command(hide = true)]
+    Cell,
+    /// Measure one case, given as JSON on standard input (used by `bench` itself).
+    #[command(hide = true)]
+    BenchCase,
+    /// Time one method, given as JSON on standard input (used by `compare` itself).
+    #[command(hide = true)]
+    CompareCase,
+}
+
+impl Command {
+    /// Does what the command asks for, and gives the program's exit code.
+    ///
+    /// # Errors
+    /// If the request cannot be met, or a file cannot be read or written.
+    pub fn run(&self) -> Result<ExitCode> {
+        match self {
+            Self::Reproduce(arguments) => reproduce::run(arguments),
+            Self::Merge(arguments) => merge::run(arguments),
+            Self::Report(arguments) => page::run(arguments),
+            Self::Datasets(arguments) => datasets::run(arguments),
+            Self::Bench(arguments) => bench::run(arguments),
+            Self::Compare(arguments) => compare::run(arguments),
+            Self::Cell => worker::serve(),
+            Self::BenchCase => bench::serve(),
+            Self::CompareCase => compare::serve(),
+        }
+    }
+}
