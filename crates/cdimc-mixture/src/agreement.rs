@@ -2,6 +2,7 @@
 //! labels (specification, section 4).
 
 use crate::choice::{candidates, kinds_of_views};
+use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::{self, Kind, Width};
 use crate::criterion::shared_information;
 use crate::responsibilities::Responsibilities;
@@ -25,18 +26,18 @@ impl TMixture {
         labelings: &[Vec<usize>],
         n_clusters: usize,
     ) -> Result<Vec<f64>, ClusterError> {
-        let prior = self.priors()[0];
+        let (prior, profiles) = (self.priors()[0], ColumnProfile::of_views(data));
         let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
-            let kinds = kinds_of_views(kind, data);
+            let kinds = kinds_of_views(kind, &profiles);
             let width = Width::spanned(self.dimensions, n_clusters);
-            let (_, observations) = coordinates::fit(data, &kinds, width)?;
+            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
             let of_labels = |labels: &Vec<usize>| {
                 let responsibilities = Responsibilities::from_labels(labels, n_clusters);
                 shared_information(&observations, &responsibilities, &prior).information
             };
             Ok(labelings.iter().map(of_labels).collect())
         };
-        let all = candidates(self, data).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
+        let all = candidates(self, &profiles).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
         let best = |values: &Vec<f64>| values.iter().copied().fold(f64::MIN, f64::max);
         let most = all.into_iter().reduce(|a, b| if best(&b) > best(&a) { b } else { a });
         Ok(most.unwrap_or_default())

@@ -187,7 +187,9 @@ fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, 
         return Err(unfit());
     }
     let scores = quantiles.map(NormalScores::new);
-    Ok(Projection { kind, scores, means, scales, directions, shift })
+    // Only a fit asks how far apart values are.
+    let resolutions = vec![0.0; q];
+    Ok(Projection { kind, scores, means, scales, directions, shift, resolutions })
 }
 
 fn unfit() -> ClusterError {

@@ -2,6 +2,7 @@
 //! shared information (specification, sections 1 and 4): it does not change under invertible maps of a view, as
 //! likelihoods do. And whether clusters have shapes of their own, by the likelihood of samples held out.
 
+use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
 use crate::folds::held_out_log_likelihood;
@@ -15,7 +16,6 @@ use crate::watch::{Tell, Watch};
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
@@ -67,14 +67,16 @@ pub(crate) fn choose(
         carried.of(n).min(d) < spanned.of(n).min(d)
     };
     let fewer = (0..data.n_views()).any(is_crowded).then_some(carried);
-    let (kinds, priors) = (candidates(settings, data), settings.priors());
+    let views = Views::of(data);
+    let (kinds, priors) = (candidates(settings, &views.profiles), settings.priors());
     let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let short = Short { settings, prior: &priors[0], n_clusters, seed, tell: &tell };
     let mut evidence = Vec::new();
     let is_open = kinds.len() > 1 || fewer.is_some();
     let shares = data.mask().shares_samples();
-    let halved = if is_open && !shares { halves(data, seed)? } else { None };
-    let compared = if shares { Some(data) } else { halved.as_ref() };
+    let halved = if is_open && !shares { halves(data, &views.profiles, seed)? } else { None };
+    let halved = halved.as_ref().map(Views::of);
+    let compared = if shares { Some(&views) } else { halved.as_ref() };
     let (kind, width, found) = match compared {
         Some(compared) if is_open || priors.len() > 1 => {
             let best = short.best(compared, &kinds, (spanned, fewer), &mut evidence)?;
@@ -84,12 +86,12 @@ pub(crate) fn choose(
         _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, spanned, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations) = short.coordinates(data, kind, width)?;
+        let (projections, observations) = short.coordinates(&views, kind, width)?;
         return Ok(Choice { projections, observations, evidence, prior: *prior });
     }
     let best = match found {
         Some(best) => best,
-        None => short.search(data, kind, width)?,
+        None => short.search(&views, kind, width)?,
     };
     let prior = best.likeliest(&priors, seed, &tell)?;
     let Pilot { projections, observations, .. } = best;
@@ -102,17 +104,28 @@ pub(crate) fn choose(
 /// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
 /// not be compared. `ranks` leaves views of counts, pixels or answers, whose columns are mostly of one value, as
 /// `standard` has them.
-pub(crate) fn candidates(settings: &TMixture, data: &MultiView) -> Vec<Kind> {
+pub(crate) fn candidates(settings: &TMixture, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
     if let Some(kind) = settings.coordinates.kind() {
         return vec![kind];
     }
-    let views = 0..data.n_views();
     let is_candidate = |kind: &Kind| match kind {
-        Kind::Unit => views.clone().all(|v| largest_share(data, v) <= DOMINANT),
-        Kind::Ranks => views.clone().any(|v| has_order(data, v)),
+        Kind::Unit => profiles.iter().all(|columns| largest_share(columns) <= DOMINANT),
+        Kind::Ranks => profiles.iter().any(|columns| has_order(columns)),
         Kind::Standard | Kind::Centered => true,
     };
     Kind::ALL.into_iter().filter(is_candidate).collect()
+}
+
+/// Data and what is known of their columns.
+struct Views<'a> {
+    data: &'a MultiView,
+    profiles: Vec<Vec<ColumnProfile>>,
+}
+
+impl<'a> Views<'a> {
+    fn of(data: &'a MultiView) -> Self {
+        Self { data, profiles: ColumnProfile::of_views(data) }
+    }
 }
 
 /// Short searches, which compare coordinates.
@@ -127,19 +140,20 @@ struct Short<'a> {
 impl Short<'_> {
     fn coordinates(
         &self,
-        data: &MultiView,
+        views: &Views<'_>,
         kind: Kind,
         width: Width,
     ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-        let kinds = kinds_of_views(kind, data);
-        let (projections, observations) = coordinates::fit(data, &kinds, width)?;
+        let kinds = kinds_of_views(kind, &views.profiles);
+        let (projections, observations) =
+            coordinates::fit(views.data, &views.profiles, &kinds, width)?;
         Ok((projections, observations.with_views(self.n_clusters)))
     }
 
     /// What a search finds with coordinates of this kind.
-    fn search(&self, data: &MultiView, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
+    fn search(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
         let Self { settings, prior, n_clusters, seed, tell } = *self;
-        let (projections, observations) = self.coordinates(data, kind, width)?;
+        let (projections, observations) = self.coordinates(views, kind, width)?;
         let effort = Effort {
             starts: PILOT.0.min(settings.starts),
             refined: PILOT.1.min(settings.refined),
@@ -160,19 +174,19 @@ impl Short<'_> {
     /// The search with the kind under which the views share most, and with the second width if they share more then.
     fn best(
         &self,
-        data: &MultiView,
+        views: &Views<'_>,
         kinds: &[Kind],
         (width, other): (Width, Option<Width>),
         evidence: &mut Vec<Evidence>,
     ) -> Result<Pilot, ClusterError> {
         let mut best = None;
         for &kind in kinds {
-            best = Some(better(best, self.search(data, kind, width)?, evidence));
+            best = Some(better(best, self.search(views, kind, width)?, evidence));
         }
         let Some(best) = best else { unreachable!("one kind at least is searched") };
         match other {
             Some(width) => {
-                let new = self.search(data, best.kind, width)?;
+                let new = self.search(views, best.kind, width)?;
                 Ok(better(Some(best), new, evidence))
             }
             None => Ok(best),
@@ -232,41 +246,29 @@ fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilo
 }
 
 /// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
-pub(crate) fn kinds_of_views(kind: Kind, data: &MultiView) -> Vec<Kind> {
-    let of_view = |v: usize| match kind {
-        Kind::Ranks if !has_order(data, v) => Kind::Standard,
+pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
+    let of_view = |columns: &Vec<ColumnProfile>| match kind {
+        Kind::Ranks if !has_order(columns) => Kind::Standard,
         _ => kind,
     };
-    (0..data.n_views()).map(of_view).collect()
+    profiles.iter().map(of_view).collect()
 }
 
-/// Whether fewer than half of the columns of view `v` that vary have the same value in half of the samples.
-fn has_order(data: &MultiView, v: usize) -> bool {
-    let (x, rows) = (data.view(v), data.mask().observed_rows(v));
-    let count = |column: usize| {
-        let mut values: Vec<f64> = rows.iter().map(|&i| x[[i, column]]).collect();
-        let (_, &mut middle, _) = values.select_nth_unstable_by(rows.len() / 2, f64::total_cmp);
-        let n_equal = values.iter().filter(|&&value| value == middle).count();
-        let varies = n_equal < rows.len();
-        (usize::from(varies), usize::from(varies && 2 * n_equal >= rows.len()))
-    };
-    let counts = (0..x.ncols()).into_par_iter().map(count);
-    let (n_varying, n_tied) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    2 * n_tied < n_varying
+/// Whether fewer than half of the columns that vary have the same value in half of the samples or more.
+fn has_order(columns: &[ColumnProfile]) -> bool {
+    let varying: Vec<_> = columns.iter().filter(|column| !column.is_constant()).collect();
+    let n_tied = varying.iter().filter(|column| column.commonest >= 0.5).count();
+    2 * n_tied < varying.len()
 }
 
-/// The largest share that one column has in the squared lengths of the rows of view `v`.
-fn largest_share(data: &MultiView, v: usize) -> f64 {
-    let x = data.view(v);
-    if x.ncols() == 1 {
+/// The largest share that one column has in the squared lengths of the rows of a view.
+fn largest_share(columns: &[ColumnProfile]) -> f64 {
+    if columns.len() == 1 {
         return 0.0;
     }
-    let mut squares = vec![0.0; x.ncols()];
-    for i in data.mask().observed_rows(v) {
-        squares.iter_mut().zip(x.row(i)).for_each(|(sum, x)| *sum += x * x);
-    }
-    let total: f64 = squares.iter().sum();
-    if total > 0.0 { squares.iter().copied().fold(0.0, f64::max) / total } else { 0.0 }
+    let squares = columns.iter().map(|column| column.mean_square());
+    let (total, largest) = squares.fold((0.0, 0.0_f64), |(sum, most), x| (sum + x, most.max(x)));
+    if total > 0.0 { largest / total } else { 0.0 }
 }
 
 #[cfg(test)]

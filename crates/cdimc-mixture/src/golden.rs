@@ -1,5 +1,6 @@
 //! The values of the NumPy program that the specification comes with, on its small data.
 
+use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{Kind, observe};
 use crate::criterion::shared_information;
@@ -57,9 +58,10 @@ impl Golden {
 }
 
 fn observations(data: &MultiView) -> Observations {
+    let profiles = ColumnProfile::of_views(data);
     let projection = |v| {
         let rows = data.mask().observed_rows(v);
-        Projection::fit(data, v, &rows, 20, Kind::Unit).unwrap()
+        Projection::fit(data.view(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()
     };
     let projections: Vec<Projection> = (0..3).map(projection).collect();
     observe(data, &projections, &data.mask().entries().to_owned())

@@ -1,5 +1,6 @@
 //! Views cut into two, where there are no two to compare.
 
+use crate::coordinates::profile::ColumnProfile;
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
@@ -7,12 +8,16 @@ use rand::seq::SliceRandom;
 
 /// The data with two random halves of the columns of each view in its place; columns that do not vary are left
 /// out, but for one where there is no other. None where no view has two columns that vary.
-pub(crate) fn halves(data: &MultiView, seed: Seed) -> Result<Option<MultiView>, ClusterError> {
+pub(crate) fn halves(
+    data: &MultiView,
+    profiles: &[Vec<ColumnProfile>],
+    seed: Seed,
+) -> Result<Option<MultiView>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
     let (mut views, mut observed) = (Vec::new(), Vec::new());
     for v in 0..data.n_views() {
-        let (x, rows) = (data.view(v), data.mask().observed_rows(v));
-        let varies = |&j: &usize| rows.iter().any(|&i| x[[i, j]] != x[[rows[0], j]]);
+        let x = data.view(v);
+        let varies = |&j: &usize| !profiles[v][j].is_constant();
         let mut columns: Vec<usize> = (0..x.ncols()).filter(varies).collect();
         if columns.is_empty() {
             columns.push(0);
@@ -37,6 +42,10 @@ pub(crate) fn halves(data: &MultiView, seed: Seed) -> Result<Option<MultiView>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn halves(data: &MultiView) -> Option<MultiView> {
+        super::halves(data, &ColumnProfile::of_views(data), Seed::new(1)).unwrap()
+    }
     use ndarray::array;
 
     #[test]
@@ -44,7 +53,7 @@ mod tests {
         let view = array![[1.0, 5.0, 2.0, 0.0], [2.0, 5.0, 2.0, 1.0], [3.0, 5.0, 4.0, 0.0]];
         let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
         assert!(!data.mask().shares_samples());
-        let halves = halves(&data, Seed::new(1)).unwrap().unwrap();
+        let halves = halves(&data).unwrap();
         assert!(halves.mask().shares_samples());
         assert_eq!(halves.widths(), [1, 2]);
         let mut found: Vec<Vec<f64>> = (0..2)
@@ -62,7 +71,7 @@ mod tests {
         let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan], [nan, nan]];
         let narrow = array![[nan], [nan], [1.0], [2.0]];
         let data = MultiView::from_nan_rows(vec![wide, narrow.clone()]).unwrap();
-        let halves_of_all = halves(&data, Seed::new(1)).unwrap().unwrap();
+        let halves_of_all = halves(&data).unwrap();
         let expected = array![
             [true, true, false],
             [true, true, false],
@@ -71,7 +80,7 @@ mod tests {
         ];
         assert_eq!(halves_of_all.mask().entries(), expected);
         let narrow = MultiView::from_nan_rows(vec![array![[1.0], [2.0]]]).unwrap();
-        assert!(halves(&narrow, Seed::new(1)).unwrap().is_none());
+        assert!(halves(&narrow).is_none());
     }
 
     #[test]
@@ -80,7 +89,7 @@ mod tests {
         let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan]];
         let once = array![[nan, nan], [nan, nan], [1.0, 2.0]];
         let data = MultiView::from_nan_rows(vec![wide, once]).unwrap();
-        let halves = halves(&data, Seed::new(1)).unwrap().unwrap();
+        let halves = halves(&data).unwrap();
         assert_eq!(halves.widths(), [1, 1, 1]);
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct Observations {
     pub(crate) widths: Vec<usize>,
     /// The variances of the columns of each view over its observed rows.
     pub(crate) variances: Vec<Vec<f64>>,
-    /// What the variance of every cluster has beside that of its rows, for the columns of each view; zeros but in a fit.
-    pub(crate) grains: Vec<Vec<f64>>,
+    /// The least variance of a cluster in the columns of each view.
+    pub(crate) resolutions: Vec<Vec<f64>>,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -59,15 +59,19 @@ impl BlockView {
 
 impl Observations {
     /// `coordinates`: of every view, `(n_observed, q)`, in the order of the samples; `observed`:
-    /// `(n_samples, n_views)`.
-    pub(crate) fn new(coordinates: &[Array2<f64>], observed: ArrayView2<'_, bool>) -> Self {
+    /// `(n_samples, n_views)`; `resolutions`: of every view, `(q)`.
+    pub(crate) fn new(
+        coordinates: &[Array2<f64>],
+        observed: ArrayView2<'_, bool>,
+        resolutions: Vec<Vec<f64>>,
+    ) -> Self {
         let widths = coordinates.iter().map(Array2::ncols).collect();
         let mut next = vec![0; coordinates.len()];
         let row = |v: usize, block: &mut BlockView, sample: u16| {
             block.push(sample, coordinates[v].row(next[v]).iter().copied());
             next[v] += 1;
         };
-        Self::fill(observed, widths, row)
+        Self { resolutions, ..Self::fill(observed, widths, row) }
     }
 
     /// The observations whose rows `push` adds, view by view and sample by sample of each block.
@@ -92,9 +96,9 @@ impl Observations {
             };
             blocks.push(Block { first, len, views: (0..n_views).map(view).collect() });
         }
-        let mut all = Self { n_samples, widths, variances: Vec::new(), grains: Vec::new(), blocks };
+        let resolutions = widths.iter().map(|&q| vec![0.0; q]).collect();
+        let mut all = Self { n_samples, widths, variances: Vec::new(), resolutions, blocks };
         all.variances = (0..n_views).map(|v| all.column_variances(v)).collect();
-        all.grains = all.widths.iter().map(|&q| vec![0.0; q]).collect();
         all
     }
 
@@ -120,7 +124,7 @@ impl Observations {
         }
     }
 
-    /// The samples `samples`, ascending, with the variances and grains of all.
+    /// The samples `samples`, ascending, with the variances and resolutions of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
         for (first, part) in (0..).step_by(BLOCK).zip(samples.chunks(BLOCK)) {
@@ -141,7 +145,7 @@ impl Observations {
             n_samples: samples.len(),
             widths: self.widths.clone(),
             variances: self.variances.clone(),
-            grains: self.grains.clone(),
+            resolutions: self.resolutions.clone(),
             blocks,
         }
     }

@@ -61,7 +61,7 @@ impl TMixture {
         }
         drop(part);
         let kinds: Vec<Kind> = projections.iter().map(|projection| projection.kind).collect();
-        let seen = coordinates::present(data, &kinds);
+        let seen = coordinates::observed(data, &kinds);
         let all = coordinates::observe(data, &projections, &seen);
         let tell = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let watch = Watch::new(&tell, "all samples", 1, all.n_samples);

@@ -1,6 +1,6 @@
 //! Coordinates of the views (specification, section 1).
 
-mod grain;
+pub(crate) mod profile;
 pub(crate) mod leading;
 pub(crate) mod normal_scores;
 pub(crate) mod projection;
@@ -9,6 +9,7 @@ use crate::observations::Observations;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, s};
+use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ pub(crate) fn with_direction(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
 
 /// As [`with_direction`] of the data of a fit: a view of zeros alone says nothing, which is no reason to have no
 /// model of it.
-pub(crate) fn present(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
+pub(crate) fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     let mut seen = with_direction(data, kinds);
     for (mut seen, given) in seen.columns_mut().into_iter().zip(data.mask().entries().columns()) {
         if !seen.iter().any(|&s| s) {
@@ -100,24 +101,24 @@ impl Width {
     }
 }
 
-/// The projections of all views and the observations they give.
+/// The projections of all views, whose columns have these `profiles`, and the observations they give.
 ///
 /// # Errors
 /// If a decomposition does not converge.
 pub(crate) fn fit(
     data: &MultiView,
+    profiles: &[Vec<ColumnProfile>],
     kinds: &[Kind],
     width: Width,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    let seen = present(data, kinds);
+    let seen = observed(data, kinds);
     let mut projections = Vec::with_capacity(kinds.len());
     for (v, &kind) in kinds.iter().enumerate() {
         let rows = rows_of(&seen, v);
-        projections.push(Projection::fit(data, v, &rows, width.of(rows.len()), kind)?);
+        let q = width.of(rows.len());
+        projections.push(Projection::fit(data.view(v), &rows, &profiles[v], q, kind)?);
     }
-    let mut observations = observe(data, &projections, &seen);
-    let of_view = |(v, projection)| grain::grains(projection, data.view(v), &rows_of(&seen, v));
-    observations.grains = projections.iter().enumerate().map(of_view).collect();
+    let observations = observe(data, &projections, &seen);
     Ok((projections, observations))
 }
 
@@ -154,7 +155,8 @@ pub(crate) fn observe_given(
             all
         })
         .collect();
-    Observations::new(&coordinates, seen.view())
+    let resolutions = projections.iter().map(|projection| projection.resolutions.clone()).collect();
+    Observations::new(&coordinates, seen.view(), resolutions)
 }
 
 fn rows_of(seen: &Array2<bool>, view: usize) -> Vec<usize> {

@@ -3,8 +3,8 @@
 use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
 use crate::coordinates::normal_scores::NormalScores;
+use crate::coordinates::profile::{ColumnProfile, resolutions};
 use cdimc_core::ClusterError;
-use cdimc_data::MultiView;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -39,21 +39,22 @@ pub(crate) struct Projection {
     pub(crate) directions: Option<Array2<f64>>,
     /// The means of the coordinates, which are subtracted last.
     pub(crate) shift: Vec<f64>,
+    /// The variance of the coordinates below which values say nothing.
+    pub(crate) resolutions: Vec<f64>,
 }
 
 impl Projection {
-    /// That of the rows `rows` of `view`, with `q` coordinates at most.
+    /// That of the rows `rows` of a view, whose columns have these profiles, with `q` coordinates at most.
     ///
     /// # Errors
     /// If a decomposition does not converge.
     pub(crate) fn fit(
-        data: &MultiView,
-        view: usize,
+        x: ArrayView2<'_, f64>,
         rows: &[usize],
+        columns: &[ColumnProfile],
         q: usize,
         kind: Kind,
     ) -> Result<Self, ClusterError> {
-        let x = data.view(view);
         let d = x.ncols();
         let mut fitted = Self {
             kind,
@@ -62,9 +63,14 @@ impl Projection {
             scales: vec![1.0; d],
             directions: None,
             shift: Vec::new(),
+            resolutions: Vec::new(),
         };
+        let of_scores = fitted.scores.as_ref().map(|scores| {
+            ColumnProfile::of_columns(d, rows, |i, j| scores.of(x[[i, j]], j))
+        });
+        let columns = of_scores.as_deref().unwrap_or(columns);
         if kind != Kind::Unit {
-            fitted.scale(x, rows);
+            fitted.scale(columns);
         }
         let n = rows.len();
         fitted.directions = if q + 1 < d.min(n) {
@@ -78,6 +84,8 @@ impl Projection {
         } else {
             fitted.independent_columns(x, rows)
         };
+        let relative = fitted.relative_resolutions(columns);
+        fitted.resolutions = resolutions(&relative, fitted.directions.as_ref());
         fitted.shift = vec![0.0; fitted.width()];
         let mut shift = vec![0.0; fitted.width()];
         fitted.each_block(x, rows, |_, coordinates| {
@@ -151,23 +159,8 @@ impl Projection {
         prepared
     }
 
-    /// The variances of the columns that the directions are applied to, `(n_features)`.
-    pub(super) fn variances(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
-        let (n, d) = (rows.len() as f64, x.ncols());
-        let sums = self.sum_over_rows(x, rows, (d, 2), |rows, sums| {
-            for row in rows.rows() {
-                for (j, x) in row.iter().enumerate() {
-                    sums[(j, 0)] += x;
-                    sums[(j, 1)] += x * x;
-                }
-            }
-        });
-        let variance = |j| (sums[(j, 1)] - sums[(j, 0)] * sums[(j, 0)] / n) / n;
-        (0..d).map(|j| variance(j).max(0.0)).collect()
-    }
-
     /// Rows as they are given, or their normal scores.
-    pub(super) fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+    fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
         let mut given = x.select(ndarray::Axis(0), rows);
         if let Some(scores) = &self.scores {
             scores.apply(given.view_mut());
@@ -176,39 +169,32 @@ impl Projection {
     }
 
     /// Column means, and the deviation of each column or, in `centered`, of all together.
-    fn scale(&mut self, x: ArrayView2<'_, f64>, rows: &[usize]) {
-        let (n, d) = (rows.len() as f64, x.ncols());
-        let mut largest = vec![0.0_f64; d];
-        let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY); d];
-        for rows in rows.chunks(ROWS) {
-            for ((_, j), &value) in self.given(x, rows).indexed_iter() {
-                self.means[j] += value / n;
-                largest[j] = largest[j].max(value.abs());
-                range[j] = (range[j].0.min(value), range[j].1.max(value));
-            }
-        }
-        let mut squares = vec![0.0; d];
-        for rows in rows.chunks(ROWS) {
-            for ((_, j), &value) in self.given(x, rows).indexed_iter() {
-                // Relative to the largest value, so that no square overflows.
-                let share = (value - self.means[j]) / largest[j].max(f64::MIN_POSITIVE);
-                squares[j] += share * share / n;
-            }
-        }
-        let deviation = |j: usize| {
-            let share = squares[j].sqrt();
-            // The mean of many equal values is not quite their value.
-            let varies = share > CONSTANT && range[j].0 < range[j].1;
-            if varies { share * largest[j] } else { 0.0 }
+    fn scale(&mut self, columns: &[ColumnProfile]) {
+        self.means = columns.iter().map(|column| column.mean).collect();
+        // The mean of many equal values is not quite their value.
+        let varies = |column: &ColumnProfile| {
+            !column.is_constant() && column.deviation > CONSTANT * column.mean.abs()
         };
-        self.scales = (0..d).map(deviation).collect();
+        let scale = |column| if varies(column) { column.deviation } else { 0.0 };
+        self.scales = columns.iter().map(scale).collect();
         if self.kind == Kind::Centered {
+            let d = columns.len() as f64;
             let top = self.scales.iter().copied().fold(0.0, f64::max);
-            let mean_square =
-                |s: &f64| if top > 0.0 { (s / top) * (s / top) / d as f64 } else { 0.0 };
+            let mean_square = |s: &f64| if top > 0.0 { (s / top) * (s / top) / d } else { 0.0 };
             let all = self.scales.iter().map(mean_square).sum::<f64>().sqrt() * top;
             self.scales.iter_mut().for_each(|s| *s = if *s > 0.0 { all } else { 0.0 });
         }
+    }
+
+    /// The resolutions of the columns in the units that the directions are applied to.
+    fn relative_resolutions(&self, columns: &[ColumnProfile]) -> Vec<f64> {
+        // What a column is divided by in `unit` differs from row to row.
+        let length = columns.iter().map(ColumnProfile::mean_square).sum::<f64>().sqrt();
+        let relative = |(column, &scale): (&ColumnProfile, &f64)| {
+            let scale = if self.kind == Kind::Unit { length } else { scale };
+            if scale > 0.0 { column.resolution / scale } else { 0.0 }
+        };
+        columns.iter().zip(&self.scales).map(relative).collect()
     }
 
     /// Those of the columns that the ones before them do not explain, `(n_features, q)`, or none where that is
@@ -390,9 +376,9 @@ mod tests {
     }
 
     fn fitted(view: &Array2<f64>, q: usize, kind: Kind) -> Projection {
-        let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
         let rows: Vec<usize> = (0..view.nrows()).collect();
-        Projection::fit(&data, 0, &rows, q, kind).unwrap()
+        let columns = ColumnProfile::of_columns(view.ncols(), &rows, |i, j| view[[i, j]]);
+        Projection::fit(view.view(), &rows, &columns, q, kind).unwrap()
     }
 
     fn coordinates(view: &Array2<f64>, kind: Kind) -> Array2<f64> {

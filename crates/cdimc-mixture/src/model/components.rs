@@ -77,11 +77,12 @@ pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) ->
 }
 
 impl Components {
-    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q) + diag(grains).
+    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q), its diagonal no less than
+    /// the `resolutions`.
     pub(crate) fn fit(
         moments: &ViewMoments,
         pooled: &[f64],
-        grains: &[f64],
+        resolutions: &[f64],
         prior: &Prior,
     ) -> Self {
         let (q, k) = (moments.width, moments.sizes.len());
@@ -108,7 +109,8 @@ impl Components {
                     for (to, s) in batch[a * (a + 1) / 2..].iter_mut().zip(&line[..=a]) {
                         to[lane] = (to[lane] + s) * total;
                     }
-                    batch[a * (a + 3) / 2][lane] += grains[a];
+                    let variance = &mut batch[a * (a + 3) / 2][lane];
+                    *variance = variance.max(resolutions[a]);
                 }
             }
             Arch::new().dispatch(InverseFactors { batch: &mut batch, width: q });

@@ -44,9 +44,11 @@ impl Mixture {
                 views.map(|(moments, variances)| pooled(moments, variances, prior)).collect()
             }
         };
-        let views = moments.views.iter().zip(&scatters).zip(&observations.grains);
+        let views = moments.views.iter().zip(&scatters).zip(&observations.resolutions);
         let views = views
-            .map(|((moments, scatter), grains)| Components::fit(moments, scatter, grains, prior));
+            .map(|((moments, scatter), resolution)| {
+                Components::fit(moments, scatter, resolution, prior)
+            });
         let n = observations.n_samples as f64;
         let log_weights = moments.sizes.iter().map(|size| ((size + LEAST_SIZE) / n).ln()).collect();
         (Self { nu: prior.nu, log_weights, views: views.collect() }, scatters)

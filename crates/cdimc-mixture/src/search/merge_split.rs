@@ -96,7 +96,7 @@ impl<'a> Groups<'a> {
             let components = Components::fit(
                 of_view,
                 &self.pooled[v],
-                &self.ground.observations.grains[v],
+                &self.ground.observations.resolutions[v],
                 self.ground.prior,
             );
             for (g, group) in groups.iter().enumerate() {

@@ -1,0 +1,195 @@
+//! What a fit has to know of the columns of a view before anything is made of them.
+
+use cdimc_data::MultiView;
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+/// Values nearer to one another than this share of their range are one value.
+const SAME_VALUE: f64 = 1e-9;
+/// Columns read together: those of a row lie side by side in memory.
+const TOGETHER: usize = 16;
+
+/// The values of a column over the observed samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ColumnProfile {
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
+    /// The share of the samples that have the commonest value.
+    pub(crate) commonest: f64,
+    /// How far apart values are at least, as a deviation: δ / 2, with δ the least distance between two of them, the deviation
+    /// of a column that takes two such values equally often; at most the column's own, and 0 where hardly two samples have the
+    /// same value. The mean of the column is none of its values: it stands where single cells were not measured.
+    pub(crate) resolution: f64,
+}
+
+impl ColumnProfile {
+    /// That of some values, which are sorted.
+    pub(crate) fn of(values: &mut [f64]) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
+        let (&[first, ..], &[.., last]) = (&*values, &*values) else {
+            return Self { mean: 0.0, deviation: 0.0, commonest: 1.0, resolution: 0.0 };
+        };
+        let n = values.len() as f64;
+        let mean = values.iter().map(|x| x / n).sum::<f64>();
+        // Relative to the largest, so that no square overflows.
+        let largest = (mean - first).max(last - mean);
+        let share = |x: &f64| (x - mean) / largest;
+        let squares = values.iter().map(|x| share(x) * share(x) / n).sum::<f64>();
+        let deviation = if last > first { largest * squares.sqrt() } else { 0.0 };
+        let (same, is_mean) = (SAME_VALUE * (last - first), |x: f64| {
+            (x - mean).abs() <= SAME_VALUE * largest
+        });
+        let (mut commonest, mut n_levels, mut n_measured) = (0, 0_usize, 0);
+        let (mut step, mut before) = (f64::INFINITY, None);
+        for level in values.chunk_by(|a, b| b - a <= same) {
+            commonest = commonest.max(level.len());
+            if !is_mean(level[0]) {
+                n_measured += level.len();
+                n_levels += 1;
+                let distance = before.map_or(f64::INFINITY, |before: f64| level[0] - before);
+                (step, before) = (step.min(distance), Some(level[level.len() - 1]));
+            }
+        }
+        let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
+        let resolution = if is_coarse { (step / 2.0).min(deviation) } else { 0.0 };
+        Self { mean, deviation, commonest: commonest as f64 / n, resolution }
+    }
+
+    /// Those of `n_columns` columns over the rows `rows`, whose values are `value(row, column)`.
+    pub(crate) fn of_columns(
+        n_columns: usize,
+        rows: &[usize],
+        value: impl Fn(usize, usize) -> f64 + Sync,
+    ) -> Vec<Self> {
+        let together = |first: usize| {
+            let columns = first..n_columns.min(first + TOGETHER);
+            let mut values = vec![Vec::with_capacity(rows.len()); columns.len()];
+            for &i in rows {
+                for (values, j) in values.iter_mut().zip(columns.clone()) {
+                    values.push(value(i, j));
+                }
+            }
+            values.into_iter().map(|mut values| Self::of(&mut values)).collect::<Vec<_>>()
+        };
+        let firsts: Vec<usize> = (0..n_columns).step_by(TOGETHER).collect();
+        firsts.into_par_iter().flat_map_iter(together).collect()
+    }
+
+    /// Those of all views over their observed samples.
+    pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
+        let of_view = |v| {
+            let x: ArrayView2<'_, f64> = data.view(v);
+            Self::of_columns(x.ncols(), &data.mask().observed_rows(v), |i, j| x[[i, j]])
+        };
+        (0..data.n_views()).map(of_view).collect()
+    }
+
+    pub(crate) fn mean_square(&self) -> f64 {
+        self.mean * self.mean + self.deviation * self.deviation
+    }
+
+    pub(crate) fn is_constant(&self) -> bool {
+        self.commonest == 1.0
+    }
+}
+
+/// The variance below which values of coordinates say nothing, of each: `Wᵀ diag(r²) W`, its diagonal, with r the resolutions of
+/// the columns in the units that the directions W, `(n_features, q)`, are applied to (ours, docs/methods/mixture.md).
+///
+/// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
+/// of two or three values would be clusters by themselves, whatever the others say.
+pub(crate) fn resolutions(columns: &[f64], directions: Option<&Array2<f64>>) -> Vec<f64> {
+    let squares = columns.iter().map(|r| r * r);
+    let Some(directions) = directions else { return squares.collect() };
+    let squares: Vec<f64> = squares.collect();
+    let of_sum = |direction: ndarray::ArrayView1<'_, f64>| {
+        direction.iter().zip(&squares).map(|(w, square)| w * w * square).sum()
+    };
+    directions.columns().into_iter().map(of_sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinates::{Kind, projection::Projection};
+    use ndarray::array;
+
+    fn resolutions_of(x: Array2<f64>, q: usize, kind: Kind) -> Vec<f64> {
+        let rows: Vec<usize> = (0..x.nrows()).collect();
+        let data = MultiView::from_nan_rows(vec![x]).unwrap();
+        let profiles = ColumnProfile::of_views(&data);
+        Projection::fit(data.view(0), &rows, &profiles[0], q, kind).unwrap().resolutions
+    }
+
+    fn answers() -> Array2<f64> {
+        array![
+            [0.0, 0.31, 10.0],
+            [1.0, 0.72, 10.0],
+            [1.0, 0.18, 30.0],
+            [0.0, 0.94, 40.0],
+            [1.0, 0.55, 30.0],
+            [0.0, 0.03, 40.0],
+        ]
+    }
+
+    #[test]
+    fn a_column_of_two_values_counts_as_half_their_distance() {
+        // In units of its deviation, which is half the distance as well.
+        let grains = resolutions_of(answers(), 5, Kind::Standard);
+        approx::assert_relative_eq!(grains[0], 1.0, max_relative = 1e-12);
+        assert_eq!(grains[1], 0.0);
+        // Steps of 10, a variance of 1400 / 9.
+        approx::assert_relative_eq!(grains[2], 25.0 * 9.0 / 1400.0, max_relative = 1e-12);
+    }
+
+    #[test]
+    fn rows_of_unit_length_are_as_coarse_as_their_columns() {
+        let x = array![[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+        // The mean squared length is 4/3.
+        let grains = resolutions_of(x, 5, Kind::Unit);
+        grains
+            .iter()
+            .for_each(|g| approx::assert_relative_eq!(*g, 3.0 / 16.0, max_relative = 1e-12));
+    }
+
+    #[test]
+    fn sums_of_columns_are_as_coarse_as_these_if_all_take_two_values() {
+        let two = |(i, j): (usize, usize)| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
+        let x = Array2::from_shape_fn((40, 6), two);
+        for g in resolutions_of(x.clone(), 3, Kind::Standard) {
+            approx::assert_relative_eq!(g, 1.0, max_relative = 1e-9);
+        }
+        let variance = |kind| resolutions_of(x.clone(), 3, kind).into_iter().sum::<f64>();
+        assert!(variance(Kind::Unit) > 0.0 && variance(Kind::Unit) < variance(Kind::Standard));
+        let mut three = x.clone();
+        three[[5, 2]] = 2.0;
+        assert_eq!(resolutions_of(three, 3, Kind::Standard), [0.0; 3]);
+        // A cell filled with the mean of the others is none of the column's values.
+        let mut filled = x.clone();
+        filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;
+        assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&g| g > 0.9));
+    }
+
+    #[test]
+    fn cells_filled_with_the_mean_make_no_column_finer() {
+        let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(3)));
+        let x = Array2::from_shape_fn((30, 2), |(i, j)| answer(i + j));
+        let mut filled = x.clone();
+        for (mut column, x) in filled.columns_mut().into_iter().zip(x.columns()) {
+            let mean = x.iter().skip(6).sum::<f64>() / 24.0;
+            column.iter_mut().take(6).for_each(|x| *x = mean);
+        }
+        // Their deviation is less, for what was not measured does not deviate.
+        let all = resolutions_of(x, 5, Kind::Standard);
+        for (g, all) in resolutions_of(filled, 5, Kind::Standard).iter().zip(&all) {
+            approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
+        }
+    }
+
+    #[test]
+    fn constants_and_columns_that_others_explain_do_no_harm() {
+        let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(2)));
+        let x = Array2::from_shape_fn((8, 3), |(i, j)| [answer(i), 2.0, 3.0 * answer(i)][j]);
+        assert_eq!(resolutions_of(x, 5, Kind::Standard), [1.0]);
+    }
+}
