@@ -16,9 +16,9 @@ pub(crate) struct ColumnProfile {
     pub(crate) deviation: f64,
     /// The share of the samples that have the commonest value.
     pub(crate) commonest: f64,
-    /// How far apart values are at least, as a deviation: δ / 2, with δ the least distance between two of them, the deviation
-    /// of a column that takes two such values equally often; at most the column's own, and 0 where hardly two samples have the
-    /// same value. The mean of the column is none of its values: it stands where single cells were not measured.
+    /// How coarse the values are: δ / √6, the deviation of the difference of two values that were rounded to δ, with δ the
+    /// least distance between two of them; 0 where hardly two samples have the same value. The mean of the column is none of
+    /// its values: it stands where single cells were not measured.
     pub(crate) resolution: f64,
 }
 
@@ -51,7 +51,7 @@ impl ColumnProfile {
             }
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
-        let resolution = if is_coarse { (step / 2.0).min(deviation) } else { 0.0 };
+        let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
         Self { mean, deviation, commonest: commonest as f64 / n, resolution }
     }
 
@@ -133,41 +133,38 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_two_values_counts_as_half_their_distance() {
-        // In units of its deviation, which is half the distance as well.
-        let grains = resolutions_of(answers(), 5, Kind::Standard);
-        approx::assert_relative_eq!(grains[0], 1.0, max_relative = 1e-12);
-        assert_eq!(grains[1], 0.0);
+    fn a_column_of_few_values_is_as_coarse_as_their_least_distance() {
+        // In units of its deviation, which is half the distance.
+        let resolutions = resolutions_of(answers(), 5, Kind::Standard);
+        approx::assert_relative_eq!(resolutions[0], 2.0 / 3.0, max_relative = 1e-12);
+        assert_eq!(resolutions[1], 0.0);
         // Steps of 10, a variance of 1400 / 9.
-        approx::assert_relative_eq!(grains[2], 25.0 * 9.0 / 1400.0, max_relative = 1e-12);
+        approx::assert_relative_eq!(resolutions[2], 100.0 / 6.0 * 9.0 / 1400.0, max_relative = 1e-12);
     }
 
     #[test]
     fn rows_of_unit_length_are_as_coarse_as_their_columns() {
         let x = array![[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
         // The mean squared length is 4/3.
-        let grains = resolutions_of(x, 5, Kind::Unit);
-        grains
+        let resolutions = resolutions_of(x, 5, Kind::Unit);
+        resolutions
             .iter()
-            .for_each(|g| approx::assert_relative_eq!(*g, 3.0 / 16.0, max_relative = 1e-12));
+            .for_each(|g| approx::assert_relative_eq!(*g, 1.0 / 8.0, max_relative = 1e-12));
     }
 
     #[test]
-    fn sums_of_columns_are_as_coarse_as_these_if_all_take_two_values() {
+    fn sums_of_columns_are_as_coarse_as_these_together() {
         let two = |(i, j): (usize, usize)| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
         let x = Array2::from_shape_fn((40, 6), two);
-        for g in resolutions_of(x.clone(), 3, Kind::Standard) {
-            approx::assert_relative_eq!(g, 1.0, max_relative = 1e-9);
-        }
-        let variance = |kind| resolutions_of(x.clone(), 3, kind).into_iter().sum::<f64>();
-        assert!(variance(Kind::Unit) > 0.0 && variance(Kind::Unit) < variance(Kind::Standard));
-        let mut three = x.clone();
-        three[[5, 2]] = 2.0;
-        assert_eq!(resolutions_of(three, 3, Kind::Standard), [0.0; 3]);
+        let sums = resolutions_of(x.clone(), 3, Kind::Standard);
+        // A column that takes two values has a variance of δ² / 4 at most.
+        assert!(sums.iter().all(|&r| (2.0 / 3.0 - 1e-9..0.8).contains(&r)), "{sums:?}");
+        let fine = Array2::from_shape_fn((40, 6), |(i, j)| ((i * 17 + j * 5 + i * j) % 41) as f64);
+        assert_eq!(resolutions_of(fine, 3, Kind::Standard), [0.0; 3]);
         // A cell filled with the mean of the others is none of the column's values.
         let mut filled = x.clone();
         filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;
-        assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&g| g > 0.9));
+        assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&r| r > 0.6));
     }
 
     #[test]
@@ -190,6 +187,6 @@ mod tests {
     fn constants_and_columns_that_others_explain_do_no_harm() {
         let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(2)));
         let x = Array2::from_shape_fn((8, 3), |(i, j)| [answer(i), 2.0, 3.0 * answer(i)][j]);
-        assert_eq!(resolutions_of(x, 5, Kind::Standard), [1.0]);
+        assert_eq!(resolutions_of(x, 5, Kind::Standard), [2.0 / 3.0]);
     }
 }

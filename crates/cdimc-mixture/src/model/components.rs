@@ -77,8 +77,8 @@ pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) ->
 }
 
 impl Components {
-    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q), its diagonal no less than
-    /// the `resolutions`.
+    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q), its diagonal s
+    /// made s + ρ² / (s + ρ) with the `resolutions` ρ.
     pub(crate) fn fit(
         moments: &ViewMoments,
         pooled: &[f64],
@@ -110,7 +110,7 @@ impl Components {
                         to[lane] = (to[lane] + s) * total;
                     }
                     let variance = &mut batch[a * (a + 3) / 2][lane];
-                    *variance = variance.max(resolutions[a]);
+                    *variance += beyond(*variance, resolutions[a]);
                 }
             }
             Arch::new().dispatch(InverseFactors { batch: &mut batch, width: q });
@@ -169,6 +169,11 @@ impl Components {
     pub(crate) fn n_clusters(&self) -> usize {
         self.constants.len()
     }
+}
+
+/// What a resolution ρ adds to a variance: all of itself to 0, and next to nothing to one that is large beside it.
+fn beyond(variance: f64, resolution: f64) -> f64 {
+    if resolution > 0.0 { resolution * (resolution / (variance + resolution)) } else { 0.0 }
 }
 
 /// Replaces matrices by the inverses of their Cholesky factors.
