@@ -112,6 +112,8 @@ def situations(rng):
     yield "4 in mutations, 400", y, [mutations(rng, y, 150), mutations(rng, y, 60)]
     uneven = rng.choice(4, size=400, p=[0.5, 0.3, 0.15, 0.05])
     yield "4 of 50, 30, 15 and 5 % in mutations, 400", uneven, [mutations(rng, uneven, 150), mutations(rng, uneven, 60)]
+    y = even(240, 4)
+    yield "4 of equal samples, 240", y, [np.eye(4)[y], np.eye(4)[y][:, :2] @ rng.normal(size=(2, 3)) + (y == 2)[:, None]]
 
 
 def compare(y, views, seed):

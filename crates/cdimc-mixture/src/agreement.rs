@@ -37,7 +37,8 @@ impl TMixture {
             };
             Ok(labelings.iter().map(of_labels).collect())
         };
-        let all = candidates(self, &profiles).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
+        let all =
+            candidates(self, &profiles).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
         let best = |values: &Vec<f64>| values.iter().copied().fold(f64::MIN, f64::max);
         let most = all.into_iter().reduce(|a, b| if best(&b) > best(&a) { b } else { a });
         Ok(most.unwrap_or_default())

@@ -102,7 +102,8 @@ impl ClusterNumberSearch {
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
         // data are told apart worse (`docs/methods/mixture.md`).
         let width = Width::carried(settings.dimensions, largest * FOLDS / (FOLDS - 1));
-        let (_, observations) = coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
+        let (_, observations) =
+            coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
         let observations = observations.with_views(largest);
         let mut samples: Vec<usize> = (0..observations.n_samples).collect();
         samples.shuffle(&mut seed.stream("folds").rng());

@@ -257,6 +257,18 @@ mod tests {
     }
 
     #[test]
+    fn all_samples_have_the_resolutions_of_those_searched() {
+        let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
+        let views = [4, 6].map(|d| Array2::from_shape_fn((300, d), |(i, j)| answers(i, j + d)));
+        let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
+        let part = TMixture { search_samples: 120, ..quick() };
+        let solution = part.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        assert_eq!(solution.observations.n_samples, 300);
+        let resolutions = &solution.observations.resolutions;
+        assert!(resolutions.iter().flatten().all(|&r| r > 0.0), "{resolutions:?}");
+    }
+
+    #[test]
     fn clusters_on_a_line_are_found_in_a_single_view() {
         let mut rng = Seed::new(1).rng();
         // Rows of unit length would keep the sign alone of where a sample stands on the line.

@@ -1,4 +1,4 @@
-//! Tables of categories, one column of zeros and ones for each value.
+//! Tables of few values: categories, one column of zeros and ones for each of theirs, and samples that are all alike.
 
 use cdimc_core::Clusterer;
 use cdimc_data::{MissingPattern, MultiView, Seed};
@@ -40,4 +40,23 @@ fn values_of_a_category_are_no_clusters_by_themselves() {
     let mean = (0..3).map(found).sum::<f64>() / 3.0;
     // 0.75 if clusters had no width where all their samples have one value.
     assert!(mean > 0.85, "{mean}");
+}
+
+#[test]
+fn groups_of_equal_samples_are_the_clusters() {
+    let corner = |c: usize, j: usize| f64::from(u8::from(if j == 0 { c < 2 } else { c % 2 == 0 }));
+    let mark = |c: usize, j: usize| f64::from(u8::from(c == j));
+    let mut rng = Seed::new(1).rng();
+    for jitter in [0.0, 1e-12] {
+        let mut rows = |k: usize, d: usize, value: &dyn Fn(usize, usize) -> f64| {
+            Array2::from_shape_fn((60, d), |(i, j)| value(i % k, j) + jitter * rng.r#gen::<f64>())
+        };
+        for (k, view) in [(3, rows(3, 3, &mark)), (4, rows(4, 2, &corner))] {
+            let truth: Vec<usize> = (0..60).map(|i| i % k).collect();
+            let data = MultiView::from_nan_rows(vec![view]).expect("data");
+            let found = TMixture::default().cluster(&data, k, Seed::new(0)).expect("clusters");
+            let accuracy = accuracy(&truth, &found.labels).expect("equal lengths");
+            assert_eq!(accuracy, 1.0, "{k} groups, jitter {jitter}");
+        }
+    }
 }

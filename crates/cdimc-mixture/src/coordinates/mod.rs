@@ -1,8 +1,8 @@
 //! Coordinates of the views (specification, section 1).
 
-pub(crate) mod profile;
 pub(crate) mod leading;
 pub(crate) mod normal_scores;
+pub(crate) mod profile;
 pub(crate) mod projection;
 
 use crate::observations::Observations;

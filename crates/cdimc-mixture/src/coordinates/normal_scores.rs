@@ -53,7 +53,9 @@ impl NormalScores {
     /// The score of a value of column `j`.
     pub(crate) fn of(&self, x: f64, j: usize) -> f64 {
         let m = self.quantiles.ncols();
-        self.quantiles.as_slice().map_or(x, |quantiles| self.score(x, &quantiles[j * m..(j + 1) * m]))
+        self.quantiles
+            .as_slice()
+            .map_or(x, |quantiles| self.score(x, &quantiles[j * m..(j + 1) * m]))
     }
 
     /// The score of the share of values below, equal ones counting half; between two quantiles in proportion, beyond all

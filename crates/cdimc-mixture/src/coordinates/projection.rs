@@ -65,9 +65,10 @@ impl Projection {
             shift: Vec::new(),
             resolutions: Vec::new(),
         };
-        let of_scores = fitted.scores.as_ref().map(|scores| {
-            ColumnProfile::of_columns(d, rows, |i, j| scores.of(x[[i, j]], j))
-        });
+        let of_scores = fitted
+            .scores
+            .as_ref()
+            .map(|scores| ColumnProfile::of_columns(d, rows, |i, j| scores.of(x[[i, j]], j)));
         let columns = of_scores.as_deref().unwrap_or(columns);
         if kind != Kind::Unit {
             fitted.scale(columns);

@@ -45,10 +45,9 @@ impl Mixture {
             }
         };
         let views = moments.views.iter().zip(&scatters).zip(&observations.resolutions);
-        let views = views
-            .map(|((moments, scatter), resolution)| {
-                Components::fit(moments, scatter, resolution, prior)
-            });
+        let views = views.map(|((moments, scatter), resolution)| {
+            Components::fit(moments, scatter, resolution, prior)
+        });
         let n = observations.n_samples as f64;
         let log_weights = moments.sizes.iter().map(|size| ((size + LEAST_SIZE) / n).ln()).collect();
         (Self { nu: prior.nu, log_weights, views: views.collect() }, scatters)
