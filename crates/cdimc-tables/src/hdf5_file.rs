@@ -3,8 +3,8 @@
 //! A shape is accepted only if the file can hold it, and what the file does not hold is an
 //! error: HDF5 itself would give a fill value for a part that is absent.
 
-use crate::Budget;
 use crate::sparse::Compressed;
+use crate::{Budget, hdf5_headers};
 pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
 use ndarray::Array2;
@@ -47,6 +47,7 @@ impl Hdf5File {
         if whole > n_bytes as u64 {
             return Err(format!("cut off: {n_bytes} bytes of {whole}"));
         }
+        hdf5_headers::check(file.as_bytes(), superblock)?;
         Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
     }
 
@@ -218,6 +219,11 @@ impl Hdf5File {
             DType::String => dataset.read_string().map_err(damaged),
             DType::VariableLengthString => {
                 self.budget.bytes(dataset.vlen_string_payload_size().map_err(damaged)?)?;
+                if dataset.element_size().map_err(damaged)? == 16 {
+                    let references = dataset.read_raw().map_err(damaged)?;
+                    let base = self.file.superblock().base_address.get();
+                    hdf5_headers::check_strings(self.file.as_bytes(), base, &references)?;
+                }
                 dataset.read_vlen_strings(VlenStringReadOptions::default()).map_err(damaged)
             }
             DType::F32 | DType::F64 => shown(dataset.read_f64()),

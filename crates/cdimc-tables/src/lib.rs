@@ -32,6 +32,7 @@ mod format;
 mod gzip;
 mod hdf5;
 mod hdf5_file;
+mod hdf5_headers;
 mod idx;
 mod isolated;
 mod join;

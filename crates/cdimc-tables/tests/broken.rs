@@ -17,6 +17,9 @@ fn what_cannot_be_parsed_is_not_nothing() {
     let mut taken = Vec::new();
     for (file, reason) in [
         ("view_gone.h5", "unreadable HDF5 file"),
+        ("ids_gone.h5", "unreadable HDF5 file"),
+        ("id_cut.h5", "unreadable HDF5 file"),
+        ("view_gone73.mat", "unreadable HDF5 file"),
         ("view_gone5.mat", "unreadable MATLAB file"),
         ("ids_lost.mat", "unreadable MATLAB file"),
         ("names_differ.npz", "has another name where it stands"),

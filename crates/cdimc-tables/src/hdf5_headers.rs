@@ -1,0 +1,251 @@
+//! What HDF5 demands of the object headers under a file's root, and its decoder does not.
+//!
+//! A header of the first version bears no checksum. One whose messages do not fill it, or which lost the
+//! message that makes it a dataset or a group, would be passed over: a view or the ids would be gone.
+//! The layouts are those of "Version 1 Data Object Header Prefix" to "Group Symbol Table Nodes" in the
+//! HDF5 file format specification.
+
+use hdf5_pure::Superblock;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+const CONTINUATION: u16 = 0x10;
+const DATATYPE: u16 = 0x03;
+/// Link information, a link, and a symbol table: what makes a header a group.
+const OF_A_GROUP: [u16; 3] = [0x02, LINK, SYMBOL_TABLE];
+const LAYOUT: u16 = 0x08;
+const LINK: u16 = 0x06;
+const SYMBOL_TABLE: u16 = 0x11;
+
+/// Checks every object that hangs on the root by links that can be followed.
+///
+/// # Errors
+/// If an object is neither a dataset nor a group nor a type of data, or its header does not hold together.
+pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String> {
+    if superblock.offset_size != 8 || superblock.length_size != 8 {
+        return Ok(());
+    }
+    let base = superblock.base_address.get();
+    let file = Bytes { bytes, base };
+    // That of the root counts from the beginning already.
+    let mut open = vec![superblock.root_group_address.wrapping_sub(base)];
+    let mut seen = HashSet::new();
+    while let Some(address) = open.pop() {
+        if seen.insert(address) {
+            let at = file.place(address)?;
+            open.extend(file.object(at)?);
+        }
+    }
+    Ok(())
+}
+
+/// The file, its numbers and where its addresses point.
+#[derive(Clone, Copy)]
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    base: u64,
+}
+
+/// A message's kind, flags and body.
+type Message<'a> = (u16, &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn place(self, address: u64) -> Result<usize, String> {
+        let at = address.checked_add(self.base).and_then(|at| usize::try_from(at).ok());
+        at.filter(|&at| at < self.bytes.len()).ok_or_else(|| damaged("an address"))
+    }
+
+    fn part(self, at: usize, length: usize) -> Result<&'a [u8], String> {
+        let end = at.checked_add(length);
+        end.and_then(|end| self.bytes.get(at..end)).ok_or_else(|| damaged("a length"))
+    }
+
+    /// The objects that the one at this place links to.
+    fn object(self, at: usize) -> Result<Vec<u64>, String> {
+        let messages = if self.part(at, 4)? == b"OHDR" {
+            self.second_version(at)?
+        } else {
+            self.first_version(at)?
+        };
+        let has = |kinds: &[u16]| messages.iter().any(|(kind, _)| kinds.contains(kind));
+        if !has(&OF_A_GROUP) && !has(&[LAYOUT, DATATYPE]) {
+            return Err(damaged("an object is neither a dataset nor a group"));
+        }
+        let mut children = Vec::new();
+        for (kind, body) in messages {
+            match kind {
+                SYMBOL_TABLE => self.symbols(self.place(number(body, 0, 8)?)?, &mut children)?,
+                LINK => children.extend(hard_link(body)?),
+                _ => {}
+            }
+        }
+        Ok(children)
+    }
+
+    /// The messages of a header without a checksum: as many as it says, and they fill it.
+    fn first_version(self, at: usize) -> Result<Vec<Message<'a>>, String> {
+        let head = self.part(at, 16)?;
+        let n_messages = number(head, 2, 2)? as usize;
+        let mut parts = vec![self.part(at + 16, number(head, 8, 4)? as usize)?];
+        let mut messages: Vec<Message> = Vec::new();
+        while let Some(mut rest) = parts.pop() {
+            while rest.len() >= 8 {
+                let (kind, length) = (number(rest, 0, 2)? as u16, number(rest, 2, 2)? as usize);
+                let body = rest.get(8..8 + length).ok_or_else(|| damaged("a message's length"))?;
+                if kind == CONTINUATION {
+                    let at = self.place(number(body, 0, 8)?)?;
+                    parts.push(self.part(at, number(body, 8, 8)? as usize)?);
+                }
+                messages.push((kind, body));
+                if messages.len() > n_messages {
+                    break;
+                }
+                rest = &rest[8 + length..];
+            }
+        }
+        if messages.len() == n_messages {
+            Ok(messages)
+        } else {
+            Err(damaged("an object's header has not the messages that it counts"))
+        }
+    }
+
+    /// The messages of a header that our decoder compares with its checksum.
+    fn second_version(self, at: usize) -> Result<Vec<Message<'a>>, String> {
+        let flags = self.part(at, 6)?[5];
+        let mut start = at + 6;
+        start += if flags & 0x20 == 0 { 0 } else { 16 };
+        start += if flags & 0x10 == 0 { 0 } else { 4 };
+        let width = 1 << (flags & 3);
+        let length = number(self.part(start, width)?, 0, width)? as usize;
+        let mut parts = vec![self.part(start + width, length)?];
+        let head = if flags & 4 == 0 { 4 } else { 6 };
+        let mut messages: Vec<Message> = Vec::new();
+        while let Some(mut rest) = parts.pop() {
+            // What is left behind the last message may be too short for one.
+            while rest.len() >= head {
+                let length = number(rest, 1, 2)? as usize;
+                let end = head + length;
+                let body = rest.get(head..end).ok_or_else(|| damaged("a message's length"))?;
+                let kind = rest[0].into();
+                if kind == CONTINUATION {
+                    let at = self.place(number(body, 0, 8)?)?;
+                    // Between a mark of four bytes and a checksum of four.
+                    let length = (number(body, 8, 8)? as usize).saturating_sub(8);
+                    parts.push(self.part(at + 4, length)?);
+                }
+                messages.push((kind, body));
+                if messages.len() > self.bytes.len() {
+                    return Err(damaged("a header without an end"));
+                }
+                rest = &rest[end..];
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The objects under a node of a group's B-tree, or in a node of its symbols.
+    fn symbols(self, tree: usize, children: &mut Vec<u64>) -> Result<(), String> {
+        let (mut open, mut seen) = (vec![tree], HashSet::new());
+        while let Some(at) = open.pop() {
+            if !seen.insert(at) {
+                return Err(damaged("a group's index is a circle"));
+            }
+            let mark = self.part(at, 4)?;
+            let n = number(self.part(at, 8)?, 6, 2)? as usize;
+            if mark == b"TREE" {
+                let entries = self.part(at + 24, 16 * n)?.chunks_exact(16);
+                for entry in entries {
+                    open.push(self.place(number(entry, 8, 8)?)?);
+                }
+            } else if mark == b"SNOD" {
+                for entry in self.part(at + 8, 40 * n)?.chunks_exact(40) {
+                    // A link that bears a path instead of an address is of kind 2.
+                    if number(entry, 16, 4)? != 2 {
+                        children.push(number(entry, 8, 8)?);
+                    }
+                }
+            } else {
+                return Err(damaged("a group's index"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The address in a link, none if it bears a path.
+fn hard_link(body: &[u8]) -> Result<Option<u64>, String> {
+    let flags = number(body, 1, 1)?;
+    let mut at = 2;
+    if flags & 8 != 0 {
+        if number(body, at, 1)? != 0 {
+            return Ok(None);
+        }
+        at += 1;
+    }
+    at += if flags & 4 == 0 { 0 } else { 8 };
+    at += if flags & 16 == 0 { 0 } else { 1 };
+    let width = 1 << (flags & 3);
+    let length = number(body, at, width)? as usize;
+    number(body, (at + width).saturating_add(length), 8).map(Some)
+}
+
+/// The number of so many bytes, at most eight, at a place.
+fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
+    let part = at.checked_add(width).and_then(|end| bytes.get(at..end));
+    let part = part.ok_or_else(|| damaged("a message's length"))?;
+    Ok(part.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte)))
+}
+
+/// Whether each of these references to a string of variable length has the length that the heap has.
+///
+/// A reference is a length, an address of a heap's collection and an index in it: 4, 8 and 4 bytes.
+///
+/// # Errors
+/// If one has not, or its heap does not hold together.
+pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Result<(), String> {
+    let file = Bytes { bytes, base };
+    let mut collections = HashMap::new();
+    for reference in references.chunks_exact(16) {
+        let (length, address) = (number(reference, 0, 4)?, number(reference, 4, 8)?);
+        if address == 0 || address == u64::MAX {
+            continue;
+        }
+        let objects = match collections.entry(address) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(free) => free.insert(file.heap(address)?),
+        };
+        if objects.get(&number(reference, 12, 4)?) != Some(&length) {
+            return Err(damaged("a string has another length where it lies"));
+        }
+    }
+    Ok(())
+}
+
+impl Bytes<'_> {
+    /// The length of every object in a collection of the global heap, by its index.
+    fn heap(self, address: u64) -> Result<HashMap<u64, u64>, String> {
+        let at = self.place(address)?;
+        let head = self.part(at, 16)?;
+        if head[..4] != *b"GCOL" {
+            return Err(damaged("a heap of strings"));
+        }
+        let mut rest = &self.part(at, number(head, 8, 8)? as usize)?[16..];
+        let mut objects = HashMap::new();
+        while rest.len() >= 16 && number(rest, 0, 2)? != 0 {
+            let length = number(rest, 8, 8)?;
+            if objects.insert(number(rest, 0, 2)?, length).is_some() {
+                return Err(damaged("two strings of one index"));
+            }
+            let padded = usize::try_from(length).ok().and_then(|n| n.checked_next_multiple_of(8));
+            let end = padded.and_then(|n| n.checked_add(16));
+            rest =
+                end.and_then(|end| rest.get(end..)).ok_or_else(|| damaged("a string's length"))?;
+        }
+        Ok(objects)
+    }
+}
+
+fn damaged(what: &str) -> String {
+    format!("damaged: {what}")
+}
