@@ -148,7 +148,7 @@ def reader_of(path):
     if head.startswith(b"\x93NUMPY"):
         return npy
     if head.startswith(b"PAR1"):
-        return lambda path: columns(pq.read_table(path))
+        return lambda path: columns(pq.read_table(path, page_checksum_verification=True))
     if head.startswith(b"ARROW1"):
         return lambda path: columns(feather.read_table(path))
     if head.startswith(b"\xff\xff\xff\xff"):
@@ -220,4 +220,5 @@ def main():
     print(json.dumps(counts))
 
 
-main()
+if __name__ == "__main__":
+    main()

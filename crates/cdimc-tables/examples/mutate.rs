@@ -3,6 +3,8 @@
 //! ```text
 //! mutate make SEEDS OUT COUNT SEED    damaged copies of the files in SEEDS, and which damage
 //! mutate read FILES..                 a line of JSON for each: tables or the error, memory and seconds
+//! mutate single OUT SHARE FILES..      every SHARE-th byte changed in three ways: a line of counts for each file;
+//!                                      what is read differently is written to OUT, with a line for `read`'s reader
 //! ```
 //!
 //! `read` starts itself for every file, so that a crash is counted and not suffered; the process that
@@ -41,8 +43,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             one(file);
             Ok(())
         }
+        ["single", out, share, ref files @ ..] => {
+            let share: usize = share.parse()?;
+            files.iter().try_for_each(|file| single(Path::new(out), share.max(1), Path::new(file)))
+        }
         ["read", ref files @ ..] => files.iter().try_for_each(|file| watched(file)),
-        _ => Err("mutate make SEEDS OUT COUNT SEED | mutate read FILES..".into()),
+        _ => Err("mutate make SEEDS OUT COUNT SEED | mutate read FILES.. | mutate single OUT SHARE FILES..".into()),
     }
 }
 
@@ -153,6 +159,48 @@ fn described(table: &Table) -> Value {
         "name": table.name, "shape": table.values.dim(), "sum": format!("{sum:016x}"),
         "ids": table.ids, "features": table.features,
     })
+}
+
+/// Reads a file with one byte changed, for every `share`-th byte, in this process.
+///
+/// A byte loses or gains its lowest or its highest bit, or becomes 0, or 255 if it is.
+fn single(out: &Path, share: usize, file: &Path) -> Result<(), Box<dyn Error>> {
+    let original = std::fs::read(file)?;
+    let name = file.file_name().unwrap_or_default();
+    let folder = out.join("one");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    let source = ViewSource { name: None, path: path.clone(), member: None };
+    let read = || read_views(&source, &ReadOptions::default());
+    let told = |tables: &[Table]| tables.iter().map(described).collect::<Vec<_>>();
+    std::fs::write(&path, &original)?;
+    let sound = told(&read()?);
+    let [mut refused, mut same, mut different] = [0, 0, 0];
+    for at in (0..original.len()).step_by(share) {
+        let byte = original[at];
+        for other in [byte ^ 1, byte ^ 0x80, if byte == 0 { 0xff } else { 0 }] {
+            let mut bytes = original.clone();
+            bytes[at] = other;
+            std::fs::write(&path, &bytes)?;
+            match read().map(|tables| told(&tables)) {
+                Err(_) => refused += 1,
+                Ok(tables) if tables == sound => same += 1,
+                Ok(tables) => {
+                    different += 1;
+                    let copy = out.join(format!("{at:06}-{other:02x}-{}", name.to_string_lossy()));
+                    std::fs::write(&copy, &bytes)?;
+                    let line = json!({ "file": copy, "different": tables });
+                    println!("{line}");
+                }
+            }
+        }
+    }
+    std::fs::remove_file(&path)?;
+    println!(
+        "{}",
+        json!({ "seed": file, "refused": refused, "same": same, "different": different })
+    );
+    Ok(())
 }
 
 /// Reads one file in a process of its own and says how that ended.
