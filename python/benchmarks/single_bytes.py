@@ -50,7 +50,7 @@ def more_seeds(out):
         with h5py.File(out / f"fixed_{libver}.h5", "w", libver=libver, track_order=True) as file:
             file.create_dataset("a", data=x, chunks=(6, 2), compression="gzip", fletcher32=True)
             file["ids"] = ids.astype("S3")
-    table = pa.table({"id": ids, **{name: x[:, j] for j, name in enumerate("abcd")}})
+    table = pa.table({name: x[:, j] for j, name in enumerate("abcd")})
     for version in ("1.0", "2.0"):
         for codec in ("none", "snappy", "zstd"):
             pq.write_table(table, out / f"pages{version}_{codec}.parquet", compression=codec,
@@ -76,7 +76,7 @@ def ids_of(path):
 
 
 def words(values):
-    return [word.decode() if isinstance(word, bytes) else str(word) for word in values]
+    return [word.decode(errors="replace") if isinstance(word, bytes) else str(word) for word in values]
 
 
 def format_of(path):
@@ -132,7 +132,7 @@ def main():
             said = verdict(line)
             total[said] += 1
             if said == "the same":
-                pathlib.Path(line["file"]).unlink()
+                pathlib.Path(line["file"]).unlink(missing_ok=True)
             else:
                 unlike += 1
                 print(said, line["file"], flush=True)

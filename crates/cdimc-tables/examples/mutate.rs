@@ -178,7 +178,10 @@ fn single(out: &Path, share: usize, file: &Path) -> Result<(), Box<dyn Error>> {
     let [mut refused, mut same, mut different] = [0, 0, 0];
     for at in (0..original.len()).step_by(share) {
         let byte = original[at];
-        for other in [byte ^ 1, byte ^ 0x80, if byte == 0 { 0xff } else { 0 }] {
+        let mut others = vec![byte ^ 1, byte ^ 0x80, if byte == 0 { 0xff } else { 0 }];
+        others.sort_unstable();
+        others.dedup();
+        for other in others {
             let mut bytes = original.clone();
             bytes[at] = other;
             std::fs::write(&path, &bytes)?;
