@@ -30,7 +30,7 @@ mod table;
 mod worker;
 mod workspace;
 
-pub use records::scores_in;
+pub use records::{Scores, scores_in};
 pub use workspace::root;
 
 use anyhow::Result;

@@ -47,11 +47,14 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// A cell's scores by their names, each a fraction.
+pub type Scores = BTreeMap<String, f64>;
+
 /// The scores of a folder of results, of every record with its key; `None` for a cell that ended without scores.
 ///
 /// # Errors
 /// If a file cannot be read, or a line of it is no record.
-pub fn scores_in(folder: &Path) -> Result<Vec<(String, Option<BTreeMap<String, f64>>)>> {
+pub fn scores_in(folder: &Path) -> Result<Vec<(String, Option<Scores>)>> {
     let records = read_all(&files_in(folder)?)?;
     Ok(records.into_iter().map(|record| (record.key, record.outcome.scores)).collect())
 }

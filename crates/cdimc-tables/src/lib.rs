@@ -227,7 +227,7 @@ fn decode(
     let read = || match format {
         Format::Text => Err(Problem::NotA("binary file")),
         Format::Npy => Ok(Found::from(vec![numpy::read_npy(&bytes, &budget, source)?])),
-        Format::Npz => numpy::read_npz(bytes, &budget, source, options).map(Found::from),
+        Format::Npz => numpy::read_npz(&bytes, &budget, source, options).map(Found::from),
         Format::Mat5 => {
             let file = MatFile::parse_within(&source.path, &bytes, budget);
             matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)

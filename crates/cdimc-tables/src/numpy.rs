@@ -53,14 +53,14 @@ pub(crate) fn read_npy(
 
 /// Reads every matrix of an archive, or the member asked for; `--id` and `--label` name vectors in it.
 pub(crate) fn read_npz(
-    bytes: Vec<u8>,
+    bytes: &[u8],
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Vec<Table>, Problem> {
-    let mut archive = npyz::npz::NpzArchive::new(Cursor::new(&bytes[..]))
-        .map_err(|e| damaged("NumPy archive", &e))?;
-    check_names(&mut archive, &bytes)?;
+    let mut archive =
+        npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| damaged("NumPy archive", &e))?;
+    check_names(&mut archive, bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
     let there = || listed(names.iter().map(String::as_str));
