@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(model) = fitted.model {
         println!(
             "views filled in: {:?}",
-            model.impute(&data)?.iter().map(|x| x.dim()).collect::<Vec<_>>()
+            model.impute(&data)?.iter().map(ndarray::ArrayBase::dim).collect::<Vec<_>>()
         );
     }
     Ok(())

@@ -266,7 +266,7 @@ fn largest_share(columns: &[ColumnProfile]) -> f64 {
     if columns.len() == 1 {
         return 0.0;
     }
-    let squares = columns.iter().map(|column| column.mean_square());
+    let squares = columns.iter().map(ColumnProfile::mean_square);
     let (total, largest) = squares.fold((0.0, 0.0_f64), |(sum, most), x| (sum + x, most.max(x)));
     if total > 0.0 { largest / total } else { 0.0 }
 }

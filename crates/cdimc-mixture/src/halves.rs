@@ -15,9 +15,9 @@ pub(crate) fn halves(
 ) -> Result<Option<MultiView>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
     let (mut views, mut observed) = (Vec::new(), Vec::new());
-    for v in 0..data.n_views() {
+    for (v, profiles) in profiles.iter().enumerate() {
         let x = data.view(v);
-        let varies = |&j: &usize| !profiles[v][j].is_constant();
+        let varies = |&j: &usize| !profiles[j].is_constant();
         let mut columns: Vec<usize> = (0..x.ncols()).filter(varies).collect();
         if columns.is_empty() {
             columns.push(0);

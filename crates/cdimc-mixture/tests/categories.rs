@@ -44,7 +44,8 @@ fn values_of_a_category_are_no_clusters_by_themselves() {
 
 #[test]
 fn groups_of_equal_samples_are_the_clusters() {
-    let corner = |c: usize, j: usize| f64::from(u8::from(if j == 0 { c < 2 } else { c % 2 == 0 }));
+    let corner =
+        |c: usize, j: usize| f64::from(u8::from(if j == 0 { c < 2 } else { c.is_multiple_of(2) }));
     let mark = |c: usize, j: usize| f64::from(u8::from(c == j));
     let mut rng = Seed::new(1).rng();
     for jitter in [0.0, 1e-12] {
