@@ -184,7 +184,7 @@ fn hard_link(body: &[u8]) -> Result<Option<u64>, String> {
         at += 1;
     }
     at += if flags & 4 == 0 { 0 } else { 8 };
-    at += if flags & 16 == 0 { 0 } else { 1 };
+    at += usize::from(flags & 16 != 0);
     let width = 1 << (flags & 3);
     let length = number(body, at, width)? as usize;
     number(body, (at + width).saturating_add(length), 8).map(Some)

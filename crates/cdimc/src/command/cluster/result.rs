@@ -16,7 +16,7 @@ const MARKERS: usize = 100;
 
 impl Run {
     /// Writes what was found.
-    pub(super) fn write(mut self, outcome: Outcome) -> anyhow::Result<()> {
+    pub(super) fn write(mut self, outcome: &Outcome) -> anyhow::Result<()> {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
         self.record.n_clusters = Some(outcome.n_clusters);
@@ -48,7 +48,7 @@ impl Run {
             method: &self.record.method,
             command: &self.record.command,
             joined,
-            outcome: &outcome,
+            outcome,
             markers: &markers,
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
