@@ -78,7 +78,8 @@ class Text(Pattern):
     Parameters
     ----------
     pattern : str
-        Such as ``"cohorts:all;0,1"``; ``cdimc mask --help`` lists them.
+        ``"chain"``, ``"ring"``, ``"random-views:2"`` (views a sample keeps), or ``"given:110,011"`` (a row a sample,
+        1 where observed). The texts of the classes here are taken too.
     """
 
     pattern: str

@@ -99,7 +99,13 @@ def test_masks_are_those_of_the_command(command, tmp_path):
     for v, view in enumerate(made.views):
         pd.DataFrame(view).rename_axis("id").to_csv(tmp_path / f"t{v}.csv")
         views.append(f"--view={tmp_path}/t{v}.csv")
-    for pattern in (cdimc.missing.PerView(0.3), cdimc.missing.PerView([0.1, 0.2, 0.5]), cdimc.missing.Cells(0.25)):
+    for pattern in (
+        cdimc.missing.PerView(0.3),
+        cdimc.missing.PerView([0.1, 0.2, 0.5]),
+        cdimc.missing.Cells(0.25),
+        cdimc.missing.Text("random-views:2"),
+        cdimc.missing.Text("ring"),
+    ):
         out = tmp_path / pattern.text.replace(":", "-")
         run(command, "mask", *views, "--id=id", f"--pattern={pattern.text}", "--seed=9", "-o", out)
         mask = pattern.mask(40, 3, seed=9)

@@ -39,6 +39,10 @@ def test_scores_are_those_of_scikit_learn():
         (cdimc.missing.IncompleteSamples(0.4, "mem"), 220),
         (cdimc.missing.Cells(0.25), 225),
         (cdimc.missing.Blocks(0.3), 210),
+        (cdimc.missing.Text("random-views:2"), 200),
+        (cdimc.missing.Text("chain"), 200),
+        (cdimc.missing.Text("ring"), 200),
+        (cdimc.missing.Text("given:" + ",".join(["110", "011"] * 50)), 200),
     ],
 )
 def test_patterns_have_their_counts(pattern, observed):
@@ -52,6 +56,8 @@ def test_patterns_that_cannot_be_are_refused():
         cdimc.missing.PerView(1.2).mask(10, 2, seed=0)
     with pytest.raises(ValueError, match="every sample must keep a view"):
         cdimc.missing.PerView(0.7).mask(10, 2, seed=0)
+    with pytest.raises(ValueError, match='missing pattern = "cohorts": must be complete, '):
+        cdimc.missing.Text("cohorts").mask(10, 2, seed=0)
     with pytest.raises(ValueError, match="the mask has shape"):
         cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
 
