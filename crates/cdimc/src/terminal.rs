@@ -37,7 +37,9 @@ macro_rules! note {
 /// # Errors
 /// If it is closed or full.
 pub fn say(line: Arguments<'_>) -> Result<(), OutputError> {
-    Ok(writeln!(io::stdout(), "{}", printable(&line.to_string()))?)
+    // This is the result, lines of JSON among it, of which nothing may be cut.
+    let line: String = line.to_string().chars().map(visible).collect();
+    Ok(writeln!(io::stdout(), "{line}")?)
 }
 
 /// Writes a line to the standard error, if it is open.
