@@ -20,6 +20,8 @@ pub(crate) struct ColumnProfile {
     /// least distance between two of them; 0 where hardly two samples have the same value. The mean of the column is none of
     /// its values: it stands where single cells were not measured.
     pub(crate) resolution: f64,
+    /// Whether it takes two values at most, as marks of categories and answers do.
+    pub(crate) is_two_valued: bool,
 }
 
 impl ColumnProfile {
@@ -27,7 +29,13 @@ impl ColumnProfile {
     pub(crate) fn of(values: &mut [f64]) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let (&[first, ..], &[.., last]) = (&*values, &*values) else {
-            return Self { mean: 0.0, deviation: 0.0, commonest: 1.0, resolution: 0.0 };
+            return Self {
+                mean: 0.0,
+                deviation: 0.0,
+                commonest: 1.0,
+                resolution: 0.0,
+                is_two_valued: true,
+            };
         };
         let n = values.len() as f64;
         let mean = values.iter().map(|x| x / n).sum::<f64>();
@@ -51,7 +59,8 @@ impl ColumnProfile {
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
-        Self { mean, deviation, commonest: commonest as f64 / n, resolution }
+        let commonest = commonest as f64 / n;
+        Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2 }
     }
 
     /// Those of `n_columns` columns over the rows `rows`, whose values are `value(row, column)`.
@@ -93,18 +102,25 @@ impl ColumnProfile {
 }
 
 /// The variance below which values of coordinates say nothing, of each: `Wᵀ diag(r²) W`, its diagonal, with r the resolutions of
-/// the columns in the units that the directions W, `(n_features, q)`, are applied to (ours, docs/methods/mixture.md).
+/// the columns in the units that the directions W, `(n_features, q)`, are applied to (ours, docs/methods/mixture.md); 0 for a sum of
+/// columns of which one takes more than two values.
 ///
 /// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
 /// of two or three values would be clusters by themselves, whatever the others say.
-pub(crate) fn resolutions(columns: &[f64], directions: Option<&Array2<f64>>) -> Vec<f64> {
-    let squares = columns.iter().map(|r| r * r);
-    let Some(directions) = directions else { return squares.collect() };
-    let squares: Vec<f64> = squares.collect();
-    let of_sum = |direction: ndarray::ArrayView1<'_, f64>| {
-        direction.iter().zip(&squares).map(|(w, square)| w * w * square).sum()
+pub(crate) fn resolutions(
+    relative: &[f64],
+    columns: &[ColumnProfile],
+    directions: Option<&Array2<f64>>,
+) -> Vec<f64> {
+    let squares: Vec<f64> = relative.iter().map(|r| r * r).collect();
+    let Some(directions) = directions else { return squares };
+    let are_two_valued = columns.iter().all(|column| column.is_two_valued);
+    let of_coordinate = |direction: ndarray::ArrayView1<'_, f64>| {
+        let is_column = direction.iter().filter(|&&w| w != 0.0).count() == 1;
+        let sum = direction.iter().zip(&squares).map(|(w, square)| w * w * square).sum();
+        if is_column || are_two_valued { sum } else { 0.0 }
     };
-    directions.columns().into_iter().map(of_sum).collect()
+    directions.columns().into_iter().map(of_coordinate).collect()
 }
 
 #[cfg(test)]
@@ -156,14 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_columns_are_as_coarse_as_these_together() {
+    fn sums_of_columns_are_as_coarse_as_these_if_all_take_two_values() {
         let two = |(i, j): (usize, usize)| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
         let x = Array2::from_shape_fn((40, 6), two);
         let sums = resolutions_of(x.clone(), 3, Kind::Standard);
         // A column that takes two values has a variance of δ² / 4 at most.
         assert!(sums.iter().all(|&r| (2.0 / 3.0 - 1e-9..0.8).contains(&r)), "{sums:?}");
-        let fine = Array2::from_shape_fn((40, 6), |(i, j)| ((i * 17 + j * 5 + i * j) % 41) as f64);
-        assert_eq!(resolutions_of(fine, 3, Kind::Standard), [0.0; 3]);
+        let mut three = x.clone();
+        three[[5, 2]] = 2.0;
+        assert_eq!(resolutions_of(three, 3, Kind::Standard), [0.0; 3]);
         // A cell filled with the mean of the others is none of the column's values.
         let mut filled = x.clone();
         filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;

@@ -86,7 +86,7 @@ impl Projection {
             fitted.independent_columns(x, rows)
         };
         let relative = fitted.relative_resolutions(columns);
-        fitted.resolutions = resolutions(&relative, fitted.directions.as_ref());
+        fitted.resolutions = resolutions(&relative, columns, fitted.directions.as_ref());
         fitted.shift = vec![0.0; fitted.width()];
         let mut shift = vec![0.0; fitted.width()];
         fitted.each_block(x, rows, |_, coordinates| {
