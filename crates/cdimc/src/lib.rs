@@ -45,6 +45,8 @@ pub use cdimc_mixture as mixture;
 #[doc(inline)]
 pub use cdimc_nn as nn;
 #[doc(inline)]
+pub use cdimc_statistics as statistics;
+#[doc(inline)]
 pub use cdimc_tables as tables;
 
 pub mod analysis;

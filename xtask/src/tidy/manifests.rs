@@ -10,6 +10,7 @@ use std::process::Command;
 /// What every crate may use of the others, as docs/architecture.md draws it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("cdimc-metrics", &[]),
+    ("cdimc-statistics", &[]),
     ("cdimc-data", &[]),
     ("cdimc-core", &["cdimc-data"]),
     ("cdimc-tables", &["cdimc-data"]),
@@ -22,6 +23,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "cdimc",
         &[
             "cdimc-metrics",
+            "cdimc-statistics",
             "cdimc-data",
             "cdimc-core",
             "cdimc-graph",
@@ -59,6 +61,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
     ("clap", &["cdimc", "cdimc-experiments", "xtask"]),
     ("anyhow", &["cdimc", "cdimc-experiments", "xtask"]),
+    ("statrs", &["cdimc-statistics"]),
     ("indicatif", &["cdimc", "cdimc-experiments"]),
     ("pyo3", &["cdimc-python"]),
     ("numpy", &["cdimc-python"]),

@@ -1,0 +1,187 @@
+//! Cox's proportional hazards of groups, against one of them.
+
+use crate::distributions::{Z, two_sided};
+use crate::linear::{Rows, inverse, times as product};
+use crate::survival::Times;
+
+/// Steps of Newton's method after which a model is given up.
+const STEPS: usize = 50;
+/// Logarithm of a hazard ratio beyond which there is no finite one.
+const LARGEST: f64 = 20.0;
+
+/// The hazard of a group over that of the reference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HazardRatio {
+    /// The ratio; 0 for a group without events.
+    pub ratio: f64,
+    /// Its 95 % interval by Wald; NaN for a group without events, which has none.
+    pub interval: (f64, f64),
+    /// Wald's p value; NaN for a group without events.
+    pub p: f64,
+}
+
+/// The hazard ratio of every group against `reference` in Cox's model of all groups, with Efron's treatment of ties
+/// (1977).
+///
+/// `None` for the reference, for groups without samples, and for all where the reference has no events or no finite
+/// ratios fit best.
+///
+/// # Panics
+/// If there is not one group a sample.
+pub fn hazard_ratios(
+    times: Times<'_>,
+    groups: &[usize],
+    reference: usize,
+) -> Vec<Option<HazardRatio>> {
+    assert_eq!(times.times.len(), groups.len(), "one group a sample");
+    let n_groups = groups.iter().max().map_or(0, |last| last + 1).max(reference + 1);
+    let (mut sizes, mut events) = (vec![0_usize; n_groups], vec![0_usize; n_groups]);
+    for (&group, &event) in groups.iter().zip(times.events) {
+        sizes[group] += 1;
+        events[group] += usize::from(event);
+    }
+    let mut found = vec![None; n_groups];
+    if events[reference] == 0 {
+        return found;
+    }
+    // The likelihood of a group without events grows without end as its hazard goes to zero, where the group adds
+    // nothing to any risk set.
+    for group in (0..n_groups).filter(|&g| sizes[g] > 0 && events[g] == 0) {
+        let nan = f64::NAN;
+        found[group] = Some(HazardRatio { ratio: 0.0, interval: (nan, nan), p: nan });
+    }
+    let fitted: Vec<usize> = (0..n_groups).filter(|&g| g != reference && events[g] > 0).collect();
+    let mut column = vec![None; n_groups];
+    fitted.iter().enumerate().for_each(|(j, &group)| column[group] = Some(j));
+    let likelihood = Likelihood { times, groups, column, events, n_columns: fitted.len() };
+    if let Some((beta, covariance)) = likelihood.maximum() {
+        for (j, &group) in fitted.iter().enumerate() {
+            let error = covariance[j][j].sqrt();
+            let interval = ((beta[j] - Z * error).exp(), (beta[j] + Z * error).exp());
+            let (ratio, p) = (beta[j].exp(), two_sided(beta[j] / error));
+            found[group] = Some(HazardRatio { ratio, interval, p });
+        }
+    }
+    found
+}
+
+struct Likelihood<'a> {
+    times: Times<'a>,
+    groups: &'a [usize],
+    /// The column of each group's indicator.
+    column: Vec<Option<usize>>,
+    /// Events of each group; one without is in no risk set.
+    events: Vec<usize>,
+    n_columns: usize,
+}
+
+impl Likelihood<'_> {
+    /// The coefficients of largest partial likelihood and their covariance.
+    fn maximum(&self) -> Option<(Vec<f64>, Rows)> {
+        let mut beta = vec![0.0; self.n_columns];
+        let (mut value, mut score, mut information) = self.at(&beta);
+        for _ in 0..STEPS {
+            let covariance = inverse(&information)?;
+            let step = product(&covariance, &score);
+            if step.iter().zip(&beta).all(|(s, b)| s.abs() <= 1e-12 * (1.0 + b.abs())) {
+                let last = beta.iter().zip(&step).map(|(b, s)| b + s).collect();
+                return Some((last, covariance));
+            }
+            let mut scale = 1.0;
+            loop {
+                let next: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect();
+                if next.iter().any(|b| b.abs() > LARGEST) {
+                    return None;
+                }
+                let there = self.at(&next);
+                // Near the maximum values differ by rounding only.
+                if there.0 >= value - 1e-10 * value.abs() {
+                    beta = next;
+                    (value, score, information) = there;
+                    break;
+                }
+                scale /= 2.0;
+                if scale < 1e-6 {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// The logarithm of the partial likelihood, its gradient and the negative of its second derivative.
+    fn at(&self, beta: &[f64]) -> (f64, Vec<f64>, Rows) {
+        let p = self.n_columns;
+        let weight = |group: usize| match self.column[group] {
+            Some(j) => beta[j].exp(),
+            None if self.events[group] > 0 => 1.0,
+            None => 0.0,
+        };
+        let (mut value, mut score) = (0.0, vec![0.0; p]);
+        let mut information = vec![vec![0.0; p]; p];
+        // Sums of the weights of whoever is at risk, by column; indicators make second moments of first ones.
+        let (mut total, mut sums) = (0.0, vec![0.0; p]);
+        for samples in self.times.moments().into_iter().rev() {
+            let (mut tied, mut tied_sums, mut n_events) = (0.0, vec![0.0; p], 0);
+            for &i in &samples {
+                let (group, event) = (self.groups[i], self.times.events[i]);
+                let w = weight(group);
+                total += w;
+                if let Some(j) = self.column[group] {
+                    sums[j] += w;
+                }
+                if event {
+                    n_events += 1;
+                    tied += w;
+                    if let Some(j) = self.column[group] {
+                        tied_sums[j] += w;
+                        score[j] += 1.0;
+                        value += beta[j];
+                    }
+                }
+            }
+            for nth in 0..n_events {
+                let gone = f64::from(nth) / f64::from(n_events);
+                let rest = total - gone * tied;
+                value -= rest.ln();
+                let mean: Vec<f64> =
+                    sums.iter().zip(&tied_sums).map(|(s, t)| (s - gone * t) / rest).collect();
+                for a in 0..p {
+                    score[a] -= mean[a];
+                    information[a][a] += mean[a];
+                    for b in 0..p {
+                        information[a][b] -= mean[a] * mean[b];
+                    }
+                }
+            }
+        }
+        (value, score, information)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_without_events_has_ratio_zero_and_changes_no_other() {
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+        let mut events = [true; 9];
+        let groups = [0, 1, 0, 1, 1, 0, 2, 2, 2];
+        (6..9).for_each(|i| events[i] = false);
+        let all = hazard_ratios(Times::new(&times, &events), &groups, 0);
+        let two = hazard_ratios(Times::new(&times[..6], &events[..6]), &groups[..6], 0);
+        assert_eq!(all[1], two[1]);
+        assert_eq!((all[0], all[2].unwrap().ratio), (None, 0.0));
+        assert!(all[2].unwrap().p.is_nan());
+        let other = hazard_ratios(Times::new(&times, &events), &groups, 2);
+        assert_eq!(other, [None, None, None], "a reference without events");
+    }
+
+    #[test]
+    fn groups_that_follow_one_another_have_no_finite_ratio() {
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let found = hazard_ratios(Times::new(&times, &[true; 6]), &[1, 1, 1, 0, 0, 0], 0);
+        assert_eq!(found, [None, None]);
+    }
+}

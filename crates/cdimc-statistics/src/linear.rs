@@ -1,0 +1,55 @@
+//! Small symmetric systems.
+
+/// A matrix as its rows.
+pub(crate) type Rows = Vec<Vec<f64>>;
+
+/// The inverse of a symmetric positive definite matrix by Cholesky's L L'; `None` if it is not definite.
+pub(crate) fn inverse(matrix: &Rows) -> Option<Rows> {
+    let n = matrix.len();
+    let largest = (0..n).map(|i| matrix[i][i]).fold(0.0, f64::max);
+    let mut l = vec![vec![0.0; n]; n];
+    for i in 0..n {
+        for j in 0..=i {
+            let rest = matrix[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
+            if i == j {
+                if rest.is_nan() || rest <= 1e-12 * largest {
+                    return None;
+                }
+                l[i][i] = rest.sqrt();
+            } else {
+                l[i][j] = rest / l[j][j];
+            }
+        }
+    }
+    // The columns of the inverse of L, then their products.
+    let column = |c: usize| {
+        let mut column = vec![0.0; n];
+        for i in c..n {
+            let known: f64 = (c..i).map(|k| l[i][k] * column[k]).sum();
+            column[i] = (f64::from(u8::from(i == c)) - known) / l[i][i];
+        }
+        column
+    };
+    let m: Rows = (0..n).map(column).collect();
+    let entry = |i: usize, j: usize| (i.max(j)..n).map(|k| m[i][k] * m[j][k]).sum();
+    Some((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())
+}
+
+/// The matrix times a vector.
+pub(crate) fn times(matrix: &Rows, vector: &[f64]) -> Vec<f64> {
+    matrix.iter().map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inverse_undoes_the_matrix_and_a_singular_one_has_none() {
+        let matrix = vec![vec![4.0, 2.0, 0.6], vec![2.0, 5.0, 1.0], vec![0.6, 1.0, 3.0]];
+        let inverse = inverse(&matrix).unwrap();
+        let x = times(&inverse, &times(&matrix, &[1.0, -2.0, 3.0]));
+        assert!(x.iter().zip([1.0, -2.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{x:?}");
+        assert_eq!(super::inverse(&vec![vec![1.0, 1.0], vec![1.0, 1.0]]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether groups differ in survival.
+
+use crate::distributions::chi_squared_tail;
+use crate::linear::{inverse, times as product};
+use crate::survival::Times;
+
+/// The log-rank test (Mantel 1966), with the hypergeometric variance of tied times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogRank {
+    /// Chi squared of the events less those expected.
+    pub statistic: f64,
+    /// Groups with samples at risk, less one.
+    pub degrees: usize,
+    /// The p value.
+    pub p: f64,
+    /// Events of each group.
+    pub observed: Vec<f64>,
+    /// Events of each group if all had one hazard.
+    pub expected: Vec<f64>,
+}
+
+/// Whether the hazards of the groups differ; `None` with fewer than two groups at risk of an event.
+///
+/// # Panics
+/// If there is not one group a sample.
+pub fn log_rank(times: Times<'_>, groups: &[usize]) -> Option<LogRank> {
+    assert_eq!(times.times.len(), groups.len(), "one group a sample");
+    let n_groups = groups.iter().max()? + 1;
+    let mut at_risk = vec![0.0; n_groups];
+    groups.iter().for_each(|&group| at_risk[group] += 1.0);
+    let (mut observed, mut expected) = (vec![0.0; n_groups], vec![0.0; n_groups]);
+    let mut variance = vec![vec![0.0; n_groups]; n_groups];
+    for samples in times.moments() {
+        let n: f64 = at_risk.iter().sum();
+        let mut d = 0.0;
+        for &i in samples.iter().filter(|&&i| times.events[i]) {
+            observed[groups[i]] += 1.0;
+            d += 1.0;
+        }
+        if d > 0.0 {
+            let spread = if n > 1.0 { d * (n - d) / (n - 1.0) } else { 0.0 };
+            for a in 0..n_groups {
+                let share = at_risk[a] / n;
+                expected[a] += d * share;
+                for b in 0..n_groups {
+                    let same = f64::from(u8::from(a == b));
+                    variance[a][b] += spread * share * (same - at_risk[b] / n);
+                }
+            }
+        }
+        samples.iter().for_each(|&i| at_risk[groups[i]] -= 1.0);
+    }
+    let compared: Vec<usize> = (0..n_groups).filter(|&g| expected[g] > 0.0).collect();
+    let degrees = compared.len().checked_sub(1).filter(|&degrees| degrees > 0)?;
+    // The differences add up to zero: one group says nothing that the others do not.
+    let kept = &compared[1..];
+    let difference: Vec<f64> = kept.iter().map(|&g| observed[g] - expected[g]).collect();
+    let rows = kept.iter().map(|&a| kept.iter().map(|&b| variance[a][b]).collect()).collect();
+    let weighted = product(&inverse(&rows)?, &difference);
+    let statistic: f64 = difference.iter().zip(weighted).map(|(a, b)| a * b).sum();
+    let p = chi_squared_tail(statistic, degrees);
+    Some(LogRank { statistic, degrees, p, observed, expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_events_or_a_second_group_there_is_no_test() {
+        let times = [1.0, 2.0, 3.0];
+        assert_eq!(log_rank(Times::new(&times, &[false; 3]), &[0, 0, 1]), None);
+        assert_eq!(log_rank(Times::new(&times, &[true; 3]), &[0, 0, 0]), None);
+        assert_eq!(log_rank(Times::new(&[], &[]), &[]), None);
+        let found = log_rank(Times::new(&times, &[true; 3]), &[0, 2, 2]).unwrap();
+        assert_eq!((found.degrees, found.observed[1]), (1, 0.0));
+    }
+}
