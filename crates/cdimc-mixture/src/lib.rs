@@ -6,10 +6,11 @@ likelihood. No imputation, no graph, no network.
 
 pub use crate::{
     choice::Evidence,
-    cluster_number::{ClusterNumberSearch, HeldOut, Proposal, propose},
+    cluster_number::{ClusterNumberSearch, HeldOut},
     coordinates::Kind,
     criterion::Contribution,
     fitted::{Findings, Marker, MixtureModel},
+    proposal::{Proposal, Vote, propose},
     settings::{Coordinates, Rule, TMixture},
 };
 
@@ -31,6 +32,7 @@ mod folds;
 mod halves;
 mod model;
 mod observations;
+mod proposal;
 mod responsibilities;
 mod search;
 mod settings;

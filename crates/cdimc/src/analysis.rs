@@ -177,6 +177,7 @@ impl<'a> Analysis<'a> {
         }
         let model = model.map(|model| NamedModel::new(model, self.samples));
         let cluster_number = interim.cluster_number.take();
+        warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
         Ok(Outcome { clustering, n_clusters, cluster_number, model, warnings })
     }
 

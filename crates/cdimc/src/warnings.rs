@@ -4,6 +4,7 @@
 //! views, do the views depend on each other, does another seed give the same clusters. Permutations say what
 //! chance gives.
 
+use crate::cluster_number::ClusterNumber;
 use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
@@ -28,6 +29,8 @@ const FEWEST_PAIRED: usize = 20;
 const PLAIN_NATS: f64 = 0.1;
 const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
+/// The share of the splits of the samples that must choose the number of clusters.
+const MAJORITY: f64 = 0.5;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const AGREEMENT: f64 = 0.7;
 
@@ -53,6 +56,8 @@ pub enum Sign {
     MissingPattern,
     /// A view that no other view depends on.
     UnrelatedView,
+    /// Splits of the samples choose different numbers of clusters.
+    NumberUncertain,
     /// Different seeds give different clusters.
     SeedsDisagree,
     /// A plain method finds clusters that the views agree on more.
@@ -78,6 +83,10 @@ impl Sign {
             Self::UnrelatedView => {
                 "Knowing this view says nothing about the others, as far as the samples that have both tell. \
                  Its ids may be mixed up, or it measures something else; try without it."
+            }
+            Self::NumberUncertain => {
+                "Fewer than half of the random splits of the samples choose this number of clusters by \
+                 themselves. Look at the runner-up too, and trust what both have in common."
             }
             Self::SeedsDisagree => {
                 "The clusters depend on chance: another seed gives others. Take the parts that stay, fewer \
@@ -108,6 +117,20 @@ pub fn signs(
     found.extend(missing_pattern(data, labels, seed.stream("missing pattern")));
     found.extend(unrelated_views(data, names, seed.stream("unrelated views")));
     found
+}
+
+/// What the choice of the number of clusters leaves open.
+pub fn of_number(number: &ClusterNumber) -> Option<Warning> {
+    let share = number.agreement().filter(|&share| share < MAJORITY)?;
+    let next = number
+        .runner_up
+        .map_or_else(String::new, |k| format!("; {:.0} % choose {k}", 100.0 * number.share_of(k)));
+    let text = format!(
+        "only {:.0} % of random splits of the samples choose {} clusters{next}",
+        100.0 * share,
+        number.chosen
+    );
+    Some(Warning { sign: Sign::NumberUncertain, text })
 }
 
 /// Whether clusterings by different seeds are far from each other.

@@ -9,7 +9,7 @@ use crate::metrics::ari;
 use cdimc_baselines::Configured;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::{MultiView, Seed};
-use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, propose};
+use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, Vote, propose};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct ClusterNumber {
     /// The next best.
     #[serde(default)]
     pub runner_up: Option<usize>,
+    /// The share of random splits of the samples that choose a number by themselves; empty where splits do not decide.
+    #[serde(default)]
+    pub votes: Vec<Vote>,
     /// One sentence that says why.
     pub reason: String,
     /// All candidates, by number of clusters.
@@ -191,6 +194,19 @@ impl Candidate {
     }
 }
 
+impl ClusterNumber {
+    /// The share of the splits that choose the number by themselves; `None` where splits do not decide.
+    pub fn agreement(&self) -> Option<f64> {
+        (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
+    }
+
+    /// The share of the splits that choose a number.
+    pub fn share_of(&self, n_clusters: usize) -> f64 {
+        let vote = self.votes.iter().find(|vote| vote.n_clusters == n_clusters);
+        vote.map_or(0.0, |vote| vote.share)
+    }
+}
+
 /// Chooses among the candidates, each of `n_seeds` clusterings: by what the views share on held-out
 /// samples where it is known of all, else by ranks.
 fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
@@ -200,6 +216,7 @@ fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     if let Some(proposal) = curve.and_then(|curve| propose(&curve)) {
         number.chosen = proposal.n_clusters;
         number.runner_up = proposal.runner_up;
+        number.votes = proposal.votes;
         number.reason = format!("k = {}: {}", proposal.n_clusters, proposal.reason);
     }
     number
@@ -240,7 +257,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     };
     let mean_rank = order.first().map_or(f64::NAN, rank);
     let reason = format!("k = {chosen}: mean rank {mean_rank:.2}; {because}");
-    ClusterNumber { chosen, runner_up, reason, candidates, n_seeds }
+    ClusterNumber { chosen, runner_up, votes: Vec::new(), reason, candidates, n_seeds }
 }
 
 /// Mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.

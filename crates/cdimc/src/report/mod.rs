@@ -153,7 +153,7 @@ impl Report<'_> {
                     &[("nats", &shared)],
                 ),
                 "What the views of a sample say about one another, as the clusters explain it, on thirds of \
-                 the samples that the fit did not see. Look for the last number before the curve turns flat.",
+                 the samples that the fit did not see, the mean of random splits. Look for the last number before the curve turns flat.",
             );
         }
         if number.n_seeds > 1 {
@@ -164,15 +164,24 @@ impl Report<'_> {
         }
         let rows = number.candidates.iter().map(|c| {
             let shared = c.held_out.as_ref().map(|held_out| {
-                let (n, mean) = (held_out.parts.len() as f64, held_out.shared_information);
-                let square: f64 = held_out.parts.iter().map(|t| (t - mean).powi(2)).sum();
-                format!("{mean:.3} ± {:.3}", (square / n / (n - 1.0).max(1.0)).sqrt())
+                format!("{:.3} ± {:.3}", held_out.shared_information, held_out.standard_error())
             });
+            let share = c.held_out.as_ref().filter(|_| !number.votes.is_empty());
+            let share = share.map(|_| format!("{:.0} %", 100.0 * number.share_of(c.n_clusters)));
             let cell = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{x:.3}"));
             let [stability, silhouette, gap] = [c.stability, c.silhouette, c.eigengap].map(cell);
-            vec![c.n_clusters.to_string(), shared.unwrap_or_default(), stability, silhouette, gap]
+            let [shared, share] = [shared, share].map(Option::unwrap_or_default);
+            vec![c.n_clusters.to_string(), shared, share, stability, silhouette, gap]
         });
-        page.table(&["k", "shared information", "stability", "silhouette", "eigengap"], rows);
+        let head = [
+            "k",
+            "shared information",
+            "splits that choose it",
+            "stability",
+            "silhouette",
+            "eigengap",
+        ];
+        page.table(&head, rows);
     }
 
     fn sizes(&self, page: &mut Page) {
