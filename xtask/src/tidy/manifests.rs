@@ -61,7 +61,6 @@ const OWNED: &[(&str, &[&str])] = &[
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
     ("clap", &["cdimc", "cdimc-experiments", "xtask"]),
     ("anyhow", &["cdimc", "cdimc-experiments", "xtask"]),
-    ("statrs", &["cdimc-statistics"]),
     ("indicatif", &["cdimc", "cdimc-experiments"]),
     ("pyo3", &["cdimc-python"]),
     ("numpy", &["cdimc-python"]),
