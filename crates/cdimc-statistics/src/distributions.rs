@@ -18,7 +18,7 @@ pub(crate) fn chi_squared_tail(statistic: f64, degrees: usize) -> f64 {
         return 0.0;
     }
     let x = statistic / 2.0;
-    let (first, begun) = if degrees % 2 == 0 { (0.0, 0.0) } else { (0.5, erfc(x.sqrt())) };
+    let (first, begun) = if degrees.is_multiple_of(2) { (0.0, 0.0) } else { (0.5, erfc(x.sqrt())) };
     let term = |i: usize| {
         let a = first + i as f64;
         (a * x.ln() - x - lgamma(a + 1.0)).exp()
@@ -39,11 +39,11 @@ mod tests {
     fn tails_are_those_of_r_far_out_and_for_many_degrees() {
         // pchisq(x, df, lower.tail = FALSE)
         for (statistic, degrees, expected) in [
-            (0.5, 1, 0.479_500_122_186_953_48),
+            (0.5, 1, 0.479_500_122_186_953_5),
             (3.0, 2, 0.223_130_160_148_429_83),
             (200.0, 3, 4.218_541_107_192_042e-43),
             (1700.0, 1600, 0.040_583_840_793_757_55),
-            (1500.0, 1601, 0.965_008_475_789_345_0),
+            (1500.0, 1601, 0.965_008_475_789_345),
         ] {
             let found = chi_squared_tail(statistic, degrees);
             assert!((found / expected - 1.0).abs() < 1e-10, "{statistic} {degrees}: {found}");

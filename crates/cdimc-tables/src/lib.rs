@@ -50,6 +50,7 @@ pub use isolated::serve as decode_for_parent;
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
 pub use matlab::{MatFile, MatValue};
 pub use source::ViewSource;
+pub use text::{Words, read_words};
 
 use error::{Problem, listed};
 use format::{Format, Opened};

@@ -50,6 +50,7 @@ pub use cdimc_statistics as statistics;
 pub use cdimc_tables as tables;
 
 pub mod analysis;
+pub mod clinical;
 pub mod cluster_number;
 pub mod machine;
 pub mod markers;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Pages whose blocks run, each in a folder of its own; those after the second find the `result` of that one there.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
     "docs/start.md",
+    "docs/guides/clinical.md",
     "docs/guides/missing-data.md",
     "docs/guides/number-of-clusters.md",
     "docs/guides/new-samples.md",

@@ -3,6 +3,9 @@
 mod rows;
 #[cfg(test)]
 mod tests;
+mod words;
+
+pub use words::{Words, read_words};
 
 use crate::error::{Problem, listed};
 use crate::format::Opened;

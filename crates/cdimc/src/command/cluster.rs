@@ -1,16 +1,19 @@
 //! `cdimc cluster`: clusters, how sure they are, a model and a page, from a user's own files.
 
+mod clinical;
 mod labels;
 mod result;
 mod run;
 mod watch;
 
+pub(crate) use clinical::ClinicalInput;
 pub(crate) use labels::Labels;
 pub(crate) use watch::Seconds;
 
 use super::input::Input;
 use super::output::OutputFolder;
 use anyhow::{Context, bail};
+use cdimc::clinical::SurvivalColumns;
 use cdimc::cluster_number::NumberRange;
 use cdimc::{DEFAULT_METHOD, MethodError};
 use clap::{Args, ValueEnum};
@@ -27,6 +30,12 @@ use watch::Watch;
 pub(crate) struct Cluster {
     #[command(flatten)]
     input: Option<Input>,
+    /// A table of text about the samples: never clustered on, only compared with the clusters
+    #[arg(long, value_name = "FILE")]
+    clinical: Option<PathBuf>,
+    /// The columns of --clinical that tell survival: a time, and the event (1 or true; 0 or false if censored)
+    #[arg(long, value_name = "TIME,EVENT", requires = "clinical")]
+    survival: Option<SurvivalColumns>,
     /// Number of clusters
     #[arg(short = 'k', long, value_name = "N", conflicts_with = "k_range")]
     clusters: Option<usize>,
@@ -61,7 +70,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint_every: u64,
     /// Go on with an interrupted run, as it was begun
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clusters", "k_range", "k_seeds", "method", "seed", "config", "device", "output", "force"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "method", "seed", "config", "device", "output", "force"])]
     resume: Option<PathBuf>,
 }
 
@@ -100,9 +109,12 @@ impl Cluster {
         if let Some(seeds @ ..2) = self.k_seeds {
             bail!("--k-seeds = {seeds}: stability needs at least 2");
         }
-        let inputs = [input.files(), self.config.iter().cloned().collect()].concat();
+        let beside = self.config.iter().chain(&self.clinical).cloned().collect();
+        let inputs = [input.files(), beside].concat();
         let output = OutputFolder::begin(target, self.force, &inputs)?;
-        let mut run = Run::begin(input, configured, output, watch)?;
+        let survival = self.survival;
+        let clinical = self.clinical.map(|file| ClinicalInput { file, survival });
+        let mut run = Run::begin(input, clinical, configured, output, watch)?;
         run.record.seed = self.seed;
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;

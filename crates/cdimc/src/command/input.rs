@@ -1,10 +1,12 @@
 //! The options that say which files are the views and how to read them.
 
 use anyhow::bail;
-use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, read_views};
+use cdimc::clinical::ClinicalTable;
+use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, is_missing, read_views, read_words};
 use cdimc::{NamedModel, training_set};
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -119,6 +121,41 @@ impl Input {
             None => true,
         };
         self.id.iter().find(is_for_all).map(String::as_str)
+    }
+
+    /// What a table of text says of the samples. Their names are in the column that `--id` gives for this file, or for
+    /// all files if it has that, or in the first.
+    pub(crate) fn clinical(&self, path: &Path) -> anyhow::Result<ClinicalTable> {
+        let mut words = read_words(path, self.max_bytes)?;
+        let options =
+            ReadOptions { missing_values: self.missing_values.clone(), ..ReadOptions::default() };
+        let source = ViewSource { name: None, path: path.to_owned(), member: None };
+        let own = self.id.iter().find_map(|id| {
+            let (file, column) = id.split_once('=')?;
+            is_named(&source, file).then_some(column)
+        });
+        let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
+        let place = match own {
+            Some(column) => words.place(column, path)?,
+            None => of_all().unwrap_or(0),
+        };
+        words.names.remove(place);
+        let ids = words.columns.remove(place);
+        let mut rows = HashMap::new();
+        for (row, id) in ids.iter().enumerate() {
+            if let Some(first) = rows.insert(id, row + 1) {
+                bail!(
+                    "{}: id `{id}` stands in row {first} and again in row {}",
+                    path.display(),
+                    row + 1
+                );
+            }
+        }
+        let cells = words.columns.into_iter().map(|mut column| {
+            column.iter_mut().filter(|cell| is_missing(cell, &options)).for_each(String::clear);
+            column
+        });
+        Ok(ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect()))
     }
 
     /// The tables joined into the views of a training set.

@@ -1,6 +1,6 @@
 //! `run.json`: everything needed to repeat a run.
 
-use super::cluster::Seconds;
+use super::cluster::{ClinicalInput, Seconds};
 use super::input::Input;
 use anyhow::Context;
 use cdimc::analysis::Interim;
@@ -20,6 +20,8 @@ pub(crate) struct RunRecord {
     pub(crate) version: String,
     pub(crate) status: Status,
     pub(crate) input: Input,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clinical: Option<ClinicalInput>,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) method: String,
     /// Every setting, defaults included.
@@ -41,6 +43,9 @@ pub(crate) struct RunRecord {
     /// What the method found out about the data.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub(crate) facts: serde_json::Value,
+    /// How the clusters differ in what else is known of the samples.
+    #[serde(flatten, skip_deserializing)]
+    pub(crate) comparison: serde_json::Map<String, serde_json::Value>,
     pub(crate) seconds: Seconds,
 }
 
@@ -89,7 +94,10 @@ impl RunRecord {
 }
 
 /// The checksum of every input file.
-pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
+pub(crate) fn file_records(
+    input: &Input,
+    clinical: Option<&ClinicalInput>,
+) -> anyhow::Result<Vec<FileRecord>> {
     let record = |path: PathBuf| {
         let shown = path.display();
         let checksum = || -> io::Result<Option<String>> {
@@ -103,5 +111,6 @@ pub(crate) fn file_records(input: &Input) -> anyhow::Result<Vec<FileRecord>> {
         let sha256 = checksum().with_context(|| format!("{shown}: cannot read"))?;
         Ok(FileRecord { path: shown.to_string(), sha256 })
     };
-    input.files_read().into_iter().map(record).collect()
+    let clinical = clinical.map(|clinical| clinical.file.clone());
+    input.files_read().into_iter().chain(clinical).map(record).collect()
 }

@@ -124,7 +124,7 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
 }
 
 /// SVG text that scales with the page; nothing if drawing fails, which a string cannot.
-fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
+pub(super) fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
     svg(size, paint).unwrap_or_else(|error| {
         tracing::warn!("figure left out: {error}");
         String::new()

@@ -1,5 +1,6 @@
 //! The report of a run: one HTML file that needs no network, readable in the dark and on paper.
 
+mod clinical;
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod drawing;
 pub mod figures;
@@ -7,6 +8,7 @@ mod page;
 mod plane;
 
 use crate::analysis::Outcome;
+use crate::clinical::Comparison;
 use crate::markers::Marker;
 use crate::recovery::Recovery;
 use crate::tables::Joined;
@@ -40,6 +42,8 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
     /// What sets each cluster apart, most different first.
     pub markers: &'a [Vec<Marker>],
+    /// How clusters differ in what else is known of the samples.
+    pub comparison: Option<&'a Comparison>,
     /// All settings of the method, as it used them.
     pub settings: &'a str,
     /// How long the stages took, in seconds.
@@ -56,6 +60,9 @@ impl Report<'_> {
         self.number_of_clusters(&mut page);
         self.sizes(&mut page);
         self.embedding(&mut page);
+        if let Some(comparison) = self.comparison {
+            clinical::section(&mut page, comparison);
+        }
         self.profiles(&mut page);
         self.doubtful(&mut page);
         self.confusion(&mut page);
@@ -457,6 +464,7 @@ mod tests {
             joined,
             outcome: &outcome,
             markers: &crate::markers::markers(&joined.data, &clustering.labels, 9),
+            comparison: None,
             settings: "{}",
             seconds: &[("total", 0.1)],
         }

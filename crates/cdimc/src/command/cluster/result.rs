@@ -44,12 +44,19 @@ impl Run {
         if let Some(model) = &outcome.model {
             output.write("model.safetensors", &model.to_bytes()?)?;
         }
+        let comparison =
+            self.clinical.as_ref().map(|clinical| clinical.compare(&clustering.labels));
+        if let Some(comparison) = &comparison {
+            self.write_comparison(comparison)?;
+            self.record.comparison = comparison.record();
+        }
         let html = Report {
             method: &self.record.method,
             command: &self.record.command,
             joined,
             outcome,
             markers: &markers,
+            comparison: comparison.as_ref(),
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
         }

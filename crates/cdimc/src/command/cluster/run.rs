@@ -1,13 +1,14 @@
 //! A run from its files to its folder, in one sitting or several.
 
-use super::command_line;
 use super::watch::{Seconds, Watch};
+use super::{ClinicalInput, command_line};
 use crate::command::Interrupted;
 use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE};
 use crate::command::run_record::{RunRecord, Status, file_records};
 use anyhow::{Context, bail};
 use cdimc::analysis::{Analysis, Host, Interim, Number};
+use cdimc::clinical::Clinical;
 use cdimc::core::{ClusterError, Step};
 use cdimc::data::Seed;
 use cdimc::tables::Joined;
@@ -26,6 +27,8 @@ pub(super) struct Run {
     /// What will stand in its folder.
     pub(super) record: RunRecord,
     pub(super) joined: Joined,
+    /// What else is known of the samples.
+    pub(super) clinical: Option<Clinical>,
     configured: Configured,
     pub(super) output: OutputFolder,
     started: Instant,
@@ -34,18 +37,22 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn begin(
         input: Input,
+        clinical: Option<ClinicalInput>,
         configured: Configured,
         output: OutputFolder,
         watch: &Watch,
     ) -> anyhow::Result<Self> {
         let started = Instant::now();
         let joined = input.read()?;
-        let files = file_records(&input)?;
+        let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined.ids));
+        let known = known.transpose()?;
+        let files = file_records(&input, clinical.as_ref())?;
         let record = RunRecord {
             command: command_line(),
             version: env!("CARGO_PKG_VERSION").into(),
             status: Status::Interrupted,
             input,
+            clinical,
             files,
             method: configured.clusterer.name().to_owned(),
             settings: configured.settings.clone(),
@@ -58,10 +65,11 @@ impl Run {
             unobserved: joined.unobserved.clone(),
             warnings: Vec::new(),
             facts: serde_json::Value::Null,
+            comparison: serde_json::Map::new(),
             seconds: Seconds::default(),
         };
         watch.lap("read");
-        Ok(Self { record, joined, configured, output, started })
+        Ok(Self { record, joined, clinical: known, configured, output, started })
     }
 
     /// The run that was interrupted in `folder`.
@@ -89,13 +97,16 @@ impl Run {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             bytes => Some(bytes.with_context(|| format!("{}: cannot read", path.display()))?),
         };
-        let (then, now) = (&record.files, file_records(&record.input)?);
+        let (then, now) = (&record.files, file_records(&record.input, record.clinical.as_ref())?);
         let gone_or_changed = then.iter().find(|file| !now.contains(file));
         let changed = gone_or_changed.or_else(|| now.iter().find(|file| !then.contains(file)));
         if let Some(changed) = changed {
             bail!("{}: has changed since the run was interrupted", changed.path);
         }
         let joined = record.input.read()?;
+        let clinical = record.clinical.as_ref();
+        let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined.ids));
+        let clinical = clinical.transpose()?;
         let configured = cdimc::configured(&record.method, record.settings.clone())
             .with_context(|| format!("{shown}: the settings of the run"))?;
         record.threads = threads;
@@ -103,7 +114,7 @@ impl Run {
         if !quiet {
             note!("{}", record.left(&record.interim));
         }
-        Ok(Self { record, joined, configured, output, started })
+        Ok(Self { record, joined, clinical, configured, output, started })
     }
 
     /// Chooses the number of clusters if it was not given, groups the samples and writes what came of it;

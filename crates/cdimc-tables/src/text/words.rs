@@ -1,0 +1,119 @@
+//! A table of text, whose cells mean whatever its reader takes them for.
+
+use super::{begins_with_a_row_name, damaged, delimiter_of, unpacked};
+use crate::error::{Problem, listed};
+use crate::format::{Format, Opened};
+use crate::{Budget, TableError};
+use std::io::BufRead;
+use std::path::Path;
+
+/// A table of text, all columns of which have a cell for each row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The name of each column.
+    pub names: Vec<String>,
+    /// The cells of each column, decimal commas between semicolons made points.
+    pub columns: Vec<Vec<String>>,
+}
+
+impl Words {
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// If there is none, in a line that begins with `path`.
+    pub fn place(&self, name: &str, path: &Path) -> Result<usize, TableError> {
+        self.names.iter().position(|column| column == name).ok_or_else(|| {
+            let there = listed(self.names.iter().map(String::as_str));
+            TableError::new(path, Problem::NoColumn { name: name.into(), there })
+        })
+    }
+}
+
+/// Reads a table of values between commas, semicolons, tabs or single spaces as it stands.
+///
+/// # Errors
+/// If the file cannot be read, is no text, or its rows have different lengths; the message names the file.
+pub fn read_words(path: &Path, max_bytes: Option<u64>) -> Result<Words, TableError> {
+    read(path, max_bytes).map_err(|problem| TableError::new(path, problem))
+}
+
+fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
+    let opened = Opened::new(path)?;
+    let format = opened.format()?;
+    if format != Format::Text {
+        let reason = format!("is a {}: only text can be read here, such as CSV", format.name());
+        return Err(Problem::Told(reason));
+    }
+    let limit = opened.limit(max_bytes);
+    let budget = Budget::of_file(opened.n_bytes().unwrap_or(0) as usize, max_bytes);
+    let mut reader = unpacked(opened, limit, &budget)?;
+    let delimiter = delimiter_of(reader.fill_buf()?);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(reader);
+    let (mut names, mut columns) = (Vec::new(), Vec::<Vec<String>>::new());
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(damaged)?;
+        if row == 0 {
+            names = record.iter().map(str::to_owned).collect();
+            continue;
+        }
+        if row == 1 && begins_with_a_row_name(&record, &names.iter().map(String::as_str).collect())
+        {
+            names.insert(0, String::new());
+        }
+        columns.resize(names.len(), Vec::new());
+        if record.len() == 1 && record[0].is_empty() && names.len() > 1 {
+            continue;
+        }
+        if record.len() != names.len() {
+            let line = record.position().map_or(0, csv::Position::line);
+            return Err(Problem::Ragged { row, line, expected: names.len(), found: record.len() });
+        }
+        for (column, text) in columns.iter_mut().zip(&record) {
+            budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Told)?;
+            let with_point = text.replacen(',', ".", 1);
+            let is_decimal = delimiter == b';' && with_point.parse::<f64>().is_ok();
+            column.push(if is_decimal { with_point } else { text.to_owned() });
+        }
+    }
+    if columns.first().is_none_or(Vec::is_empty) {
+        return Err(Problem::NoRows);
+    }
+    Ok(Words { names, columns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Result<Words, TableError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clinic.csv");
+        std::fs::write(&path, text).unwrap();
+        read_words(&path, None)
+    }
+
+    #[test]
+    fn cells_stay_as_they_are_and_row_names_get_a_column() {
+        let found = words("stage age\np1 \"stage ii\" 58\np2 NA 44\n").unwrap();
+        assert_eq!(found.names, ["", "stage", "age"]);
+        assert_eq!(found.columns[1], ["stage ii", "NA"]);
+        let found = words("id;age\np1;3,5\np2;a,b\n").unwrap();
+        assert_eq!(found.columns[1], ["3.5", "a,b"]);
+    }
+
+    #[test]
+    fn what_is_no_table_of_text_is_told_in_a_line() {
+        let message = |text: &str| words(text).unwrap_err().to_string();
+        assert!(message("id,age\np1\n").contains("row 1 (line 2) has 1 cells, the header has 2"));
+        assert!(message("id,age\n").contains("no rows below the header"));
+        assert!(message("PAR1\0\0").contains("is a Parquet file: only text can be read here"));
+        let there = words("id,age\np1,3\n").unwrap();
+        let message = there.place("sex", Path::new("c.csv")).unwrap_err().to_string();
+        assert_eq!(message, "c.csv: no column `sex`; there are: `id`, `age`");
+    }
+}

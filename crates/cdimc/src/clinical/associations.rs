@@ -1,0 +1,210 @@
+//! Whether a column of numbers or categories differs between clusters.
+
+use super::digits;
+use super::variables::Variable;
+use crate::statistics::{Contingency, kruskal_wallis};
+use cdimc_data::Seed;
+
+/// Tables with given sums up to which all are looked at, about a hundredth of a second.
+const MOST_TABLES: usize = 200_000;
+/// Tables drawn where there are more.
+const DRAWN: usize = 9999;
+
+/// A column and what clusters have to do with it.
+#[derive(Debug, Clone)]
+pub struct Association {
+    /// The column.
+    pub column: String,
+    /// The test, or why there is none.
+    pub outcome: Result<Outcome, String>,
+}
+
+/// What a test says.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The test's name.
+    pub test: &'static str,
+    /// Samples with a value.
+    pub n: usize,
+    /// H of Kruskal and Wallis, or Pearson's chi squared.
+    pub statistic: f64,
+    /// The p value.
+    pub p: f64,
+    /// The q value among all tests of the table.
+    pub q: f64,
+    /// What the effect is called.
+    pub effect_name: &'static str,
+    /// Its size in 0..=1: eta squared, or Cramer's V.
+    pub effect: f64,
+    /// What is typical of each cluster: the median, the share of the last of two categories, or the most common one.
+    pub typical: Vec<String>,
+}
+
+impl Association {
+    pub(super) const HEADER: [&'static str; 10] =
+        ["column", "test", "n", "statistic", "p", "q", "effect", "size", "clusters", "note"];
+
+    pub(super) fn new(name: &str, variable: Result<&Variable, &String>, labels: &[usize]) -> Self {
+        let outcome = match variable {
+            Err(reason) => Err(reason.clone()),
+            Ok(Variable::Numbers(numbers)) => of_numbers(numbers, labels),
+            Ok(Variable::Categories { names, of }) => of_categories(name, names, of, labels),
+        };
+        Self { column: name.to_owned(), outcome }
+    }
+
+    pub(super) fn row(&self) -> Vec<String> {
+        let mut row = vec![String::new(); Self::HEADER.len()];
+        row[0].clone_from(&self.column);
+        match &self.outcome {
+            Err(reason) => row[9].clone_from(reason),
+            Ok(found) => {
+                row[1] = found.test.into();
+                row[2] = found.n.to_string();
+                let numbers = [found.statistic, found.p, found.q];
+                row[3..6].iter_mut().zip(numbers).for_each(|(cell, x)| *cell = digits(x));
+                row[6] = found.effect_name.into();
+                row[7] = digits(found.effect);
+                row[8] = found.told();
+            }
+        }
+        row
+    }
+}
+
+impl Outcome {
+    /// What is typical of each cluster, in a line.
+    pub fn told(&self) -> String {
+        let there = self.typical.iter().enumerate().filter(|(_, text)| !text.is_empty());
+        there.map(|(cluster, text)| format!("{cluster}: {text}")).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Why nothing is tested where values are in a single cluster, or a single one is in several.
+const ALIKE: &str = "values in fewer than two clusters, or all the same";
+
+fn of_numbers(numbers: &[Option<f64>], labels: &[usize]) -> Result<Outcome, String> {
+    let known = numbers.iter().zip(labels).filter_map(|(x, &label)| Some(((*x)?, label)));
+    let (values, groups): (Vec<f64>, Vec<usize>) = known.unzip();
+    let found = kruskal_wallis(&values, &groups).ok_or(ALIKE)?;
+    let median = |cluster: usize| {
+        let members = values.iter().zip(&groups).filter(|(_, group)| **group == cluster);
+        let mut members: Vec<f64> = members.map(|(x, _)| *x).collect();
+        members.sort_by(f64::total_cmp);
+        let (n, middle) = (members.len(), members.len() / 2);
+        match n {
+            0 => String::new(),
+            _ if n % 2 == 1 => short(members[middle]),
+            _ => short(f64::midpoint(members[middle - 1], members[middle])),
+        }
+    };
+    Ok(Outcome {
+        test: "Kruskal-Wallis",
+        n: values.len(),
+        statistic: found.statistic,
+        p: found.p,
+        q: f64::NAN,
+        effect_name: "eta squared",
+        effect: found.eta_squared,
+        typical: (0..n_clusters(labels)).map(median).collect(),
+    })
+}
+
+fn of_categories(
+    column: &str,
+    names: &[String],
+    of: &[Option<usize>],
+    labels: &[usize],
+) -> Result<Outcome, String> {
+    let known = of.iter().zip(labels).filter_map(|(c, &label)| Some(((*c)?, label)));
+    let (categories, groups): (Vec<usize>, Vec<usize>) = known.unzip();
+    let table = Contingency::new(&categories, &groups).ok_or(ALIKE)?;
+    let found = table.chi_squared();
+    let (test, p) = if !table.is_sparse() {
+        ("chi squared", found.p)
+    } else if let Some(p) = table.fisher(MOST_TABLES) {
+        ("Fisher, exact", p)
+    } else {
+        // The same column gives the same value beside whatever others.
+        let seed = Seed::new(0).stream("associations").stream(column);
+        ("Fisher, 9999 tables drawn", table.fisher_drawn(DRAWN, &mut seed.rng()))
+    };
+    let typical = |cluster: usize| {
+        let mut counts = vec![0_usize; names.len()];
+        let members = categories.iter().zip(&groups).filter(|(_, group)| **group == cluster);
+        members.for_each(|(category, _)| counts[*category] += 1);
+        let n: usize = counts.iter().sum();
+        let shown = if names.len() == 2 {
+            1
+        } else {
+            // The first of the most common ones.
+            (0..names.len()).rev().max_by_key(|&category| counts[category]).unwrap_or(0)
+        };
+        match n {
+            0 => String::new(),
+            n => format!("{} {:.0} %", names[shown], 100.0 * counts[shown] as f64 / n as f64),
+        }
+    };
+    Ok(Outcome {
+        test,
+        n: categories.len(),
+        statistic: found.statistic,
+        p,
+        q: f64::NAN,
+        effect_name: "Cramer's V",
+        effect: found.cramers_v,
+        typical: (0..n_clusters(labels)).map(typical).collect(),
+    })
+}
+
+fn n_clusters(labels: &[usize]) -> usize {
+    labels.iter().max().map_or(0, |last| last + 1)
+}
+
+/// Four digits of a number.
+pub(super) fn short(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    let places = 3 - x.abs().log10().floor() as i32;
+    if !(-12..=8).contains(&(places - 3)) {
+        return format!("{x:.3e}");
+    }
+    let text = format!("{x:.*}", places.max(0) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_by_four_digits() {
+        let shown = [0.0, 58.0, 1.234_56, 1355.25, 0.000_123_456, -20.5, 1e300].map(short);
+        assert_eq!(shown, ["0", "58", "1.235", "1355", "0.0001235", "-20.5", "1.000e300"]);
+    }
+
+    #[test]
+    fn sparse_tables_get_an_exact_test_and_others_pearsons() {
+        let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
+        let names = ["no".to_owned(), "yes".to_owned()];
+        let test = |of: &dyn Fn(usize) -> usize| {
+            let of: Vec<Option<usize>> = (0..60).map(|i| Some(of(i))).collect();
+            of_categories("smoker", &names, &of, &labels).unwrap()
+        };
+        let even = test(&|i| i / 3 % 2);
+        assert_eq!((even.test, even.p, even.typical[0].as_str()), ("chi squared", 1.0, "yes 50 %"));
+        let rare = test(&|i| usize::from(i < 2));
+        assert_eq!(rare.test, "Fisher, exact");
+        // Two of sixty, in two of three clusters: chi squared is 30/29.
+        assert!((rare.effect - (0.5_f64 / 29.0).sqrt()).abs() < 1e-12, "{rare:?}");
+    }
+
+    #[test]
+    fn what_one_cluster_alone_has_is_not_tested() {
+        let numbers: Vec<Option<f64>> = (0..9).map(|i| (i < 3).then_some(f64::from(i))).collect();
+        let labels = [0, 0, 0, 1, 1, 1, 2, 2, 2];
+        assert_eq!(of_numbers(&numbers, &labels).unwrap_err(), ALIKE);
+    }
+}

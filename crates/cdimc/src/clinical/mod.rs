@@ -1,0 +1,210 @@
+//! What clusters mean for what else is known of the samples: survival, numbers and categories of a table that is never
+//! clustered on.
+//!
+//! ```
+//! use cdimc::clinical::{Clinical, ClinicalTable};
+//! let samples: Vec<String> = (0..40).map(|i| format!("p{i}")).collect();
+//! let labels: Vec<usize> = (0..40).map(|i| i % 2).collect();
+//! let age = (0..40).map(|i| (50 + 10 * (i % 2) + i % 7).to_string()).collect();
+//! let table = ClinicalTable::new(samples.clone(), vec![("age".into(), age)]);
+//! let found = Clinical::new(&table, None, &samples).compare(&labels);
+//! assert!(found.associations[0].outcome.as_ref().is_ok_and(|age| age.p < 1e-6));
+//! ```
+
+mod associations;
+mod survival;
+mod variables;
+
+pub use associations::{Association, Outcome};
+pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
+
+use crate::statistics::benjamini_hochberg;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use variables::Variable;
+
+/// What is known of samples besides the views, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClinicalTable {
+    ids: Vec<String>,
+    names: Vec<String>,
+    /// The cells of each column; empty where nothing is known.
+    columns: Vec<Vec<String>>,
+}
+
+impl ClinicalTable {
+    /// The columns, by name, of the samples of these ids; empty cells are missing.
+    ///
+    /// # Panics
+    /// If a column has not one cell a sample.
+    pub fn new(ids: Vec<String>, columns: Vec<(String, Vec<String>)>) -> Self {
+        assert!(columns.iter().all(|(_, cells)| cells.len() == ids.len()), "one cell a sample");
+        let (names, columns) = columns.into_iter().unzip();
+        Self { ids, names, columns }
+    }
+
+    /// The samples.
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// A clinical table in the order of clustered samples.
+#[derive(Debug, Clone)]
+pub struct Clinical {
+    /// Samples that the table knows.
+    pub n_known: usize,
+    n_samples: usize,
+    /// What cannot be compared and why, a line each.
+    pub notes: Vec<String>,
+    variables: Vec<(String, Result<Variable, String>)>,
+    watched: Option<survival::Watched>,
+}
+
+impl Clinical {
+    /// What `table` says of `samples`; `survival`: its columns of time and event.
+    pub fn new(
+        table: &ClinicalTable,
+        survival: Option<&SurvivalColumns>,
+        samples: &[String],
+    ) -> Self {
+        let row_of: HashMap<&str, usize> =
+            table.ids.iter().enumerate().map(|(row, id)| (id.as_str(), row)).collect();
+        let rows: Vec<Option<usize>> =
+            samples.iter().map(|id| row_of.get(id.as_str()).copied()).collect();
+        let n_known = rows.iter().flatten().count();
+        let cells = |column: &Vec<String>| -> Vec<String> {
+            rows.iter().map(|row| row.map_or_else(String::new, |row| column[row].clone())).collect()
+        };
+        let mut clinical = Self {
+            n_known,
+            n_samples: samples.len(),
+            notes: Vec::new(),
+            variables: Vec::new(),
+            watched: None,
+        };
+        if n_known == 0 {
+            let few = |ids: &[String]| -> String {
+                let shown: Vec<String> = ids.iter().take(2).map(|id| format!("`{id}`")).collect();
+                shown.join(", ")
+            };
+            clinical.notes.push(format!(
+                "no id of the clinical table names a sample: it has {}, the samples are {}",
+                few(&table.ids),
+                few(samples)
+            ));
+            return clinical;
+        }
+        if let Some(columns) = survival {
+            let named = |name: &str| {
+                let place = table.names.iter().position(|column| column == name);
+                place.map(|place| cells(&table.columns[place])).unwrap_or_default()
+            };
+            let (times, events) = (named(&columns.time), named(&columns.event));
+            match survival::Watched::new(columns, &times, &events, samples) {
+                Ok(watched) => clinical.watched = Some(watched),
+                Err(note) => clinical.notes.push(note),
+            }
+        }
+        let others = table.names.iter().zip(&table.columns).filter(|(name, _)| {
+            survival.is_none_or(|columns| **name != columns.time && **name != columns.event)
+        });
+        clinical.variables =
+            others.map(|(name, column)| (name.clone(), Variable::of(&cells(column)))).collect();
+        clinical
+    }
+
+    /// How these clusters differ in what is known; `labels`: one a sample.
+    ///
+    /// # Panics
+    /// If there is not one label a sample.
+    pub fn compare(&self, labels: &[usize]) -> Comparison {
+        assert_eq!(labels.len(), self.n_samples, "one label a sample");
+        let mut notes = self.notes.clone();
+        let mut associations: Vec<Association> = self
+            .variables
+            .iter()
+            .map(|(name, variable)| Association::new(name, variable.as_ref(), labels))
+            .collect();
+        let mut survival = None;
+        if let Some(watched) = &self.watched {
+            match watched.compare(labels) {
+                Ok(found) => survival = Some(found),
+                Err(note) => notes.push(note),
+            }
+        }
+        // Ties keep the order of the columns.
+        let p = |a: &Association| a.outcome.as_ref().map_or(f64::INFINITY, |found| found.p);
+        associations.sort_by(|a, b| p(a).total_cmp(&p(b)));
+        let tested = associations.iter_mut().filter_map(|a| a.outcome.as_mut().ok());
+        let mut tested: Vec<(f64, &mut f64)> =
+            tested.map(|found| (found.p, &mut found.q)).collect();
+        tested.extend(survival.iter_mut().map(|found| (found.log_rank.p, &mut found.q)));
+        let all: Vec<f64> = tested.iter().map(|(p, _)| *p).collect();
+        for (q, (_, place)) in benjamini_hochberg(&all).into_iter().zip(tested) {
+            *place = q;
+        }
+        let (n_known, n_samples) = (self.n_known, self.n_samples);
+        Comparison { n_known, n_samples, notes, associations, survival }
+    }
+}
+
+/// How clusters differ in what is known of their samples.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// Samples that the clinical table knows.
+    pub n_known: usize,
+    /// All samples.
+    pub n_samples: usize,
+    /// What could not be compared and why, a line each.
+    pub notes: Vec<String>,
+    /// All columns but those of survival, smallest p value first, those not tested last.
+    pub associations: Vec<Association>,
+    /// Survival, where it was asked for and can be compared.
+    pub survival: Option<Survival>,
+}
+
+impl Comparison {
+    /// What p values mean here.
+    pub const MEANING: &'static str = "The clinical table was not clustered on, so these p values do not suffer from the \
+        clustering itself. They are too small for columns that were computed from the views (a published subtype, a \
+        signature), and where the number of clusters, the method or the seed was chosen for its p value. q counts all \
+        tests of this table (Benjamini and Hochberg). Groups that differ in these patients still have to be found \
+        in others: cdimc predict.";
+
+    /// The associations as the rows of `associations.csv`, with their header.
+    pub fn associations_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = Association::HEADER.to_vec();
+        (header, self.associations.iter().map(Association::row).collect())
+    }
+
+    /// Survival for a record: the log-rank test and every cluster, and the notes; without what there is not.
+    pub fn record(&self) -> Map<String, Value> {
+        let mut record = Map::new();
+        if let Some(survival) = &self.survival {
+            record.insert("log-rank".into(), survival.log_rank_record());
+            record.insert("survival".into(), survival.record());
+        }
+        if !self.notes.is_empty() {
+            record.insert("clinical-notes".into(), json!(self.notes));
+        }
+        record
+    }
+}
+
+/// A number as a table has it: digits enough to read it back, without a long row of zeros.
+fn digits(x: f64) -> String {
+    if x.is_nan() {
+        String::new()
+    } else if x != 0.0 && x.abs() < 1e-4 {
+        format!("{x:e}")
+    } else {
+        x.to_string()
+    }
+}

@@ -1,0 +1,285 @@
+//! How long samples of each cluster go without an event.
+
+use super::digits;
+use super::variables::number;
+use crate::statistics::{
+    HazardRatio, KaplanMeier, LogRank, RestrictedMean, Times, hazard_ratios, log_rank,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fmt;
+use std::str::FromStr;
+
+/// The columns of a clinical table that tell survival: `TIME,EVENT`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SurvivalColumns {
+    /// How long each sample was watched, 0 or more.
+    pub time: String,
+    /// Whether that ended in the event (1 or true), or the sample is censored (0 or false).
+    pub event: String,
+}
+
+impl FromStr for SurvivalColumns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(',') {
+            Some((time, event)) if !time.is_empty() && !event.is_empty() && time != event => {
+                Ok(Self { time: time.into(), event: event.into() })
+            }
+            _ => Err("two columns are needed, TIME,EVENT".into()),
+        }
+    }
+}
+
+impl TryFrom<String> for SurvivalColumns {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<SurvivalColumns> for String {
+    fn from(columns: SurvivalColumns) -> Self {
+        columns.to_string()
+    }
+}
+
+impl fmt::Display for SurvivalColumns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.time, self.event)
+    }
+}
+
+/// Survival of the clusters.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Survival {
+    /// The columns it is of.
+    pub columns: SurvivalColumns,
+    /// Samples with a time and an event or none.
+    pub n: usize,
+    /// Samples with the event.
+    pub n_events: usize,
+    /// Whether clusters differ.
+    pub log_rank: LogRank,
+    /// The q value of that among all tests of the table.
+    pub q: f64,
+    /// The time up to which means are taken: the earliest of the last times of the clusters.
+    pub horizon: f64,
+    /// The largest cluster that has events; hazards are ratios to its own.
+    pub reference: usize,
+    /// The clusters with samples of known survival.
+    pub clusters: Vec<ClusterSurvival>,
+}
+
+/// Survival of one cluster.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ClusterSurvival {
+    /// The cluster.
+    pub cluster: usize,
+    /// Its samples with a time and an event or none.
+    pub n: usize,
+    /// Those with the event.
+    pub n_events: usize,
+    /// Its curve.
+    pub curve: KaplanMeier,
+    /// The time that half of the samples reach; `None` if more do.
+    pub median: Option<f64>,
+    /// The mean time without the event up to the horizon.
+    pub restricted_mean: RestrictedMean,
+    /// Its hazard over that of the reference; `None` for the reference and where there is no finite one.
+    pub hazard_ratio: Option<HazardRatio>,
+}
+
+/// Times and events of samples, where known.
+#[derive(Debug, Clone)]
+pub(super) struct Watched {
+    columns: SurvivalColumns,
+    of: Vec<Option<(f64, bool)>>,
+}
+
+impl Watched {
+    /// What these cells say, or in a line why survival cannot be looked at.
+    pub(super) fn new(
+        columns: &SurvivalColumns,
+        times: &[String],
+        events: &[String],
+        samples: &[String],
+    ) -> Result<Self, String> {
+        let SurvivalColumns { time: time_name, event: event_name } = columns;
+        let mut of = Vec::with_capacity(samples.len());
+        for ((time, event), sample) in times.iter().zip(events).zip(samples) {
+            let wrong = |column: &str, cell: &str, rule: &str| {
+                format!("no survival: sample `{sample}`, column `{column}` = {cell}: {rule}")
+            };
+            let time = match number(time) {
+                _ if time.is_empty() => None,
+                Some(time) if time >= 0.0 => Some(time),
+                _ => return Err(wrong(time_name, time, "times are numbers of 0 or more")),
+            };
+            let event = match event.to_ascii_lowercase().as_str() {
+                "" => None,
+                "true" => Some(true),
+                "false" => Some(false),
+                text => match number(text) {
+                    Some(1.0) => Some(true),
+                    Some(0.0) => Some(false),
+                    _ => return Err(wrong(event_name, event, "events are 0, 1, true or false")),
+                },
+            };
+            of.push(time.zip(event));
+        }
+        let known = || of.iter().flatten();
+        if known().count() == 0 {
+            return Err(format!(
+                "no survival: no sample has both `{time_name}` and `{event_name}`"
+            ));
+        }
+        if !known().any(|(_, event)| *event) {
+            let n = known().count();
+            return Err(format!("no survival: all {n} samples are censored (`{event_name}`)"));
+        }
+        Ok(Self { columns: columns.clone(), of })
+    }
+
+    pub(super) fn compare(&self, labels: &[usize]) -> Result<Survival, String> {
+        let known = self.of.iter().zip(labels).filter_map(|(of, &label)| Some(((*of)?, label)));
+        let (watched, groups): (Vec<(f64, bool)>, Vec<usize>) = known.unzip();
+        let (times, events): (Vec<f64>, Vec<bool>) = watched.into_iter().unzip();
+        let all = Times::new(&times, &events);
+        let log_rank = log_rank(all, &groups)
+            .ok_or("no survival: fewer than two clusters have samples at risk of the event")?;
+        let mut clusters: Vec<ClusterSurvival> = (0..log_rank.observed.len())
+            .filter_map(|cluster| {
+                let members: Vec<usize> =
+                    (0..groups.len()).filter(|&i| groups[i] == cluster).collect();
+                let (times, events): (Vec<f64>, Vec<bool>) =
+                    members.iter().map(|&i| (times[i], events[i])).unzip();
+                let curve = KaplanMeier::new(Times::new(&times, &events));
+                (!members.is_empty()).then(|| ClusterSurvival {
+                    cluster,
+                    n: members.len(),
+                    n_events: events.iter().filter(|&&event| event).count(),
+                    median: curve.median(),
+                    restricted_mean: curve.restricted_mean(0.0),
+                    curve,
+                    hazard_ratio: None,
+                })
+            })
+            .collect();
+        let last = |c: &ClusterSurvival| c.curve.steps.last().map_or(0.0, |step| step.time);
+        let horizon = clusters.iter().map(last).fold(f64::INFINITY, f64::min);
+        // The first of the largest.
+        let with_events = clusters.iter().rev().filter(|c| c.n_events > 0);
+        let reference = with_events.max_by_key(|c| c.n).map_or(0, |c| c.cluster);
+        let ratios = hazard_ratios(all, &groups, reference);
+        for cluster in &mut clusters {
+            cluster.restricted_mean = cluster.curve.restricted_mean(horizon);
+            cluster.hazard_ratio = ratios[cluster.cluster];
+        }
+        Ok(Survival {
+            columns: self.columns.clone(),
+            n: times.len(),
+            n_events: events.iter().filter(|&&event| event).count(),
+            log_rank,
+            q: f64::NAN,
+            horizon,
+            reference,
+            clusters,
+        })
+    }
+}
+
+impl Survival {
+    /// The curves as the rows of `survival.csv`, with their header.
+    pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header =
+            ["cluster", "time", "at_risk", "events", "censored", "survival", "lower", "upper"];
+        let row = |cluster: usize, step: &crate::statistics::Step| {
+            let mut row = vec![cluster.to_string(), digits(step.time)];
+            row.extend([step.at_risk, step.events, step.censored].map(|n| n.to_string()));
+            row.extend([step.survival, step.interval.0, step.interval.1].map(digits));
+            row
+        };
+        let rows = self.clusters.iter().flat_map(|cluster| {
+            cluster.curve.steps.iter().map(move |step| row(cluster.cluster, step))
+        });
+        (header.to_vec(), rows.collect())
+    }
+
+    pub(super) fn log_rank_record(&self) -> Value {
+        let LogRank { statistic, degrees, p, .. } = self.log_rank;
+        json!({
+            "p": p, "q": self.q, "chi-squared": statistic, "degrees-of-freedom": degrees,
+            "samples": self.n, "events": self.n_events,
+        })
+    }
+
+    pub(super) fn record(&self) -> Value {
+        let cluster = |c: &ClusterSurvival| {
+            let ratio = c.hazard_ratio.map(|found| {
+                let HazardRatio { ratio, interval: (lower, upper), p } = found;
+                json!({ "ratio": ratio, "lower": lower, "upper": upper, "p": p })
+            });
+            json!({
+                "cluster": c.cluster, "samples": c.n, "events": c.n_events, "median": c.median,
+                "restricted-mean": c.restricted_mean.mean,
+                "restricted-mean-error": c.restricted_mean.error,
+                "hazard-ratio": ratio,
+            })
+        };
+        json!({
+            "time": self.columns.time, "event": self.columns.event, "horizon": self.horizon,
+            "reference": self.reference,
+            "clusters": self.clusters.iter().map(cluster).collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched(cells: &[(&str, &str)]) -> Result<Watched, String> {
+        let text = |pick: fn(&(&str, &str)) -> String| cells.iter().map(pick).collect::<Vec<_>>();
+        let samples: Vec<String> = (0..cells.len()).map(|i| format!("p{i}")).collect();
+        let columns = "days,dead".parse().unwrap();
+        Watched::new(&columns, &text(|c| c.0.into()), &text(|c| c.1.into()), &samples)
+    }
+
+    #[test]
+    fn bad_times_and_events_are_one_line_each() {
+        let line = |cells: &[(&str, &str)]| watched(cells).unwrap_err();
+        assert_eq!(
+            line(&[("3", "1"), ("-3", "0")]),
+            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more"
+        );
+        assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
+        assert!(line(&[("3", "Dead")]).contains("`dead` = Dead: events are 0, 1, true or false"));
+        assert!(line(&[("3", "2")]).contains("`dead` = 2"));
+        assert_eq!(
+            line(&[("3", "0"), ("4", "FALSE")]),
+            "no survival: all 2 samples are censored (`dead`)"
+        );
+        assert!(line(&[("", "1"), ("4", "")]).contains("no sample has both"));
+        assert!("days".parse::<SurvivalColumns>().is_err());
+        assert!("days,days".parse::<SurvivalColumns>().is_err());
+    }
+
+    #[test]
+    fn whoever_lacks_a_time_or_an_event_is_left_out() {
+        let cells =
+            [("1", "1"), ("2", "True"), ("3", "0.0"), ("4", "1"), ("5", "false"), ("", "1")];
+        let found = watched(&cells).unwrap().compare(&[0, 0, 0, 1, 1, 2]).unwrap();
+        assert_eq!((found.n, found.n_events, found.clusters.len()), (5, 3, 2));
+        assert_eq!((found.reference, found.horizon), (0, 3.0));
+        assert_eq!(found.clusters[0].n_events, 2);
+        assert!(found.clusters[0].hazard_ratio.is_none());
+        let line = watched(&cells).unwrap().compare(&[0; 6]).unwrap_err();
+        assert!(line.contains("fewer than two clusters"), "{line}");
+    }
+}

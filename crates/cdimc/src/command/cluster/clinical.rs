@@ -1,0 +1,51 @@
+//! What else is known of the samples, and what is written of it.
+
+use super::run::Run;
+use crate::command::input::Input;
+use crate::command::output::csv_bytes;
+use anyhow::bail;
+use cdimc::clinical::{Clinical, ClinicalTable, Comparison, SurvivalColumns};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A clinical table and its columns of survival.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ClinicalInput {
+    pub(crate) file: PathBuf,
+    pub(crate) survival: Option<SurvivalColumns>,
+}
+
+impl ClinicalInput {
+    /// The table, in the order of `samples`.
+    pub(super) fn read(&self, input: &Input, samples: &[String]) -> anyhow::Result<Clinical> {
+        let table: ClinicalTable = input.clinical(&self.file)?;
+        if let Some(columns) = &self.survival {
+            for column in [&columns.time, &columns.event] {
+                if !table.names().contains(column) {
+                    bail!("{}: no column `{column}` (--survival)", self.file.display());
+                }
+            }
+        }
+        let clinical = Clinical::new(&table, self.survival.as_ref(), samples);
+        for note in &clinical.notes {
+            tracing::warn!("{}: {note}", self.file.display());
+        }
+        Ok(clinical)
+    }
+}
+
+impl Run {
+    /// Writes how the clusters differ in what is known.
+    pub(super) fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
+        if !comparison.associations.is_empty() {
+            let (header, rows) = comparison.associations_table();
+            self.output.write("associations.csv", &csv_bytes(&header, rows)?)?;
+        }
+        if let Some(survival) = &comparison.survival {
+            let (header, rows) = survival.table();
+            self.output.write("survival.csv", &csv_bytes(&header, rows)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,282 @@
+//! What clusters mean for what else is known of the samples, as a section of the report: survival and associations.
+
+use super::drawing::{Area, DrawResult, GRAY, INK, PALETTE, words};
+use super::figures::draw;
+use super::page::Page;
+use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
+use plotters::prelude::*;
+use std::collections::BTreeMap;
+
+/// How many associations the page lists; the others are in the file.
+const LISTED: usize = 40;
+/// How many curves a picture shows.
+const CURVES: usize = PALETTE.len();
+
+pub(super) fn section(page: &mut Page, comparison: &Comparison) {
+    page.section("What the clusters mean for the clinical table");
+    for note in &comparison.notes {
+        page.warning(note);
+    }
+    if comparison.n_known == 0 {
+        return;
+    }
+    let Comparison { n_known, n_samples, .. } = comparison;
+    page.paragraph(&format!(
+        "The clinical table knows {n_known} of the {n_samples} samples. {}",
+        Comparison::MEANING
+    ));
+    if let Some(found) = &comparison.survival {
+        survival(page, found);
+    }
+    associations(page, &comparison.associations);
+}
+
+fn survival(page: &mut Page, found: &Survival) {
+    page.paragraph(&format!(
+        "Survival (`{}`, `{}`): log-rank p = {}, q = {} (chi squared {:.2}, {} degrees of freedom; {} samples, {} \
+         with the event).",
+        found.columns.time,
+        found.columns.event,
+        p_value(found.log_rank.p),
+        p_value(found.q),
+        found.log_rank.statistic,
+        found.log_rank.degrees,
+        found.n,
+        found.n_events
+    ));
+    let mut largest: Vec<&ClusterSurvival> = found.clusters.iter().collect();
+    largest.sort_by_key(|c| std::cmp::Reverse(c.n));
+    largest.truncate(CURVES);
+    largest.sort_by_key(|c| c.cluster);
+    let left_out = match found.clusters.len() - largest.len() {
+        0 => String::new(),
+        n => format!(" The {n} smallest clusters are not drawn."),
+    };
+    page.figure(
+        &kaplan_meier(&found.columns.time, &largest),
+        &format!(
+            "Kaplan-Meier curves; a tick is a sample last seen then without the event. Below, how many samples of each \
+             cluster were still watched.{left_out}"
+        ),
+    );
+    let number = |x: f64| if x.is_finite() { format!("{x:.2}") } else { String::new() };
+    let rows = found.clusters.iter().map(|c| {
+        let ratio = match c.hazard_ratio {
+            _ if c.cluster == found.reference => ["1 (reference)".into(), String::new()],
+            None => [String::new(), String::new()],
+            Some(found) if found.interval.0.is_nan() => [number(found.ratio), String::new()],
+            Some(found) => {
+                let (lower, upper) = found.interval;
+                let [ratio, lower, upper] = [found.ratio, lower, upper].map(number);
+                [format!("{ratio} ({lower} to {upper})"), p_value(found.p)]
+            }
+        };
+        let mean = &c.restricted_mean;
+        let [ratio, p] = ratio;
+        vec![
+            c.cluster.to_string(),
+            c.n.to_string(),
+            c.n_events.to_string(),
+            c.median.map_or("not reached".into(), |time| format!("{time:.4}")),
+            format!("{:.4} ± {:.4}", mean.mean, mean.error),
+            ratio,
+            p,
+        ]
+    });
+    let header = ["cluster", "samples", "events", "median", "restricted mean", "hazard ratio", "p"];
+    page.colored_table(&header, rows);
+    page.paragraph(&format!(
+        "Times are as in the table. The restricted mean, with its standard error, is the mean time without the event up \
+         to {}, until when all clusters were watched. Hazard ratios with 95 % intervals are against cluster {}, by Cox's \
+         model (ties by Efron); a cluster without events has ratio 0 and no interval.",
+        found.horizon, found.reference
+    ));
+}
+
+fn associations(page: &mut Page, associations: &[Association]) {
+    let tested = associations.iter().filter_map(|a| Some((&a.column, a.outcome.as_ref().ok()?)));
+    let rows: Vec<Vec<String>> = tested
+        .clone()
+        .take(LISTED)
+        .map(|(column, found)| {
+            vec![
+                column.clone(),
+                p_value(found.p),
+                p_value(found.q),
+                format!("{} {:.2}", found.effect_name, found.effect),
+                found.n.to_string(),
+                found.test.into(),
+                found.told(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let header = ["column", "p", "q", "effect", "samples", "test", "cluster: typical"];
+        page.table(&header, rows.into_iter());
+        page.paragraph(
+            "Typical of a cluster: the median; of two categories the share of the second; of more the most common. \
+             Fisher's test takes the place of chi squared where few samples are expected in a cell.",
+        );
+    }
+    let more = tested.count().saturating_sub(LISTED);
+    if more > 0 {
+        page.paragraph(&format!("{more} more tests are in associations.csv."));
+    }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for association in associations {
+        if let Err(reason) = &association.outcome {
+            reasons.entry(reason).or_default().push(&association.column);
+        }
+    }
+    for (reason, columns) in reasons {
+        page.paragraph(&match columns[..] {
+            [column] => format!("Not tested, {reason}: `{column}`."),
+            _ => {
+                format!("Not tested, {reason}: {} columns, `{}` first.", columns.len(), columns[0])
+            }
+        });
+    }
+}
+
+/// A p value to read.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
+}
+
+/// The curves of clusters over the time of this name, with how many are at risk below the axis.
+fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
+    let (width, curves, row_height): (u32, u32, u32) = (620, 330, 17);
+    let last = clusters.iter().filter_map(|c| Some(c.curve.steps.last()?.time));
+    let end = last.fold(0.0, f64::max);
+    let end = if end > 0.0 { end } else { 1.0 };
+    let step = tick_step(end / 6.0);
+    let ticks: Vec<f64> =
+        (0..).map(|i| f64::from(i) * step).take_while(|t| *t <= end * (1.0 + 1e-9)).collect();
+    let height = curves + row_height * (clusters.len() as u32 + 2);
+    draw((width, height), |root: &Area<'_>| -> DrawResult {
+        let (above, _) = root.split_vertically(curves);
+        let mut chart = ChartBuilder::on(&above)
+            .margin(8)
+            .margin_right(20)
+            .x_label_area_size(28)
+            .y_label_area_size(78)
+            .build_cartesian_2d(0.0..end, 0.0..1.0)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRAY.mix(0.25))
+            .axis_style(INK.mix(0.5))
+            .label_style(words(12))
+            .disable_x_mesh()
+            .x_labels(0)
+            .y_labels(6)
+            .y_label_formatter(&|y| format!("{y:.1}"))
+            .y_desc("share without the event")
+            .draw()?;
+        for cluster in clusters {
+            let color = PALETTE[cluster.cluster % PALETTE.len()];
+            let (mut corners, mut level) = (vec![(0.0, 1.0)], 1.0);
+            for step in &cluster.curve.steps {
+                corners.push((step.time, level));
+                level = step.survival;
+                corners.push((step.time, level));
+            }
+            chart.draw_series(LineSeries::new(corners, color.stroke_width(2)))?;
+            let censored = cluster.curve.steps.iter().filter(|step| step.censored > 0);
+            let mark = |step: &crate::statistics::Step| {
+                let at = (step.time, step.survival);
+                EmptyElement::at(at) + PathElement::new([(0, -5), (0, 5)], color.stroke_width(1))
+            };
+            chart.draw_series(censored.map(mark))?;
+        }
+        let ink = words(12);
+        let centered = |text: String, x: i32, y: i32, style: &TextStyle<'static>| {
+            use plotters::style::text_anchor::{HPos, Pos, VPos};
+            let style = style.pos(Pos::new(HPos::Center, VPos::Top));
+            root.draw(&Text::new(text, (x, y), style))
+        };
+        let places: Vec<(i32, f64)> =
+            ticks.iter().map(|&t| (chart.backend_coord(&(t, 0.0)).0, t)).collect();
+        let bottom = chart.backend_coord(&(0.0, 0.0)).1;
+        for &(x, t) in &places {
+            root.draw(&PathElement::new([(x, bottom), (x, bottom + 4)], INK.mix(0.5)))?;
+            centered(format!("{t}"), x, bottom + 6, &ink)?;
+        }
+        let middle = chart.backend_coord(&(end / 2.0, 0.0)).0;
+        centered(time.to_owned(), middle, bottom + 22, &ink)?;
+        root.draw(&Text::new("watched", (8, bottom + 26), ink))?;
+        for (row, cluster) in clusters.iter().enumerate() {
+            let y = bottom + 28 + row_height as i32 * (row as i32 + 1);
+            let color = PALETTE[cluster.cluster % PALETTE.len()];
+            let style = ("sans-serif", 12).into_font().color(&color);
+            root.draw(&Text::new(format!("cluster {}", cluster.cluster), (8, y), style.clone()))?;
+            for &(x, t) in &places {
+                centered(cluster.curve.at_risk(t).to_string(), x, y, &style)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The nearest 1, 2 or 5 times a power of ten that is no smaller.
+fn tick_step(least: f64) -> f64 {
+    let power = 10.0_f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= least * (1.0 - 1e-9));
+    factor.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clinical::{Clinical, ClinicalTable};
+
+    fn compared(events: bool) -> Comparison {
+        let n = 60;
+        let samples: Vec<String> = (0..n).map(|i| format!("p{i}")).collect();
+        let column = |name: &str, cell: &dyn Fn(usize) -> String| -> (String, Vec<String>) {
+            (name.into(), (0..n).map(cell).collect())
+        };
+        let table = ClinicalTable::new(
+            samples.clone(),
+            vec![
+                column("days", &|i| (10 + 7 * i % 50 + 40 * (i % 3)).to_string()),
+                column("dead", &|i| u8::from(events && i % 4 != 0).to_string()),
+                column("<age>", &|i| (40 + i % 3 * 9 + i % 7).to_string()),
+                column("seen", &|_| "2024-01-01".into()),
+            ],
+        );
+        let columns = "days,dead".parse().unwrap();
+        let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();
+        Clinical::new(&table, Some(&columns), &samples).compare(&labels)
+    }
+
+    fn html(comparison: &Comparison) -> String {
+        let mut page = Page::new("x");
+        section(&mut page, comparison);
+        page.finish()
+    }
+
+    #[test]
+    fn the_section_has_curves_who_is_watched_and_what_p_means() {
+        let html = html(&compared(true));
+        for text in
+            ["log-rank p = ", "<svg", "cluster 2", "1 (reference)", "&lt;age&gt;", "Fisher's"]
+        {
+            assert!(html.contains(text), "{text}");
+        }
+        assert!(html.contains("do not suffer from the clustering itself"));
+        assert!(html.contains("Not tested, one value: `seen`."));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_one_line_and_the_rest_is_there() {
+        let html = html(&compared(false));
+        assert!(html.contains("all 60 samples are censored") && html.contains("&lt;age&gt;"));
+        assert!(!html.contains("<svg"));
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!([0.9, 1.0, 3.0, 770.0, 0.07].map(tick_step), [1.0, 1.0, 5.0, 1000.0, 0.1]);
+    }
+}

@@ -1,0 +1,110 @@
+//! A clinical table beside the views: what is written of it, and what bad ones do.
+
+use crate::desk::{Desk, VIEWS};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The samples of the desk with a survival that differs by their true group, an age that does too, and columns that
+/// cannot be compared.
+fn clinic(desk: &Desk) -> String {
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o before"));
+    let mut text = String::from("patient,days,dead,age,stage,seen,site,name\n");
+    for (id, cluster) in desk.labels("before/labels.csv") {
+        let (i, group): (usize, usize) = (id[1..].parse().unwrap(), cluster.parse().unwrap_or(0));
+        let days = 20 + (i * 37) % 50 + 60 * group;
+        let dead = if i.is_multiple_of(4) { "FALSE" } else { "TRUE" };
+        let age = if i == 7 { "NA".into() } else { (40 + 10 * group + i % 9).to_string() };
+        let stage = if (i + group).is_multiple_of(3) { "ii" } else { "i" };
+        writeln!(text, "{id},{days},{dead},{age},{stage},2024-0{}-01,adrenal,x{i}", 1 + i % 9)
+            .unwrap();
+    }
+    desk.put("clinic.csv", &text);
+    text
+}
+
+fn record(desk: &Desk, run: &str) -> Value {
+    serde_json::from_str(&desk.text(&format!("{run}/run.json"))).unwrap()
+}
+
+#[test]
+fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluster() {
+    let desk = Desk::new();
+    clinic(&desk);
+    let line = format!("cluster {VIEWS} --clinical clinic.csv --survival days,dead -k 4 -q -o out");
+    desk.succeeds(&line);
+    assert_eq!(desk.text("out/labels.csv"), desk.text("before/labels.csv"));
+    assert_eq!(desk.text("out/markers.csv"), desk.text("before/markers.csv"));
+    let found = record(&desk, "out");
+    let p = found["log-rank"]["p"].as_f64().unwrap();
+    assert!(p < 1e-9, "{p}");
+    assert_eq!(found["survival"]["clusters"].as_array().unwrap().len(), 4);
+    assert_eq!(found["clinical"]["survival"], "days,dead");
+    let files = found["files"].as_array().unwrap();
+    assert!(files.iter().any(|file| file["path"] == "clinic.csv"));
+
+    let associations = desk.text("out/associations.csv");
+    let row = |column: &str| -> Vec<String> {
+        let line = associations.lines().find(|line| line.starts_with(&format!("{column},")));
+        line.unwrap().split(',').map(str::to_owned).collect()
+    };
+    let age = row("age");
+    assert_eq!((age[1].as_str(), age[6].as_str()), ("Kruskal-Wallis", "eta squared"));
+    let samples = desk.labels("out/labels.csv").len();
+    assert_eq!(age[2], (samples - 1).to_string(), "one age is missing");
+    let [p, q] = [4, 5].map(|j| age[j].parse::<f64>().unwrap());
+    assert!(p < 1e-9 && p < q, "{age:?}");
+    assert_eq!(row("stage")[1], "chi squared");
+    assert!(row("seen").last().unwrap().starts_with("dates are not tested"));
+    assert_eq!(row("site").last().unwrap(), "one value");
+    assert!(
+        row("name").last().unwrap().ends_with("names rather than categories"),
+        "{:?}",
+        row("name")
+    );
+    assert!(!associations.contains("\ndays,"), "time is survival's");
+
+    let survival = desk.text("out/survival.csv");
+    assert!(survival.starts_with("cluster,time,at_risk,events,censored,survival,lower,upper\n0,"));
+    let report = desk.text("out/report.html");
+    assert!(report.contains("log-rank p = ") && report.contains("Kaplan-Meier curves"));
+}
+
+#[test]
+fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
+    let desk = Desk::new();
+    let good = clinic(&desk);
+    let bad = |text: &str, expected: &str, has_associations: bool| {
+        desk.put("clinic.csv", text);
+        let line = format!("cluster {VIEWS} -k 4 --clinical clinic.csv --survival days,dead");
+        let output = desk.run(&format!("{line} -o made --force"));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{told}");
+        let lines: Vec<&str> = told.lines().filter(|line| line.contains("clinic.csv")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{expected}: {told}");
+        let found = record(&desk, "made");
+        assert!(found.get("log-rank").is_none());
+        assert!(found["clinical-notes"][0].as_str().unwrap().contains(expected));
+        assert_eq!(desk.path("made/associations.csv").exists(), has_associations);
+        assert!(desk.text("made/report.html").contains("What the clusters mean for"));
+        assert_eq!(desk.text("made/labels.csv"), desk.text("before/labels.csv"));
+    };
+    bad(&good.replace("\ns", "\nx"), "no id of the clinical table names a sample", false);
+    let (header, rows) = good.split_once('\n').unwrap();
+    let negative = format!("{header}\n{}", rows.replacen(',', ",-", 1));
+    bad(&negative, "times are numbers of 0 or more", true);
+    bad(&good.replace("TRUE", "Dead"), "= Dead: events are 0, 1, true or false", true);
+    bad(&good.replace("TRUE", "FALSE"), "samples are censored", true);
+    // What cannot be meant ends before anything is clustered.
+    desk.put("clinic.csv", &good);
+    let fails = |rest: &str, expected: &str| {
+        let message = desk.fails(&format!("cluster {VIEWS} -k 4 -o new {rest}"));
+        assert!(message.contains(expected), "{message}");
+        assert!(!desk.path("new").exists());
+    };
+    fails("--clinical clinic.csv --survival days,died", "no column `died` (--survival)");
+    fails("--clinical nowhere.csv", "nowhere.csv: no such file");
+    fails("--clinical clinic.csv --survival days", "two columns are needed, TIME,EVENT");
+    fails("--survival days,dead", "--clinical");
+    desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
+    fails("--clinical clinic.csv", "id `s1` stands in row");
+}
