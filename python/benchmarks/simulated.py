@@ -132,11 +132,16 @@ def compare(y, views, seed):
     return [100 * accuracy(y, labels) for labels in found]
 
 
-warnings.simplefilter("ignore", cdimc.CdimcWarning)
-scores: dict[str, list[list[float]]] = {}
-for seed in range(DRAWS):
-    for name, y, views in situations(np.random.default_rng(seed)):
-        scores.setdefault(name, []).append(compare(y, views, seed))
-for name, of_draws in scores.items():
-    mean, spread = np.mean(of_draws, axis=0), np.std(of_draws, axis=0)
-    print(f"| {name} | {mean[0]:.1f} ± {spread[0]:.1f} | " + " | ".join(f"{value:.1f}" for value in mean[1:]) + " |", flush=True)
+def main():
+    warnings.simplefilter("ignore", cdimc.CdimcWarning)
+    scores: dict[str, list[list[float]]] = {}
+    for seed in range(DRAWS):
+        for name, y, views in situations(np.random.default_rng(seed)):
+            scores.setdefault(name, []).append(compare(y, views, seed))
+    for name, of_draws in scores.items():
+        mean, spread = np.mean(of_draws, axis=0), np.std(of_draws, axis=0)
+        print(f"| {name} | {mean[0]:.1f} ± {spread[0]:.1f} | " + " | ".join(f"{value:.1f}" for value in mean[1:]) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -70,10 +70,10 @@ impl HeldOut {
 #[derive(Debug)]
 pub struct ClusterNumberSearch {
     settings: TMixture,
-    prior: Prior,
-    seed: Seed,
-    observations: Observations,
-    largest: usize,
+    pub(crate) prior: Prior,
+    pub(crate) seed: Seed,
+    pub(crate) observations: Observations,
+    pub(crate) largest: usize,
     /// Of each split, the samples that are seen and those held out.
     splits: Vec<(Vec<usize>, Vec<usize>)>,
 }

@@ -10,6 +10,7 @@ pub use crate::{
     coordinates::Kind,
     criterion::Contribution,
     fitted::{Findings, Marker, MixtureModel},
+    permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
     settings::{Coordinates, Rule, TMixture},
 };
@@ -32,6 +33,7 @@ mod folds;
 mod halves;
 mod model;
 mod observations;
+mod permutation;
 mod proposal;
 mod responsibilities;
 mod search;

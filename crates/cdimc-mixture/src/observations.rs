@@ -150,6 +150,21 @@ impl Observations {
         }
     }
 
+    /// The same samples, but in view `v` the `j`-th observed row is what was the `source[j]`-th.
+    pub(crate) fn with_rows_moved(mut self, v: usize, source: &[usize]) -> Self {
+        let mut rows = Vec::with_capacity(source.len());
+        self.each_row(v, |_, row| rows.push(row.to_vec()));
+        let mut sources = source.iter();
+        for block in &mut self.blocks {
+            let mut moved = BlockView::default();
+            for (&sample, &from) in block.views[v].samples.iter().zip(&mut sources) {
+                moved.push(sample, rows[from].iter().copied());
+            }
+            block.views[v] = moved;
+        }
+        self
+    }
+
     /// The samples that have a view, if there are `least` of them; otherwise all. The others say nothing of
     /// the clusters, and at the mean of everything they would mislead k-means.
     pub(crate) fn with_views(self, least: usize) -> Self {

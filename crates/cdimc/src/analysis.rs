@@ -163,11 +163,21 @@ impl<'a> Analysis<'a> {
             (Number::Within(_), Some(number)) => number.chosen,
             (Number::Within(range), None) => self.choose(range, interim, host)?,
         };
-        let Fitted { clustering, model } = self.fit(n_clusters, interim, host)?;
+        // One cluster is the answer of a search, and no method is asked for it.
+        let is_one = matches!(self.number, Number::Within(_)) && n_clusters == 1;
+        let Fitted { clustering, model } = if is_one {
+            let labels = vec![0; self.samples.data.n_samples()];
+            Fitted { clustering: Clustering::from_labels(labels), model: None }
+        } else {
+            self.fit(n_clusters, interim, host)?
+        };
         host.end_of("finish");
         let (data, labels) = (&self.samples.data, &clustering.labels);
-        let mut warnings = warnings::signs(data, &self.samples.names, labels, n_clusters);
-        if self.compares {
+        let mut warnings = match is_one {
+            true => Vec::new(),
+            false => warnings::signs(data, &self.samples.names, labels, n_clusters),
+        };
+        if self.compares && !is_one {
             warnings.extend(warnings::plain_is_better(data, labels, n_clusters));
             host.end_of("warnings");
             if !is_resumed && began.elapsed() < QUICK {

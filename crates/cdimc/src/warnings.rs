@@ -56,6 +56,8 @@ pub enum Sign {
     MissingPattern,
     /// A view that no other view depends on.
     UnrelatedView,
+    /// Views share no more than chance gives.
+    NoSharedStructure,
     /// Splits of the samples choose different numbers of clusters.
     NumberUncertain,
     /// Different seeds give different clusters.
@@ -83,6 +85,11 @@ impl Sign {
             Self::UnrelatedView => {
                 "Knowing this view says nothing about the others, as far as the samples that have both tell. \
                  Its ids may be mixed up, or it measures something else; try without it."
+            }
+            Self::NoSharedStructure => {
+                "Views whose samples are put in any other order share as much as these do: there are no clusters \
+                 that several views know of. Check that the ids of the tables name the same samples; groups \
+                 in a single view are found by giving that view alone."
             }
             Self::NumberUncertain => {
                 "Fewer than half of the random splits of the samples choose this number of clusters by \
@@ -121,6 +128,11 @@ pub fn signs(
 
 /// What the choice of the number of clusters leaves open.
 pub fn of_number(number: &ClusterNumber) -> Option<Warning> {
+    if let Some(structure) = number.shared_structure.as_ref().filter(|found| !found.is_found()) {
+        let p_value = structure.p_value;
+        let text = format!("no shared structure: permuted views share as much (p = {p_value:.3})");
+        return Some(Warning { sign: Sign::NoSharedStructure, text });
+    }
     let share = number.agreement().filter(|&share| share < MAJORITY)?;
     let next = number
         .runner_up

@@ -9,10 +9,11 @@ use crate::metrics::ari;
 use cdimc_baselines::Configured;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::{MultiView, Seed};
-use cdimc_mixture::{ClusterNumberSearch, HeldOut, TMixture, Vote, propose};
+use cdimc_mixture::{ClusterNumberSearch, HeldOut, SharedStructure, TMixture, Vote, propose};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 use std::str::FromStr;
 
 mod eigengap;
@@ -58,6 +59,9 @@ pub struct ClusterNumber {
     /// The share of random splits of the samples that choose a number by themselves; empty where splits do not decide.
     #[serde(default)]
     pub votes: Vec<Vote>,
+    /// Whether the views share more than chance gives; `None` where it was not asked, or no sample has two views.
+    #[serde(default)]
+    pub shared_structure: Option<SharedStructure>,
     /// One sentence that says why.
     pub reason: String,
     /// All candidates, by number of clusters.
@@ -69,9 +73,9 @@ pub struct ClusterNumber {
 /// Numbers of clusters to try, and the seeds of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberRange {
-    /// The first, at least 2.
+    /// The first; 1 asks whether views share any structure, and is chosen where they do not.
     pub from: usize,
-    /// The last.
+    /// The last, at least 2.
     pub to: usize,
     /// Clusterings of each that are compared; by default 3 if no sample has two views, else 0.
     pub seeds: Option<usize>,
@@ -82,11 +86,13 @@ impl FromStr for NumberRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rule = || format!("{text}: must be FROM..TO with 2 <= FROM <= TO");
+        let rule = || format!("{text}: must be FROM..TO with 1 <= FROM <= TO and 2 <= TO");
         let (from, to) = text.split_once("..").ok_or_else(rule)?;
-        let number = |text: &str| text.trim_start_matches('=').parse().map_err(|_| rule());
+        let number = |text: &str| -> Result<usize, String> {
+            text.trim_start_matches('=').parse().map_err(|_| rule())
+        };
         let (from, to) = (number(from)?, number(to)?);
-        if from < 2 || to < from { Err(rule()) } else { Ok(Self { from, to, seeds: None }) }
+        if from < 1 || to < from.max(2) { Err(rule()) } else { Ok(Self { from, to, seeds: None }) }
     }
 }
 
@@ -121,11 +127,11 @@ impl NumberSearch<'_> {
         observer: &Observer<'_>,
     ) -> Result<ClusterNumber, ClusterError> {
         let Self { data, range: NumberRange { from, to, seeds }, .. } = *self;
-        if from < 2 || to < from || 3 * to >= 2 * data.n_samples() {
+        if from < 1 || to < from.max(2) || 3 * to >= 2 * data.n_samples() {
             return Err(ClusterError::Setting {
                 name: "range of the number of clusters",
                 value: format!("{from}..{to}, of {} samples", data.n_samples()),
-                rule: "must begin at 2 or more and end below two thirds of the number of samples",
+                rule: "must begin at 1 or more and end at 2 or more, below two thirds of the number of samples",
             });
         }
         let seed = self.seed.stream("number of clusters");
@@ -142,7 +148,12 @@ impl NumberSearch<'_> {
             0 => Vec::new(),
             _ => graph_eigenvalues(data, NEIGHBORS, to + 1, seed)?,
         };
-        for n_clusters in from..=to {
+        let structure = match &search {
+            Some(search) if from == 1 => Some(search.shared_structure(observer)?),
+            _ => None,
+        };
+        let first = from.max(2);
+        for n_clusters in first..=to {
             if trials.iter().any(|trial| trial.n_clusters == n_clusters) {
                 continue;
             }
@@ -155,9 +166,17 @@ impl NumberSearch<'_> {
             }
             trials.push(trial);
             keep(trials);
-            observer.step(Self::STAGE, n_clusters + 1 - from, to + 1 - from, None)?;
+            observer.step(Self::STAGE, n_clusters + 1 - first, to + 1 - first, None)?;
         }
-        Ok(decide(trials.clone(), n_seeds))
+        let mut number = decide(trials.clone(), n_seeds);
+        match structure {
+            Some(structure) => number.weigh(structure),
+            None if from == 1 => {
+                number.reason.push_str("; no sample has two views: k = 1 cannot be tested")
+            }
+            None => {}
+        }
+        Ok(number)
     }
 
     /// The mixture that measures shared information.
@@ -195,6 +214,22 @@ impl Candidate {
 }
 
 impl ClusterNumber {
+    /// One cluster where the views share no structure.
+    fn weigh(&mut self, structure: SharedStructure) {
+        let p_value = structure.p_value;
+        if structure.is_found() {
+            let _ = write!(self.reason, "; the views share more than by chance (p = {p_value:.3})");
+        } else {
+            self.runner_up = Some(self.chosen);
+            self.chosen = 1;
+            self.votes.clear();
+            self.reason = format!(
+                "k = 1: the views share no more than with their samples in another order (p = {p_value:.3})"
+            );
+        }
+        self.shared_structure = Some(structure);
+    }
+
     /// The share of the splits that choose the number by themselves; `None` where splits do not decide.
     pub fn agreement(&self) -> Option<f64> {
         (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
@@ -257,7 +292,15 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     };
     let mean_rank = order.first().map_or(f64::NAN, rank);
     let reason = format!("k = {chosen}: mean rank {mean_rank:.2}; {because}");
-    ClusterNumber { chosen, runner_up, votes: Vec::new(), reason, candidates, n_seeds }
+    ClusterNumber {
+        chosen,
+        runner_up,
+        votes: Vec::new(),
+        shared_structure: None,
+        reason,
+        candidates,
+        n_seeds,
+    }
 }
 
 /// Mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
@@ -379,6 +422,27 @@ mod tests {
     }
 
     #[test]
+    fn one_cluster_is_chosen_where_the_views_share_nothing_and_it_is_asked() {
+        let (data, _) = three_groups();
+        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
+        let choose = |data: &MultiView, from| {
+            let range = NumberRange { from, to: 4, seeds: None };
+            let search = NumberSearch { method: &method, data, range, seed: Seed::new(1) };
+            search.choose(&mut Vec::new(), &|_| (), &Observer::silent()).unwrap()
+        };
+        let found = choose(&data, 1);
+        assert!(found.chosen > 1 && found.shared_structure.unwrap().is_found());
+        // The same views, the rows of one in an order that is none of the other's.
+        let order: Vec<usize> = (0..30).map(|i| (i * 11 + 5) % 30).collect();
+        let moved = data.view(1).select(ndarray::Axis(0), &order);
+        let noise = MultiView::from_nan_rows(vec![data.view(0).to_owned(), moved]).unwrap();
+        let found = choose(&noise, 1);
+        assert_eq!(found.chosen, 1, "{found:?}");
+        assert!(found.runner_up.is_some_and(|k| k > 1) && found.votes.is_empty());
+        assert_eq!(choose(&noise, 2).shared_structure, None);
+    }
+
+    #[test]
     fn the_search_takes_the_settings_of_the_mixture() {
         let (data, _) = three_groups();
         let range = NumberRange { from: 2, to: 3, seeds: None };
@@ -399,6 +463,6 @@ mod tests {
         let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
         let refused = search.choose(&mut Vec::new(), &|_| (), &Observer::silent());
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("2..20, of 30 samples: must begin at 2"), "{refused}");
+        assert!(refused.contains("2..20, of 30 samples: must begin at 1"), "{refused}");
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Cluster {
     /// Number of clusters
     #[arg(short = 'k', long, value_name = "N", conflicts_with = "k_range")]
     clusters: Option<usize>,
-    /// Numbers of clusters to try, as 2..12; the choice and its reason are reported
+    /// Numbers of clusters to try, as 2..12; the choice and its reason are reported. From 1: whether views share anything
     #[arg(long, value_name = "FROM..TO")]
     k_range: Option<NumberRange>,
     /// Seeds of each number of --k-range whose clusters are compared

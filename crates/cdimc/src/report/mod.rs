@@ -86,13 +86,22 @@ impl Report<'_> {
             _ => "The",
         };
         page.paragraph(&format!(
-            "{} samples in {} views were grouped into {} clusters by {}. {unfilled} known classes, if any, \
+            "{} samples in {} views were grouped into {} cluster{} by {}. {unfilled} known classes, if any, \
              were not used.",
             data.n_samples(),
             data.n_views(),
             self.n_clusters(),
+            if self.n_clusters() == 1 { "" } else { "s" },
             self.method
         ));
+        let number = self.outcome.cluster_number.as_ref();
+        if let Some(structure) = number.and_then(|number| number.shared_structure.as_ref()) {
+            let than = if structure.is_found() { "more than" } else { "no more than" };
+            page.paragraph(&format!(
+                "The views share {than} by chance: p = {:.3}, against {} permutations of their samples.",
+                structure.p_value, structure.n_permutations
+            ));
+        }
         if let [first, ..] = self.joined.unobserved.as_slice() {
             page.paragraph(&format!(
                 "Samples without a value in any view, left out: {} (first: {first}).",

@@ -1,0 +1,231 @@
+//! Whether views share anything at all: T of the data among T of views permuted against one another.
+
+use crate::cluster_number::ClusterNumberSearch;
+use crate::criterion::shared_information_under;
+use crate::model::Mixture;
+use crate::observations::Observations;
+use crate::search::{Effort, Ground, starts};
+use crate::watch::Watch;
+use cdimc_core::{ClusterError, Observer};
+use cdimc_data::Seed;
+use rand::seq::{SliceRandom, index::sample};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Permutations that the data are compared with.
+const PERMUTATIONS: usize = 99;
+/// Numbers of clusters of which T is looked at: few and more.
+const NUMBERS: [usize; 2] = [2, 5];
+/// Starts of each, which take a few iterations of EM and are not refined.
+const STARTS: usize = 2;
+/// Samples that are looked at, at most, drawn at random.
+const MOST: usize = 1000;
+/// Samples with the same views that change places among themselves, at least; those of rarer sets of views do so together.
+const FEWEST: usize = 5;
+/// The largest p value under which views share something.
+const LEVEL: f64 = 0.05;
+
+/// T of the data among T of permuted views.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SharedStructure {
+    /// The share of the permutations, the data being one, that share as much as the data.
+    pub p_value: f64,
+    /// Permutations, without the data.
+    pub n_permutations: usize,
+}
+
+impl SharedStructure {
+    /// Whether views that say nothing of one another would rarely share as much.
+    pub fn is_found(&self) -> bool {
+        self.p_value <= LEVEL
+    }
+}
+
+impl ClusterNumberSearch {
+    /// A permutation test of independent views: rows of a view change places among samples that have the same views,
+    /// so that what is missing stays and a batch that lacks a view is no structure. Its statistic is the largest T
+    /// over a few numbers of clusters, each in deviations of that number's permutations.
+    ///
+    /// # Errors
+    /// If the observer asks to stop.
+    pub fn shared_structure(
+        &self,
+        observer: &Observer<'_>,
+    ) -> Result<SharedStructure, ClusterError> {
+        let seed = self.seed.stream("permutations");
+        let observations = some(&self.observations, seed);
+        let groups = groups(&observations);
+        let of_permutation = |b: usize| {
+            let seed = seed.nth(b as u64);
+            if b == 0 {
+                return self.values(&observations, seed, observer);
+            }
+            self.values(&permuted(&observations, &groups, seed), seed, observer)
+        };
+        let values = (0..=PERMUTATIONS)
+            .into_par_iter()
+            .map(of_permutation)
+            .collect::<Result<Vec<_>, ClusterError>>()?;
+        let statistics = largest_deviations(&values);
+        let n_as_large = statistics.iter().filter(|&&value| value >= statistics[0]).count();
+        let p_value = n_as_large as f64 / statistics.len() as f64;
+        Ok(SharedStructure { p_value, n_permutations: PERMUTATIONS })
+    }
+
+    /// T with each number of clusters.
+    fn values(
+        &self,
+        observations: &Observations,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<f64>, ClusterError> {
+        let tell = |_: &'static str, _: usize, _: usize, loss| {
+            observer.step("permutations", 0, PERMUTATIONS, loss)
+        };
+        let watch = Watch::new(&tell, "permutations", PERMUTATIONS, observations.n_samples);
+        let effort = Effort { starts: STARTS, refined: 0, tries: 0 };
+        let most = self.largest.max(2);
+        let mut numbers: Vec<usize> = NUMBERS.iter().map(|&k| k.min(most)).collect();
+        numbers.dedup();
+        let of_number = |n_clusters: usize| {
+            let ground = Ground { observations, prior: &self.prior, n_clusters, effort, seed };
+            let mut most = f64::NEG_INFINITY;
+            for start in 0..STARTS {
+                let tried = starts::attempt(&ground, start, &watch)?;
+                let (mixture, _) = Mixture::fit(&tried.moments, observations, &self.prior, None);
+                most = most.max(shared_information_under(observations, &mixture).information);
+            }
+            Ok(most)
+        };
+        numbers.into_iter().map(of_number).collect()
+    }
+}
+
+/// Of every row the largest of its values, each less the column's mean in the column's deviations.
+fn largest_deviations(values: &[Vec<f64>]) -> Vec<f64> {
+    let n = values.len() as f64;
+    let mut largest = vec![f64::NEG_INFINITY; values.len()];
+    for column in 0..values[0].len() {
+        let mean = values.iter().map(|row| row[column]).sum::<f64>() / n;
+        let square = values.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>();
+        let deviation = (square / n).sqrt().max(f64::MIN_POSITIVE);
+        for (largest, row) in largest.iter_mut().zip(values) {
+            *largest = largest.max((row[column] - mean) / deviation);
+        }
+    }
+    largest
+}
+
+/// So many of the samples as are looked at.
+fn some(observations: &Observations, seed: Seed) -> Observations {
+    let n = observations.n_samples;
+    let mut samples = sample(&mut seed.stream("samples").rng(), n, n.min(MOST)).into_vec();
+    samples.sort_unstable();
+    observations.select(&samples)
+}
+
+/// The places of the rows of every view, by the set of views that their samples have.
+pub(crate) type Groups = Vec<Vec<Vec<usize>>>;
+
+pub(crate) fn groups(observations: &Observations) -> Groups {
+    let n_views = observations.n_views();
+    let mut samples = vec![vec![false; n_views]; observations.n_samples];
+    for v in 0..n_views {
+        observations.each_row(v, |i, _| samples[i][v] = true);
+    }
+    let of_view = |v: usize| {
+        let mut places: BTreeMap<&[bool], Vec<usize>> = BTreeMap::new();
+        let mut next = 0;
+        observations.each_row(v, |i, _| {
+            places.entry(&samples[i]).or_default().push(next);
+            next += 1;
+        });
+        let (mut groups, rare): (Vec<_>, Vec<_>) =
+            places.into_values().partition(|places| places.len() >= FEWEST);
+        groups.push(rare.concat());
+        groups
+    };
+    (0..n_views).map(of_view).collect()
+}
+
+/// The places that the rows of a view come from in a permutation of its groups.
+pub(crate) fn orders(groups: &[Vec<usize>], seed: Seed) -> Vec<usize> {
+    let mut rng = seed.stream("order").rng();
+    let mut source = vec![0; groups.iter().map(Vec::len).sum()];
+    for places in groups {
+        let mut from = places.clone();
+        from.shuffle(&mut rng);
+        places.iter().zip(from).for_each(|(&place, from)| source[place] = from);
+    }
+    source
+}
+
+/// The observations with the rows of every view in other places of their groups.
+fn permuted(observations: &Observations, groups: &Groups, seed: Seed) -> Observations {
+    let views = groups.iter().enumerate();
+    views.fold(observations.clone(), |moved, (v, groups)| {
+        moved.with_rows_moved(v, &orders(groups, seed.nth(v as u64)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TMixture;
+    use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
+    use ndarray::Array2;
+    use rand::Rng;
+
+    fn p_value(views: Vec<Array2<f64>>) -> f64 {
+        let n = views[0].nrows();
+        let mask = MissingPattern::PerView(0.3).mask(n, views.len(), Seed::new(1)).unwrap();
+        let data = MultiView::new(views, mask).unwrap();
+        let silent = Observer::silent();
+        let settings = TMixture { starts: 4, refined: 1, ..TMixture::default() };
+        let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &silent).unwrap();
+        search.shared_structure(&silent).unwrap().p_value
+    }
+
+    #[test]
+    fn clusters_are_told_from_views_that_say_nothing_of_one_another() {
+        let views = SyntheticViews { n_samples: 200, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(2)).unwrap();
+        assert!(p_value(dataset.views().to_vec()) <= LEVEL);
+        let mut rng = Seed::new(5).rng();
+        // Each view has two clusters of its own; one draw of twenty is called structure by chance.
+        let found = (0..8).filter(|_| {
+            let noise = (0..3).map(|_| {
+                let own: Vec<f64> = (0..200).map(|_| f64::from(rng.gen_range(0..2))).collect();
+                Array2::from_shape_fn((200, 5), |(i, _)| 4.0 * own[i] + rng.r#gen::<f64>())
+            });
+            p_value(noise.collect()) <= LEVEL
+        });
+        assert!(found.count() <= 1);
+    }
+
+    #[test]
+    fn rows_stay_with_samples_of_the_same_views() {
+        let coordinates = [
+            Array2::from_shape_fn((15, 1), |(i, _)| i as f64),
+            Array2::from_shape_fn((14, 1), |(i, _)| 100.0 + i as f64),
+        ];
+        let observed =
+            Array2::from_shape_fn((17, 2), |(i, v)| if v == 0 { i < 15 } else { i >= 3 });
+        let resolutions = vec![vec![0.0]; 2];
+        let observations = Observations::new(&coordinates, observed.view(), resolutions);
+        let groups = groups(&observations);
+        let both: Vec<usize> = (3..15).collect();
+        assert_eq!(groups[0], [both, vec![0, 1, 2]]);
+        let permuted = permuted(&observations, &groups, Seed::new(3));
+        let (mut rows, mut alone) = (Vec::new(), Vec::new());
+        permuted.each_row(0, |i, row| {
+            rows.push(row[0]);
+            alone.extend((i < 3).then(|| row[0]));
+        });
+        assert_ne!(rows, (0..15).map(f64::from).collect::<Vec<_>>());
+        alone.sort_by(f64::total_cmp);
+        assert_eq!(alone, [0.0, 1.0, 2.0]);
+    }
+}
