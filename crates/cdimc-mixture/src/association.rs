@@ -14,7 +14,7 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 use std::collections::HashMap;
 
 /// Coordinates of all views together at most; where there are more, the clusters alone fill in.
-const LARGEST: usize = 200;
+const MOST_COORDINATES: usize = 200;
 /// λ: what is added to the variances, each view's in units of its own. Chosen with 0.1, 0.5 and 1 in view, by errors on
 /// Handwritten, BDGP, digits and six small tables.
 const RIDGE: f64 = 0.3;
@@ -24,6 +24,8 @@ const LOADINGS_RIDGE: f64 = 1e-3;
 const BLOCKS: usize = 100;
 /// Patterns of views whose regression is kept at a time.
 const PATTERNS: usize = 256;
+/// A covariance needs so many samples.
+const LEAST_PAIRS: f64 = 2.0;
 
 /// How the views deviate together.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,7 @@ impl Association {
     ) -> Option<Self> {
         let starts = starts(&observations.widths);
         let (n_views, total) = (observations.n_views(), *starts.last()?);
-        if n_views < 2 || total > LARGEST {
+        if n_views < 2 || total > MOST_COORDINATES {
             return None;
         }
         let range = |v: usize| starts[v]..starts[v + 1];
@@ -91,7 +93,7 @@ impl Association {
         let covariance = Array2::from_shape_fn((total, total), |(i, j)| {
             let (a, b) = (view_of(&starts, i), view_of(&starts, j));
             let (n, unit) = (counts[[a, b]], scales[a] * scales[b]);
-            if n < 2.0 || unit == 0.0 {
+            if n < LEAST_PAIRS || unit == 0.0 {
                 return 0.0;
             }
             // What few samples say of two views counts little.

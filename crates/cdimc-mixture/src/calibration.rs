@@ -16,9 +16,9 @@ use rand::seq::SliceRandom;
 /// Parts of the samples; the mixture evaluated on one is fitted to the others.
 const FOLDS: usize = 4;
 /// The most samples evaluated.
-const LARGEST: usize = 20_000;
+const MOST_SAMPLES: usize = 20_000;
 /// The least exponent.
-const LEAST: f64 = 0.01;
+const LEAST_EXPONENT: f64 = 0.01;
 /// Steps of the search for the exponent.
 const STEPS: usize = 30;
 
@@ -31,7 +31,7 @@ pub(crate) fn exponent(
 ) -> f64 {
     let mut samples: Vec<usize> = (0..observations.n_samples).collect();
     samples.shuffle(&mut seed.stream("calibration").rng());
-    samples.truncate(LARGEST);
+    samples.truncate(MOST_SAMPLES);
     let parts = (samples.as_slice(), FOLDS);
     let pairs = cross_fitted(observations, responsibilities, prior, parts, posteriors);
     let pairs: Vec<Posteriors> = pairs.into_iter().flatten().collect();
@@ -44,7 +44,7 @@ pub(crate) fn exponent(
     };
     // Golden sections; the loss has one minimum in the exponent, as that of a logistic regression.
     let ratio = (5_f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = (LEAST.ln(), 0.0_f64);
+    let (mut low, mut high) = (LEAST_EXPONENT.ln(), 0.0_f64);
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_left, mut at_right) = (loss(left), loss(right));
     for _ in 0..STEPS {

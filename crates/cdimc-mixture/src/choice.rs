@@ -46,6 +46,8 @@ const PILOT: (usize, usize) = (8, 2);
 const FOLDS: usize = 10;
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
 const DOMINANT: f64 = 0.5;
+/// A column in which so large a share of the samples has one value has hardly an order.
+const TIED: f64 = 0.5;
 
 /// The kind of `settings`, or that of which the views share most.
 ///
@@ -257,7 +259,7 @@ pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec
 /// Whether fewer than half of the columns that vary have the same value in half of the samples or more.
 fn has_order(columns: &[ColumnProfile]) -> bool {
     let varying: Vec<_> = columns.iter().filter(|column| !column.is_constant()).collect();
-    let n_tied = varying.iter().filter(|column| column.commonest >= 0.5).count();
+    let n_tied = varying.iter().filter(|column| column.commonest >= TIED).count();
     2 * n_tied < varying.len()
 }
 

@@ -5,6 +5,10 @@ use ndarray::Array2;
 
 /// Rows that the mean of all samples counts as in the means that fill in missing views.
 const SHRINKAGE: f64 = 1.0;
+/// The least deviation within clusters, as a share of that of all samples.
+const LEAST_WITHIN: f64 = 1e-3;
+/// Deviations below this share of the mean are rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// Means and deviations of the columns of a view.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,8 +71,8 @@ impl ColumnMeans {
         let (within, spread) = (self.within[column], self.spread[column]);
         let difference = self.means[[c, column]] - self.all[column];
         // A column that the clusters explain wholly has no deviation of its own left.
-        let unit = within.max(1e-3 * spread);
-        if unit > 1e-12 * self.all[column].abs() && unit > 0.0 { difference / unit } else { 0.0 }
+        let unit = within.max(LEAST_WITHIN * spread);
+        if unit > ROUNDING * self.all[column].abs() && unit > 0.0 { difference / unit } else { 0.0 }
     }
 
     pub(crate) fn standardizer(&self) -> Standardizer {

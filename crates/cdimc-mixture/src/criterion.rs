@@ -17,11 +17,11 @@ pub(crate) struct Shared {
 }
 
 /// Differences of T below this share of it say nothing of which clusters are better.
-const EQUAL: f64 = 0.04;
+const TOLERANCE: f64 = 0.04;
 
 /// The least T that counts as equal to `information`.
 pub(crate) fn least_equal(information: f64) -> f64 {
-    information - EQUAL * information.abs()
+    information - TOLERANCE * information.abs()
 }
 
 /// T after one M step of `responsibilities` with u = 1.

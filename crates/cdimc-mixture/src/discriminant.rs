@@ -8,7 +8,9 @@ use faer::Mat;
 use ndarray::{Array2, ArrayView2};
 
 /// Coordinates at most.
-const LARGEST: usize = 10;
+const MOST_DIRECTIONS: usize = 10;
+/// Probabilities below this add nothing to a mean.
+const NEGLIGIBLE: f64 = 1e-12;
 
 /// Maps the views' coordinates to common ones in which the clusters lie apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +52,7 @@ impl Discriminant {
         let gram = Mat::from_fn(k, k, |a, b| {
             (weights[a] * weights[b]).sqrt() * centered.row(a).dot(&centered.row(b))
         });
-        let r = (k - 1).min(LARGEST).min(total).max(1);
+        let r = (k - 1).min(MOST_DIRECTIONS).min(total).max(1);
         let directions = leading::of_matrix(gram.as_ref(), r).map_or_else(
             // Without means there are no directions; any plane is as good.
             |_| Array2::zeros((total, r)),
@@ -95,7 +97,8 @@ impl Discriminant {
                 }
             });
             for i in (0..missing.len()).filter(|&i| missing[i]) {
-                for (c, &p) in probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > 1e-12)
+                for (c, &p) in
+                    probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > NEGLIGIBLE)
                 {
                     embedded.row_mut(i).scaled_add(p, &means.row(c));
                 }

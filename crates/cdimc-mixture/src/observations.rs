@@ -8,6 +8,8 @@ pub(crate) const BLOCK: usize = 512;
 pub(crate) const LANES: usize = 32;
 /// What keeps a constant column from variance 0.
 const LEAST_VARIANCE: f64 = 1e-9;
+/// The same of a deviation.
+const LEAST_DEVIATION: f64 = 1e-12;
 
 /// The views of all samples as coordinates.
 #[derive(Debug, Clone)]
@@ -189,8 +191,11 @@ impl Observations {
                     square += row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>();
                 });
             }
-            let scale =
-                if n > 1.0 { weights[v] / ((square / n).sqrt() + 1e-12) } else { weights[v] };
+            let scale = if n > 1.0 {
+                weights[v] / ((square / n).sqrt() + LEAST_DEVIATION)
+            } else {
+                weights[v]
+            };
             self.each_row(v, |i, row| {
                 for (b, (x, m)) in row.iter().zip(&mean).enumerate() {
                     filled[[i, start + b]] = (x - m) * scale;

@@ -51,19 +51,27 @@ pub struct TMixture {
     pub search_samples: usize,
 }
 
+/// The defaults of [`TMixture`]'s fields of these names.
+const DIMENSIONS: usize = 20;
+const DEGREES_OF_FREEDOM: f64 = 5.0;
+const STARTS: usize = 16;
+const REFINED: usize = 8;
+const TRIES: usize = 4;
+const SEARCH_SAMPLES: usize = 20_000;
+
 impl Default for TMixture {
     fn default() -> Self {
         Self {
             coordinates: Coordinates::Auto,
-            dimensions: 20,
-            degrees_of_freedom: 5.0,
+            dimensions: DIMENSIONS,
+            degrees_of_freedom: DEGREES_OF_FREEDOM,
             pooling: None,
             diagonal: None,
-            starts: 16,
-            refined: 8,
-            tries: 4,
+            starts: STARTS,
+            refined: REFINED,
+            tries: TRIES,
             rule: Rule::default(),
-            search_samples: 20_000,
+            search_samples: SEARCH_SAMPLES,
         }
     }
 }

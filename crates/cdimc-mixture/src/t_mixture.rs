@@ -20,6 +20,8 @@ use rand::seq::index::sample;
 const SEARCH: f64 = 15_000.0;
 /// ... and of EM on all samples.
 const ALL: f64 = 200.0;
+/// The least `search-samples`.
+const LEAST_SEARCH_SAMPLES: usize = 100;
 
 impl TMixture {
     /// Coordinates, search and EM.
@@ -115,7 +117,7 @@ impl Clusterer for TMixture {
             setting("diagonal", diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
         }
         let few = "must be at least 100";
-        setting("search-samples", self.search_samples, few, |&n| n >= 100)
+        setting("search-samples", self.search_samples, few, |&n| n >= LEAST_SEARCH_SAMPLES)
     }
 
     fn run(

@@ -14,6 +14,8 @@ use std::f64::consts::PI;
 pub(crate) const LEAST_SIZE: f64 = 1e-9;
 /// Clusters factorized side by side.
 const BATCH: usize = 8;
+/// The share of the variance of all samples that the pooled scatter gets besides.
+const RIDGE: f64 = 1e-6;
 
 /// The clusters of a view.
 #[derive(Debug, Clone)]
@@ -71,7 +73,7 @@ pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) ->
     }
     for a in 0..q {
         pooled[a * q..a * q + a].iter_mut().for_each(|p| *p *= 1.0 - prior.diagonal);
-        pooled[a * q + a] = pooled[a * q + a].max(0.0) + 1e-6 * variances[a];
+        pooled[a * q + a] = pooled[a * q + a].max(0.0) + RIDGE * variances[a];
     }
     pooled
 }

@@ -42,8 +42,8 @@ const ITERATIONS: usize = 100;
 pub(crate) const TOLERANCE: f64 = 1e-5;
 /// Iterations before a run may be abandoned.
 const PATIENCE: usize = 4;
-/// A run is abandoned if this many times its last gain would not reach its goal.
-const HOPE: f64 = 10.0;
+/// A run is abandoned if this many gains like its last would not reach its goal.
+const GAINS_LEFT: f64 = 10.0;
 
 impl<'a> Em<'a> {
     /// EM on all of `observations` to the end.
@@ -81,7 +81,7 @@ impl<'a> Em<'a> {
             iteration += 1;
             let settled = (value - last).abs() < self.tolerance * value.abs();
             let hopeless = iteration >= PATIENCE
-                && self.goal.is_some_and(|goal| value + HOPE * (value - last) < goal);
+                && self.goal.is_some_and(|goal| value + GAINS_LEFT * (value - last) < goal);
             if settled || hopeless || iteration >= self.iterations {
                 let log_likelihood = value;
                 return Ok(Fit { responsibilities, log_likelihood, mixture, pooled, moments });

@@ -10,6 +10,15 @@ use pulp::{Simd, WithSimd};
 const REGISTERS: usize = 4;
 /// Numbers of a line of scatter.
 pub(crate) const LINE: usize = 8;
+/// The largest number whose exponential is taken.
+pub(crate) const LARGEST_EXPONENT: f64 = 700.0;
+/// Below it exponentials stay where they are.
+const LEAST_EXPONENT: f64 = -707.0;
+/// 1.5 · 2⁵²: what is added to it is rounded to an integer in its low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+/// ln 2 in two parts, the first with zeros at its end.
+const LN2_HI: f64 = 6.931_471_803_691_238e-1;
+const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 
 /// ‖W z - g‖² of every row and cluster.
 pub(crate) struct SquaredDistances<'a> {
@@ -115,8 +124,6 @@ pub(crate) fn add_rows(first: &mut [f64], second: &mut [f64], rows: &[f64], weig
 /// The natural logarithm of normal numbers above 0, without a branch (fdlibm's `log`).
 #[inline(always)]
 pub(crate) fn ln(x: f64) -> f64 {
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
     // Moves the mantissa to [√½, √2).
     let bits = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
     // The exponent in the low bits of a number near 2⁵² is that number.
@@ -145,10 +152,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// The exponential of numbers up to 700, without a branch; below 1e-307 it stays there.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
-    let x = if x > -707.0 { x } else { -707.0 };
+    let x = if x > LEAST_EXPONENT { x } else { LEAST_EXPONENT };
     let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = (-n).mul_add(LN2_LO, (-n).mul_add(LN2_HI, x));

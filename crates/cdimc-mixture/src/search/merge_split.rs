@@ -7,7 +7,7 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{Ground, ROUNDS};
+use crate::search::{Ground, ROUNDS, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
@@ -17,16 +17,20 @@ use rand::Rng;
 const LEAST_SAMPLES: usize = 10;
 /// Splits of a cluster, of which the best counts.
 const SPLITS: u64 = 2;
-/// The share of a sample that its half does not get.
-const DOUBT: f64 = 0.1;
-/// The share of a sample that is spread over all clusters before EM.
-const SPREAD: f64 = 0.02;
+/// The share of a sample that is spread evenly over all clusters before EM.
+const SMOOTHING: f64 = 0.02;
+/// EM on a split: iterations at most, and its tolerance.
+const SPLIT_ITERATIONS: usize = 15;
+const SPLIT_TOLERANCE: f64 = 1e-4;
 /// The share of a cluster's samples that may change before it is split anew.
 const CHANGE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
 const NEGLIGIBLE: f64 = 1e-12;
+/// What keeps the share of a cluster without samples from 0.
+const LEAST_SHARE: f64 = 1e-12;
 /// Up to this many clusters all pairs are compared, beyond it each with this many near ones.
 const ALL_PAIRS: usize = 16;
+/// See [`ALL_PAIRS`].
 const NEAR: usize = 8;
 
 /// Merges two clusters and splits a third where that gains most, EM, kept if better; until nothing is.
@@ -50,7 +54,7 @@ pub(crate) fn improve(
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
         let moves = moves.into_iter().take(ground.effort.tries).map(|(_, split, a, b)| {
             let moved = split.and_merge(&fit.responsibilities, a, b);
-            moments_of(ground.observations, &moved).mixed_with_uniform(SPREAD)
+            moments_of(ground.observations, &moved).mixed_with_uniform(SMOOTHING)
         });
         match ground.first_better(&fit, moves, watch)? {
             Some(better) => fit = better,
@@ -89,7 +93,7 @@ impl<'a> Groups<'a> {
         let moments = self.moments.merged(groups);
         let n = self.ground.observations.n_samples;
         let mut values: Vec<f64> =
-            moments.sizes.iter().map(|size| size * (size / n as f64 + 1e-12).ln()).collect();
+            moments.sizes.iter().map(|size| size * (size / n as f64 + LEAST_SHARE).ln()).collect();
         let nu = self.ground.prior.nu;
         let mut densities = Densities::default();
         for (v, of_view) in moments.views.iter().enumerate() {
@@ -234,11 +238,11 @@ fn halve(
     let k_means = KMeans { restarts: 1, ..KMeans::new(2) };
     let labels = k_means.fit(points.view(), seed.stream("k-means"))?.labels;
     let halves = Responsibilities::from_labels(&labels, 2);
-    let moments = moments_of(observations, &halves).mixed_with_uniform(DOUBT);
+    let moments = moments_of(observations, &halves).mixed_with_uniform(starts::SMOOTHING);
     let em = Em {
         observations,
-        iterations: 15,
-        tolerance: 1e-4,
+        iterations: SPLIT_ITERATIONS,
+        tolerance: SPLIT_TOLERANCE,
         held: Some(pooled),
         ..ground.em(watch)
     };

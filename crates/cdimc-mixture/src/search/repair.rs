@@ -6,7 +6,7 @@
 
 use crate::model::Mixture;
 use crate::model::em::Fit;
-use crate::model::kernel::{exp, ln};
+use crate::model::kernel::{LARGEST_EXPONENT, exp, ln};
 use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
@@ -232,7 +232,8 @@ impl WithSimd for Exchange<'_> {
             let difference = of_b - of_a;
             let (a, b) = (a + difference, b - difference);
             // What grows beyond e⁷⁰⁰ times the best of before is no better for it.
-            let (a, b) = (if a < 700.0 { a } else { 700.0 }, if b < 700.0 { b } else { 700.0 });
+            let bounded = |x| if x < LARGEST_EXPONENT { x } else { LARGEST_EXPONENT };
+            let (a, b) = (bounded(a), bounded(b));
             *log = ln(rest + exp(a) + exp(b));
         }
         logs[..rest.len()].iter().sum()

@@ -10,8 +10,8 @@ use rand::Rng;
 
 /// Iterations after which starts are compared.
 const ITERATIONS: usize = 6;
-/// The share of a sample that its cluster of k-means does not get.
-const DOUBT: f64 = 0.1;
+/// The share of a sample that is spread evenly over all clusters: label smoothing (Szegedy et al., CVPR 2016).
+pub(crate) const SMOOTHING: f64 = 0.1;
 
 /// A start after its first iterations.
 pub(crate) struct Tried {
@@ -43,7 +43,7 @@ pub(crate) fn attempt(
     let labels = k_means.fit(points.view(), seed.stream("k-means"))?.labels;
     drop(points);
     let responsibilities = Responsibilities::from_labels(&labels, ground.n_clusters);
-    let moments = moments_of(ground.observations, &responsibilities).mixed_with_uniform(DOUBT);
+    let moments = moments_of(ground.observations, &responsibilities).mixed_with_uniform(SMOOTHING);
     let em = crate::model::em::Em { iterations: ITERATIONS, ..ground.em(watch) };
     let fit = em.run(moments)?;
     Ok(Tried { start, log_likelihood: fit.log_likelihood, moments: fit.moments })
