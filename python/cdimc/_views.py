@@ -20,9 +20,9 @@ class View(NamedTuple):
     name : str
         What errors and model files call it.
     ids : list of str or None
-        The sample of each row; None where rows of all views are the same samples.
+        The sample of each row; ``None`` if rows of all views are the same samples.
     features : list of str or None
-        The name of each column; None where they are numbered.
+        The name of each column; ``None`` if they are numbered.
     values : ndarray of shape (n_rows, n_features)
         float32 or float64; NaN is missing.
     """

@@ -76,7 +76,7 @@ impl FromStr for MissingPattern {
     }
 }
 
-/// The mask with these comma-separated rows; none where the text has no such form.
+/// The mask with these comma-separated rows; `None` if the text has no such form.
 fn parse_mask(rows: &str) -> Option<Result<ViewMask, DataError>> {
     let rows: Vec<&str> = rows.split(',').map(str::trim).collect();
     let n_views = rows[0].len();

@@ -162,19 +162,19 @@ impl Standardizer {
         if data.width(view) != self.width() {
             return Err(DataError::Width { view, expected: self.width(), found: data.width(view) });
         }
-        let present: Vec<u32> = (0..rows.len())
+        let observed: Vec<u32> = (0..rows.len())
             .filter(|&i| data.mask().is_observed(rows[i], view))
             .map(|i| i as u32)
             .collect();
-        let mut out = Array2::zeros((present.len(), self.width()));
-        for (&position, mut to) in present.iter().zip(out.outer_iter_mut()) {
+        let mut out = Array2::zeros((observed.len(), self.width()));
+        for (&position, mut to) in observed.iter().zip(out.outer_iter_mut()) {
             let from = data.view(view);
             let values = self.apply(from.row(rows[position as usize]));
             to.iter_mut()
                 .zip(values)
                 .for_each(|(to, z)| *to = (z as f32).clamp(f32::MIN, f32::MAX));
         }
-        Ok((present, out))
+        Ok((observed, out))
     }
 }
 
@@ -276,8 +276,8 @@ mod tests {
     fn columns_have_zero_mean_and_unit_population_deviation() {
         let data = two_views(array![[1.0, -2.0], [3.0, 0.0], [f64::NAN, f64::NAN], [8.0, 8.0]]);
         let standardizer = Standardizer::fit(&data, 0).unwrap();
-        let (present, z) = standardizer.transform(&data, 0, &[3, 2, 1, 0]).unwrap();
-        assert_eq!(present, vec![0, 2, 3]);
+        let (observed, z) = standardizer.transform(&data, 0, &[3, 2, 1, 0]).unwrap();
+        assert_eq!(observed, vec![0, 2, 3]);
         for column in z.columns() {
             assert!(column.sum().abs() < 1e-6);
             assert!((column.mapv(|z| z * z).sum() / 3.0 - 1.0).abs() < 1e-6);

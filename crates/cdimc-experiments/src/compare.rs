@@ -109,7 +109,7 @@ struct Case {
 struct Measured {
     /// One value a repetition.
     seconds: Vec<f64>,
-    /// Of the last repetition; none where the program only prints scores.
+    /// Of the last repetition; `None` if the program only prints scores.
     labels: Vec<usize>,
 }
 

@@ -20,7 +20,7 @@ pub fn experiment(bytes: &[u8]) -> bool {
 /// If a record that was read is not read again from its own line.
 pub fn record(bytes: &[u8]) -> bool {
     let _ = records::parse(bytes);
-    let Some(record) = records::sealed_anew(bytes) else { return false };
+    let Some(record) = records::resealed(bytes) else { return false };
     let line = records::line(&record).expect("a record is text");
     let again = records::parse(line.trim_end().as_bytes()).expect("its own line is read");
     assert_eq!(records::line(&again).expect("a record is text"), line);

@@ -31,7 +31,7 @@ pub(crate) fn file_of(folder: &Path, shard: Option<Shard>) -> PathBuf {
     })
 }
 
-/// The files of records in a folder, in the order of their names; none where there is no folder.
+/// The files of records in a folder, in the order of their names; none if there is no folder.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -59,7 +59,7 @@ pub fn scores_in(folder: &Path) -> Result<Vec<(String, Option<Scores>)>> {
     Ok(records.into_iter().map(|record| (record.key, record.outcome.scores)).collect())
 }
 
-/// The records of a file, in its order; none where there is no file.
+/// The records of a file, in its order; none if there is no file.
 pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
     let bytes = match std::fs::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -188,7 +188,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Record> {
 }
 
 /// The record of a line, whatever digest and key it gives, with the key of its cell.
-pub(crate) fn sealed_anew(line: &[u8]) -> Option<Record> {
+pub(crate) fn resealed(line: &[u8]) -> Option<Record> {
     let mut record: Record = serde_json::from_slice(line).ok()?;
     record.format = FORMAT;
     record.key = record.cell.key();

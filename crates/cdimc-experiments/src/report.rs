@@ -77,7 +77,7 @@ pub(crate) fn finetuning_losses(table: &Table<'_>) -> Vec<Vec<f64>> {
     records.filter_map(curve).filter(|values| values.len() > 1).collect()
 }
 
-/// Mean ACC over the two coordinates of a table's rows, none where no run gave clusters.
+/// Mean ACC over the two coordinates of a table's rows, `None` if no run gave clusters.
 fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
     let names: Vec<&'a str> = table
         .rows

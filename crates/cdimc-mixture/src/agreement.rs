@@ -29,7 +29,7 @@ impl TMixture {
         let (prior, profiles) = (self.priors()[0], ColumnProfile::of_views(data));
         let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
             let kinds = kinds_of_views(kind, &profiles);
-            let width = Width::spanned(self.dimensions, n_clusters);
+            let width = Width::by_centers(self.dimensions, n_clusters);
             let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
             let of_labels = |labels: &Vec<usize>| {
                 let responsibilities = Responsibilities::from_labels(labels, n_clusters);

@@ -10,9 +10,9 @@ use crate::halves::halves;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
-use crate::search::{Effort, Found, Ground};
+use crate::search::{Effort, Found, Search};
 use crate::settings::TMixture;
-use crate::watch::{Tell, Watch};
+use crate::watch::{Progress, Watch};
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
@@ -62,17 +62,17 @@ pub(crate) fn choose(
     seed: Seed,
     observer: &Observer<'_>,
 ) -> Result<Choice, ClusterError> {
-    let spanned = Width::spanned(settings.dimensions, n_clusters);
-    let carried = Width::carried(settings.dimensions, n_clusters);
+    let by_centers = Width::by_centers(settings.dimensions, n_clusters);
+    let by_samples = Width::by_samples(settings.dimensions, n_clusters);
     let is_crowded = |v: usize| {
         let (n, d) = (data.mask().n_observed(v), data.view(v).ncols());
-        carried.of(n).min(d) < spanned.of(n).min(d)
+        by_samples.of(n).min(d) < by_centers.of(n).min(d)
     };
-    let fewer = (0..data.n_views()).any(is_crowded).then_some(carried);
+    let fewer = (0..data.n_views()).any(is_crowded).then_some(by_samples);
     let views = Views::of(data);
     let (kinds, priors) = (candidates(settings, &views.profiles), settings.priors());
-    let tell = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
-    let short = Short { settings, prior: &priors[0], n_clusters, seed, tell: &tell };
+    let progress = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
+    let short = Short { settings, prior: &priors[0], n_clusters, seed, progress: &progress };
     let mut evidence = Vec::new();
     let is_open = kinds.len() > 1 || fewer.is_some();
     let shares = data.mask().shares_samples();
@@ -81,11 +81,11 @@ pub(crate) fn choose(
     let compared = if shares { Some(&views) } else { halved.as_ref() };
     let (kind, width, found) = match compared {
         Some(compared) if is_open || priors.len() > 1 => {
-            let best = short.best(compared, &kinds, (spanned, fewer), &mut evidence)?;
+            let best = short.best(compared, &kinds, (by_centers, fewer), &mut evidence)?;
             (best.kind, best.width, shares.then_some(best))
         }
         // A column alone is compared with nothing.
-        _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, spanned, None),
+        _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, by_centers, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
         let (projections, observations) = short.coordinates(&views, kind, width)?;
@@ -95,7 +95,7 @@ pub(crate) fn choose(
         Some(best) => best,
         None => short.search(&views, kind, width)?,
     };
-    let prior = best.likeliest(&priors, seed, &tell)?;
+    let prior = best.likeliest(&priors, seed, &progress)?;
     let Pilot { projections, observations, .. } = best;
     Ok(Choice { projections, observations, evidence, prior })
 }
@@ -136,7 +136,7 @@ struct Short<'a> {
     prior: &'a Prior,
     n_clusters: usize,
     seed: Seed,
-    tell: &'a Tell<'a>,
+    progress: &'a Progress<'a>,
 }
 
 impl Short<'_> {
@@ -154,15 +154,15 @@ impl Short<'_> {
 
     /// What a search finds with coordinates of this kind.
     fn search(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
-        let Self { settings, prior, n_clusters, seed, tell } = *self;
+        let Self { settings, prior, n_clusters, seed, progress } = *self;
         let (projections, observations) = self.coordinates(views, kind, width)?;
         let effort = Effort {
             starts: PILOT.0.min(settings.starts),
             refined: PILOT.1.min(settings.refined),
             tries: settings.tries,
         };
-        let ground = Ground { observations: &observations, prior, n_clusters, effort, seed };
-        let Some(found) = settings.rule.best(ground.search(tell)?) else {
+        let search = Search { observations: &observations, prior, n_clusters, effort, seed };
+        let Some(found) = settings.rule.best(search.run(progress)?) else {
             unreachable!("every pilot has one start at least")
         };
         let evidence = Evidence {
@@ -213,12 +213,12 @@ impl Pilot {
         &self,
         priors: &[Prior],
         seed: Seed,
-        tell: &Tell<'_>,
+        progress: &Progress<'_>,
     ) -> Result<Prior, ClusterError> {
         if let [prior] = priors {
             return Ok(*prior);
         }
-        let watch = Watch::new(tell, "shapes", priors.len(), self.observations.n_samples);
+        let watch = Watch::new(progress, "shapes", priors.len(), self.observations.n_samples);
         let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
         samples.shuffle(&mut seed.stream("shapes").rng());
         let parts = (samples.as_slice(), FOLDS);
@@ -293,10 +293,10 @@ mod tests {
     #[test]
     fn many_small_clusters_get_the_width_under_which_views_share_more() {
         let Choice { projections, evidence, .. } = chosen(10);
-        let (carried, spanned) = evidence.split_last().unwrap();
-        assert!(carried.widths.iter().all(|&q| q == 5), "{carried:?}");
+        let (by_samples, by_centers) = evidence.split_last().unwrap();
+        assert!(by_samples.widths.iter().all(|&q| q == 5), "{by_samples:?}");
         // The second view has no more columns.
-        assert!(spanned.iter().all(|e| e.widths == [9, 7, 9]), "{spanned:?}");
+        assert!(by_centers.iter().all(|e| e.widths == [9, 7, 9]), "{by_centers:?}");
         let most =
             evidence.iter().max_by(|a, b| a.shared_information.total_cmp(&b.shared_information));
         let widths: Vec<usize> = projections.iter().map(Projection::width).collect();

@@ -8,7 +8,7 @@ use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
-use crate::search::{Effort, Ground};
+use crate::search::{Effort, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Clusterer, Observer, check_n_clusters};
@@ -103,7 +103,7 @@ impl ClusterNumberSearch {
         drop(choice);
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
         // data are told apart worse (`docs/methods/mixture.md`).
-        let width = Width::carried(settings.dimensions, largest * SEEN.1 / SEEN.0);
+        let width = Width::by_samples(settings.dimensions, largest * SEEN.1 / SEEN.0);
         let (_, observations) =
             coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
         let observations = observations.with_views(largest);
@@ -136,18 +136,18 @@ impl ClusterNumberSearch {
         let Self { observations, prior, .. } = self;
         check_n_clusters(n_clusters, observations.n_samples * SEEN.0 / SEEN.1)?;
         let seed = self.seed.stream("held out");
-        let ground = Ground { observations, prior: &self.prior, n_clusters, effort, seed };
-        let tell = |_: &'static str, _: usize, _: usize, loss| {
+        let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
+        let progress = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("held out", n_clusters, self.largest, loss)
         };
-        let Some(found) = self.settings.rule.best(ground.search(&tell)?) else {
+        let Some(found) = self.settings.rule.best(search.run(&progress)?) else {
             unreachable!("`check` asks for one refined start at least")
         };
         // A fit of a part begins where that of all samples ends: ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {
             let part = observations.select(seen);
             let begin = moments_of(&part, &found.fit.responsibilities.select(seen));
-            let watch = Watch::new(&tell, "held out", SPLITS, part.n_samples);
+            let watch = Watch::new(&progress, "held out", SPLITS, part.n_samples);
             let fit = Em::new(&part, prior, &watch).run(begin)?;
             let held_out = observations.select(held_out);
             Ok(shared_information_under(&held_out, &fit.mixture).information)

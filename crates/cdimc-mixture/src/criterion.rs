@@ -42,7 +42,7 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
     let part = |blocks: &[Block], joints: &mut [f64]| {
         let (mut densities, mut alone) = (Densities::default(), vec![0.0; k * BLOCK]);
         let (mut joint, mut sums) = (vec![0.0; k * BLOCK], vec![0.0; BLOCK]);
-        let (mut own, mut tops) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
+        let (mut own, mut maxima) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
         let (mut total, mut n_samples) = (0.0, 0);
         for (block, of_block) in blocks.iter().zip(joints.chunks_exact_mut(BLOCK)) {
             let start = |to: &mut [f64]| {
@@ -58,9 +58,9 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
                 add_logs(&mut joint, view, &densities.logs);
                 start(&mut alone);
                 add_logs(&mut alone, view, &densities.logs);
-                normalize_into(&mut alone, block.len, &mut tops, &mut sums);
+                normalize_into(&mut alone, block.len, &mut maxima, &mut sums);
                 for &i in &view.samples {
-                    own[i as usize] += tops[i as usize];
+                    own[i as usize] += maxima[i as usize];
                     n_views[i as usize] += 1;
                 }
             }

@@ -50,7 +50,7 @@ pub struct MixtureModel {
     pub(crate) farthest: Vec<f64>,
     pub(crate) discriminant: Discriminant,
     pub(crate) columns: Vec<ColumnMeans>,
-    /// None where there is one view, or very many coordinates.
+    /// `None` if there is one view, or very many coordinates.
     pub(crate) association: Option<Association>,
     pub(crate) standardizers: Vec<Standardizer>,
     pub(crate) findings: Findings,
@@ -171,7 +171,7 @@ impl MixtureModel {
     }
 
     /// What the model says of observed samples.
-    pub(crate) fn describe(&self, observations: &Observations) -> Prediction {
+    pub(crate) fn predict_observed(&self, observations: &Observations) -> Prediction {
         let k = self.mixture.n_clusters();
         let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
         let _ = expectation(observations, &self.mixture, &mut responsibilities);
@@ -204,17 +204,17 @@ impl MixtureModel {
     fn observe(&self, data: &MultiView, views: &[usize]) -> Result<Observations, ClusterError> {
         check_views(&self.widths(), data, views)?;
         let given: Vec<Kind> = views.iter().map(|&v| self.projections[v].kind).collect();
-        let mut present = coordinates::with_direction(data, &given);
+        let mut observed = coordinates::with_direction(data, &given);
         for (given, &view) in views.iter().enumerate() {
             // What was all zeros in the fit as well is what the model knows of the view.
             let columns = &self.columns[view];
             if columns.all.iter().chain(&columns.spread).all(|&x| x == 0.0) {
-                present.column_mut(given).assign(&data.mask().entries().column(given));
+                observed.column_mut(given).assign(&data.mask().entries().column(given));
             }
         }
         let mut seen = Array2::from_elem((data.n_samples(), self.projections.len()), false);
         for (given, &view) in views.iter().enumerate() {
-            seen.column_mut(view).assign(&present.column(given));
+            seen.column_mut(view).assign(&observed.column(given));
         }
         Ok(coordinates::observe_given(data, views, &self.projections, &seen))
     }
@@ -235,7 +235,7 @@ impl Model for MixtureModel {
 
     /// Labels are those of largest responsibility, losses the mean of D / q over the sample's views.
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
-        Ok(self.describe(&self.observe(data, views)?))
+        Ok(self.predict_observed(&self.observe(data, views)?))
     }
 
     /// A missing view is the mean of the clusters in the view's own columns, weighted by the calibrated
@@ -246,7 +246,7 @@ impl Model for MixtureModel {
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
         let observations = self.observe(data, views)?;
-        let probabilities = self.describe(&observations).probabilities.unwrap_or_default();
+        let probabilities = self.predict_observed(&observations).probabilities.unwrap_or_default();
         let given = |view: usize| views.iter().position(|&v| v == view);
         let has =
             |i: usize, view: usize| given(view).is_some_and(|v| data.mask().is_observed(i, v));

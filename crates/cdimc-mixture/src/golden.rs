@@ -10,7 +10,7 @@ use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::Groups;
-use crate::search::{Effort, Ground};
+use crate::search::{Effort, Search};
 use crate::watch::Watch;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use cdimc_data::{MultiView, Seed, ViewMask};
@@ -131,7 +131,7 @@ fn groups_halves_and_shared_information_are_those_of_the_reference() {
     for ((a, b), &expected) in pooled.indexed_iter().filter(|((a, b), _)| b <= a) {
         assert_abs_diff_eq!(fit.pooled[0][a * 6 + b], expected, epsilon = 1e-8);
     }
-    let ground = Ground {
+    let search = Search {
         observations: &observations,
         prior: &PRIOR,
         n_clusters: 4,
@@ -139,7 +139,7 @@ fn groups_halves_and_shared_information_are_those_of_the_reference() {
         seed: Seed::new(0),
     };
     let found =
-        Groups::new(&ground, &fit).values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
+        Groups::new(&search, &fit).values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
     let mut expected: Vec<f64> = golden.array("groups").iter().copied().collect();
     expected.push(golden.number("merged01"));
     for (found, expected) in found.iter().zip(expected) {

@@ -7,7 +7,7 @@ use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 
 /// The data with two random halves of the columns of each view in its place; columns that do not vary are left
-/// out, but for one where there is no other. None where no view has two columns that vary.
+/// out, but for one where there is no other. `None` if no view has two columns that vary.
 pub(crate) fn halves(
     data: &MultiView,
     profiles: &[Vec<ColumnProfile>],

@@ -4,7 +4,7 @@ use crate::cluster_number::ClusterNumberSearch;
 use crate::criterion::shared_information_under;
 use crate::model::Mixture;
 use crate::observations::Observations;
-use crate::search::{Effort, Ground, starts};
+use crate::search::{Effort, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::Seed;
@@ -90,10 +90,10 @@ impl ClusterNumberSearch {
         let mut numbers: Vec<usize> = NUMBERS.iter().map(|&k| k.min(most)).collect();
         numbers.dedup();
         let of_number = |n_clusters: usize| {
-            let ground = Ground { observations, prior: &self.prior, n_clusters, effort, seed };
+            let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
             let mut most = f64::NEG_INFINITY;
             for start in 0..STARTS {
-                let tried = starts::attempt(&ground, start, &watch)?;
+                let tried = starts::attempt(&search, start, &watch)?;
                 let (mixture, _) = Mixture::fit(&tried.moments, observations, &self.prior, None);
                 most = most.max(shared_information_under(observations, &mixture).information);
             }

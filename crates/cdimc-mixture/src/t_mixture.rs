@@ -8,7 +8,7 @@ use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, Ground};
+use crate::search::{Found, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -41,9 +41,9 @@ impl TMixture {
         let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
         let prior = choice.prior;
         let effort = self.effort();
-        let ground =
-            Ground { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
-        let found = ground.search(&|stage, done, of, loss| observer.step(stage, done, of, loss))?;
+        let search =
+            Search { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
+        let found = search.run(&|stage, done, of, loss| observer.step(stage, done, of, loss))?;
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
         let Some(Found { fit, shared, .. }) = self.rule.best(found) else {
             unreachable!("`check` asks for one refined start at least")
@@ -65,8 +65,8 @@ impl TMixture {
         let kinds: Vec<Kind> = projections.iter().map(|projection| projection.kind).collect();
         let seen = coordinates::observed(data, &kinds);
         let all = coordinates::observe(data, &projections, &seen);
-        let tell = |stage, done, of, loss| observer.step(stage, done, of, loss);
-        let watch = Watch::new(&tell, "all samples", 1, all.n_samples);
+        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
+        let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
         let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
         drop(responsibilities);
@@ -136,7 +136,7 @@ impl Clusterer for TMixture {
             seed,
         );
         let model = MixtureModel::new(self.clone(), data, &solution, exponent);
-        let prediction = model.describe(&solution.observations);
+        let prediction = model.predict_observed(&solution.observations);
         let rule_values = |of: fn(&(f64, Shared)) -> f64| solution.refined.iter().map(of).collect();
         let curves = vec![
             Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },

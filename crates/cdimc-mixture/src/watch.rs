@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Receives a stage, the steps done, all its steps and the loss; an error stops the fit.
-pub(crate) type Tell<'a> =
+pub(crate) type Progress<'a> =
     dyn Fn(&'static str, usize, usize, Option<f64>) -> Result<(), ClusterError> + Sync + 'a;
 
 /// One stage of a fit.
 pub(crate) struct Watch<'a> {
-    tell: &'a Tell<'a>,
+    progress: &'a Progress<'a>,
     stage: &'static str,
     done: AtomicUsize,
     of: usize,
@@ -22,13 +22,13 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(
-        tell: &'a Tell<'a>,
+        progress: &'a Progress<'a>,
         stage: &'static str,
         of: usize,
         n_samples: usize,
     ) -> Self {
         let (done, stopped) = (AtomicUsize::new(0), Mutex::new(false));
-        Self { tell, stage, done, of, n_samples, stopped }
+        Self { progress, stage, done, of, n_samples, stopped }
     }
 
     /// One step more is done.
@@ -46,7 +46,7 @@ impl<'a> Watch<'a> {
         if *stopped {
             return Err(ClusterError::Interrupted { checkpoint: None });
         }
-        let told = (self.tell)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
+        let told = (self.progress)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
         *stopped = told.is_err();
         told
     }

@@ -45,7 +45,7 @@ mod with_arrow {
         let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
         let n_columns = reader.schema().fields().len();
         // Looked at before anything is unpacked; what is read is taken batch by batch.
-        budget.clone().values(&[n_rows as usize, n_columns]).map_err(Problem::Told)?;
+        budget.clone().values(&[n_rows as usize, n_columns]).map_err(Problem::Message)?;
         let schema = reader.schema().clone();
         let batches = reader.build().map_err(|e| damaged(&e))?;
         Columns { source, options, budget, format: "Parquet file" }.table(&schema, batches)
@@ -232,7 +232,7 @@ mod with_arrow {
                         names.extend(texts(batch.column(column)).map_err(|e| damaged(&e))?);
                     }
                 }
-                budget.values(&[batch.num_rows(), kept.len()]).map_err(Problem::Told)?;
+                budget.values(&[batch.num_rows(), kept.len()]).map_err(Problem::Message)?;
                 rows.push(numbers(&batch, &kept).map_err(|e| damaged(&e))?);
             }
             let blocks: Vec<_> = rows.iter().map(Array2::view).collect();

@@ -30,7 +30,7 @@ pub(crate) enum Problem {
     Io(#[from] std::io::Error),
     /// What another process reported about the file.
     #[error("{0}")]
-    Told(String),
+    Message(String),
     #[error("is a directory, a file is needed")]
     Directory,
     #[error("the file is empty")]
@@ -129,14 +129,14 @@ pub enum DatasetError {
         reason: String,
     },
     /// A variable that a `.mat` file does not have.
-    #[error("{}: no variable {name}: it has {present}", path.display())]
+    #[error("{}: no variable {name}: it has {available}", path.display())]
     NoVariable {
         /// The file.
         path: PathBuf,
         /// The variable asked for.
         name: String,
         /// The variables of the file.
-        present: String,
+        available: String,
     },
     /// A file with another checksum than its manifest says.
     #[error("{}: sha256 = {found}: must be {expected}", path.display())]

@@ -84,7 +84,7 @@ pub(crate) fn read(
     let status = child.wait()?;
     let _ = writer.join();
     match found {
-        Some(Ok(found)) if status.success() => found.map_err(Problem::Told),
+        Some(Ok(found)) if status.success() => found.map_err(Problem::Message),
         _ => Err(Problem::Damaged {
             format: "file",
             reason: format!(

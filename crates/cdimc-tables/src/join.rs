@@ -252,8 +252,8 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
 /// A view whose columns are all constant is the same for all samples.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let constant = |column: ndarray::ArrayView1<f64>| {
-        let mut present = column.iter().filter(|x| !x.is_nan());
-        present.next().is_some_and(|first| present.all(|x| x == first))
+        let mut measured = column.iter().filter(|x| !x.is_nan());
+        measured.next().is_some_and(|first| measured.all(|x| x == first))
     };
     let n_observed =
         table.values.outer_iter().filter(|row| !row.iter().all(|x| x.is_nan())).count();
@@ -340,9 +340,9 @@ fn known_labels(
 
 /// The mean of the cells that are not missing.
 fn column_mean(values: &Array2<f64>, column: usize) -> Option<f64> {
-    let present = || values.column(column).into_iter().filter(|x| !x.is_nan());
-    let n_present = present().count();
-    (n_present > 0).then(|| present().sum::<f64>() / n_present as f64)
+    let measured = || values.column(column).into_iter().filter(|x| !x.is_nan());
+    let n_measured = measured().count();
+    (n_measured > 0).then(|| measured().sum::<f64>() / n_measured as f64)
 }
 
 /// Puts a column's mean where single cells of observed rows are missing.

@@ -276,7 +276,7 @@ fn transpose(table: &mut Table) -> Result<(), Problem> {
     if table.labels.take().is_some() {
         let reason =
             "--label names a column, and the columns of a transposed table are its samples";
-        return Err(Problem::Told(reason.into()));
+        return Err(Problem::Message(reason.into()));
     }
     let names = table.ids.take().unwrap_or_else(|| numbered(n_rows));
     table.ids = Some(std::mem::replace(&mut table.features, names));

@@ -36,7 +36,7 @@ pub(crate) fn read_npy(
     // A broken link is there, too, and is not the same as no ids.
     let ids = if beside.symlink_metadata().is_ok() {
         let flaw = |reason: &dyn std::fmt::Display| {
-            Problem::Told(format!("its ids in {}: {reason}", beside.display()))
+            Problem::Message(format!("its ids in {}: {reason}", beside.display()))
         };
         if beside.exists() && !beside.is_file() {
             return Err(flaw(&"is no plain file"));
@@ -207,7 +207,7 @@ fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result
         let reason = format!("it claims shape {shape:?}, more than its {} bytes hold", bytes.len());
         return Err(Problem::Damaged { format: "NumPy array", reason });
     }
-    budget.values(&shape).map_err(Problem::Told)?;
+    budget.values(&shape).map_err(Problem::Message)?;
     let order = file.order();
     let kind = element.to_string();
     let (type_char, size) = (element.type_char(), element.size_field());

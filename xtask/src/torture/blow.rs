@@ -122,7 +122,7 @@ fn traced(command: &Command, options: &[&str]) -> Command {
 pub(super) struct Calls(BTreeMap<&'static str, usize>);
 
 impl Calls {
-    /// Counts them in a run of `command`; none where there is no working `strace`.
+    /// Counts them in a run of `command`; `None` if there is no working `strace`.
     pub(super) fn of(command: &mut Command) -> Result<Option<Self>> {
         let log = tempfile::NamedTempFile::new()?;
         let file = log.path().display().to_string();
@@ -162,7 +162,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 pub(super) struct Disk(TempDir);
 
 impl Disk {
-    /// Mounts it below `folder`; none where that is not permitted.
+    /// Mounts it below `folder`; `None` if that is not permitted.
     pub(super) fn new(folder: &Path) -> Result<Option<Self>> {
         let place = tempfile::tempdir_in(folder)?;
         let mut mount = Command::new("mount");

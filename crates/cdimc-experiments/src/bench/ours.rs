@@ -93,13 +93,13 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     let rows: Vec<usize> = (0..case.n_samples).collect();
     let (mut views, mut graphs) = (Vec::new(), Vec::new());
     for v in 0..data.n_views() {
-        let (present, values) = Standardizer::fit(&data, v)?.transform(&data, v, &rows)?;
+        let (observed, values) = Standardizer::fit(&data, v)?.transform(&data, v, &rows)?;
         graphs.push(if case.ring {
-            ring(case, &present)?
+            ring(case, &observed)?
         } else {
-            graph(case, &data, v, &present)?
+            graph(case, &data, v, &observed)?
         });
-        views.push(ObservedView { rows: present, values });
+        views.push(ObservedView { rows: observed, values });
     }
     drop(data);
     let input = NetworkInput { n_samples: case.n_samples, views };
@@ -110,19 +110,19 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     Ok(trainer(Device::Cpu.engine(), Device::Cpu, data, weights)?)
 }
 
-fn graph(case: &Case, data: &MultiView, view: usize, present: &[u32]) -> Result<KnnGraph> {
-    let rows: Vec<usize> = present.iter().map(|&i| i as usize).collect();
+fn graph(case: &Case, data: &MultiView, view: usize, observed: &[u32]) -> Result<KnnGraph> {
+    let rows: Vec<usize> = observed.iter().map(|&i| i as usize).collect();
     let points = geometry_version(data, view, &rows);
-    Ok(KnnGraph::of_view(points.view(), present, case.n_samples, case.neighbors, Search::Auto)?)
+    Ok(KnnGraph::of_view(points.view(), observed, case.n_samples, case.neighbors, Search::Auto)?)
 }
 
-/// Every present row joined with those that follow it.
-fn ring(case: &Case, present: &[u32]) -> Result<KnnGraph> {
+/// Every observed row joined with those that follow it.
+fn ring(case: &Case, observed: &[u32]) -> Result<KnnGraph> {
     let ahead = 1..=case.neighbors / 2;
-    let edges = (0..present.len()).flat_map(|i| {
+    let edges = (0..observed.len()).flat_map(|i| {
         ahead
             .clone()
-            .filter_map(move |d| Some((present[i] as usize, *present.get(i + d)? as usize)))
+            .filter_map(move |d| Some((observed[i] as usize, *observed.get(i + d)? as usize)))
     });
     Ok(KnnGraph::from_edges(case.n_samples, edges)?)
 }

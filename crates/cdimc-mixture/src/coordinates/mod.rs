@@ -86,12 +86,12 @@ pub(crate) struct Width {
 
 impl Width {
     /// At most max(5, n / 2k).
-    pub(crate) fn carried(q: usize, n_clusters: usize) -> Self {
+    pub(crate) fn by_samples(q: usize, n_clusters: usize) -> Self {
         Self { q, n_clusters, least: LEAST_WIDTH }
     }
 
     /// At most max(5, k - 1, n / 2k).
-    pub(crate) fn spanned(q: usize, n_clusters: usize) -> Self {
+    pub(crate) fn by_centers(q: usize, n_clusters: usize) -> Self {
         Self { q, n_clusters, least: LEAST_WIDTH.max(n_clusters - 1) }
     }
 
@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn small_data_get_as_many_coordinates_as_they_carry_or_centers_span() {
         let widths = |q, n_observed, n_clusters| {
-            [Width::carried(q, n_clusters), Width::spanned(q, n_clusters)].map(|w| w.of(n_observed))
+            [Width::by_samples(q, n_clusters), Width::by_centers(q, n_clusters)]
+                .map(|w| w.of(n_observed))
         };
         assert_eq!(widths(20, 1400, 10), [20, 20]);
         assert_eq!(widths(20, 105, 7), [7, 7]);

@@ -35,7 +35,7 @@ pub(crate) struct Projection {
     pub(crate) means: Vec<f64>,
     /// What every column is divided by, 0 where it is constant; ones in `unit`.
     pub(crate) scales: Vec<f64>,
-    /// `(n_features, q)`, or none where the columns themselves are the coordinates.
+    /// `(n_features, q)`, or `None` if the columns themselves are the coordinates.
     pub(crate) directions: Option<Array2<f64>>,
     /// The means of the coordinates, which are subtracted last.
     pub(crate) shift: Vec<f64>,
@@ -198,7 +198,7 @@ impl Projection {
         columns.iter().zip(&self.scales).map(relative).collect()
     }
 
-    /// Those of the columns that the ones before them do not explain, `(n_features, q)`, or none where that is
+    /// Those of the columns that the ones before them do not explain, `(n_features, q)`, or `None` if that is
     /// all of them.
     ///
     /// A constant, a total, a column in another unit: where a scatter has no width, what it shrinks towards has one, and

@@ -84,7 +84,7 @@ struct Scratch {
     views: Vec<Densities>,
     /// Of four rows each.
     rows: Vec<f64>,
-    tops: Vec<f64>,
+    maxima: Vec<f64>,
     sums: Vec<f64>,
 }
 
@@ -101,24 +101,24 @@ pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
 /// Turns the log densities of a block, `(n_clusters, BLOCK)`, into responsibilities; returns the sum of
 /// the log-likelihoods of its first `len` samples.
 pub(crate) fn normalize(joint: &mut [f64], len: usize) -> f64 {
-    let (mut tops, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
-    normalize_into(joint, len, &mut tops, &mut sums)
+    let (mut maxima, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
+    normalize_into(joint, len, &mut maxima, &mut sums)
 }
 
-/// As [`normalize`]; leaves the log-likelihood of every sample in `tops`.
+/// As [`normalize`]; leaves the log-likelihood of every sample in `maxima`.
 pub(crate) fn normalize_into(
     joint: &mut [f64],
     len: usize,
-    tops: &mut [f64],
+    maxima: &mut [f64],
     sums: &mut [f64],
 ) -> f64 {
-    Arch::new().dispatch(Normalize { joint, len, tops, sums })
+    Arch::new().dispatch(Normalize { joint, len, maxima, sums })
 }
 
 struct Normalize<'a> {
     joint: &'a mut [f64],
     len: usize,
-    tops: &'a mut [f64],
+    maxima: &'a mut [f64],
     sums: &'a mut [f64],
 }
 
@@ -127,22 +127,22 @@ impl WithSimd for Normalize<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let Self { joint, len, tops, sums } = self;
-        tops.copy_from_slice(&joint[..BLOCK]);
+        let Self { joint, len, maxima, sums } = self;
+        maxima.copy_from_slice(&joint[..BLOCK]);
         for logs in joint.chunks_exact(BLOCK).skip(1) {
-            for (top, log) in tops.iter_mut().zip(logs) {
-                *top = if *log > *top { *log } else { *top };
+            for (maximum, log) in maxima.iter_mut().zip(logs) {
+                *maximum = if *log > *maximum { *log } else { *maximum };
             }
         }
         sums.fill(0.0);
         for logs in joint.chunks_exact_mut(BLOCK) {
-            for ((x, top), sum) in logs.iter_mut().zip(&*tops).zip(&mut *sums) {
-                *x = exp(*x - top);
+            for ((x, maximum), sum) in logs.iter_mut().zip(&*maxima).zip(&mut *sums) {
+                *x = exp(*x - maximum);
                 *sum += *x;
             }
         }
-        for (top, sum) in tops.iter_mut().zip(&mut *sums) {
-            *top += ln(*sum);
+        for (maximum, sum) in maxima.iter_mut().zip(&mut *sums) {
+            *maximum += ln(*sum);
             *sum = 1.0 / *sum;
         }
         for logs in joint.chunks_exact_mut(BLOCK) {
@@ -151,7 +151,7 @@ impl WithSimd for Normalize<'_> {
             }
             logs[len..].fill(0.0);
         }
-        tops[..len].iter().sum()
+        maxima[..len].iter().sum()
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn expectation(
         let mut moments = Moments::zeros(k, &observations.widths);
         let mut scratch = Scratch::default();
         scratch.views.resize_with(observations.n_views(), Densities::default);
-        scratch.tops.resize(BLOCK, 0.0);
+        scratch.maxima.resize(BLOCK, 0.0);
         scratch.sums.resize(BLOCK, 0.0);
         let mut value = 0.0;
         for (block, joint) in blocks.iter().zip(values.chunks_exact_mut(k * BLOCK)) {
@@ -179,8 +179,8 @@ pub(crate) fn expectation(
                 densities.of(view, components, mixture.nu);
                 add_logs(joint, view, &densities.logs);
             }
-            let Scratch { views, rows, tops, sums } = &mut scratch;
-            value += normalize_into(joint, block.len, tops, sums);
+            let Scratch { views, rows, maxima, sums } = &mut scratch;
+            value += normalize_into(joint, block.len, maxima, sums);
             for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
                 moments.sizes[c] += joint.iter().sum::<f64>();
             }

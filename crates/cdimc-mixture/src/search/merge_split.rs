@@ -7,7 +7,7 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{Ground, ROUNDS, starts};
+use crate::search::{ROUNDS, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
@@ -35,16 +35,16 @@ const NEAR: usize = 8;
 
 /// Merges two clusters and splits a third where that gains most, EM, kept if better; until nothing is.
 pub(crate) fn improve(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     mut fit: Fit,
     seed: Seed,
     watch: &Watch<'_>,
 ) -> Result<Fit, ClusterError> {
     let mut splits = Vec::new();
     for round in 0..ROUNDS {
-        let groups = Groups::new(ground, &fit);
+        let groups = Groups::new(search, &fit);
         let losses = groups.merge_losses(&fit);
-        splits = self::splits(ground, &fit, &groups, splits, seed.nth(round as u64), watch)?;
+        splits = self::splits(search, &fit, &groups, splits, seed.nth(round as u64), watch)?;
         let mut moves = Vec::new();
         for split in &splits {
             for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
@@ -52,11 +52,11 @@ pub(crate) fn improve(
             }
         }
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let moves = moves.into_iter().take(ground.effort.tries).map(|(_, split, a, b)| {
+        let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
             let moved = split.and_merge(&fit.responsibilities, a, b);
-            moments_of(ground.observations, &moved).mixed_with_uniform(SMOOTHING)
+            moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
         });
-        match ground.first_better(&fit, moves, watch)? {
+        match search.first_better(&fit, moves, watch)? {
             Some(better) => fit = better,
             None => break,
         }
@@ -66,7 +66,7 @@ pub(crate) fn improve(
 
 /// The rows of every cluster and their responsibilities, for the likelihoods of groups.
 pub(crate) struct Groups<'a> {
-    ground: &'a Ground<'a>,
+    search: &'a Search<'a>,
     moments: Moments,
     /// The pooled scatters that groups share.
     pooled: &'a [Pooled],
@@ -82,26 +82,26 @@ struct Members {
 }
 
 impl<'a> Groups<'a> {
-    pub(crate) fn new(ground: &'a Ground<'a>, fit: &'a Fit) -> Self {
-        let moments = moments_of(ground.observations, &fit.responsibilities);
-        let members = members(ground.observations, &fit.responsibilities);
-        Self { ground, moments, pooled: &fit.pooled, members }
+    pub(crate) fn new(search: &'a Search<'a>, fit: &'a Fit) -> Self {
+        let moments = moments_of(search.observations, &fit.responsibilities);
+        let members = members(search.observations, &fit.responsibilities);
+        Self { search, moments, pooled: &fit.pooled, members }
     }
 
     /// What each of `groups`, unions of clusters, adds to the log-likelihood as one cluster.
     pub(crate) fn values(&self, groups: &[Vec<usize>]) -> Vec<f64> {
         let moments = self.moments.merged(groups);
-        let n = self.ground.observations.n_samples;
+        let n = self.search.observations.n_samples;
         let mut values: Vec<f64> =
             moments.sizes.iter().map(|size| size * (size / n as f64 + LEAST_SHARE).ln()).collect();
-        let nu = self.ground.prior.nu;
+        let nu = self.search.prior.nu;
         let mut densities = Densities::default();
         for (v, of_view) in moments.views.iter().enumerate() {
             let components = Components::fit(
                 of_view,
                 &self.pooled[v],
-                &self.ground.observations.resolutions[v],
-                self.ground.prior,
+                &self.search.observations.resolutions[v],
+                self.search.prior,
             );
             for (g, group) in groups.iter().enumerate() {
                 let component = components.one(g);
@@ -185,7 +185,7 @@ struct Split {
 
 /// The splits of all clusters; of those that hardly changed since `known`, the known ones.
 fn splits(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     fit: &Fit,
     groups: &Groups<'_>,
     mut known: Vec<Split>,
@@ -194,7 +194,7 @@ fn splits(
 ) -> Result<Vec<Split>, ClusterError> {
     let labels = fit.responsibilities.labels();
     let mut found = Vec::new();
-    for c in 0..ground.n_clusters {
+    for c in 0..search.n_clusters {
         let samples: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == c).collect();
         if samples.len() < LEAST_SAMPLES {
             continue;
@@ -203,12 +203,12 @@ fn splits(
             found.push(known.swap_remove(index));
             continue;
         }
-        let observations = ground.observations.select(&samples);
+        let observations = search.observations.select(&samples);
         let mut best: Option<Split> = None;
         for split in 0..SPLITS {
             let seed = seed.stream("split").nth(c as u64).nth(split);
-            let halves = halve(ground, &observations, split > 0, groups.pooled, seed, watch)?;
-            let gain = gain(ground, &observations, &halves, groups.pooled);
+            let halves = halve(search, &observations, split > 0, groups.pooled, seed, watch)?;
+            let gain = gain(search, &observations, &halves, groups.pooled);
             if best.as_ref().is_none_or(|best| gain > best.gain) {
                 best = Some(Split { c, gain, samples: samples.clone(), halves });
             }
@@ -220,7 +220,7 @@ fn splits(
 
 /// Two clusters on the samples of one: k-means, of columns weighted at random if `weighted`, and EM.
 fn halve(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     observations: &Observations,
     weighted: bool,
     pooled: &[Pooled],
@@ -244,20 +244,20 @@ fn halve(
         iterations: SPLIT_ITERATIONS,
         tolerance: SPLIT_TOLERANCE,
         held: Some(pooled),
-        ..ground.em(watch)
+        ..search.em(watch)
     };
     Ok(em.run(moments)?.responsibilities)
 }
 
 /// What the halves add to the log-likelihood beyond what their union does.
 fn gain(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     observations: &Observations,
     halves: &Responsibilities,
     pooled: &[Pooled],
 ) -> f64 {
     let groups = Groups {
-        ground,
+        search,
         moments: moments_of(observations, halves),
         pooled,
         members: members(observations, halves),

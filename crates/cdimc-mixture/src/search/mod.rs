@@ -8,7 +8,7 @@ use crate::criterion::{Shared, least_equal, shared_information};
 use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::{Prior, moments::Moments};
 use crate::observations::Observations;
-use crate::watch::{Tell, Watch};
+use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ pub(crate) struct Found {
 
 /// What every part of the search reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct Search<'a> {
     pub(crate) observations: &'a Observations,
     pub(crate) prior: &'a Prior,
     pub(crate) n_clusters: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) seed: Seed,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Search<'a> {
     /// EM on all samples to the end.
     pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
         Em::new(self.observations, self.prior, watch)
@@ -54,9 +54,9 @@ impl<'a> Ground<'a> {
     ///
     /// # Errors
     /// If the observer asks to stop.
-    pub(crate) fn search(&self, tell: &Tell<'_>) -> Result<Vec<Found>, ClusterError> {
+    pub(crate) fn run(&self, progress: &Progress<'_>) -> Result<Vec<Found>, ClusterError> {
         let n = self.observations.n_samples;
-        let watch = Watch::new(tell, "starts", self.effort.starts, n);
+        let watch = Watch::new(progress, "starts", self.effort.starts, n);
         let tried: Vec<starts::Tried> = (0..self.effort.starts)
             .into_par_iter()
             .map(|start| {
@@ -66,7 +66,7 @@ impl<'a> Ground<'a> {
             })
             .collect::<Result<_, ClusterError>>()?;
         let tried = starts::best(tried, self.effort.refined);
-        let watch = Watch::new(tell, "refinement", tried.len(), n);
+        let watch = Watch::new(progress, "refinement", tried.len(), n);
         let mut found: Vec<Found> = tried
             .into_par_iter()
             .map(|tried| {
@@ -88,7 +88,7 @@ impl<'a> Ground<'a> {
         start: usize,
         watch: &Watch<'_>,
     ) -> Result<Fit, ClusterError> {
-        let mut fit = Ground::em(self, watch).run(moments)?;
+        let mut fit = self.em(watch).run(moments)?;
         let seed = self.seed.stream("splits").nth(start as u64);
         for cycle in 0..CYCLES {
             let before = fit.log_likelihood;
@@ -111,7 +111,7 @@ impl<'a> Ground<'a> {
         moves: impl Iterator<Item = Moments>,
         watch: &Watch<'_>,
     ) -> Result<Option<Fit>, ClusterError> {
-        let em = Em { goal: Some(goal(fit.log_likelihood)), ..Ground::em(self, watch) };
+        let em = Em { goal: Some(goal(fit.log_likelihood)), ..self.em(watch) };
         let shared = |fit: &Fit| {
             shared_information(self.observations, &fit.responsibilities, self.prior).information
         };

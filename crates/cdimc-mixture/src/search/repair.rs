@@ -11,7 +11,7 @@ use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize}
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
-use crate::search::{Ground, ROUNDS};
+use crate::search::{ROUNDS, Search};
 use crate::watch::Watch;
 use cdimc_core::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
@@ -24,26 +24,26 @@ const ALL_SUBSETS: usize = 6;
 /// Exchanges two clusters within a subset of the views where that promises most, EM, kept if better; until
 /// nothing is.
 pub(crate) fn repair(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     mut fit: Fit,
     watch: &Watch<'_>,
 ) -> Result<Fit, ClusterError> {
-    let subsets = subsets(ground.observations.n_views());
+    let subsets = subsets(search.observations.n_views());
     for _ in 0..ROUNDS {
         if subsets.is_empty() {
             break;
         }
         watch.check(fit.log_likelihood)?;
-        let logs = Logs::new(ground, &fit);
+        let logs = Logs::new(search, &fit);
         let pairs = near_pairs(&fit);
-        let values = logs.values_of_exchanges(ground.observations, &subsets, &pairs);
+        let values = logs.values_of_exchanges(search.observations, &subsets, &pairs);
         let mut moves: Vec<usize> = (0..values.len()).collect();
         moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
         let moves = moves.into_iter().take(TRIES).map(|index| {
             let (subset, pair) = (&subsets[index / pairs.len()], pairs[index % pairs.len()]);
-            moments_of(ground.observations, &logs.exchanged(ground.observations, subset, pair))
+            moments_of(search.observations, &logs.exchanged(search.observations, subset, pair))
         });
-        match ground.first_better(&fit, moves, watch)? {
+        match search.first_better(&fit, moves, watch)? {
             Some(better) => fit = better,
             None => break,
         }
@@ -73,10 +73,10 @@ struct Logs {
 
 impl Logs {
     /// Under one M step of the responsibilities with u = 1.
-    fn new(ground: &Ground<'_>, fit: &Fit) -> Self {
-        let observations = ground.observations;
+    fn new(search: &Search<'_>, fit: &Fit) -> Self {
+        let observations = search.observations;
         let moments = moments_of(observations, &fit.responsibilities);
-        let (mixture, _) = Mixture::fit(&moments, observations, ground.prior, None);
+        let (mixture, _) = Mixture::fit(&moments, observations, search.prior, None);
         let k = mixture.n_clusters();
         let of_view = |v: usize| {
             let mut logs = vec![0.0; observations.blocks.len() * k * BLOCK];
@@ -112,8 +112,8 @@ impl Logs {
             let mut sums = vec![0.0; k * BLOCK];
             for (block, joint) in blocks.iter().zip(joint.chunks_exact_mut(k * BLOCK)) {
                 let at = block.first / BLOCK * k * BLOCK;
-                let tops = subtract_tops(joint);
-                let total: f64 = tops[..block.len].iter().sum();
+                let maxima = subtract_maxima(joint);
+                let total: f64 = maxima[..block.len].iter().sum();
                 let rests = rests(joint, pairs);
                 for (s, subset) in subsets.iter().enumerate() {
                     sums.fill(0.0);
@@ -170,15 +170,15 @@ impl Logs {
 }
 
 /// Takes its largest entry off every sample of `joint`, `(n_clusters, BLOCK)`; returns them.
-fn subtract_tops(joint: &mut [f64]) -> Vec<f64> {
-    let mut tops = vec![f64::NEG_INFINITY; BLOCK];
+fn subtract_maxima(joint: &mut [f64]) -> Vec<f64> {
+    let mut maxima = vec![f64::NEG_INFINITY; BLOCK];
     for logs in joint.chunks_exact(BLOCK) {
-        tops.iter_mut().zip(logs).for_each(|(top, x)| *top = top.max(*x));
+        maxima.iter_mut().zip(logs).for_each(|(maximum, x)| *maximum = maximum.max(*x));
     }
     for logs in joint.chunks_exact_mut(BLOCK) {
-        logs.iter_mut().zip(&tops).for_each(|(x, top)| *x -= top);
+        logs.iter_mut().zip(&maxima).for_each(|(x, maximum)| *x -= maximum);
     }
-    tops
+    maxima
 }
 
 /// For every pair the sum of the exponentials of all other clusters, `(n_pairs, BLOCK)`.

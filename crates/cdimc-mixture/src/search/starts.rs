@@ -3,7 +3,7 @@
 use crate::model::moments::Moments;
 use crate::model::passes::moments_of;
 use crate::responsibilities::Responsibilities;
-use crate::search::Ground;
+use crate::search::Search;
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use rand::Rng;
@@ -23,13 +23,13 @@ pub(crate) struct Tried {
 
 /// The `start`-th start.
 pub(crate) fn attempt(
-    ground: &Ground<'_>,
+    search: &Search<'_>,
     start: usize,
     watch: &Watch<'_>,
 ) -> Result<Tried, ClusterError> {
     watch.check(f64::NEG_INFINITY)?;
-    let seed = ground.seed.stream("starts").nth(start as u64);
-    let n_views = ground.observations.n_views();
+    let seed = search.seed.stream("starts").nth(start as u64);
+    let n_views = search.observations.n_views();
     let mut weights = vec![1.0; n_views];
     if start > 0 {
         // A flat Dirichlet draw: exponential variables over their sum.
@@ -38,13 +38,13 @@ pub(crate) fn attempt(
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w = (*w / sum * n_views as f64).sqrt());
     }
-    let points = ground.observations.side_by_side(&weights);
-    let k_means = KMeans { restarts: 1, ..KMeans::new(ground.n_clusters) };
+    let points = search.observations.side_by_side(&weights);
+    let k_means = KMeans { restarts: 1, ..KMeans::new(search.n_clusters) };
     let labels = k_means.fit(points.view(), seed.stream("k-means"))?.labels;
     drop(points);
-    let responsibilities = Responsibilities::from_labels(&labels, ground.n_clusters);
-    let moments = moments_of(ground.observations, &responsibilities).mixed_with_uniform(SMOOTHING);
-    let em = crate::model::em::Em { iterations: ITERATIONS, ..ground.em(watch) };
+    let responsibilities = Responsibilities::from_labels(&labels, search.n_clusters);
+    let moments = moments_of(search.observations, &responsibilities).mixed_with_uniform(SMOOTHING);
+    let em = crate::model::em::Em { iterations: ITERATIONS, ..search.em(watch) };
     let fit = em.run(moments)?;
     Ok(Tried { start, log_likelihood: fit.log_likelihood, moments: fit.moments })
 }

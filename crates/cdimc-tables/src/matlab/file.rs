@@ -128,7 +128,7 @@ impl MatFile {
         found.map(|(_, value)| value).ok_or_else(|| DatasetError::NoVariable {
             path: self.path.clone(),
             name: name.to_owned(),
-            present: self.names().collect::<Vec<_>>().join(", "),
+            available: self.names().collect::<Vec<_>>().join(", "),
         })
     }
 

@@ -56,12 +56,12 @@ impl<'a> Rows<'a> {
                 found: record.len(),
             });
         }
-        budget.values(&[self.n_features]).map_err(Problem::Told)?;
+        budget.values(&[self.n_features]).map_err(Problem::Message)?;
         for (column, text) in record.iter().enumerate() {
             let role = roles[column];
             if matches!(role, Role::Id | Role::Label) {
                 let n_bytes = size_of::<String>() + text.len();
-                budget.bytes(n_bytes as u64).map_err(Problem::Told)?;
+                budget.bytes(n_bytes as u64).map_err(Problem::Message)?;
             }
             match role {
                 Role::Id => self.ids.push(text.to_owned()),

@@ -42,7 +42,7 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
     let format = opened.format()?;
     if format != Format::Text {
         let reason = format!("is a {}: only text can be read here, such as CSV", format.name());
-        return Err(Problem::Told(reason));
+        return Err(Problem::Message(reason));
     }
     let limit = opened.limit(max_bytes);
     let budget = Budget::of_file(opened.n_bytes().unwrap_or(0) as usize, max_bytes);
@@ -74,7 +74,7 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
             return Err(Problem::Ragged { row, line, expected: names.len(), found: record.len() });
         }
         for (column, text) in columns.iter_mut().zip(&record) {
-            budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Told)?;
+            budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
             let with_point = text.replacen(',', ".", 1);
             let is_decimal = delimiter == b';' && with_point.parse::<f64>().is_ok();
             column.push(if is_decimal { with_point } else { text.to_owned() });

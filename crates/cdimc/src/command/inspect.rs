@@ -68,11 +68,11 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     }
     let (mut constant, mut spreads) = (Vec::new(), Vec::new());
     for (column, name) in table.values.columns().into_iter().zip(&table.features) {
-        let present: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
-        let mean = present.iter().sum::<f64>() / present.len().max(1) as f64;
-        let variance = present.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
-            / present.len().max(1) as f64;
-        if present.iter().all(|&x| x == present[0]) {
+        let observed: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
+        let mean = observed.iter().sum::<f64>() / observed.len().max(1) as f64;
+        let variance = observed.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
+            / observed.len().max(1) as f64;
+        if observed.iter().all(|&x| x == observed[0]) {
             constant.push(name.as_str());
         } else {
             spreads.push(variance.sqrt());
