@@ -1,17 +1,20 @@
-"""Tools for MuData, as users of scanpy and muon expect them: results go into the object."""
+"""Tools for AnnData and MuData, as users of scanpy and muon expect them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
 from ._estimator import MultiViewClusterer
 from ._methods import by_name
 from ._progress import Progress
 
-__all__ = ["cluster"]
+__all__ = ["associations", "cluster", "survival"]
 
 
 def cluster(
@@ -87,3 +90,116 @@ def cluster(
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
     return mdata if copy else None
+
+
+def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: str = "cluster") -> Any:
+    """How clusters differ in what else is known of the samples: the command's ``associations.csv``.
+
+    Parameters
+    ----------
+    data : AnnData, MuData or DataFrame
+        What is known is in ``obs``, or the frame itself.
+    columns : sequence of str, optional
+        The columns to compare; all others than ``groupby`` by default.
+    groupby : str
+        The column of clusters; samples without one are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row a column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg over
+        these columns), ``effect`` and its ``size``, what is typical of each cluster, and a ``note`` where nothing was
+        tested. Clusters are numbered in the order of their categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> obs = pd.DataFrame({"cluster": list("aaaabbbb"), "age": [41, 44, 47, 43, 58, 60, 63, 59]})
+    >>> found = associations(obs)
+    >>> found[["column", "test", "n"]].values.tolist(), round(found.p[0], 4)
+    ([['age', 'Kruskal-Wallis', 8]], 0.0209)
+    """
+    _, table, _, _ = _compared(data, columns, None, groupby)
+    return _frame(table)
+
+
+def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> dict[str, Any]:
+    """Survival of clusters: the numbers of the command's ``survival.csv`` and ``run.json``.
+
+    Parameters
+    ----------
+    data : AnnData, MuData or DataFrame
+        What is known is in ``obs``, or the frame itself.
+    time, event : str
+        The columns of how long each sample was watched, and whether that ended in the event (1 or true) or the sample
+        is censored (0 or false).
+    groupby : str
+        The column of clusters; samples without one are left out.
+
+    Returns
+    -------
+    dict
+        ``p``, ``log_rank`` (chi squared, degrees of freedom, samples, events), ``clusters`` (a frame: medians, restricted
+        means up to ``horizon``, hazard ratios against the cluster ``reference``) and ``curves`` (a frame: the steps of
+        Kaplan and Meier). Clusters are numbered in the order of their categories.
+
+    Raises
+    ------
+    ValueError
+        If a time is negative, an event is none of these, all are censored, or there are fewer than two clusters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> obs = pd.DataFrame({"cluster": list("aaabbb"), "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
+    >>> round(survival(obs, "days", "dead")["p"], 4)
+    0.0295
+    """
+    import pandas as pd
+
+    notes, _, curves, record = _compared(data, [time, event], (time, event), groupby)
+    if curves is None:
+        raise ValueError("; ".join(notes))
+    found = json.loads(record)
+    clusters = pd.json_normalize(found["survival"]["clusters"], sep="-").drop(columns="hazard-ratio", errors="ignore")
+    return {
+        "p": found["log-rank"]["p"],
+        "log_rank": found["log-rank"],
+        "clusters": clusters,
+        "reference": found["survival"]["reference"],
+        "horizon": found["survival"]["horizon"],
+        "curves": _frame(curves),
+    }
+
+
+def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] | None, groupby: str) -> Any:
+    """What the engine says of these columns, as the text that the command would read."""
+    import pandas as pd
+
+    known = data.obs if hasattr(data, "obs") else data
+    for column in [groupby, *(columns or [])]:
+        if column not in known.columns:
+            there = ", ".join(map(str, known.columns[:8]))
+            raise ValueError(f"no column `{column}`; there are: {there}")
+    groups = pd.Categorical(known[groupby])
+    known = known[groups.codes >= 0]
+    names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
+
+    def cells(column: Any) -> list[str]:
+        return ["" if missing else str(value) for value, missing in zip(column, column.isna())]
+
+    text = [(str(name), cells(known[name])) for name in names]
+    return _cdimc.compare(text, times, groups.codes[groups.codes >= 0].tolist())
+
+
+def _frame(table: tuple[list[str], list[list[str]]]) -> Any:
+    """A table of the engine, numbers as numbers."""
+    import pandas as pd
+
+    header, rows = table
+    frame = pd.DataFrame(rows, columns=header)
+    words = {"column", "test", "effect", "clusters", "note"}
+    for name in header:
+        if name not in words:
+            frame[name] = pd.to_numeric(frame[name])
+    return frame

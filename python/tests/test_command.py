@@ -112,3 +112,40 @@ def test_masks_are_those_of_the_command(command, tmp_path):
         for v in range(3):
             kept = [int(row["id"]) for row in table(out / f"t{v}.csv")]
             assert kept == np.flatnonzero(mask[:, v]).tolist()
+
+
+def test_survival_and_associations_are_those_of_the_command(command, files, frames, tmp_path):
+    model = cdimc.TMixture(n_clusters=3, random_state=0).fit(frames)
+    rng = np.random.default_rng(3)
+    known = pd.DataFrame(
+        {
+            "days": rng.integers(1, 40, 60) + 20 * model.labels_,
+            "dead": rng.integers(0, 2, 60),
+            "age": rng.normal(60, 9, 60),
+            "stage": rng.choice(["i", "ii", "iii"], 60),
+        },
+        index=pd.Index(model.samples_, name="patient"),
+    )
+    known.loc[known.index[:4], ["age", "stage"]] = np.nan
+    known.to_csv(tmp_path / "clinic.csv")
+    out = tmp_path / "out"
+    clinic = [f"--clinical={tmp_path / 'clinic.csv'}", "--survival=days,dead"]
+    run(command, "cluster", *files, "--id=patient", "-k=3", *clinic, "-o", out)
+    known["cluster"] = model.labels_
+    found = {row["column"]: row for row in cdimc.tl.associations(known, ["age", "stage"]).to_dict("records")}
+    for row in table(out / "associations.csv"):
+        for key in ("n", "statistic", "p", "size"):
+            assert float(row[key]) == found[row["column"]][key]
+        assert row["test"] == found[row["column"]]["test"] and row["clusters"] == found[row["column"]]["clusters"]
+    survival = cdimc.tl.survival(known, "days", "dead")
+    record = json.loads((out / "run.json").read_text())
+    assert survival["p"] == record["log-rank"]["p"]
+    ratios = [c["hazard-ratio"] and c["hazard-ratio"]["ratio"] for c in record["survival"]["clusters"]]
+    expected = pd.Series(ratios, dtype=float)
+    assert survival["clusters"]["hazard-ratio-ratio"].astype(float).equals(expected)
+    steps = table(out / "survival.csv")
+    assert [float(row["survival"]) for row in steps] == survival["curves"]["survival"].tolist()
+    with pytest.raises(ValueError, match="all 60 samples are censored"):
+        cdimc.tl.survival(known.assign(dead=False), "days", "dead")
+    with pytest.raises(ValueError, match="no column `died`"):
+        cdimc.tl.survival(known, "days", "died")

@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod call;
+mod clinical;
 mod experiments;
 mod log;
 mod method;
@@ -16,6 +17,8 @@ mod tables;
 /// The engine of the package `cdimc`.
 #[pyo3::pymodule(name = "_cdimc")]
 mod module {
+    #[pymodule_export]
+    use crate::clinical::compare;
     #[pymodule_export]
     use crate::experiments::{dataset, dataset_names, mask, match_labels, scores, synthetic};
     #[pymodule_export]

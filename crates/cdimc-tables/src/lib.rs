@@ -39,6 +39,7 @@ mod join;
 mod matlab;
 mod numpy;
 mod overlap;
+mod samples;
 mod source;
 mod sparse;
 mod text;
@@ -49,6 +50,8 @@ pub use idx::IdxFile;
 pub use isolated::serve as decode_for_parent;
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
 pub use matlab::{MatFile, MatValue};
+pub use overlap::{proposal as beginning_proposal, shared_beginning};
+pub use samples::{Replicates, SampleNames};
 pub use source::ViewSource;
 pub use text::{Words, read_words};
 

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 const FEW: f64 = 0.1;
 /// How many ids are shown of each side.
 const SHOWN: usize = 2;
+/// A beginning of fewer characters names nobody.
+const SHORTEST: usize = 4;
 
 /// A line for each table whose ids hardly occur in the other tables, though they may be meant to.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
@@ -83,7 +85,7 @@ impl<'a> Sides<'a> {
     fn hint(&self) -> Option<String> {
         // Columns may be counted as the rows are, which says nothing where the rows agree.
         let turned = if self.shares_few() { self.samples_in_columns() } else { None };
-        turned.or_else(|| self.written_alike())
+        turned.or_else(|| self.written_alike()).or_else(|| self.same_beginnings())
     }
 
     /// That the columns of one table are named as the rows of another.
@@ -102,6 +104,17 @@ impl<'a> Sides<'a> {
         ))
     }
 
+    /// How long a beginning of the ids names samples that others have as well.
+    fn same_beginnings(&self) -> Option<String> {
+        if !self.shares_few() {
+            return None;
+        }
+        let own: Vec<&str> = ids(self.table).collect();
+        let others: Vec<Vec<&str>> = self.others.iter().map(|table| ids(table).collect()).collect();
+        let (length, shared) = shared_beginning(&own, &others)?;
+        Some(proposal(length, shared, own.len()))
+    }
+
     /// How many ids differ from those of others in their writing alone.
     fn written_alike(&self) -> Option<String> {
         let mut known: HashMap<String, &str> = HashMap::new();
@@ -116,6 +129,43 @@ impl<'a> Sides<'a> {
             format!("{n_alike} more would agree if written alike, as `{own}` and `{other}`")
         })
     }
+}
+
+/// How many characters at the beginning of ids make names that `own` and the others share, though the ids differ, and
+/// how many of `own` they are: the most, with as few characters as do, preferably up to a separator.
+///
+/// Nothing where two ids of one table would become one name, or fewer than half of `own` are shared.
+pub fn shared_beginning(own: &[&str], others: &[Vec<&str>]) -> Option<(usize, usize)> {
+    let all = || others.iter().flatten().chain(own);
+    let ends = |length: usize| {
+        all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
+    };
+    let names = |ids: &[&str], length: usize| -> Option<HashSet<String>> {
+        let names: HashSet<String> = ids.iter().map(|id| beginning(id, length)).collect();
+        (names.len() == ids.len()).then_some(names)
+    };
+    let longest = own.iter().map(|id| id.chars().count()).max()?;
+    let candidate = |length: usize| {
+        let own = names(own, length)?;
+        let others = others.iter().map(|ids| names(ids, length)).collect::<Option<Vec<_>>>()?;
+        let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
+        Some((shared, ends(length), length))
+    };
+    let best = (SHORTEST..longest).filter_map(candidate).rev();
+    let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
+    (2 * shared >= own.len()).then_some((length, shared))
+}
+
+/// What is said of beginnings that are shared.
+pub fn proposal(length: usize, shared: usize, of: usize) -> String {
+    format!(
+        "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
+    )
+}
+
+/// The first characters of an id.
+fn beginning(id: &str, length: usize) -> String {
+    id.chars().take(length).collect()
 }
 
 fn ids(table: &Table) -> impl Iterator<Item = &str> {
@@ -177,6 +227,29 @@ mod tests {
             let lines = warnings(&[table("a", &[one]), table("b", &[other])]);
             assert!(lines[0].contains(&format!("as `{one}` and `{other}`")), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn barcodes_that_begin_alike_are_told_to_be_cut() {
+        let barcodes = |tail: &str, from: usize, n: usize| -> Vec<String> {
+            (from..from + n).map(|i| format!("TCGA-OR-A5{i:02}-01A-{tail}")).collect()
+        };
+        let named = |name: &str, ids: &[String]| {
+            table(name, &ids.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let (rna, protein) =
+            (named("rna", &barcodes("11R-07", 0, 20)), named("protein", &barcodes("21-20", 3, 19)));
+        let hint = "the first 12 characters are shared by 17 of 20: --id-pattern '^(.{12})'";
+        let message = nothing_shared(&[rna.clone(), protein.clone()]);
+        assert!(message.ends_with(hint), "{message}");
+        assert!(warnings(&[rna.clone(), protein])[0].ends_with(hint));
+        // Two rows of one patient cannot both be that patient.
+        let twice = named("twice", &[barcodes("31-20", 0, 9), barcodes("21-20", 0, 9)].concat());
+        assert!(!nothing_shared(&[rna, twice]).contains("--id-pattern"));
+        assert!(
+            !nothing_shared(&[table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])])
+                .contains("first")
+        );
     }
 
     #[test]

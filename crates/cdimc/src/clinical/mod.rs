@@ -19,6 +19,7 @@ pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
 use crate::statistics::benjamini_hochberg;
+use crate::tables::{beginning_proposal, shared_beginning};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use variables::Variable;
@@ -93,8 +94,13 @@ impl Clinical {
                 let shown: Vec<String> = ids.iter().take(2).map(|id| format!("`{id}`")).collect();
                 shown.join(", ")
             };
+            let own: Vec<&str> = samples.iter().map(String::as_str).collect();
+            let others = vec![table.ids.iter().map(String::as_str).collect()];
+            let hint = shared_beginning(&own, &others).map_or_else(String::new, |(length, n)| {
+                format!("; {}", beginning_proposal(length, n, own.len()))
+            });
             clinical.notes.push(format!(
-                "no id of the clinical table names a sample: it has {}, the samples are {}",
+                "no id of the clinical table names a sample: it has {}, the samples are {}{hint}",
                 few(&table.ids),
                 few(samples)
             ));

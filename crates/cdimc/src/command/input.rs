@@ -2,7 +2,10 @@
 
 use anyhow::bail;
 use cdimc::clinical::ClinicalTable;
-use cdimc::tables::{Joined, ReadOptions, Table, ViewSource, is_missing, read_views, read_words};
+use cdimc::tables::{
+    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing, read_views,
+    read_words,
+};
 use cdimc::{NamedModel, training_set};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -40,6 +43,20 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,
+    /// What of an id names the sample: the first group of a regular expression, as '^(.{12})' takes the patient of a
+    /// TCGA barcode; ids that it does not match stay as they are
+    #[arg(long, value_name = "REGEX")]
+    #[serde(default)]
+    pub(crate) id_pattern: Option<String>,
+    /// Which sample each id is of: a table with the columns assay (the view), primary (the sample) and colname (the
+    /// id), as MultiAssayExperiment has it
+    #[arg(long, value_name = "FILE", conflicts_with = "id_pattern")]
+    #[serde(default)]
+    pub(crate) sample_map: Option<PathBuf>,
+    /// What becomes of several rows of one sample in a view
+    #[arg(long, value_name = "WHICH", default_value = "refuse")]
+    #[serde(default)]
+    pub(crate) replicates: Replicates,
     /// The memory that the content of a file may take, where it is packed so well that it is refused
     #[arg(long, value_name = "BYTES")]
     #[serde(default)]
@@ -73,6 +90,15 @@ impl Input {
             let options = ReadOptions { id: self.id_of(source), transposed, ..options.clone() };
             tables.extend(read_views(source, &options)?);
         }
+        let names = self.sample_names()?;
+        let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
+        if names.match_nothing(all().map(String::as_str))
+            && let Some(first) = all().next()
+        {
+            let pattern = self.id_pattern.as_deref().unwrap_or_default();
+            bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)");
+        }
+        tables.iter_mut().try_for_each(|table| names.rename(table))?;
         for name in &self.columns {
             if !tables.iter().any(|table| table.features.contains(name)) {
                 bail!("no view has a column `{name}` (--columns)");
@@ -91,10 +117,21 @@ impl Input {
         Ok(tables)
     }
 
+    /// How ids become names of samples.
+    fn sample_names(&self) -> anyhow::Result<SampleNames> {
+        match (&self.id_pattern, &self.sample_map) {
+            (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
+                .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}")),
+            (None, Some(path)) => Ok(SampleNames::by_map(path, self.replicates)?),
+            (None, None) => Ok(SampleNames::ids()),
+        }
+    }
+
     /// The files that may be read: tables, and the ids beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let beside = self.views.iter().map(|view| ids_beside(&view.path));
-        self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
+        let views = self.views.iter().map(|view| view.path.clone());
+        views.chain(beside).chain(self.sample_map.clone()).collect()
     }
 
     /// The files that are read: only arrays of NumPy have their ids beside them.
@@ -102,7 +139,8 @@ impl Input {
         let is_array = |path: &Path| path.extension().is_some_and(|extension| extension == "npy");
         let arrays = self.views.iter().filter(|view| is_array(&view.path));
         let beside = arrays.map(|view| ids_beside(&view.path)).filter(|path| path.is_file());
-        self.views.iter().map(|view| view.path.clone()).chain(beside).collect()
+        let views = self.views.iter().map(|view| view.path.clone());
+        views.chain(beside).chain(self.sample_map.clone()).collect()
     }
 
     /// The column of sample names of this source: that of its file, or that of all files.
@@ -140,7 +178,13 @@ impl Input {
             None => of_all().unwrap_or(0),
         };
         words.names.remove(place);
-        let ids = words.columns.remove(place);
+        let names = self.sample_names()?;
+        let ids = words
+            .columns
+            .remove(place)
+            .iter()
+            .map(|id| names.of(id).to_owned())
+            .collect::<Vec<_>>();
         let mut rows = HashMap::new();
         for (row, id) in ids.iter().enumerate() {
             if let Some(first) = rows.insert(id, row + 1) {

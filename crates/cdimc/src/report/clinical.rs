@@ -152,7 +152,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
     let step = tick_step(end / 6.0);
     let ticks: Vec<f64> =
         (0..).map(|i| f64::from(i) * step).take_while(|t| *t <= end * (1.0 + 1e-9)).collect();
-    let height = curves + row_height * (clusters.len() as u32 + 2);
+    let height = curves + row_height * (clusters.len() as u32 + 1);
     draw((width, height), |root: &Area<'_>| -> DrawResult {
         let (above, _) = root.split_vertically(curves);
         let mut chart = ChartBuilder::on(&above)

@@ -69,6 +69,74 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     assert!(report.contains("log-rank p = ") && report.contains("Kaplan-Meier curves"));
 }
 
+/// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
+/// a twin of what MultiAssayExperiment exports.
+fn assays(desk: &Desk) {
+    let (n, mut map) = (48, String::from("assay,primary,colname\n"));
+    for (assay, tail) in
+        [("rna", "01A-11R-A29S-07"), ("mirna", "01A-11R-A29W-13"), ("rppa", "01A-21-A39K-20")]
+    {
+        let there: Vec<usize> = (0..n).filter(|i| assay != "rppa" || i % 3 > 0).collect();
+        let barcode = |i: &usize| format!("TCGA-OR-A{i:03}-{tail}");
+        let mut text =
+            format!("\"\",{}\n", there.iter().map(barcode).collect::<Vec<_>>().join(","));
+        for gene in 0..6 {
+            let value = |i: &usize| {
+                (i % 4 * (gene + 1) % 5 * 3) as f64 + (i * 7 + gene * 5) as f64 % 11.0 / 9.0
+            };
+            let row: Vec<String> = there.iter().map(|i| value(i).to_string()).collect();
+            writeln!(text, "G{gene},{}", row.join(",")).unwrap();
+        }
+        desk.put(&format!("{assay}.csv"), &text);
+        for i in &there {
+            writeln!(map, "{assay},TCGA-OR-A{i:03},{}", barcode(i)).unwrap();
+        }
+    }
+    desk.put("sample_map.csv", &map);
+    let mut clinic = String::from("\"\",time,event,subtype\n");
+    for i in 0..n {
+        let (time, event) = (100 + 200 * (i % 4) + 7 * i % 90, u8::from(i % 5 > 0));
+        writeln!(clinic, "TCGA-OR-A{i:03},{time},{event},K{}", i % 4).unwrap();
+    }
+    desk.put("clinic.csv", &clinic);
+}
+
+#[test]
+fn barcodes_are_cut_by_a_pattern_that_the_error_proposes_or_a_map_that_says_the_same() {
+    let desk = Desk::new();
+    assays(&desk);
+    let files: String = ["rna", "mirna", "rppa"]
+        .map(|assay| format!(" --view {assay}.csv --transposed {assay}.csv"))
+        .concat();
+    let line = format!("cluster{files} -k 4 -q --clinical clinic.csv --survival time,event -o");
+    let message = desk.fails(&format!("{line} wrong"));
+    assert!(message.contains("the first 12 characters are shared by "), "{message}");
+    let (_, pattern) = message.trim_end().split_once("--id-pattern '").unwrap();
+    let pattern = pattern.trim_end_matches('\'');
+    desk.succeeds(&format!("{line} cut --id-pattern {pattern}"));
+    desk.succeeds(&format!("{line} mapped --sample-map sample_map.csv"));
+    assert_eq!(desk.text("cut/labels.csv"), desk.text("mapped/labels.csv"));
+    assert_eq!(desk.text("cut/associations.csv"), desk.text("mapped/associations.csv"));
+    let found = record(&desk, "cut");
+    assert_eq!(found["n-samples"], 48);
+    assert!(found["log-rank"]["p"].as_f64().unwrap() < 1e-6, "{}", found["log-rank"]);
+    assert!(found.get("clinical-notes").is_none());
+    assert!(desk.text("cut/associations.csv").contains("\nsubtype,"));
+
+    let fails = |rest: &str, expected: &str| {
+        let message = desk.fails(&format!("{line} wrong {rest}"));
+        assert!(message.contains(expected), "{message}");
+    };
+    fails("--id-pattern ^(PAT.*)", "matches no id of any view (`TCGA-OR-A000-01A-11R-A29S-07`");
+    fails("--id-pattern (", "is no regular expression: unclosed group");
+    fails("--id-pattern ^(TCGA-OR)", "are both of sample `TCGA-OR`: --replicates first or mean");
+    fails("--id-pattern ^(.{12}) --replicates last", "must be refuse, first or mean");
+    fails(
+        "--view other=rna.csv --transposed other --sample-map sample_map.csv",
+        "no assay `other`",
+    );
+}
+
 #[test]
 fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     let desk = Desk::new();

@@ -1,0 +1,266 @@
+//! Which sample a row is of, where its id says more than that: barcodes of aliquots, maps of assays, replicates.
+
+use crate::error::Problem;
+use crate::{Table, TableError, read_words};
+use ndarray::Array2;
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What becomes of several rows of one sample in a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replicates {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// The first row counts.
+    First,
+    /// Their mean counts, over those that have a value.
+    Mean,
+}
+
+impl FromStr for Replicates {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "refuse" => Ok(Self::Refuse),
+            "first" => Ok(Self::First),
+            "mean" => Ok(Self::Mean),
+            _ => Err("must be refuse, first or mean"),
+        }
+    }
+}
+
+/// How ids become names of samples.
+///
+/// ```
+/// use cdimc_tables::{Replicates, SampleNames};
+/// let names = SampleNames::by_pattern("^(.{12})", Replicates::Refuse).unwrap();
+/// assert_eq!(names.of("TCGA-OR-A5J1-01A-11R-A29S-07"), "TCGA-OR-A5J1");
+/// assert_eq!(names.of("control"), "control");
+/// ```
+#[derive(Debug, Clone)]
+pub struct SampleNames {
+    source: Source,
+    replicates: Replicates,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Ids,
+    Pattern(Regex),
+    Map {
+        path: PathBuf,
+        /// The sample of each id, by assay.
+        assays: HashMap<String, HashMap<String, String>>,
+    },
+}
+
+impl SampleNames {
+    /// Ids are the names.
+    pub fn ids() -> Self {
+        Self { source: Source::Ids, replicates: Replicates::Refuse }
+    }
+
+    /// What the first group of a regular expression matches, or all that it matches; other ids stay as they are.
+    ///
+    /// # Errors
+    /// If it is no regular expression, in a line.
+    pub fn by_pattern(pattern: &str, replicates: Replicates) -> Result<Self, String> {
+        let regex = Regex::new(pattern).map_err(|error| {
+            // The last line says what the others show.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            format!("`{pattern}` is no regular expression: {reason}")
+        })?;
+        Ok(Self { source: Source::Pattern(regex), replicates })
+    }
+
+    /// What a table says with the columns `assay`, `primary` and `colname`, as MultiAssayExperiment has it: the id
+    /// `colname` of the view `assay` is of the sample `primary`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, lacks a column, or gives an id two samples.
+    pub fn by_map(path: &Path, replicates: Replicates) -> Result<Self, TableError> {
+        let words = read_words(path, None)?;
+        let column = |name: &str| words.place(name, path).map(|place| &words.columns[place]);
+        let (assay, primary, colname) = (column("assay")?, column("primary")?, column("colname")?);
+        let mut assays: HashMap<String, HashMap<String, String>> = HashMap::new();
+        for ((assay, primary), colname) in assay.iter().zip(primary).zip(colname) {
+            let of_assay = assays.entry(assay.clone()).or_default();
+            let earlier = of_assay.insert(colname.clone(), primary.clone());
+            if let Some(earlier) = earlier.filter(|earlier| earlier != primary) {
+                let reason =
+                    format!("`{colname}` of `{assay}` is of `{earlier}` and of `{primary}`");
+                return Err(TableError::new(path, Problem::Told(reason)));
+            }
+        }
+        Ok(Self { source: Source::Map { path: path.into(), assays }, replicates })
+    }
+
+    /// The sample that an id names, whatever its view.
+    pub fn of<'a>(&self, id: &'a str) -> &'a str {
+        let Source::Pattern(regex) = &self.source else { return id };
+        let found = regex.captures(id).and_then(|found| found.get(1).or_else(|| found.get(0)));
+        found.map(|part| part.as_str()).filter(|name| !name.is_empty()).unwrap_or(id)
+    }
+
+    /// Whether a pattern names samples, and finds nothing in any of these ids.
+    pub fn match_nothing<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
+        matches!(&self.source, Source::Pattern(regex) if !ids.any(|id| regex.is_match(id)))
+    }
+
+    /// Names the rows of a view after their samples, one row a sample.
+    ///
+    /// # Errors
+    /// If the view has no ids, the map lacks it or an id of it, or a sample has several rows that are refused.
+    pub fn rename(&self, table: &mut Table) -> Result<(), TableError> {
+        if matches!(self.source, Source::Ids) {
+            return Ok(());
+        }
+        self.renamed(table).map_err(|problem| TableError::new(&table.path, problem))
+    }
+
+    fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
+        let Some(ids) = &table.ids else {
+            return Err(Problem::Told("has no ids that could name samples (--id)".into()));
+        };
+        let mut rows: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut place: HashMap<String, usize> = HashMap::new();
+        for (row, id) in ids.iter().enumerate() {
+            let name = self.mapped(&table.name, id)?;
+            let at = *place.entry(name.clone()).or_insert(rows.len());
+            match rows.get_mut(at) {
+                None => rows.push((name, vec![row])),
+                Some((_, of_sample)) if self.replicates == Replicates::Refuse => {
+                    let first = &ids[of_sample[0]];
+                    return Err(Problem::Told(format!(
+                        "`{first}` and `{id}` are both of sample `{name}`: --replicates first or mean says which counts"
+                    )));
+                }
+                Some((_, of_sample)) => of_sample.push(row),
+            }
+        }
+        if self.replicates == Replicates::First {
+            rows.iter_mut().for_each(|(_, of_sample)| of_sample.truncate(1));
+        }
+        let mut values = Array2::from_elem((rows.len(), table.values.ncols()), f64::NAN);
+        for (mut to, (_, of_sample)) in values.outer_iter_mut().zip(&rows) {
+            for (j, cell) in to.iter_mut().enumerate() {
+                let there = of_sample.iter().map(|&row| table.values[[row, j]]);
+                let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();
+                if let [only] = there[..] {
+                    *cell = only;
+                } else if !there.is_empty() {
+                    *cell = there.iter().map(|x| x / there.len() as f64).sum();
+                }
+            }
+        }
+        if let Some(labels) = &mut table.labels {
+            let known = |of_sample: &Vec<usize>| {
+                let mut known = of_sample.iter().map(|&row| &labels[row]);
+                known.find(|label| !label.is_empty()).cloned().unwrap_or_default()
+            };
+            *labels = rows.iter().map(|(_, of_sample)| known(of_sample)).collect();
+        }
+        table.values = values;
+        table.ids = Some(rows.into_iter().map(|(name, _)| name).collect());
+        Ok(())
+    }
+
+    /// The sample of an id of `view`.
+    fn mapped(&self, view: &str, id: &str) -> Result<String, Problem> {
+        let Source::Map { path, assays } = &self.source else { return Ok(self.of(id).to_owned()) };
+        let shown = path.display();
+        let assay = assays.get(view).ok_or_else(|| {
+            let mut there: Vec<&str> = assays.keys().map(String::as_str).collect();
+            there.sort_unstable();
+            let there = crate::error::listed(there);
+            Problem::Told(format!(
+                "no assay `{view}` in {shown}; there are: {there}: name the view after its assay, NAME=FILE"
+            ))
+        })?;
+        let unknown = || Problem::Told(format!("no colname `{id}` of assay `{view}` in {shown}"));
+        assay.get(id).cloned().ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn table(ids: &[&str]) -> Table {
+        let n = ids.len();
+        Table {
+            name: "rna".into(),
+            path: "rna.csv".into(),
+            ids: Some(ids.iter().map(|&id| id.into()).collect()),
+            labels: Some(
+                (0..n).map(|i| if i == 0 { String::new() } else { format!("c{i}") }).collect(),
+            ),
+            features: vec!["x".into(), "y".into()],
+            left_out: Vec::new(),
+            values: Array2::from_shape_fn((n, 2), |(i, j)| {
+                if (i, j) == (1, 1) { f64::NAN } else { (i * 2 + j) as f64 }
+            }),
+        }
+    }
+
+    #[test]
+    fn replicates_are_refused_or_one_row_by_name() {
+        let ids = ["p1-a", "p1-b", "p2-a", "other"];
+        let by = |replicates| SampleNames::by_pattern("^(p[0-9]+)-", replicates).unwrap();
+        let message = by(Replicates::Refuse).rename(&mut table(&ids)).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`: --replicates first or mean says which counts"
+        );
+        let mut first = table(&ids);
+        by(Replicates::First).rename(&mut first).unwrap();
+        assert_eq!(first.ids.unwrap(), ["p1", "p2", "other"]);
+        assert_eq!(first.values, array![[0.0, 1.0], [4.0, 5.0], [6.0, 7.0]]);
+        assert_eq!(first.labels.unwrap(), ["", "c2", "c3"]);
+        let mut mean = table(&ids);
+        by(Replicates::Mean).rename(&mut mean).unwrap();
+        assert_eq!(
+            mean.values,
+            array![[1.0, 1.0], [4.0, 5.0], [6.0, 7.0]],
+            "NaN counts for nothing"
+        );
+        assert_eq!(mean.labels.unwrap(), ["c1", "c2", "c3"]);
+    }
+
+    #[test]
+    fn a_map_names_the_ids_of_its_assays_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.csv");
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        write("\"assay\",\"primary\",\"colname\"\nrna,p1,a\nrna,p2,b\nprotein,p9,a\n");
+        let map = SampleNames::by_map(&path, Replicates::Refuse).unwrap();
+        let mut there = table(&["b", "a"]);
+        map.rename(&mut there).unwrap();
+        assert_eq!(there.ids.unwrap(), ["p2", "p1"]);
+        let message = map.rename(&mut table(&["a", "c"])).unwrap_err().to_string();
+        assert!(message.contains("no colname `c` of assay `rna`"), "{message}");
+        let mut other = Table { name: "RNA".into(), ..table(&["a"]) };
+        let message = map.rename(&mut other).unwrap_err().to_string();
+        assert!(message.contains("no assay `RNA`") && message.contains("`protein`, `rna`: name"));
+        write("assay,primary,colname\nrna,p1,a\nrna,p2,a\n");
+        let message = SampleNames::by_map(&path, Replicates::Refuse).unwrap_err().to_string();
+        assert!(message.ends_with("`a` of `rna` is of `p1` and of `p2`"), "{message}");
+        write("assay,primary\nrna,p1\n");
+        let message = SampleNames::by_map(&path, Replicates::Refuse).unwrap_err().to_string();
+        assert!(message.contains("no column `colname`"), "{message}");
+    }
+
+    #[test]
+    fn a_broken_pattern_is_told_in_a_line() {
+        let message = SampleNames::by_pattern("^(.{12}", Replicates::Refuse).unwrap_err();
+        assert_eq!(message, "`^(.{12}` is no regular expression: unclosed group");
+    }
+}
