@@ -96,7 +96,7 @@ impl SampleNames {
             if let Some(earlier) = earlier.filter(|earlier| earlier != primary) {
                 let reason =
                     format!("`{colname}` of `{assay}` is of `{earlier}` and of `{primary}`");
-                return Err(TableError::new(path, Problem::Told(reason)));
+                return Err(TableError::new(path, Problem::Message(reason)));
             }
         }
         Ok(Self { source: Source::Map { path: path.into(), assays }, replicates })
@@ -127,7 +127,7 @@ impl SampleNames {
 
     fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
         let Some(ids) = &table.ids else {
-            return Err(Problem::Told("has no ids that could name samples (--id)".into()));
+            return Err(Problem::Message("has no ids that could name samples (--id)".into()));
         };
         let mut rows: Vec<(String, Vec<usize>)> = Vec::new();
         let mut place: HashMap<String, usize> = HashMap::new();
@@ -138,7 +138,7 @@ impl SampleNames {
                 None => rows.push((name, vec![row])),
                 Some((_, of_sample)) if self.replicates == Replicates::Refuse => {
                     let first = &ids[of_sample[0]];
-                    return Err(Problem::Told(format!(
+                    return Err(Problem::Message(format!(
                         "`{first}` and `{id}` are both of sample `{name}`: --replicates first or mean says which counts"
                     )));
                 }
@@ -180,11 +180,12 @@ impl SampleNames {
             let mut there: Vec<&str> = assays.keys().map(String::as_str).collect();
             there.sort_unstable();
             let there = crate::error::listed(there);
-            Problem::Told(format!(
+            Problem::Message(format!(
                 "no assay `{view}` in {shown}; there are: {there}: name the view after its assay, NAME=FILE"
             ))
         })?;
-        let unknown = || Problem::Told(format!("no colname `{id}` of assay `{view}` in {shown}"));
+        let unknown =
+            || Problem::Message(format!("no colname `{id}` of assay `{view}` in {shown}"));
         assay.get(id).cloned().ok_or_else(unknown)
     }
 }
