@@ -13,6 +13,7 @@ pub use crate::{
     permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
     settings::{Coordinates, Rule, TMixture},
+    sharing::ViewSharing,
 };
 
 /// The method's name.
@@ -38,6 +39,7 @@ mod proposal;
 mod responsibilities;
 mod search;
 mod settings;
+mod sharing;
 mod t_mixture;
 mod watch;
 

@@ -9,9 +9,8 @@ use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
-use cdimc_mixture::TMixture;
-use ndarray::{Array2, Axis};
-use rand::seq::{SliceRandom, index::sample};
+use cdimc_mixture::{TMixture, ViewSharing};
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,14 +18,9 @@ use std::collections::BTreeMap;
 const PERMUTATIONS: usize = 99;
 /// Share of the clusters' entropy beyond chance from which the missing pattern counts as followed.
 const PATTERN_SHARE: f64 = 0.1;
-/// Samples of two views that are compared; the cost is quadratic in them.
-const MOST_PAIRED: usize = 300;
-/// Pairs of views that are compared at most; of more views a random part.
-const MOST_PAIRS: usize = 60;
-/// Samples that two views must have in common to be compared.
-const FEWEST_PAIRED: usize = 20;
+/// What views must share to be worth a word.
+const NATS: f64 = 0.1;
 /// How much more views must agree on plain k-means to be worth a word, and up to how many values it is tried.
-const PLAIN_NATS: f64 = 0.1;
 const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
 /// The share of the splits of the samples that must choose the number of clusters.
@@ -54,8 +48,10 @@ pub enum Sign {
     SingleSamples,
     /// Clusters that follow which views are missing.
     MissingPattern,
-    /// A view that no other view depends on.
+    /// A view that says nothing of the others under these clusters.
     UnrelatedView,
+    /// A view that shares clusters with others, and varies more by itself.
+    OwnVariation,
     /// Views share no more than chance gives.
     NoSharedStructure,
     /// Splits of the samples choose different numbers of clusters.
@@ -83,8 +79,13 @@ impl Sign {
                  measured differently. Compare with another method, and with the clusters of complete samples."
             }
             Self::UnrelatedView => {
-                "Knowing this view says nothing about the others, as far as the samples that have both tell. \
-                 Its ids may be mixed up, or it measures something else; try without it."
+                "What this view says of these clusters tells nothing of the other views: with its samples in \
+                 another order it shares as much. Its ids may be mixed up, or it measures something else; try \
+                 without it. Where no view shares anything, the clusters are one view's alone, or chance."
+            }
+            Self::OwnVariation => {
+                "No fault of the clusters: they were found beside it. A batch, the purity of a sample or its \
+                 depth vary like this. Know of it before this view is clustered alone."
             }
             Self::NoSharedStructure => {
                 "Views whose samples are put in any other order share as much as these do: there are no clusters \
@@ -122,7 +123,8 @@ pub fn signs(
     let seed = Seed::new(0).stream("warnings");
     let mut found = sizes(labels, n_clusters);
     found.extend(missing_pattern(data, labels, seed.stream("missing pattern")));
-    found.extend(unrelated_views(data, names, seed.stream("unrelated views")));
+    let seed = seed.stream("sharing");
+    found.extend(sharing(data, names, labels, n_clusters, seed));
     found
 }
 
@@ -172,7 +174,7 @@ pub fn plain_is_better(data: &MultiView, labels: &[usize], n_clusters: usize) ->
     let labelings = [labels.to_vec(), plain.labels];
     let found = TMixture::default().shared_information(data, &labelings, n_clusters).ok()?;
     let (own, plain) = (found[0], found[1]);
-    (plain > own + PLAIN_NATS && plain > PLAIN_FACTOR * own).then(|| Warning {
+    (plain > own + NATS && plain > PLAIN_FACTOR * own).then(|| Warning {
         sign: Sign::PlainIsBetter,
         text: format!(
             "the views agree more on plain k-means than on these clusters: {plain:.2} against {own:.2} nats"
@@ -261,106 +263,58 @@ fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
     cells.iter().enumerate().map(term).sum()
 }
 
-/// The views that depend on no other, by a permutation test of the Hilbert-Schmidt independence criterion
-/// with Gaussian kernels (Gretton et al. 2007) for every pair.
-fn unrelated_views(data: &MultiView, names: &[String], seed: Seed) -> Vec<Warning> {
-    let n_views = data.n_views();
-    let mut pairs: Vec<(usize, usize)> =
-        (0..n_views).flat_map(|u| (0..u).map(move |v| (v, u))).collect();
-    if pairs.len() > MOST_PAIRS {
-        pairs.shuffle(&mut seed.stream("pairs").rng());
-        pairs.truncate(MOST_PAIRS);
+/// The views that say nothing of the others under the clusters ([`TMixture::sharing`]), and those that vary more by
+/// themselves. Factors of a view's own hide nothing, as they do in a comparison of distances.
+fn sharing(
+    data: &MultiView,
+    names: &[String],
+    labels: &[usize],
+    n_clusters: usize,
+    seed: Seed,
+) -> Vec<Warning> {
+    if !data.mask().shares_samples() || n_clusters < 2 {
+        return Vec::new();
     }
-    let mut compared = vec![0_usize; n_views];
-    let mut related = vec![false; n_views];
-    for (index, (u, v)) in pairs.into_iter().enumerate() {
-        let Some(depends) = are_dependent(data, u, v, seed.nth(index as u64)) else { continue };
-        for view in [u, v] {
-            compared[view] += 1;
-            related[view] |= depends;
-        }
-    }
-    // Two views without relation are one finding.
-    let alone: Vec<usize> = (0..n_views).filter(|&v| compared[v] > 0 && !related[v]).collect();
-    let warning = |text: String| Warning { sign: Sign::UnrelatedView, text };
-    if n_views == 2 && alone.len() == 2 {
-        return vec![warning("the two views share nothing: neither tells of the other".into())];
-    }
-    let text = |v: usize| {
-        let (name, n_others) = (&names[v], compared[v]);
-        format!("view `{name}` shares nothing with the {n_others} others it was compared with")
+    // Nothing comes of a criterion that does not apply.
+    let Ok(found) = TMixture::default().sharing(data, labels, n_clusters, seed) else {
+        return Vec::new();
     };
-    alone.into_iter().map(|v| warning(text(v))).collect()
-}
-
-/// Whether two views depend on each other over the samples that have both; `None` if these are too few.
-fn are_dependent(data: &MultiView, u: usize, v: usize, seed: Seed) -> Option<bool> {
-    let both = |&i: &usize| data.mask().is_observed(i, u) && data.mask().is_observed(i, v);
-    let mut rows: Vec<usize> = (0..data.n_samples()).filter(both).collect();
-    if rows.len() < FEWEST_PAIRED {
-        return None;
+    let known: Vec<(usize, ViewSharing)> =
+        found.into_iter().enumerate().filter_map(|(v, of)| Some((v, of?))).collect();
+    let alone = || known.iter().filter(|(_, of)| !of.is_beyond_chance());
+    // Views none of which shares are one finding.
+    if known.len() > 1 && alone().count() == known.len() {
+        let text = "the views share nothing that these clusters explain".to_owned();
+        return vec![Warning { sign: Sign::UnrelatedView, text }];
     }
-    let mut rng = seed.rng();
-    if rows.len() > MOST_PAIRED {
-        let chosen = sample(&mut rng, rows.len(), MOST_PAIRED);
-        rows = chosen.into_iter().map(|i| rows[i]).collect();
-    }
-    let (a, b) = (centered_kernel(data, u, &rows), centered_kernel(data, v, &rows));
-    let n = rows.len();
-    let criterion = |order: &[usize]| -> f64 {
-        (0..n)
-            .map(|i| {
-                let (left, right) = (a.row(i), b.row(order[i]));
-                (0..n).map(|j| left[j] * right[order[j]]).sum::<f64>()
-            })
-            .sum()
+    let unrelated = alone().map(|&(v, of)| Warning {
+        sign: Sign::UnrelatedView,
+        text: format!(
+            "view `{}` shares nothing with the others: {:.3} nats a sample, no more than by chance (p = {:.2})",
+            names[v], of.shared_information, of.p_value
+        ),
+    });
+    // Of clusters that are hardly anything to a view it needs no saying.
+    let is_beside = |of: &ViewSharing| {
+        of.is_beyond_chance() && of.shared_information >= NATS && of.varies_by_itself()
     };
-    let mut order: Vec<usize> = (0..n).collect();
-    let observed = criterion(&order);
-    let mut above = 0;
-    for _ in 0..PERMUTATIONS {
-        order.shuffle(&mut rng);
-        above += usize::from(criterion(&order) >= observed);
-    }
-    Some((above + 1) as f64 / (PERMUTATIONS + 1) as f64 <= 0.05)
-}
-
-/// H K H with K the Gaussian kernel of the standardized rows, its width the median distance.
-fn centered_kernel(data: &MultiView, view: usize, rows: &[usize]) -> Array2<f64> {
-    let mut points = data.view(view).select(Axis(0), rows);
-    for mut column in points.columns_mut() {
-        // Whatever the unit, squares of it are finite.
-        let largest = column.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        if largest > 0.0 {
-            column.mapv_inplace(|x| x / largest);
-        }
-        let mean = column.mean().unwrap_or(0.0);
-        let deviation = column.mapv(|x| (x - mean) * (x - mean)).mean().unwrap_or(0.0).sqrt();
-        column.mapv_inplace(|x| if deviation > 0.0 { (x - mean) / deviation } else { 0.0 });
-    }
-    let n = rows.len();
-    let products = points.dot(&points.t());
-    let distance = |i: usize, j: usize| {
-        (products[[i, i]] + products[[j, j]] - 2.0 * products[[i, j]]).max(0.0)
-    };
-    let mut distances: Vec<f64> =
-        (0..n).flat_map(|i| (0..i).map(move |j| distance(i, j))).collect();
-    let middle = distances.len() / 2;
-    let (_, &mut median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
-    let width = if median > 0.0 { median } else { 1.0 };
-    let mut kernel = Array2::from_shape_fn((n, n), |(i, j)| (-distance(i, j) / width).exp());
-    let means = kernel.sum_axis(Axis(0)) / n as f64;
-    let mean = means.sum() / n as f64;
-    for ((i, j), value) in kernel.indexed_iter_mut() {
-        *value += mean - means[i] - means[j];
-    }
-    kernel
+    let beside = known.iter().filter(|(_, of)| is_beside(of));
+    let by_itself = beside.map(|&(v, of)| Warning {
+        sign: Sign::OwnVariation,
+        text: format!(
+            "view `{}` varies mostly in ways no other view sees: in one direction {:.1} times as much as between \
+             the clusters, of which it shares {:.2} nats a sample",
+            names[v], of.own_variation, of.shared_information
+        ),
+    });
+    unrelated.chain(by_itself).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use cdimc_data::ViewMask;
+    use ndarray::Array2;
     use rand::Rng;
 
     /// Three groups seen by `n_views` views; the last one is noise if `noise`.
@@ -418,7 +372,25 @@ mod tests {
         let (data, labels) = groups(150, 3, true);
         let found = signs(&data, &names(&data), &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].text, "view `c` shares nothing with the 2 others it was compared with");
+        assert!(
+            found[0].text.starts_with("view `c` shares nothing with the others: "),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_batch_that_one_view_knows_of_is_named_as_what_it_is() {
+        let (data, labels) = groups(150, 3, false);
+        let mut rng = Seed::new(9).rng();
+        let batches: Vec<f64> = (0..150).map(|_| f64::from(rng.gen_range(0..2))).collect();
+        let shifted =
+            Array2::from_shape_fn((150, 4), |(i, j)| data.view(1)[[i, j]] + 30.0 * batches[i]);
+        let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let found = signs(&data, &names(&data), &labels, 3);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].sign, Sign::OwnVariation);
+        assert!(found[0].text.starts_with("view `b` varies mostly in ways"), "{found:?}");
     }
 
     #[test]

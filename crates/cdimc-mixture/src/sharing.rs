@@ -1,0 +1,288 @@
+//! Which views say anything about the others, as clusters that any method found explain it, and which vary mostly by
+//! themselves.
+
+use crate::choice::{candidates, kinds_of_views};
+use crate::coordinates::profile::ColumnProfile;
+use crate::coordinates::{self, Width};
+use crate::criterion::shared_information;
+use crate::folds::cross_fitted;
+use crate::model::passes::{Densities, add_logs};
+use crate::model::{Mixture, Prior};
+use crate::observations::{BLOCK, Observations};
+use crate::permutation::{Groups, groups, orders};
+use crate::responsibilities::Responsibilities;
+use crate::settings::TMixture;
+use cdimc_core::ClusterError;
+use cdimc_data::{MultiView, Seed};
+use ndarray::{Array1, Array2, ArrayView1};
+use rand::seq::{SliceRandom, index::sample};
+use serde::{Deserialize, Serialize};
+
+/// Permutations of every view.
+const PERMUTATIONS: usize = 99;
+/// The largest p value under which a view shares something.
+const LEVEL: f64 = 0.05;
+/// Parts of the samples; a view is judged on each under the mixture of the others.
+const FOLDS: usize = 2;
+/// Samples that are looked at, at most.
+const MOST: usize = 1000;
+/// Samples with a view and another that say whether it shares, at least.
+const FEWEST: usize = 20;
+
+/// What a view and the others say about one another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ViewSharing {
+    /// Nats of a sample that has the view and another, held out of the fit.
+    pub shared_information: f64,
+    /// The share of the permutations of the view, the data being one, that share as much.
+    pub p_value: f64,
+    /// The largest variance of a direction within clusters, over the variance between clusters in all directions.
+    pub own_variation: f64,
+}
+
+impl ViewSharing {
+    /// Whether a view that says nothing of the others would rarely share as much.
+    pub fn is_beyond_chance(&self) -> bool {
+        self.p_value <= LEVEL
+    }
+
+    /// Whether one direction of the view's own, as a batch or purity gives, varies more than the clusters do.
+    pub fn varies_by_itself(&self) -> bool {
+        self.own_variation > 1.0
+    }
+}
+
+impl TMixture {
+    /// What every view and the others say about one another under clusters that any method found; `None` for a view that
+    /// too few samples have beside another.
+    ///
+    /// Under the mixture of one half of the samples, on the other: the mean of `log p(all views) - log p(this view) -
+    /// log p(the others)`, beside the same with the rows of the view moved among samples that have the same views.
+    ///
+    /// # Errors
+    /// If the views have no coordinates.
+    ///
+    /// # Panics
+    /// If there is not one label below `n_clusters` for every sample.
+    pub fn sharing(
+        &self,
+        data: &MultiView,
+        labels: &[usize],
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Vec<Option<ViewSharing>>, ClusterError> {
+        let mut samples: Vec<usize> = (0..labels.len()).collect();
+        let part = if samples.len() > MOST {
+            samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
+            Some(data.select_rows(&samples)?)
+        } else {
+            None
+        };
+        let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
+        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
+        let data = part.as_ref().unwrap_or(data);
+        let prior = self.priors()[0];
+        let observations = self.explained(data, &responsibilities, &prior)?;
+        let n_views = observations.n_views();
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        order.shuffle(&mut seed.stream("folds").rng());
+        let judge = |held_out: &Observations, mixture: &Mixture| {
+            let groups = groups(held_out);
+            let logs = Logs::of(held_out, mixture);
+            (0..n_views).map(|v| logs.sums(v, &groups, seed)).collect::<Vec<_>>()
+        };
+        let parts = cross_fitted(&observations, &responsibilities, &prior, (&order, FOLDS), judge);
+        let of_view = |v: usize| {
+            let n_samples: usize = parts.iter().map(|part| part[v].1).sum();
+            let sum = |b: usize| parts.iter().map(|part| part[v].0[b]).sum::<f64>();
+            let sums: Vec<f64> = (0..=PERMUTATIONS).map(sum).collect();
+            let n_as_large = sums.iter().filter(|&&other| other >= sums[0]).count();
+            (n_samples >= FEWEST).then(|| ViewSharing {
+                shared_information: sums[0] / n_samples as f64,
+                p_value: n_as_large as f64 / sums.len() as f64,
+                own_variation: own_variation(&observations, v, &labels, n_clusters),
+            })
+        };
+        Ok((0..n_views).map(of_view).collect())
+    }
+
+    /// The coordinates in which the views share most under the labels.
+    fn explained(
+        &self,
+        data: &MultiView,
+        responsibilities: &Responsibilities,
+        prior: &Prior,
+    ) -> Result<Observations, ClusterError> {
+        let profiles = ColumnProfile::of_views(data);
+        let width = Width::spanned(self.dimensions, responsibilities.n_clusters);
+        let mut best: Option<(f64, Observations)> = None;
+        for kind in candidates(self, &profiles) {
+            let kinds = kinds_of_views(kind, &profiles);
+            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
+            let value = shared_information(&observations, responsibilities, prior).information;
+            if best.as_ref().is_none_or(|(most, _)| value > *most) {
+                best = Some((value, observations));
+            }
+        }
+        let Some((_, observations)) = best else { unreachable!("there is a kind of coordinates") };
+        Ok(observations)
+    }
+}
+
+/// log p(view | cluster) of every observed row.
+struct Logs {
+    log_weights: Array1<f64>,
+    /// Of every view, its samples and `(n_observed, n_clusters)`.
+    views: Vec<(Vec<usize>, Array2<f64>)>,
+    n_samples: usize,
+}
+
+impl Logs {
+    fn of(observations: &Observations, mixture: &Mixture) -> Self {
+        let k = mixture.n_clusters();
+        let of_view = |v: usize| {
+            let mut samples = Vec::with_capacity(observations.n_observed(v));
+            observations.each_row(v, |i, _| samples.push(i));
+            let mut logs = Array2::zeros((samples.len(), k));
+            let (mut densities, mut next) = (Densities::default(), 0);
+            for block in &observations.blocks {
+                let view = &block.views[v];
+                densities.of(view, &mixture.views[v], mixture.nu);
+                let mut of_block = vec![0.0; k * BLOCK];
+                add_logs(&mut of_block, view, &densities.logs);
+                for &i in &view.samples {
+                    (0..k).for_each(|c| logs[[next, c]] = of_block[c * BLOCK + i as usize]);
+                    next += 1;
+                }
+            }
+            (samples, logs)
+        };
+        Self {
+            log_weights: Array1::from(mixture.log_weights.clone()),
+            views: (0..mixture.views.len()).map(of_view).collect(),
+            n_samples: observations.n_samples,
+        }
+    }
+
+    /// Σ over samples with view `v` and another of what they say about one another, in the data and in every permutation
+    /// of the view's rows; and the number of these samples.
+    fn sums(&self, v: usize, groups: &Groups, seed: Seed) -> (Vec<f64>, usize) {
+        let (samples, own) = &self.views[v];
+        let mut others = Array2::<f64>::zeros((self.n_samples, own.ncols()));
+        let mut n_others = vec![0_usize; self.n_samples];
+        for (_, (samples, logs)) in self.views.iter().enumerate().filter(|&(w, _)| w != v) {
+            for (&i, row) in samples.iter().zip(logs.rows()) {
+                others.row_mut(i).scaled_add(1.0, &row);
+                n_others[i] += 1;
+            }
+        }
+        let alone: Vec<f64> =
+            own.rows().into_iter().map(|row| log_sum(row, self.log_weights.view())).collect();
+        let paired: Vec<(usize, usize)> =
+            samples.iter().copied().enumerate().filter(|&(_, i)| n_others[i] > 0).collect();
+        for &(_, i) in &paired {
+            // The posterior of the other views, so that no prior enters twice.
+            let with_prior = &others.row(i) + &self.log_weights;
+            let evidence = log_sum(others.row(i), self.log_weights.view());
+            others.row_mut(i).assign(&(with_prior - evidence));
+        }
+        let sum = |order: &[usize]| {
+            let nats = |&(place, i): &(usize, usize)| {
+                let row = order[place];
+                log_sum(own.row(row), others.row(i)) - alone[row]
+            };
+            paired.iter().map(nats).sum::<f64>()
+        };
+        let in_place: Vec<usize> = (0..samples.len()).collect();
+        let mut sums = vec![sum(&in_place)];
+        let seed = seed.stream("permutations").nth(v as u64);
+        sums.extend((0..PERMUTATIONS).map(|b| sum(&orders(&groups[v], seed.nth(b as u64)))));
+        (sums, paired.len())
+    }
+}
+
+/// log Σ exp(a + b).
+fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
+    let top = a.iter().zip(b).map(|(a, b)| a + b).fold(f64::NEG_INFINITY, f64::max);
+    if top.is_finite() {
+        top + a.iter().zip(b).map(|(a, b)| (a + b - top).exp()).sum::<f64>().ln()
+    } else {
+        top
+    }
+}
+
+/// The largest variance of a direction within clusters over the variance between them.
+fn own_variation(
+    observations: &Observations,
+    v: usize,
+    labels: &[usize],
+    n_clusters: usize,
+) -> f64 {
+    let q = observations.widths[v];
+    let mut sums = Array2::<f64>::zeros((n_clusters, q));
+    let mut sizes = vec![0.0_f64; n_clusters];
+    observations.each_row(v, |i, row| {
+        sums.row_mut(labels[i]).scaled_add(1.0, &ArrayView1::from(row));
+        sizes[labels[i]] += 1.0;
+    });
+    let n: f64 = sizes.iter().sum();
+    let mean = sums.sum_axis(ndarray::Axis(0)) / n;
+    let mut between = 0.0;
+    for (mut center, &size) in sums.rows_mut().into_iter().zip(&sizes).filter(|(_, n)| **n > 0.0) {
+        center /= size;
+        between += size * (&center - &mean).mapv(|x| x * x).sum();
+    }
+    let mut within = Array2::<f64>::zeros((q, q));
+    observations.each_row(v, |i, row| {
+        let deviation = &ArrayView1::from(row) - &sums.row(labels[i]);
+        for a in 0..q {
+            within.row_mut(a).scaled_add(deviation[a], &deviation);
+        }
+    });
+    // The power method; directions of like variance need no telling apart.
+    let mut direction = Array1::from_elem(q, 1.0);
+    let mut largest = 0.0;
+    for _ in 0..50 {
+        let next = within.dot(&direction);
+        let length = next.dot(&next).sqrt();
+        if length <= 0.0 {
+            break;
+        }
+        largest = length;
+        direction = next / length;
+    }
+    if between > 0.0 { largest / between } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_data::{MissingPattern, SyntheticViews};
+    use rand::Rng;
+
+    #[test]
+    fn a_view_shares_in_spite_of_factors_of_its_own_and_noise_does_not() {
+        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(1)).unwrap();
+        let truth = dataset.labels().unwrap();
+        let mut rng = Seed::new(7).rng();
+        let mut views = dataset.views().to_vec();
+        // A batch that only this view knows of moves all its columns far.
+        for mut row in views[0].rows_mut() {
+            let batch = 20.0 * f64::from(rng.gen_range(0..2));
+            row.mapv_inplace(|x| x + batch);
+        }
+        views.push(Array2::from_shape_fn((240, 8), |_| rng.r#gen::<f64>()));
+        let mask = MissingPattern::PerView(0.3).mask(240, views.len(), Seed::new(1)).unwrap();
+        let data = MultiView::new(views, mask).unwrap();
+        let k = dataset.n_classes();
+        let found = TMixture::default().sharing(&data, truth, k, Seed::new(1)).unwrap();
+        let beyond: Vec<bool> = found.iter().flatten().map(|of| of.is_beyond_chance()).collect();
+        let mut expected = vec![true; dataset.n_views()];
+        expected.push(false);
+        assert_eq!(beyond, expected, "{found:?}");
+        let by_itself: Vec<bool> = found.iter().flatten().map(|of| of.varies_by_itself()).collect();
+        assert!(by_itself[0] && !by_itself[1], "{found:?}");
+    }
+}
