@@ -24,7 +24,7 @@ const MOST: usize = 1000;
 /// Samples with the same views that change places among themselves, at least; those of rarer sets of views do so together.
 const FEWEST: usize = 5;
 /// The largest p value under which views share something.
-const LEVEL: f64 = 0.05;
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// T of the data among T of permuted views.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::folds::cross_fitted;
 use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
-use crate::permutation::{Groups, groups, orders};
+use crate::permutation::{Groups, LEVEL, groups, orders};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::ClusterError;
@@ -20,8 +20,6 @@ use serde::{Deserialize, Serialize};
 
 /// Permutations of every view.
 const PERMUTATIONS: usize = 99;
-/// The largest p value under which a view shares something.
-const LEVEL: f64 = 0.05;
 /// Parts of the samples; a view is judged on each under the mixture of the others.
 const FOLDS: usize = 2;
 /// Samples that are looked at, at most.
@@ -115,7 +113,7 @@ impl TMixture {
         prior: &Prior,
     ) -> Result<Observations, ClusterError> {
         let profiles = ColumnProfile::of_views(data);
-        let width = Width::spanned(self.dimensions, responsibilities.n_clusters);
+        let width = Width::by_centers(self.dimensions, responsibilities.n_clusters);
         let mut best: Option<(f64, Observations)> = None;
         for kind in candidates(self, &profiles) {
             let kinds = kinds_of_views(kind, &profiles);
