@@ -116,7 +116,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     >>> import pandas as pd
     >>> obs = pd.DataFrame({"cluster": list("aaaabbbb"), "age": [41, 44, 47, 43, 58, 60, 63, 59]})
     >>> found = associations(obs)
-    >>> found[["column", "test", "n"]].values.tolist(), round(found.p[0], 4)
+    >>> found[["column", "test", "n"]].values.tolist(), round(float(found.p[0]), 4)
     ([['age', 'Kruskal-Wallis', 8]], 0.0209)
     """
     _, table, _, _ = _compared(data, columns, None, groupby)
@@ -199,7 +199,10 @@ def _frame(table: tuple[list[str], list[list[str]]]) -> Any:
     header, rows = table
     frame = pd.DataFrame(rows, columns=header)
     words = {"column", "test", "effect", "clusters", "note"}
+    counts = {"n", "cluster", "at_risk", "events", "censored"}
     for name in header:
         if name not in words:
-            frame[name] = pd.to_numeric(frame[name])
+            # Every digit, which the parser of pandas does not promise.
+            numbers = pd.Series([float(text) if text else np.nan for text in frame[name]], dtype=float)
+            frame[name] = numbers.astype("Int64") if name in counts else numbers
     return frame

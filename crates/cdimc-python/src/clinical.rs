@@ -1,6 +1,6 @@
 //! What clusters mean for what else is known of the samples, by the command's own tables.
 
-use cdimc::clinical::{Clinical, ClinicalTable, Comparison, SurvivalColumns};
+use cdimc::clinical::{Clinical, ClinicalTable, Comparison, Survival, SurvivalColumns};
 use pyo3::prelude::*;
 
 /// A table of text: its header and its rows, as the command writes it.
@@ -23,6 +23,6 @@ pub(crate) fn compare(
     };
     let found = py.detach(work);
     let record = serde_json::Value::Object(found.record()).to_string();
-    let curves = found.survival.as_ref().map(|survival| survival.table());
+    let curves = found.survival.as_ref().map(Survival::table);
     (found.notes.clone(), found.associations_table(), curves, record)
 }

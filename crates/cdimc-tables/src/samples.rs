@@ -80,7 +80,7 @@ impl SampleNames {
         Ok(Self { source: Source::Pattern(regex), replicates })
     }
 
-    /// What a table says with the columns `assay`, `primary` and `colname`, as MultiAssayExperiment has it: the id
+    /// What a table says with the columns `assay`, `primary` and `colname`, as `MultiAssayExperiment` has it: the id
     /// `colname` of the view `assay` is of the sample `primary`.
     ///
     /// # Errors

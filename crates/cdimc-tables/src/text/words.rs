@@ -75,9 +75,9 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
         }
         for (column, text) in columns.iter_mut().zip(&record) {
             budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
-            let with_point = text.replacen(',', ".", 1);
-            let is_decimal = delimiter == b';' && with_point.parse::<f64>().is_ok();
-            column.push(if is_decimal { with_point } else { text.to_owned() });
+            let with_point = (delimiter == b';').then(|| text.replacen(',', ".", 1));
+            let decimal = with_point.filter(|text| text.parse::<f64>().is_ok());
+            column.push(decimal.unwrap_or_else(|| text.to_owned()));
         }
     }
     if columns.first().is_none_or(Vec::is_empty) {

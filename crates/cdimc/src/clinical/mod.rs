@@ -79,9 +79,6 @@ impl Clinical {
         let rows: Vec<Option<usize>> =
             samples.iter().map(|id| row_of.get(id.as_str()).copied()).collect();
         let n_known = rows.iter().flatten().count();
-        let cells = |column: &Vec<String>| -> Vec<String> {
-            rows.iter().map(|row| row.map_or_else(String::new, |row| column[row].clone())).collect()
-        };
         let mut clinical = Self {
             n_known,
             n_samples: samples.len(),
@@ -109,7 +106,7 @@ impl Clinical {
         if let Some(columns) = survival {
             let named = |name: &str| {
                 let place = table.names.iter().position(|column| column == name);
-                place.map(|place| cells(&table.columns[place])).unwrap_or_default()
+                place.map(|place| cells(&table.columns[place], &rows)).unwrap_or_default()
             };
             let (times, events) = (named(&columns.time), named(&columns.event));
             match survival::Watched::new(columns, &times, &events, samples) {
@@ -120,8 +117,9 @@ impl Clinical {
         let others = table.names.iter().zip(&table.columns).filter(|(name, _)| {
             survival.is_none_or(|columns| **name != columns.time && **name != columns.event)
         });
-        clinical.variables =
-            others.map(|(name, column)| (name.clone(), Variable::of(&cells(column)))).collect();
+        clinical.variables = others
+            .map(|(name, column)| (name.clone(), Variable::of(&cells(column, &rows))))
+            .collect();
         clinical
     }
 
@@ -202,6 +200,11 @@ impl Comparison {
         }
         record
     }
+}
+
+/// The cells of these rows; empty where there is none.
+fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
+    rows.iter().map(|row| row.map_or("", |row| column[row].as_str())).collect()
 }
 
 /// A number as a table has it: digits enough to read it back, without a long row of zeros.

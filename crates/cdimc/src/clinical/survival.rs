@@ -106,13 +106,13 @@ impl Watched {
     /// What these cells say, or in a line why survival cannot be looked at.
     pub(super) fn new(
         columns: &SurvivalColumns,
-        times: &[String],
-        events: &[String],
+        times: &[&str],
+        events: &[&str],
         samples: &[String],
     ) -> Result<Self, String> {
         let SurvivalColumns { time: time_name, event: event_name } = columns;
         let mut of = Vec::with_capacity(samples.len());
-        for ((time, event), sample) in times.iter().zip(events).zip(samples) {
+        for ((&time, &event), sample) in times.iter().zip(events).zip(samples) {
             let wrong = |column: &str, cell: &str, rule: &str| {
                 format!("no survival: sample `{sample}`, column `{column}` = {cell}: {rule}")
             };
@@ -245,10 +245,10 @@ mod tests {
     use super::*;
 
     fn watched(cells: &[(&str, &str)]) -> Result<Watched, String> {
-        let text = |pick: fn(&(&str, &str)) -> String| cells.iter().map(pick).collect::<Vec<_>>();
+        let (times, events): (Vec<&str>, Vec<&str>) = cells.iter().copied().unzip();
         let samples: Vec<String> = (0..cells.len()).map(|i| format!("p{i}")).collect();
         let columns = "days,dead".parse().unwrap();
-        Watched::new(&columns, &text(|c| c.0.into()), &text(|c| c.1.into()), &samples)
+        Watched::new(&columns, &times, &events, &samples)
     }
 
     #[test]

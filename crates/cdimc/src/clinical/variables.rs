@@ -16,41 +16,42 @@ pub(super) enum Variable {
 impl Variable {
     /// What these cells are, of which empty ones are missing; or why they are nothing to compare. Two numbers are
     /// categories.
-    pub(super) fn of(cells: &[String]) -> Result<Self, String> {
-        let there: Vec<&str> = cells.iter().map(String::as_str).filter(|c| !c.is_empty()).collect();
-        let distinct: BTreeSet<&str> = there.iter().copied().collect();
-        match distinct.len() {
-            0 => return Err("no value".into()),
-            1 => return Err("one value".into()),
-            _ => {}
-        }
+    pub(super) fn of(cells: &[&str]) -> Result<Self, String> {
+        let there = || cells.iter().copied().filter(|cell| !cell.is_empty());
+        let n = there().count();
         let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell)).collect();
         let n_numbers = numbers.iter().flatten().count();
-        let few: BTreeSet<u64> =
-            numbers.iter().flatten().map(|x| (x + 0.0).to_bits()).take(1000).collect();
-        if n_numbers == there.len() && few.len() == 1 {
-            return Err("one value".into());
-        }
-        if n_numbers == there.len() && few.len() > 2 {
+        let mut values: Vec<f64> = numbers.iter().copied().flatten().collect();
+        values.sort_by(f64::total_cmp);
+        // As numbers, so that zero is one value whatever its sign.
+        values.dedup();
+        if n_numbers == n && values.len() > 2 {
             return Ok(Self::Numbers(numbers));
         }
-        if there.iter().all(|cell| is_date(cell)) {
+        let distinct: BTreeSet<&str> = there().collect();
+        if n == 0 {
+            return Err("no value".into());
+        }
+        if distinct.len() == 1 || (n_numbers == n && values.len() == 1) {
+            return Err("one value".into());
+        }
+        if there().all(is_date) {
             return Err("dates are not tested: make times of them".into());
         }
-        if 2 * n_numbers > there.len() && n_numbers < there.len() && few.len() > 2 {
-            let text = there.iter().find(|cell| number(cell).is_none()).unwrap_or(&"");
+        if 2 * n_numbers > n && n_numbers < n && values.len() > 2 {
+            let text = there().find(|cell| number(cell).is_none()).unwrap_or_default();
             return Err(format!(
                 "`{text}` among numbers: if it means \"not measured\", add --missing-value '{text}'"
             ));
         }
-        if distinct.len() > 2 && 2 * distinct.len() > there.len() {
-            let (texts, n) = (distinct.len(), there.len());
+        if distinct.len() > 2 && 2 * distinct.len() > n {
+            let texts = distinct.len();
             return Err(format!(
                 "{texts} different texts in {n} samples: names rather than categories"
             ));
         }
         let names: Vec<String> = distinct.iter().map(|&name| name.to_owned()).collect();
-        let place = |cell: &String| names.binary_search(cell).ok();
+        let place = |cell: &&str| names.binary_search_by(|name| name.as_str().cmp(cell)).ok();
         let of = cells.iter().map(place).collect();
         Ok(Self::Categories { names, of })
     }
@@ -75,7 +76,18 @@ mod tests {
     use super::*;
 
     fn of(cells: &[&str]) -> Result<Variable, String> {
-        Variable::of(&cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>())
+        Variable::of(cells)
+    }
+
+    #[test]
+    fn a_rare_value_far_down_is_seen() {
+        let mut cells = vec!["0"; 3000];
+        cells[2500] = "1";
+        assert!(
+            matches!(of(&cells), Ok(Variable::Categories { names, .. }) if names == ["0", "1"])
+        );
+        cells[2900] = "2";
+        assert!(matches!(of(&cells), Ok(Variable::Numbers(_))));
     }
 
     #[test]

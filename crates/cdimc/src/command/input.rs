@@ -49,7 +49,7 @@ pub(crate) struct Input {
     #[serde(default)]
     pub(crate) id_pattern: Option<String>,
     /// Which sample each id is of: a table with the columns assay (the view), primary (the sample) and colname (the
-    /// id), as MultiAssayExperiment has it
+    /// id), as `MultiAssayExperiment` has it
     #[arg(long, value_name = "FILE", conflicts_with = "id_pattern")]
     #[serde(default)]
     pub(crate) sample_map: Option<PathBuf>,

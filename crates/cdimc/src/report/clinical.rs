@@ -140,7 +140,11 @@ fn associations(page: &mut Page, associations: &[Association]) {
 
 /// A p value to read.
 pub(super) fn p_value(p: f64) -> String {
-    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
+    match p {
+        p if p < 1e-300 => "below 1e-300".into(),
+        p if p < 0.001 => format!("{p:.1e}"),
+        p => format!("{p:.3}"),
+    }
 }
 
 /// The curves of clusters over the time of this name, with how many are at risk below the axis.
@@ -151,7 +155,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
     let end = if end > 0.0 { end } else { 1.0 };
     let step = tick_step(end / 6.0);
     let ticks: Vec<f64> =
-        (0..).map(|i| f64::from(i) * step).take_while(|t| *t <= end * (1.0 + 1e-9)).collect();
+        (0..=6).map(|i| f64::from(i) * step).filter(|t| *t <= end * (1.0 + 1e-9)).collect();
     let height = curves + row_height * (clusters.len() as u32 + 1);
     draw((width, height), |root: &Area<'_>| -> DrawResult {
         let (above, _) = root.split_vertically(curves);

@@ -70,7 +70,7 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
 }
 
 /// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
-/// a twin of what MultiAssayExperiment exports.
+/// a twin of what `MultiAssayExperiment` exports.
 fn assays(desk: &Desk) {
     let (n, mut map) = (48, String::from("assay,primary,colname\n"));
     for (assay, tail) in

@@ -46,7 +46,11 @@ impl Run {
         }
         let comparison =
             self.clinical.as_ref().map(|clinical| clinical.compare(&clustering.labels));
-        if let Some(comparison) = &comparison {
+        if let (Some(clinical), Some(comparison)) = (&self.clinical, &comparison) {
+            // The others were told when the table was read.
+            for note in &comparison.notes[clinical.notes.len()..] {
+                tracing::warn!("{note}");
+            }
             self.write_comparison(comparison)?;
             self.record.comparison = comparison.record();
         }
