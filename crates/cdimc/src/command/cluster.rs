@@ -30,10 +30,10 @@ use watch::Watch;
 pub(crate) struct Cluster {
     #[command(flatten)]
     input: Option<Input>,
-    /// A table of text about the samples: never clustered on, only compared with the clusters
+    /// A table about the samples, compared with, never clustered on
     #[arg(long, value_name = "FILE")]
     clinical: Option<PathBuf>,
-    /// The columns of --clinical that tell survival: a time, and the event (1 or true; 0 or false if censored)
+    /// Its columns of a time and an event (1 or true)
     #[arg(long, value_name = "TIME,EVENT", requires = "clinical")]
     survival: Option<SurvivalColumns>,
     /// Number of clusters

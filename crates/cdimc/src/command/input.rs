@@ -24,10 +24,10 @@ pub(crate) struct Input {
     #[arg(long, value_name = "[FILE=]COLUMN")]
     #[serde(default)]
     pub(crate) id: Vec<String>,
-    /// A column of known classes: never clustered on, only compared with
+    /// A column of known classes, only compared with the clusters
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
-    /// A value that means "not measured", besides empty cells, NA and NaN
+    /// A value for "not measured", besides empty cells, NA and NaN
     #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
     /// The only columns to cluster on; all others are left out
@@ -43,17 +43,15 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,
-    /// What of an id names the sample: the first group of a regular expression, as '^(.{12})' takes the patient of a
-    /// TCGA barcode; ids that it does not match stay as they are
+    /// What of an id names the sample: '^(.{12})' of a TCGA barcode
     #[arg(long, value_name = "REGEX")]
     #[serde(default)]
     pub(crate) id_pattern: Option<String>,
-    /// Which sample each id is of: a table with the columns assay (the view), primary (the sample) and colname (the
-    /// id), as `MultiAssayExperiment` has it
+    /// Samples of ids: a table of assay (view), primary, colname
     #[arg(long, value_name = "FILE", conflicts_with = "id_pattern")]
     #[serde(default)]
     pub(crate) sample_map: Option<PathBuf>,
-    /// What becomes of several rows of one sample in a view
+    /// Rows of one sample: refuse, first or mean
     #[arg(long, value_name = "WHICH", default_value = "refuse")]
     #[serde(default)]
     pub(crate) replicates: Replicates,
@@ -61,7 +59,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTES")]
     #[serde(default)]
     pub(crate) max_bytes: Option<u64>,
-    /// Refuse single missing cells instead of filling in the column's mean
+    /// Refuse single missing cells, else filled by column means
     #[arg(long)]
     pub(crate) strict: bool,
 }
