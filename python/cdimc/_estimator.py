@@ -192,6 +192,30 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
         return dict(zip(self.view_names_, filled)) if by_name else filled
 
+    def stability(self, Xs: Views, n_subsamples: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How far the clusters stay the same in random four fifths of the samples of the fit; of ``TMixture`` alone.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData
+            The samples of the fit.
+        n_subsamples : int, default=50
+            How many times.
+
+        Returns
+        -------
+        clusters : ndarray of shape (n_clusters,)
+            The mean Jaccard index of every cluster with the one most like it.
+        samples : ndarray of shape (n_samples,)
+            The mean share of its cluster's others that every sample stays with.
+        """
+        seed = seed_of(self.random_state)
+        views, model = as_views(Xs), self._fitted()
+        samples, unobserved, found = model.stability(views, (_count(n_subsamples), seed), self._call())
+        stability, place = json.loads(found), _Places(views, samples, unobserved)
+        of_samples = np.array(stability["samples"], dtype=float)
+        return np.array(stability["clusters"], dtype=float), place.spread(of_samples, np.nan)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to the file ``path``, whole or not at all; the command reads it too."""
         path = Path(path)

@@ -201,7 +201,11 @@ impl MixtureModel {
     }
 
     /// The data as observations of all views of the model, those that they lack being unobserved.
-    fn observe(&self, data: &MultiView, views: &[usize]) -> Result<Observations, ClusterError> {
+    pub(crate) fn observe(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Observations, ClusterError> {
         check_views(&self.widths(), data, views)?;
         let given: Vec<Kind> = views.iter().map(|&v| self.projections[v].kind).collect();
         let mut observed = coordinates::with_direction(data, &given);

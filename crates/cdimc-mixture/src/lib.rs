@@ -14,6 +14,7 @@ pub use crate::{
     proposal::{Proposal, Vote, propose},
     settings::{Coordinates, Rule, TMixture},
     sharing::ViewSharing,
+    stability::Stability,
 };
 
 /// The method's name.
@@ -40,6 +41,7 @@ mod responsibilities;
 mod search;
 mod settings;
 mod sharing;
+mod stability;
 mod t_mixture;
 mod watch;
 

@@ -4,6 +4,7 @@ use crate::call::{Call, value_error};
 use crate::tables::{View, filled, labels, tables};
 use cdimc::NamedModel;
 use cdimc::core::Observer;
+use cdimc::data::Seed;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -109,6 +110,26 @@ impl Model {
             unusual: found.unusual.map(|unusual| unusual.into_pyarray(py).unbind()),
             embedding: found.embedding.into_pyarray(py).unbind(),
         })
+    }
+
+    /// How far the clusters of the samples of the fit stay the same in subsamples, as JSON, and the samples.
+    fn stability(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        subsamples_and_seed: (usize, u64),
+        call: Call<'_>,
+    ) -> PyResult<(Vec<String>, Vec<String>, String)> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let (n_subsamples, seed) = subsamples_and_seed;
+        let work = move |observer: &Observer<'_>| -> Result<_, String> {
+            let joined = cdimc::training_set(tables, strict).map_err(|e| e.to_string())?;
+            let seed = Seed::new(seed).stream("stability");
+            let found = named.stability(&joined, n_subsamples, seed, observer);
+            let found = serde_json::to_string(&found.map_err(|e| e.to_string())?);
+            Ok((joined.ids, joined.unobserved, found.map_err(|e| e.to_string())?))
+        };
+        call.run(py, work)?.0.map_err(value_error)
     }
 
     /// All views of samples that have any of them, missing values filled in.

@@ -8,6 +8,7 @@ use crate::warnings::{self, Warning};
 use cdimc_baselines::Configured;
 use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
+use cdimc_mixture::Stability;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,6 +52,8 @@ pub struct Analysis<'a> {
     pub number: Number,
     /// Root of all randomness.
     pub seed: Seed,
+    /// Subsamples in which the stability of the clusters is looked at, with the mixture alone; 0 for none.
+    pub n_subsamples: usize,
     /// Whether quick fits are compared with those of other seeds, and with plain k-means.
     pub compares: bool,
 }
@@ -132,6 +135,8 @@ pub struct Outcome {
     pub cluster_number: Option<ClusterNumber>,
     /// What clusters new samples, where the method makes it.
     pub model: Option<NamedModel>,
+    /// How far clusters stay the same in subsamples, if that was asked.
+    pub stability: Option<Stability>,
     /// Signs that the clusters should not be believed as they stand.
     pub warnings: Vec<Warning>,
 }
@@ -146,7 +151,7 @@ impl Outcome {
 impl<'a> Analysis<'a> {
     /// An analysis that compares nothing with other seeds or methods.
     pub fn new(method: &'a Configured, samples: &'a Joined, number: Number, seed: Seed) -> Self {
-        Self { method, samples, number, seed, compares: false }
+        Self { method, samples, number, seed, n_subsamples: 0, compares: false }
     }
 
     /// Chooses the number of clusters if it is not known, fits, and looks for signs of nonsense; begins where
@@ -186,9 +191,13 @@ impl<'a> Analysis<'a> {
             }
         }
         let model = model.map(|model| NamedModel::new(model, self.samples));
+        let stability = match &model {
+            Some(model) if self.n_subsamples > 0 => self.stability(model, host)?,
+            _ => None,
+        };
         let cluster_number = interim.cluster_number.take();
         warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
-        Ok(Outcome { clustering, n_clusters, cluster_number, model, warnings })
+        Ok(Outcome { clustering, n_clusters, cluster_number, model, stability, warnings })
     }
 
     fn clusterer(&self) -> &dyn Clusterer {
@@ -252,6 +261,24 @@ impl<'a> Analysis<'a> {
                 interim.checkpoint = Some(checkpoint.clone());
             }
         })
+    }
+
+    fn stability(
+        &self,
+        model: &NamedModel,
+        host: &dyn Host,
+    ) -> Result<Option<Stability>, ClusterError> {
+        let report = |step: &Step| host.inner_step(step);
+        let seed = self.seed.stream("stability");
+        let observer = Observer::new(&report);
+        let found = model.stability(self.samples, self.n_subsamples, seed, &observer);
+        host.end_of("stability");
+        match found {
+            Ok(found) => Ok(Some(found)),
+            // Whoever does not want to wait for this interrupts it: the clusters are there already.
+            Err(ClusterError::Interrupted { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether other seeds give the same clusters, with the samples in other orders too.

@@ -2,7 +2,9 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_core::{ClusterError, Model, Prediction, note, with_note};
+use cdimc_core::{ClusterError, Model, Observer, Prediction, note, with_note};
+use cdimc_data::Seed;
+use cdimc_mixture::{MixtureModel, Stability, TMixture};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -60,6 +62,26 @@ impl NamedModel {
             losses.chain(found.probabilities.iter().flatten()).chain(&found.embedding),
         )?;
         Ok(found)
+    }
+
+    /// How far the clusters of the samples of the training stay the same in `n_subsamples` random four fifths of them.
+    ///
+    /// # Errors
+    /// If the model is not a mixture, or as [`MixtureModel::stability`].
+    pub fn stability(
+        &self,
+        joined: &Joined,
+        n_subsamples: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Stability, ClusterError> {
+        let method = self.model.method();
+        if method != TMixture::NAME {
+            let why = format!("{method}: stability is looked at with {} alone", TMixture::NAME);
+            return Err(ClusterError::Model(why));
+        }
+        let model = MixtureModel::from_bytes(&self.model.to_bytes()?)?;
+        model.stability(&joined.data, n_subsamples, seed, observer)
     }
 
     /// Every view of new samples, missing values filled in.

@@ -38,6 +38,7 @@ impl Predict {
             confidence: Some(&found.confidence),
             losses: found.losses.as_deref(),
             unusual: found.unusual.as_deref(),
+            stability: None,
         };
         output.finish(&labels.csv(&joined)?)?;
         if !quiet {

@@ -5,6 +5,7 @@ use super::input::Input;
 use anyhow::Context;
 use cdimc::analysis::Interim;
 use cdimc::cluster_number::NumberRange;
+use cdimc::mixture::Stability;
 use cdimc::tables::datasets::sha256;
 use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub(crate) struct RunRecord {
     pub(crate) n_clusters: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k_range: Option<NumberRange>,
+    /// Subsamples in which the stability of the clusters is looked at.
+    #[serde(default)]
+    pub(crate) n_subsamples: usize,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     /// The numbers of clusters tried so far, and the one chosen.
@@ -37,6 +41,9 @@ pub(crate) struct RunRecord {
     pub(crate) interim: Interim,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
+    /// How far clusters stay the same in subsamples; null where it was not asked.
+    #[serde(default)]
+    pub(crate) stability: Option<Stability>,
     /// Signs that the clusters should not be believed as they stand.
     #[serde(default)]
     pub(crate) warnings: Vec<Warning>,

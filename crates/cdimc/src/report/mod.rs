@@ -215,9 +215,19 @@ impl Report<'_> {
                 .as_deref()
                 .map_or_else(String::new, |c| format!("{:.3}", mean(c)));
             let share = format!("{:.1} %", 100.0 * members.len() as f64 / n);
-            vec![cluster.to_string(), members.len().to_string(), share, sure]
+            let stays = self.outcome.stability.as_ref().and_then(|found| found.clusters[cluster]);
+            let stays = stays.map_or_else(String::new, |jaccard| format!("{jaccard:.2}"));
+            vec![cluster.to_string(), members.len().to_string(), share, sure, stays]
         });
-        page.colored_table(&["cluster", "samples", "share", "mean confidence"], rows);
+        page.colored_table(&["cluster", "samples", "share", "mean confidence", "stability"], rows);
+        if let Some(found) = &self.outcome.stability {
+            page.paragraph(&format!(
+                "Stability is the mean Jaccard index of a cluster with the one most like it in each of {} subsamples of \
+                 80 % of the samples: about 0.85 and more is a cluster that stays, below 0.6 one that should \
+                 not be believed (Hennig 2007).",
+                found.n_subsamples
+            ));
+        }
     }
 
     fn embedding(&self, page: &mut Page) {
@@ -465,6 +475,7 @@ mod tests {
             n_clusters: 2,
             cluster_number: None,
             model: None,
+            stability: None,
             warnings: vec![warning],
         };
         Report {

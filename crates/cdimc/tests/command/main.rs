@@ -260,6 +260,25 @@ fn the_number_of_clusters_is_chosen_and_explained() {
 }
 
 #[test]
+fn stability_is_looked_at_where_it_is_asked() {
+    let desk = Desk::new();
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o plain"));
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 --stability=6 -q -o out"));
+    let record =
+        |path: &str| -> serde_json::Value { serde_json::from_str(&desk.text(path)).unwrap() };
+    assert!(record("plain/run.json")["stability"].is_null());
+    let found = &record("out/run.json")["stability"];
+    assert_eq!(found["clusters"].as_array().map(Vec::len), Some(4), "{found}");
+    assert_eq!(found["n-subsamples"], 6);
+    let header = |path: &str| desk.text(path).lines().next().unwrap().to_owned();
+    assert_eq!(header("plain/labels.csv"), "id,cluster,confidence,loss,views,unusual");
+    assert_eq!(header("out/labels.csv"), "id,cluster,confidence,loss,views,unusual,stability");
+    assert!(desk.text("out/report.html").contains("mean Jaccard index"));
+    let refused = desk.fails(&format!("cluster {VIEWS} -k 4 --method concat --stability -o no"));
+    assert!(refused.contains("--stability: looked at with t-mixture alone"), "{refused}");
+}
+
+#[test]
 fn every_bad_input_is_one_line_that_names_it() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o good"));

@@ -10,6 +10,8 @@ pub(crate) struct Labels<'a> {
     pub(crate) losses: Option<&'a [f64]>,
     /// Whether a sample is unlike anything in training.
     pub(crate) unusual: Option<&'a [bool]>,
+    /// The share of its cluster's others that a sample stays with in subsamples.
+    pub(crate) stability: Option<&'a [Option<f64>]>,
 }
 
 impl Labels<'_> {
@@ -18,23 +20,26 @@ impl Labels<'_> {
         let number = |values: Option<&[f64]>, i: usize| {
             values.map_or_else(String::new, |v| v[i].to_string())
         };
+        let mut header = vec!["id", "cluster", "confidence", "loss", "views", "unusual"];
+        header.extend(self.stability.map(|_| "stability"));
         let observed = joined.ids.iter().enumerate().map(|(i, id)| {
-            vec![
+            let mut row = vec![
                 id.clone(),
                 self.labels[i].to_string(),
                 number(self.confidence, i),
                 number(self.losses, i),
                 joined.data.mask().n_views_of(i).to_string(),
                 self.unusual.map_or_else(String::new, |u| u8::from(u[i]).to_string()),
-            ]
+            ];
+            row.extend(self.stability.map(|s| s[i].map_or_else(String::new, |x| x.to_string())));
+            row
         });
         let unobserved = joined.unobserved.iter().map(|id| {
-            let mut row = vec![String::new(); 6];
+            let mut row = vec![String::new(); header.len()];
             row[0].clone_from(id);
             row[4].push('0');
             row
         });
-        let header = ["id", "cluster", "confidence", "loss", "views", "unusual"];
         csv_bytes(&header, observed.chain(unobserved))
     }
 }

@@ -21,6 +21,7 @@ impl Run {
         self.record.status = Status::Finished;
         self.record.n_clusters = Some(outcome.n_clusters);
         self.record.interim.cluster_number.clone_from(&outcome.cluster_number);
+        self.record.stability.clone_from(&outcome.stability);
         self.record.warnings.clone_from(&outcome.warnings);
         self.record.facts = outcome.facts();
         for warning in &outcome.warnings {
@@ -31,6 +32,7 @@ impl Run {
             confidence: clustering.confidence.as_deref(),
             losses: clustering.losses.as_deref(),
             unusual: clustering.unusual.as_deref(),
+            stability: outcome.stability.as_ref().map(|found| found.samples.as_slice()),
         };
         output.write("labels.csv", &labels.csv(joined)?)?;
         if let Some(probabilities) = &clustering.probabilities {

@@ -58,6 +58,8 @@ impl Run {
             settings: configured.settings.clone(),
             n_clusters: None,
             k_range: None,
+            n_subsamples: 0,
+            stability: None,
             seed: 0,
             threads: 0,
             interim: Interim::default(),
@@ -136,6 +138,7 @@ impl Run {
         let seed = Seed::new(self.record.seed);
         let mut analysis = Analysis::new(&self.configured, &self.joined, number, seed);
         analysis.compares = true;
+        analysis.n_subsamples = self.record.n_subsamples;
         let (record, output) = (&self.record, &self.output);
         let last_kept = Mutex::new(Instant::now());
         let sitting = Sitting { quiet, watch, record, output, every, last_kept };

@@ -1,0 +1,214 @@
+//! Which clusters stay when a part of the samples is left out (Hennig, Comput. Stat. Data Anal. 52, 2007, DOI
+//! 10.1016/j.csda.2006.11.025).
+
+use crate::criterion::shared_information;
+use crate::fitted::MixtureModel;
+use crate::model::Prior;
+use crate::model::em::Em;
+use crate::model::passes::{expectation, moments_of};
+use crate::responsibilities::Responsibilities;
+use crate::search::{Effort, Found, Search};
+use crate::watch::Watch;
+use cdimc_core::{ClusterError, Model, Observer};
+use cdimc_data::{MultiView, Seed};
+use rand::seq::index::sample;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// The samples of a subsample, as a ratio.
+const SEEN: (usize, usize) = (4, 5);
+/// Starts of the fresh search of each subsample, and how many of them are refined.
+const EFFORT: (usize, usize) = (2, 1);
+/// Samples of a subsample for each cluster, at least.
+const LEAST: usize = 2;
+
+/// How far clusters stay the same in subsamples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Stability {
+    /// Of every cluster, the mean over the subsamples of the Jaccard index with the cluster most like it, in [0, 1];
+    /// `None` for a cluster that no subsample has.
+    pub clusters: Vec<Option<f64>>,
+    /// Of every sample, the mean share of its cluster's others that it stays with, in [0, 1]; `None` for one alone.
+    pub samples: Vec<Option<f64>>,
+    /// Subsamples.
+    pub n_subsamples: usize,
+    /// Subsamples in which a search of their own found better clusters than those that began from the model.
+    pub n_afresh: usize,
+}
+
+impl MixtureModel {
+    /// The stability of the clusters of `data`, which the model was fitted to: of each of `n_subsamples` random four
+    /// fifths of the samples, masks kept, the better of a fit that begins from the model and of a short search afresh.
+    ///
+    /// # Errors
+    /// If the data have not the model's views or too few samples, or the observer asks to stop.
+    pub fn stability(
+        &self,
+        data: &MultiView,
+        n_subsamples: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Stability, ClusterError> {
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        cdimc_core::check_views(&self.widths(), data, &views)?;
+        let k = self.mixture.n_clusters();
+        let observations = self.observe(data, &views)?;
+        let n = observations.n_samples;
+        if n * SEEN.0 / SEEN.1 < LEAST * k {
+            return Err(ClusterError::ClusterCount { n_clusters: k, n_samples: n });
+        }
+        let prior = self.prior();
+        let mut all = Responsibilities::zeros(n, k);
+        let _ = expectation(&observations, &self.mixture, &mut all);
+        let labels = all.labels();
+        let of_subsample = |b: usize| {
+            let seed = seed.stream("stability").nth(b as u64);
+            let mut seen =
+                sample(&mut seed.stream("samples").rng(), n, n * SEEN.0 / SEEN.1).into_vec();
+            seen.sort_unstable();
+            let part = observations.select(&seen);
+            let tell = |_: &'static str, _: usize, _: usize, loss| {
+                observer.step("stability", b, n_subsamples, loss)
+            };
+            let watch = Watch::new(&tell, "stability", n_subsamples, part.n_samples);
+            let begin = moments_of(&part, &all.select(&seen));
+            let fit = Em::new(&part, &prior, &watch).run(begin)?;
+            let shared = shared_information(&part, &fit.responsibilities, &prior);
+            let begun_from = fit.log_likelihood;
+            let effort = Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries };
+            let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
+            let mut found = vec![Found { fit, shared }];
+            found.extend(search.run(&tell)?);
+            let Some(best) = self.settings.rule.best(found) else {
+                unreachable!("there is the fit that began from the model")
+            };
+            let is_afresh = best.fit.log_likelihood > begun_from;
+            Ok((seen, best.fit.responsibilities.labels(), is_afresh))
+        };
+        let found = (0..n_subsamples)
+            .into_par_iter()
+            .map(of_subsample)
+            .collect::<Result<Vec<_>, ClusterError>>()?;
+        let mut clusters = vec![Mean::default(); k];
+        let mut samples = vec![Mean::default(); n];
+        for (seen, others, _) in &found {
+            Overlap::of(&labels, k, seen, others).add_to(&mut clusters, &mut samples);
+        }
+        Ok(Stability {
+            clusters: clusters.iter().map(Mean::value).collect(),
+            samples: samples.iter().map(Mean::value).collect(),
+            n_subsamples,
+            n_afresh: found.iter().filter(|(_, _, is_afresh)| *is_afresh).count(),
+        })
+    }
+
+    /// What was known of the clusters before the fit.
+    fn prior(&self) -> Prior {
+        let given = self.settings.priors()[0];
+        Prior {
+            kappa: self.findings.pooling.unwrap_or(given.kappa),
+            diagonal: self.findings.diagonal.unwrap_or(given.diagonal),
+            ..given
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
+    }
+}
+
+/// Two clusterings of the same samples.
+struct Overlap<'a> {
+    labels: &'a [usize],
+    seen: &'a [usize],
+    others: &'a [usize],
+    /// `(n_clusters, n_clusters)`: samples in one and in the other.
+    cells: Vec<Vec<f64>>,
+}
+
+impl<'a> Overlap<'a> {
+    fn of(labels: &'a [usize], k: usize, seen: &'a [usize], others: &'a [usize]) -> Self {
+        let mut cells = vec![vec![0.0; k]; k];
+        seen.iter().zip(others).for_each(|(&i, &other)| cells[labels[i]][other] += 1.0);
+        Self { labels, seen, others, cells }
+    }
+
+    fn add_to(&self, clusters: &mut [Mean], samples: &mut [Mean]) {
+        let sizes: Vec<f64> = self.cells.iter().map(|row| row.iter().sum()).collect();
+        let other_size = |d: usize| self.cells.iter().map(|row| row[d]).sum::<f64>();
+        let other_sizes: Vec<f64> = (0..sizes.len()).map(other_size).collect();
+        for ((cluster, row), size) in clusters.iter_mut().zip(&self.cells).zip(&sizes) {
+            if *size > 0.0 {
+                let jaccard = row.iter().zip(&other_sizes).map(|(n, other)| n / (size + other - n));
+                cluster.add(jaccard.fold(0.0, f64::max));
+            }
+        }
+        for (&i, &other) in self.seen.iter().zip(self.others) {
+            let own = self.labels[i];
+            if sizes[own] > 1.0 {
+                samples[i].add((self.cells[own][other] - 1.0) / (sizes[own] - 1.0));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TMixture;
+    use cdimc_core::Clusterer;
+    use cdimc_data::{Dataset, MissingPattern, SyntheticViews};
+
+    fn stability(dataset: &Dataset, k: usize) -> (Stability, Vec<usize>) {
+        let n = dataset.n_samples();
+        let mask = MissingPattern::PerView(0.3).mask(n, dataset.n_views(), Seed::new(1)).unwrap();
+        let data = dataset.observe(mask).unwrap();
+        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let fitted = settings.fit(&data, k, Seed::new(3), &Observer::silent()).unwrap();
+        let bytes = fitted.model.unwrap().to_bytes().unwrap();
+        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let found = model.stability(&data, 10, Seed::new(1), &Observer::silent()).unwrap();
+        (found, fitted.clustering.labels)
+    }
+
+    #[test]
+    fn clusters_that_are_there_stay_and_pieces_of_them_do_not() {
+        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(1)).unwrap();
+        let mean = |k| {
+            let (found, labels) = stability(&dataset, k);
+            assert_eq!((found.clusters.len(), found.samples.len()), (k, labels.len()));
+            let clusters: Vec<f64> = found.clusters.into_iter().flatten().collect();
+            clusters.iter().sum::<f64>() / clusters.len() as f64
+        };
+        let (right, too_many) = (mean(4), mean(9));
+        assert!(right > 0.8 && right > too_many + 0.1, "{right} {too_many}");
+    }
+
+    #[test]
+    fn a_cluster_cut_in_two_is_as_like_as_its_larger_part() {
+        let labels = [0, 0, 0, 0, 1, 1];
+        let seen = [0, 1, 2, 3, 4, 5];
+        let others = [1, 1, 1, 0, 0, 0];
+        let (mut clusters, mut samples) = (vec![Mean::default(); 2], vec![Mean::default(); 6]);
+        Overlap::of(&labels, 2, &seen, &others).add_to(&mut clusters, &mut samples);
+        let values = |means: &[Mean]| means.iter().filter_map(Mean::value).collect::<Vec<_>>();
+        assert_eq!(values(&clusters), [0.75, 2.0 / 3.0]);
+        let two_thirds = 2.0 / 3.0;
+        assert_eq!(values(&samples), [two_thirds, two_thirds, two_thirds, 0.0, 1.0, 1.0]);
+    }
+}
