@@ -79,8 +79,7 @@ impl Sign {
                  measured differently. Compare with another method, and with the clusters of complete samples."
             }
             Self::UnrelatedView => {
-                "What this view says of these clusters tells nothing of the other views: with its samples in \
-                 another order it shares as much. Its ids may be mixed up, or it measures something else; try \
+                "What this view says of these clusters tells hardly anything of the other views. Its ids may be mixed up, or it measures something else; try \
                  without it. Where no view shares anything, the clusters are one view's alone, or chance."
             }
             Self::OwnVariation => {
@@ -281,7 +280,9 @@ fn sharing(
     };
     let known: Vec<(usize, ViewSharing)> =
         found.into_iter().enumerate().filter_map(|(v, of)| Some((v, of?))).collect();
-    let alone = || known.iter().filter(|(_, of)| !of.is_beyond_chance());
+    // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
+    let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= NATS;
+    let alone = || known.iter().filter(|(_, of)| !shares(of));
     // Views none of which shares are one finding.
     if known.len() > 1 && alone().count() == known.len() {
         let text = "the views share nothing that these clusters explain".to_owned();
@@ -290,15 +291,11 @@ fn sharing(
     let unrelated = alone().map(|&(v, of)| Warning {
         sign: Sign::UnrelatedView,
         text: format!(
-            "view `{}` shares nothing with the others: {:.3} nats a sample, no more than by chance (p = {:.2})",
+            "view `{}` shares nothing with the others: {:.3} nats a sample, p = {:.2}",
             names[v], of.shared_information, of.p_value
         ),
     });
-    // Of clusters that are hardly anything to a view it needs no saying.
-    let is_beside = |of: &ViewSharing| {
-        of.is_beyond_chance() && of.shared_information >= NATS && of.varies_by_itself()
-    };
-    let beside = known.iter().filter(|(_, of)| is_beside(of));
+    let beside = known.iter().filter(|(_, of)| shares(of) && of.varies_by_itself());
     let by_itself = beside.map(|&(v, of)| Warning {
         sign: Sign::OwnVariation,
         text: format!(
@@ -364,7 +361,8 @@ mod tests {
         let entries = Array2::from_shape_fn((150, 2), |(i, v)| lacks[i] != v);
         let masked = MultiView::new(views, ViewMask::new(entries).unwrap()).unwrap();
         assert_eq!(signs_of(&masked, &truth, 3), []);
-        assert_eq!(signs_of(&masked, &lacks, 3), [Sign::MissingPattern]);
+        // Of clusters that are the pattern no view knows anything.
+        assert_eq!(signs_of(&masked, &lacks, 3), [Sign::MissingPattern, Sign::UnrelatedView]);
     }
 
     #[test]
