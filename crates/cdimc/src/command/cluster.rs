@@ -40,13 +40,13 @@ pub(crate) struct Cluster {
     /// Number of clusters
     #[arg(short = 'k', long, value_name = "N", conflicts_with = "k_range")]
     clusters: Option<usize>,
-    /// Numbers of clusters to try, as 2..12; from 1: are there any?
+    /// Numbers to try: 2..12, or 1..12 to test
     #[arg(long, value_name = "FROM..TO")]
     k_range: Option<NumberRange>,
     /// Seeds of each number of --k-range whose clusters are compared
     #[arg(long, value_name = "N", requires = "k_range")]
     k_seeds: Option<usize>,
-    /// Stability of every cluster in N subsamples, 50 if not said
+    /// Stability of clusters in N subsamples [50]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
     stability: Option<usize>,
     /// The method; only t-mixture and cdimc-net write a model for predict and impute
