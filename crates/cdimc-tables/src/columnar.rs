@@ -61,9 +61,17 @@ mod with_arrow {
         let format = "Arrow IPC file";
         let damaged = |reason| Problem::Damaged { format, reason };
         check_blocks(&bytes, budget).map_err(damaged)?;
+        // A file is a stream between two marks, and says its columns at the begin and at the end.
+        let stream = Cursor::new(bytes.get(8..).unwrap_or_default());
+        let first = arrow_ipc::reader::StreamReader::try_new(stream, None)
+            .map_err(|e| damaged(one_line(&e)))?
+            .schema();
         let reader = arrow_ipc::reader::FileReader::try_new(Cursor::new(bytes), None)
             .map_err(|e| damaged(one_line(&e)))?;
         let schema = reader.schema();
+        if schema != first {
+            return Err(damaged("its columns at the end are not those at the begin".to_owned()));
+        }
         Columns { source, options, budget, format }.table(&schema, reader)
     }
 
@@ -158,12 +166,14 @@ mod with_arrow {
             let (offset, length) =
                 (usize::try_from(buffer.offset()), usize::try_from(buffer.length()));
             let content = match (offset, length) {
-                (Ok(offset), Ok(length)) => {
+                // The format puts every buffer at a multiple of 8 bytes.
+                (Ok(offset), Ok(length)) if offset % 8 == 0 => {
                     offset.checked_add(length).and_then(|end| body.get(offset..end))
                 }
                 _ => None,
             };
-            let content = content.ok_or("a buffer lies outside its batch")?;
+            let content =
+                content.ok_or("a buffer lies outside its batch, or not where one may lie")?;
             if batch.compression().is_none() {
                 continue;
             }

@@ -13,9 +13,16 @@ const CONTINUATION: u16 = 0x10;
 const DATATYPE: u16 = 0x03;
 /// Link information, a link, and a symbol table: what makes a header a group.
 const OF_A_GROUP: [u16; 3] = [0x02, LINK, SYMBOL_TABLE];
+const ATTRIBUTE: u16 = 0x0c;
 const LAYOUT: u16 = 0x08;
 const LINK: u16 = 0x06;
 const SYMBOL_TABLE: u16 = 0x11;
+/// The versions there are of messages whose first byte says it: data space, fill value, link, layout, filters,
+/// attribute.
+const VERSIONS: [(u16, u8, u8); 6] =
+    [(0x01, 1, 2), (0x05, 1, 3), (LINK, 1, 1), (LAYOUT, 1, 5), (0x0b, 1, 2), (ATTRIBUTE, 1, 3)];
+/// A message that lies elsewhere, which many objects share.
+const SHARED: u64 = 2;
 
 /// Checks every object that hangs on the root by links that can be followed.
 ///
@@ -46,7 +53,7 @@ struct Bytes<'a> {
     base: u64,
 }
 
-/// A message's kind, flags and body.
+/// A message's kind and body.
 type Message<'a> = (u16, &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -74,7 +81,10 @@ impl<'a> Bytes<'a> {
         let mut children = Vec::new();
         for (kind, body) in messages {
             match kind {
-                SYMBOL_TABLE => self.symbols(self.place(number(body, 0, 8)?)?, &mut children)?,
+                SYMBOL_TABLE => {
+                    let names = self.names(self.place(number(body, 8, 8)?)?)?;
+                    self.symbols(self.place(number(body, 0, 8)?)?, names, &mut children)?;
+                }
                 LINK => children.extend(hard_link(body)?),
                 _ => {}
             }
@@ -95,6 +105,9 @@ impl<'a> Bytes<'a> {
                 if kind == CONTINUATION {
                     let at = self.place(number(body, 0, 8)?)?;
                     parts.push(self.part(at, number(body, 8, 8)? as usize)?);
+                }
+                if number(rest, 4, 1)? & SHARED == 0 {
+                    sound(kind, body)?;
                 }
                 messages.push((kind, body));
                 if messages.len() > n_messages {
@@ -144,8 +157,18 @@ impl<'a> Bytes<'a> {
         Ok(messages)
     }
 
-    /// The objects under a node of a group's B-tree, or in a node of its symbols.
-    fn symbols(self, tree: usize, children: &mut Vec<u64>) -> Result<(), String> {
+    /// Where the names of a group's links lie: the data of its local heap.
+    fn names(self, heap: usize) -> Result<&'a [u8], String> {
+        let head = self.part(heap, 32)?;
+        if head[..4] != *b"HEAP" {
+            return Err(damaged("a group's names"));
+        }
+        self.part(self.place(number(head, 24, 8)?)?, number(head, 8, 8)? as usize)
+    }
+
+    /// The objects under a node of a group's B-tree, or in a node of its symbols, which are found by the order of
+    /// their `names`.
+    fn symbols(self, tree: usize, names: &[u8], children: &mut Vec<u64>) -> Result<(), String> {
         let (mut open, mut seen) = (vec![tree], HashSet::new());
         while let Some(at) = open.pop() {
             if !seen.insert(at) {
@@ -159,7 +182,14 @@ impl<'a> Bytes<'a> {
                     open.push(self.place(number(entry, 8, 8)?)?);
                 }
             } else if mark == b"SNOD" {
+                let mut last: &[u8] = &[];
                 for entry in self.part(at + 8, 40 * n)?.chunks_exact(40) {
+                    let name = names.get(number(entry, 0, 8)? as usize..).unwrap_or_default();
+                    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+                    if name <= last {
+                        return Err(damaged("a group's names"));
+                    }
+                    last = name;
                     // A link that bears a path instead of an address is of kind 2.
                     if number(entry, 16, 4)? != 2 {
                         children.push(number(entry, 8, 8)?);
@@ -170,6 +200,55 @@ impl<'a> Bytes<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a message is of a version that there is, and a number's bits lie within its bytes.
+fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
+    let version = VERSIONS.iter().find(|&&(of, ..)| of == kind);
+    if version
+        .is_some_and(|&(_, least, most)| body.first().is_none_or(|v| !(least..=most).contains(v)))
+    {
+        return Err(damaged("a message of a version that there is not"));
+    }
+    if kind == ATTRIBUTE {
+        // Of version 3 there is a character set before the name; the name's zero byte is counted.
+        let start = if body[0] == 3 { 9 } else { 8 };
+        let end = start + number(body, 2, 2)? as usize;
+        let name = body.get(start..end).ok_or_else(|| damaged("an attribute's name"))?;
+        if name.iter().position(|&byte| byte == 0) != name.len().checked_sub(1) {
+            return Err(damaged("an attribute's name"));
+        }
+    }
+    if kind != DATATYPE {
+        return Ok(());
+    }
+    let (head, bits) = (number(body, 0, 1)?, 8 * number(body, 4, 4)?);
+    if !(1..=5).contains(&(head >> 4)) {
+        return Err(damaged("a message of a version that there is not"));
+    }
+    let offset_and_precision = || Ok::<_, String>((number(body, 8, 2)?, number(body, 10, 2)?));
+    match head & 0xf {
+        0 => {
+            let (offset, precision) = offset_and_precision()?;
+            let fits = precision > 0 && offset + precision <= bits;
+            return if fits { Ok(()) } else { Err(damaged("a number is wider than its bytes")) };
+        }
+        1 => {}
+        _ => return Ok(()),
+    }
+    // Where a floating-point number has its sign, exponent and mantissa, and the bias: as in IEEE 754.
+    let layout = [number(body, 2, 1)?, number(body, 12, 2)?, number(body, 14, 2)?];
+    let ieee = [(16, 5, 10), (32, 8, 23), (64, 11, 52)];
+    let fits = ieee.into_iter().any(|(width, exponent, mantissa)| {
+        bits == width && layout == [width - 1, exponent << 8 | mantissa, mantissa << 8]
+    });
+    let fits = fits && offset_and_precision()? == (0, bits);
+    let exponent = number(body, 13, 1)?;
+    if fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1) {
+        Ok(())
+    } else {
+        Err(damaged("a floating-point number that is none of IEEE 754"))
     }
 }
 

@@ -325,6 +325,11 @@ fn check(table: &Table) -> Result<(), Problem> {
             if id.is_empty() {
                 return Err(Problem::EmptyId { row: row + 1 });
             }
+            // Where words have a fixed width it ends them, and elsewhere nobody writes it.
+            if id.contains('\0') {
+                let message = format!("row {}: id {id:?} has a zero byte in it", row + 1);
+                return Err(Problem::Message(message));
+            }
             if let Some(earlier) = first.insert(id.as_str(), row) {
                 return Err(Problem::DuplicateId {
                     id: id.clone(),

@@ -201,7 +201,7 @@ impl<'a> Cursor<'a> {
         let name = String::from_utf8_lossy(name).into_owned();
         let value = match class {
             1 => self.cells(&shape, depth)?,
-            4 => self.text()?,
+            4 => self.text(&shape)?,
             5..=15 if complex => MatValue::UnreadMatrix("an array of complex numbers"),
             5 => self.sparse(shape)?,
             6..=15 => self.numeric(shape)?,
@@ -244,7 +244,11 @@ impl<'a> Cursor<'a> {
                 (kind, _) => return Err(format!("damaged: a cell of type {kind}")),
             }
         }
-        Ok(MatValue::Cells(cells))
+        if self.bytes.is_empty() {
+            Ok(MatValue::Cells(cells))
+        } else {
+            Err(format!("damaged: {} bytes behind {n_cells} cells", self.bytes.len()))
+        }
     }
 
     fn numeric(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
@@ -294,7 +298,8 @@ impl<'a> Cursor<'a> {
         Ok(MatValue::Numeric { shape, values, exact: None })
     }
 
-    fn text(mut self) -> Parsed<MatValue> {
+    /// Text of as many characters as its extents say, which some count in units of 16 bits.
+    fn text(mut self, shape: &[usize]) -> Parsed<MatValue> {
         if self.bytes.is_empty() {
             return Ok(MatValue::Text(String::new()));
         }
@@ -311,6 +316,10 @@ impl<'a> Cursor<'a> {
             }
             _ => return Err(format!("damaged: text of type {kind}")),
         };
+        let n: usize = shape.iter().product();
+        if n != text.chars().count() && n != text.encode_utf16().count() {
+            return Err("damaged: text of another length than its extents".to_owned());
+        }
         Ok(MatValue::Text(text))
     }
 

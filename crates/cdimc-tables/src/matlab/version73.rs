@@ -40,8 +40,15 @@ pub(super) fn is_matlab(root: &Group) -> bool {
 }
 
 fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, String> {
-    if !group.attrs().map_err(damaged)?.contains_key("MATLAB_sparse") {
-        return Ok(MatValue::Unsupported("a struct"));
+    let attrs = group.attrs().map_err(damaged)?;
+    if !attrs.contains_key("MATLAB_sparse") {
+        // Rows, starts of columns and entries under names that no other group has.
+        let is_sparse = ["ir", "jc"].iter().all(|part| group.dataset(part).is_ok());
+        return if is_sparse {
+            Err(format!("{name}: a sparse matrix without its number of rows"))
+        } else {
+            Ok(MatValue::Unsupported("a struct"))
+        };
     }
     let matrix = file.sparse(group, name)?;
     let shape = matrix.shape().to_vec();
