@@ -132,9 +132,7 @@ pub(crate) type Groups = Vec<Vec<Vec<usize>>>;
 pub(crate) fn groups(observations: &Observations) -> Groups {
     let n_views = observations.n_views();
     let mut samples = vec![vec![false; n_views]; observations.n_samples];
-    for v in 0..n_views {
-        observations.each_row(v, |i, _| samples[i][v] = true);
-    }
+    (0..n_views).for_each(|v| observations.each_row(v, |i, _| samples[i][v] = true));
     let of_view = |v: usize| {
         let mut places: BTreeMap<&[bool], Vec<usize>> = BTreeMap::new();
         let mut next = 0;

@@ -276,11 +276,12 @@ mod tests {
         let data = MultiView::new(views, mask).unwrap();
         let k = dataset.n_classes();
         let found = TMixture::default().sharing(&data, truth, k, Seed::new(1)).unwrap();
-        let beyond: Vec<bool> = found.iter().flatten().map(|of| of.is_beyond_chance()).collect();
+        let beyond: Vec<bool> = found.iter().flatten().map(ViewSharing::is_beyond_chance).collect();
         let mut expected = vec![true; dataset.n_views()];
         expected.push(false);
         assert_eq!(beyond, expected, "{found:?}");
-        let by_itself: Vec<bool> = found.iter().flatten().map(|of| of.varies_by_itself()).collect();
+        let by_itself: Vec<bool> =
+            found.iter().flatten().map(ViewSharing::varies_by_itself).collect();
         assert!(by_itself[0] && !by_itself[1], "{found:?}");
     }
 }

@@ -178,9 +178,10 @@ impl<'a> Analysis<'a> {
         };
         host.end_of("finish");
         let (data, labels) = (&self.samples.data, &clustering.labels);
-        let mut warnings = match is_one {
-            true => Vec::new(),
-            false => warnings::signs(data, &self.samples.names, labels, n_clusters),
+        let mut warnings = if is_one {
+            Vec::new()
+        } else {
+            warnings::signs(data, &self.samples.names, labels, n_clusters)
         };
         if self.compares && !is_one {
             warnings.extend(warnings::plain_is_better(data, labels, n_clusters));

@@ -172,7 +172,7 @@ impl NumberSearch<'_> {
         match structure {
             Some(structure) => number.weigh(structure),
             None if from == 1 => {
-                number.reason.push_str("; no sample has two views: k = 1 cannot be tested")
+                number.reason.push_str("; no sample has two views: k = 1 cannot be tested");
             }
             None => {}
         }
