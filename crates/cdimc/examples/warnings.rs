@@ -5,6 +5,7 @@
 //! ```
 //!
 //! Ten kinds of sound data and ten kinds of flawed ones, DRAWS (20) of each, as the command would cluster them.
+#![allow(clippy::print_stdout)]
 
 use cdimc::analysis::{Analysis, Interim, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
@@ -128,8 +129,13 @@ fn sound(kind: &Kind, change: fn(f64) -> f64, draw: u64) -> Result<Vec<Sign>, Bo
     Ok(outcome.warnings.iter().map(|warning| warning.sign).collect())
 }
 
+/// The name of a kind of sound data, how it is made and what its values become.
+type Sound = (&'static str, Kind, fn(f64) -> f64);
+/// The name of a flaw, the signs that were found and those of which one must be.
+type Flawed = (&'static str, Vec<Sign>, Vec<Sign>);
+
 /// The signs of a draw of the `flaw`-th kind of flawed data, its name and those of which one must be found.
-fn flawed(flaw: usize, draw: u64) -> Result<(&'static str, Vec<Sign>, Vec<Sign>), Box<dyn Error>> {
+fn flawed(flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
     let mut rng = Seed::new(draw).stream("flawed").rng();
     let (kind, n) = (SOUND, SOUND.n_samples);
     let classes = kind.classes(&mut rng);
@@ -217,7 +223,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("| all | | {n_missed} of {n_flawed} |");
     let as_is = |x: f64| x;
-    let kinds: [(&str, Kind, fn(f64) -> f64); 10] = [
+    let kinds: [Sound; 10] = [
         ("three round clusters", SOUND, as_is),
         ("nothing missing", Kind { missing: 0.0, ..SOUND }, as_is),
         ("half missing", Kind { missing: 0.5, ..SOUND }, as_is),

@@ -318,7 +318,7 @@ fn every_bad_input_is_one_line_that_names_it() {
     says(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
     says(
         &format!("cluster {VIEWS} --k-range 2..120 -o out"),
-        &[files, "2..120", "end below two thirds"],
+        &[files, "2..120", "below two thirds of the number of samples"],
     );
     desk.put("few.csv", "id,a\ns1,1\ns2,2\ns3,4\n");
     says(
