@@ -50,7 +50,7 @@ impl HeldOut {
 /// The search for the number of clusters of some data.
 ///
 /// Each number is measured on its own by [`Self::held_out`], so that a caller may keep what is done and go
-/// on later; [`propose`] reads the whole curve.
+/// on later; `propose` reads the whole curve.
 ///
 /// ```
 /// use cdimc_core::Observer;
