@@ -126,5 +126,5 @@ def test_the_number_of_clusters_can_be_chosen(quick, data):
     tried = [candidate["n-clusters"] for candidate in fitted.cluster_number_["candidates"]]
     assert tried == [2, 3, 4, 5] and fitted.n_clusters_ in tried
     assert fitted.cluster_number_["reason"].startswith(f"k = {fitted.n_clusters_}")
-    with pytest.raises(ValueError, match="number of clusters = 1..5"):
-        quick("concat", n_clusters="auto", n_clusters_range=(1, 5)).fit(data[0])
+    with pytest.raises(ValueError, match="number of clusters = 0..5"):
+        quick("concat", n_clusters="auto", n_clusters_range=(0, 5)).fit(data[0])
