@@ -27,14 +27,7 @@ pub(crate) fn read(
         Some(n_bytes) => Budget::of_file(n_bytes as usize, options.max_bytes),
         None => Budget::of_file(0, Some(limit)),
     };
-    let mut reader = unpacked(opened, limit, &budget)?;
-    let delimiter = delimiter_of(reader.fill_buf()?);
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(reader);
+    let (mut reader, delimiter) = records(unpacked(opened, limit, &budget)?)?;
     let mut header = csv::StringRecord::new();
     if !reader.read_record(&mut header).map_err(damaged)? {
         return Err(Problem::EmptyFile);
@@ -172,6 +165,14 @@ fn told(names: &[String]) -> String {
 fn counts_up(names: &[String]) -> bool {
     let from = |start: usize| names.iter().enumerate().all(|(j, n)| *n == (start + j).to_string());
     from(0) || from(1)
+}
+
+/// The records of a text, cut at the delimiter that its begin shows, and that delimiter.
+fn records<R: BufRead>(mut text: R) -> Result<(csv::Reader<R>, u8), Problem> {
+    let delimiter = delimiter_of(text.fill_buf()?);
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
+    Ok((builder.from_reader(text), delimiter))
 }
 
 /// The file's text, unpacked if it is gzipped, without a byte order mark. It ends in an error where the file

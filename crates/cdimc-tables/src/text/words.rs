@@ -1,10 +1,9 @@
 //! A table of text, whose cells mean whatever its reader takes them for.
 
-use super::{begins_with_a_row_name, damaged, delimiter_of, unpacked};
+use super::{begins_with_a_row_name, damaged, records, unpacked};
 use crate::error::{Problem, listed};
 use crate::format::{Format, Opened};
 use crate::{Budget, TableError};
-use std::io::BufRead;
 use std::path::Path;
 
 /// A table of text, all columns of which have a cell for each row.
@@ -46,14 +45,7 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
     }
     let limit = opened.limit(max_bytes);
     let budget = Budget::of_file(opened.n_bytes().unwrap_or(0) as usize, max_bytes);
-    let mut reader = unpacked(opened, limit, &budget)?;
-    let delimiter = delimiter_of(reader.fill_buf()?);
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(reader);
+    let (mut reader, delimiter) = records(unpacked(opened, limit, &budget)?)?;
     let (mut names, mut columns) = (Vec::new(), Vec::<Vec<String>>::new());
     for (row, record) in reader.records().enumerate() {
         let record = record.map_err(damaged)?;
