@@ -274,12 +274,8 @@ impl<'a> Analysis<'a> {
         let observer = Observer::new(&report);
         let found = model.stability(self.samples, self.n_subsamples, seed, &observer);
         host.end_of("stability");
-        match found {
-            Ok(found) => Ok(Some(found)),
-            // Whoever does not want to wait for this interrupts it: the clusters are there already.
-            Err(ClusterError::Interrupted { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        // Who asked for it gets it or hears that it is missing: the run goes on where this is interrupted.
+        found.map(Some)
     }
 
     /// Whether other seeds give the same clusters, with the samples in other orders too.
@@ -319,5 +315,41 @@ impl Checkpoints for Kept<'_> {
         let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
         interim.checkpoint = Some(checkpoint);
         self.host.keep(&interim);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::Table;
+    use ndarray::Array2;
+
+    #[test]
+    fn stability_that_is_interrupted_is_not_left_out() {
+        let table = |name: &str, sign: f64| Table {
+            name: name.into(),
+            path: name.into(),
+            ids: None,
+            labels: None,
+            features: vec!["x".into(), "y".into()],
+            left_out: vec![],
+            values: Array2::from_shape_fn((40, 2), |(i, j)| {
+                sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
+            }),
+        };
+        let tables = vec![table("rna", 1.0), table("protein", -1.0)];
+        let samples = crate::training_set(tables, false).unwrap();
+        let method = crate::configured("t-mixture", Value::Null).unwrap();
+        let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
+        analysis.n_subsamples = 3;
+        let run = |stop_at: &str| {
+            let report = |step: &Step| match step.stage {
+                stage if stage == stop_at => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            };
+            analysis.run(&mut Interim::default(), &Observer::new(&report))
+        };
+        assert!(run("none").unwrap().stability.is_some());
+        assert!(matches!(run("stability"), Err(ClusterError::Interrupted { .. })));
     }
 }
