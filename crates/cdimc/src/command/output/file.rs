@@ -62,6 +62,7 @@ impl OutputFile {
                 Writing::Beside { workplace, target } => {
                     // What an earlier run left when it was killed is written over.
                     let new = workplace.path.join(NEW);
+                    workplace.begin(NEW)?;
                     let mut file = File::create(&new)?;
                     file.write_all(bytes)?;
                     // A full disk may show only here.
@@ -119,6 +120,11 @@ mod tests {
         std::fs::create_dir(&workplace).unwrap();
         std::fs::write(workplace.join("lock"), "").unwrap();
         std::fs::write(workplace.join("new"), "long leftovers").unwrap();
+        let error = format!("{:#}", OutputFile::begin(&path, false, &[]).err().unwrap());
+        assert!(error.ends_with("holds new, which cdimc did not write: move it away"), "{error}");
+        assert_eq!(std::fs::read(workplace.join("new")).unwrap(), b"long leftovers");
+        // The lock says whose it is.
+        std::fs::write(workplace.join("lock"), "\nnew\n").unwrap();
         OutputFile::begin(&path, false, &[]).unwrap().finish(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
     }

@@ -109,8 +109,11 @@ impl OutputFolder {
 
     fn write_in(&self, part: &str, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         check_name(name)?;
-        write_and_sync(&self.part(part).join(name), bytes)
-            .with_context(|| format!("{}: cannot write {name}", self.shown))
+        let write = || {
+            self.workplace.begin(name)?;
+            write_and_sync(&self.part(part).join(name), bytes)
+        };
+        write().with_context(|| format!("{}: cannot write {name}", self.shown))
     }
 
     /// Writes the record that makes a part whole.
@@ -325,8 +328,9 @@ mod tests {
 
     /// What the end of a process does to its lock.
     fn unlock(workplace: &Path) {
+        let begun = fs::read(workplace.join("lock")).unwrap();
         fs::remove_file(workplace.join("lock")).unwrap();
-        fs::write(workplace.join("lock"), "").unwrap();
+        fs::write(workplace.join("lock"), begun).unwrap();
     }
 
     fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
@@ -441,6 +445,36 @@ mod tests {
             assert_eq!(fs::read(workplace.join(name)).unwrap(), b"mine");
             fs::remove_dir_all(&workplace).unwrap();
         }
+    }
+
+    #[test]
+    fn what_the_user_put_among_what_a_killed_run_left_stays() {
+        let (desk, target) = with_a_run();
+        let workplace = desk.path().join(".cdimc-out");
+        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        killed.keep(&json!({ "status": "interrupted" }), Some(("checkpoint", b"x"))).unwrap();
+        killed.write("labels.csv", b"half").unwrap();
+        std::mem::forget(killed);
+        unlock(&workplace);
+        fs::create_dir(workplace.join(NEXT)).unwrap();
+        for part in [NEW, WHOLE, NEXT] {
+            for mine in ["thesis.tex", "figs"] {
+                let mine = workplace.join(part).join(mine);
+                if mine.ends_with("figs") {
+                    fs::create_dir(&mine).unwrap();
+                } else {
+                    fs::write(&mine, "mine").unwrap();
+                }
+                let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+                let name = mine.file_name().unwrap().display();
+                let said = format!("{part} holds {name}, which cdimc did not write: move it away");
+                assert!(error.ends_with(&said), "{error}");
+                assert!(mine.exists() && run_in(&target) == "first");
+                if mine.is_dir() { fs::remove_dir(&mine) } else { fs::remove_file(&mine) }.unwrap();
+            }
+        }
+        assert!(refused(&target, false, &[]).contains("holds an interrupted run"));
+        assert!(!workplace.exists());
     }
 
     #[test]

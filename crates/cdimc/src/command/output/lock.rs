@@ -1,8 +1,9 @@
 //! A folder in which output grows, held by one run at a time.
 
+use super::earlier_run::EarlierRun;
 use super::parent_of;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::fs::{DirEntry, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
@@ -10,15 +11,16 @@ const LOCK: &str = "lock";
 /// The folder `.cdimc-NAME` beside a target.
 pub(super) struct Workplace {
     pub(super) path: PathBuf,
-    /// Open as long as the folder is ours.
-    _lock: File,
+    /// Open as long as the folder is ours. It holds the names of the files that were begun in it, one a line.
+    lock: File,
 }
 
 impl Workplace {
     /// The workplace of `target`, made if it is not there; `None` if another run holds it.
     ///
     /// # Errors
-    /// If it is a link, or holds anything but `parts`: whatever else is there, the user put there.
+    /// If it is a link, or holds anything but `parts` and in these what runs wrote: whatever else is there, the
+    /// user put there.
     pub(super) fn hold(target: &Path, parts: &[&str]) -> io::Result<Option<Self>> {
         let mut name = std::ffi::OsString::from(".cdimc-");
         name.push(target.file_name().unwrap_or_default());
@@ -35,10 +37,61 @@ impl Workplace {
                 // Another run ended just now and took the workplace with it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
-                Ok(lock) => return Ok(lock.map(|lock| Self { path, _lock: lock })),
+                Ok(None) => return Ok(None),
+                Ok(Some(lock)) => {
+                    let workplace = Self { path, lock };
+                    parts.iter().try_for_each(|part| workplace.check_part(part))?;
+                    return Ok(Some(workplace));
+                }
             }
         }
         Ok(None)
+    }
+
+    /// Notes the name of a file before it is there: whatever ends this run, the next knows the file for ours.
+    pub(super) fn begin(&self, name: &str) -> io::Result<()> {
+        if self.begun()?.lines().any(|line| line == name) {
+            return Ok(());
+        }
+        // A line that a full disk cut before does not run into this one.
+        (&self.lock).write_all(format!("\n{name}\n").as_bytes())
+    }
+
+    fn begun(&self) -> io::Result<String> {
+        let (mut lock, mut names) = (&self.lock, String::new());
+        lock.rewind()?;
+        lock.read_to_string(&mut names)?;
+        Ok(names)
+    }
+
+    /// Checks that a part, if it is there, is or holds what runs wrote: the files of its record as they were
+    /// written, or without a record those that were begun.
+    fn check_part(&self, part: &str) -> io::Result<()> {
+        let path = self.path.join(part);
+        let kind = match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            metadata => metadata?.file_type(),
+        };
+        let begun = self.begun()?;
+        let is_begun = |name: &str| begun.lines().any(|line| line == name);
+        if !kind.is_dir() {
+            return if kind.is_file() && is_begun(part) { Ok(()) } else { Err(not_ours(&path)) };
+        }
+        let run = EarlierRun::of(&path);
+        let is_ours = |entry: &DirEntry| match &run {
+            Some(run) => run.wrote(entry),
+            None => {
+                entry.file_type().is_ok_and(|kind| kind.is_file())
+                    && entry.file_name().to_str().is_some_and(is_begun)
+            }
+        };
+        for entry in std::fs::read_dir(&path)? {
+            let entry = entry?;
+            if !is_ours(&entry) {
+                return Err(not_ours(&entry.path()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -52,12 +105,14 @@ fn check_parts(path: &Path, parts: &[&str]) -> io::Result<()> {
     };
     match names.iter().find(|name| !is_ours(name)) {
         None => Ok(()),
-        Some(name) => Err(io::Error::other(format!(
-            "{} holds {}, which cdimc did not write: move it away",
-            path.display(),
-            name.display()
-        ))),
+        Some(name) => Err(not_ours(&path.join(name))),
     }
+}
+
+fn not_ours(path: &Path) -> io::Error {
+    let name = path.file_name().unwrap_or_default().display();
+    let folder = parent_of(path).display();
+    io::Error::other(format!("{folder} holds {name}, which cdimc did not write: move it away"))
 }
 
 /// The file at `path`, made if it is not there; `None` if another run holds it.
@@ -65,8 +120,7 @@ fn check_parts(path: &Path, parts: &[&str]) -> io::Result<()> {
 /// The lock is the system's: it ends with the file or the process, however that ends.
 fn hold(path: &Path) -> io::Result<Option<File>> {
     for _ in 0..100 {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
