@@ -10,7 +10,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 const CONTINUATION: u16 = 0x10;
+const DATASPACE: u16 = 0x01;
 const DATATYPE: u16 = 0x03;
+const FILTERS: u16 = 0x0b;
 /// Link information, a link, and a symbol table: what makes a header a group.
 const OF_A_GROUP: [u16; 3] = [0x02, LINK, SYMBOL_TABLE];
 const ATTRIBUTE: u16 = 0x0c;
@@ -19,8 +21,14 @@ const LINK: u16 = 0x06;
 const SYMBOL_TABLE: u16 = 0x11;
 /// The versions there are of messages whose first byte says it: data space, fill value, link, layout, filters,
 /// attribute.
-const VERSIONS: [(u16, u8, u8); 6] =
-    [(0x01, 1, 2), (0x05, 1, 3), (LINK, 1, 1), (LAYOUT, 1, 5), (0x0b, 1, 2), (ATTRIBUTE, 1, 3)];
+const VERSIONS: [(u16, u8, u8); 6] = [
+    (DATASPACE, 1, 2),
+    (0x05, 1, 3),
+    (LINK, 1, 1),
+    (LAYOUT, 1, 5),
+    (FILTERS, 1, 2),
+    (ATTRIBUTE, 1, 3),
+];
 /// A message that lies elsewhere, which many objects share.
 const SHARED: u64 = 2;
 
@@ -77,6 +85,12 @@ impl<'a> Bytes<'a> {
         let has = |kinds: &[u16]| messages.iter().any(|(kind, _)| kinds.contains(kind));
         if !has(&OF_A_GROUP) && !has(&[LAYOUT, DATATYPE]) {
             return Err(damaged("an object is neither a dataset nor a group"));
+        }
+        let body = |kind| messages.iter().find(|&&(of, _)| of == kind).map(|&(_, body)| body);
+        if let (Some(space), Some(of), Some(layout)) =
+            (body(DATASPACE), body(DATATYPE), body(LAYOUT))
+        {
+            fills(space, of, layout)?;
         }
         let mut children = Vec::new();
         for (kind, body) in messages {
@@ -203,6 +217,41 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Whether values that lie in one piece take as many bytes as their extents and their type say.
+fn fills(space: &[u8], of: &[u8], layout: &[u8]) -> Result<(), String> {
+    const ONE_PIECE: u64 = 1;
+    let is_null = number(space, 0, 1)? == 2 && number(space, 3, 1)? == 2;
+    if number(layout, 0, 1)? < 3 || number(layout, 1, 1)? != ONE_PIECE || is_null {
+        return Ok(());
+    }
+    let start = if number(space, 0, 1)? == 1 { 8 } else { 4 };
+    let mut n_bytes = Some(number(of, 4, 4)?);
+    for dimension in 0..number(space, 1, 1)? as usize {
+        let extent = number(space, start + 8 * dimension, 8)?;
+        n_bytes = n_bytes.and_then(|n| n.checked_mul(extent));
+    }
+    if n_bytes == Some(number(layout, 10, 8)?) {
+        Ok(())
+    } else {
+        Err(damaged("a dataset has not as many bytes as its extents say"))
+    }
+}
+
+/// Whether the filters of a message of the first version fill it.
+fn filters(body: &[u8]) -> Result<(), String> {
+    let mut at = 8;
+    for _ in 0..number(body, 1, 1)? {
+        let (name, values) = (number(body, at + 2, 2)? as usize, number(body, at + 6, 2)? as usize);
+        if !name.is_multiple_of(8) {
+            return Err(damaged("a filter's name"));
+        }
+        // Odd ones are padded.
+        at += 8 + name + 4 * values.next_multiple_of(2);
+    }
+    let is_filled = body.len() >= at && body.len() < at + 8;
+    if is_filled { Ok(()) } else { Err(damaged("filters that do not fill their message")) }
+}
+
 /// Whether a message is of a version that there is, and a number's bits lie within its bytes.
 fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
     let version = VERSIONS.iter().find(|&&(of, ..)| of == kind);
@@ -210,6 +259,9 @@ fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
         .is_some_and(|&(_, least, most)| body.first().is_none_or(|v| !(least..=most).contains(v)))
     {
         return Err(damaged("a message of a version that there is not"));
+    }
+    if kind == FILTERS && body[0] == 1 {
+        filters(body)?;
     }
     if kind == ATTRIBUTE {
         // Of version 3 there is a character set before the name; the name's zero byte is counted.

@@ -203,9 +203,15 @@ fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result
     let claimed =
         shape.iter().try_fold(element.size_field().max(1), |n, &m| n.checked_mul(m as u64));
     let in_bytes = if element.type_char() == TypeChar::UnicodeStr { 4 } else { 1 };
-    if claimed.and_then(|n| n.checked_mul(in_bytes)).is_none_or(|n| n > bytes.len() as u64) {
-        let reason = format!("it claims shape {shape:?}, more than its {} bytes hold", bytes.len());
-        return Err(Problem::Damaged { format: "NumPy array", reason });
+    let n_bytes = bytes.len().saturating_sub(header_length(bytes)) as u64;
+    match claimed.and_then(|n| n.checked_mul(in_bytes)) {
+        Some(n) if n == n_bytes => {}
+        claimed => {
+            // Rows would be lost in silence, or a second array.
+            let than = if claimed.is_some_and(|n| n < n_bytes) { "less" } else { "more" };
+            let reason = format!("it claims shape {shape:?}, {than} than its {n_bytes} bytes hold");
+            return Err(Problem::Damaged { format: "NumPy array", reason });
+        }
     }
     budget.values(&shape).map_err(Problem::Message)?;
     let order = file.order();
@@ -248,6 +254,15 @@ fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result
     let matrix = Array2::from_shape_vec(shape, numbers)
         .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
     Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
+}
+
+/// Where the values of an array begin: its length stands in two bytes, since version 2 in four.
+fn header_length(bytes: &[u8]) -> usize {
+    match *bytes {
+        [_, _, _, _, _, _, 1, _, a, b, ..] => 10 + usize::from(u16::from_le_bytes([a, b])),
+        [_, _, _, _, _, _, _, _, a, b, c, d, ..] => 12 + u32::from_le_bytes([a, b, c, d]) as usize,
+        _ => bytes.len(),
+    }
 }
 
 fn words<T: ToString>(values: &[T]) -> Content {
