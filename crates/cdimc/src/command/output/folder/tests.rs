@@ -1,0 +1,272 @@
+//! Tests of a folder of output.
+
+use super::*;
+use serde_json::json;
+use std::fs;
+use tempfile::TempDir;
+
+/// A place for results, with the run `first` in it.
+fn with_a_run() -> (TempDir, PathBuf) {
+    let desk = tempfile::tempdir().unwrap();
+    let target = desk.path().join("out");
+    let output = OutputFolder::begin(&target, false, &[]).unwrap();
+    output.finish(&json!({ "run": "first" })).unwrap();
+    (desk, target)
+}
+
+/// Which run stands in `folder`.
+fn run_in(folder: &Path) -> String {
+    let record = fs::read(folder.join(RUN_FILE)).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    record["run"].as_str().unwrap().to_owned()
+}
+
+/// What the end of a process does to its lock.
+fn unlock(workplace: &Path) {
+    let begun = fs::read(workplace.join("lock")).unwrap();
+    fs::remove_file(workplace.join("lock")).unwrap();
+    fs::write(workplace.join("lock"), begun).unwrap();
+}
+
+fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
+    OutputFolder::begin(target, overwrite, inputs).err().unwrap().to_string()
+}
+
+#[test]
+fn one_run_writes_a_folder_at_a_time() {
+    let (desk, target) = with_a_run();
+    let first = OutputFolder::begin(&target, true, &[]).unwrap();
+    assert!(refused(&target, true, &[]).ends_with("out: another run is writing there"));
+    first.finish(&json!({ "run": "second" })).unwrap();
+    assert_eq!(run_in(&target), "second");
+    assert_eq!(fs::read_dir(desk.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
+    let (desk, target) = with_a_run();
+    let workplace = desk.path().join(".cdimc-out");
+    // Killed while it wrote: what was there stays.
+    let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+    killed.write("labels.csv", b"half").unwrap();
+    std::mem::forget(killed);
+    unlock(&workplace);
+    assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+    assert_eq!(run_in(&target), "first");
+    assert!(!workplace.exists());
+    // Killed before and between the renames: the new result was whole.
+    for (moved, name) in [(false, "second"), (true, "third")] {
+        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        killed.seal(NEW, &json!({ "run": name })).unwrap();
+        std::mem::forget(killed);
+        unlock(&workplace);
+        if moved {
+            fs::rename(&target, workplace.join(EARLIER)).unwrap();
+        }
+        assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+        assert_eq!(run_in(&target), name);
+        assert!(!workplace.exists());
+    }
+    // Only the earlier one is left.
+    fs::create_dir(&workplace).unwrap();
+    fs::write(workplace.join("lock"), "").unwrap();
+    fs::rename(&target, workplace.join(EARLIER)).unwrap();
+    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    assert_eq!(run_in(&target), "third");
+    assert!(!workplace.exists());
+}
+
+#[test]
+fn what_a_killed_run_kept_is_an_interrupted_run() {
+    let desk = tempfile::tempdir().unwrap();
+    let (target, workplace) = (desk.path().join("out"), desk.path().join(".cdimc-out"));
+    let kept = |run: &str, between: bool| {
+        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        let record = json!({ "run": run, "status": "interrupted" });
+        for checkpoint in [b"early", b"later"] {
+            killed.keep(&record, Some(("checkpoint", checkpoint))).unwrap();
+        }
+        killed.write("labels.csv", b"half").unwrap();
+        if between {
+            fs::rename(killed.part(WHOLE), killed.part(LAST)).unwrap();
+        }
+        std::mem::forget(killed);
+        unlock(&workplace);
+        let error = refused(&target, false, &[]);
+        assert!(error.contains("holds an interrupted run: go on with"), "{error}");
+        assert_eq!(run_in(&target), run);
+        assert_eq!(fs::read(target.join("checkpoint")).unwrap(), b"later");
+        assert!(!workplace.exists());
+    };
+    kept("first", false);
+    kept("second", true);
+    let finished = OutputFolder::begin(&target, true, &[]).unwrap();
+    finished.keep(&json!({ "run": "kept" }), None).unwrap();
+    finished.finish(&json!({ "run": "third" })).unwrap();
+    assert_eq!(run_in(&target), "third");
+    assert!(!workplace.exists() && !target.join("checkpoint").exists());
+}
+
+#[test]
+fn what_the_user_changed_is_never_replaced() {
+    let (_desk, target) = with_a_run();
+    let output = OutputFolder::begin(&target, true, &[]).unwrap();
+    output.write("labels.csv", b"a,0").unwrap();
+    output.finish(&json!({ "run": "second" })).unwrap();
+    fs::write(target.join("labels.csv"), "a,tumor").unwrap();
+    let error = refused(&target, true, &[]);
+    assert!(error.contains("out: holds labels.csv, which the earlier run did not"), "{error}");
+    fs::write(target.join("labels.csv"), "a,0").unwrap();
+    // A record that lists more than its run wrote is no record.
+    let record = fs::read_to_string(target.join(RUN_FILE)).unwrap();
+    fs::write(target.join(RUN_FILE), record.replace("labels.csv", "thesis.tex")).unwrap();
+    assert!(refused(&target, true, &[]).contains("files that are not cdimc's"));
+    fs::write(target.join(RUN_FILE), record).unwrap();
+    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+}
+
+#[test]
+fn a_workplace_that_holds_something_else_is_left_alone() {
+    let (desk, target) = with_a_run();
+    let workplace = desk.path().join(".cdimc-out");
+    for (name, with_lock) in [("mine.txt", false), ("mine.txt", true), ("new", false)] {
+        fs::create_dir(&workplace).unwrap();
+        fs::write(workplace.join(name), "mine").unwrap();
+        if with_lock {
+            fs::write(workplace.join("lock"), "").unwrap();
+        }
+        let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+        assert!(error.contains(&format!("holds {name}, which cdimc did not write")), "{error}");
+        assert_eq!(fs::read(workplace.join(name)).unwrap(), b"mine");
+        fs::remove_dir_all(&workplace).unwrap();
+    }
+}
+
+#[test]
+fn what_the_user_put_among_what_a_killed_run_left_stays() {
+    let (desk, target) = with_a_run();
+    let workplace = desk.path().join(".cdimc-out");
+    let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+    killed.keep(&json!({ "status": "interrupted" }), Some(("checkpoint", b"x"))).unwrap();
+    killed.write("labels.csv", b"half").unwrap();
+    std::mem::forget(killed);
+    unlock(&workplace);
+    fs::create_dir(workplace.join(NEXT)).unwrap();
+    for part in [NEW, WHOLE, NEXT] {
+        for mine in ["thesis.tex", "figs"] {
+            let mine = workplace.join(part).join(mine);
+            if mine.ends_with("figs") {
+                fs::create_dir(&mine).unwrap();
+            } else {
+                fs::write(&mine, "mine").unwrap();
+            }
+            let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+            let name = mine.file_name().unwrap().display();
+            let said = format!("{part} holds {name}, which cdimc did not write: move it away");
+            assert!(error.ends_with(&said), "{error}");
+            assert!(mine.exists() && run_in(&target) == "first");
+            if mine.is_dir() { fs::remove_dir(&mine) } else { fs::remove_file(&mine) }.unwrap();
+        }
+    }
+    assert!(refused(&target, false, &[]).contains("holds an interrupted run"));
+    assert!(!workplace.exists());
+}
+
+#[test]
+fn names_that_are_paths_write_nothing() {
+    let desk = tempfile::tempdir().unwrap();
+    let output = OutputFolder::begin(&desk.path().join("out"), false, &[]).unwrap();
+    for name in ["../x.csv", "/x.csv", "a/x.csv", ""] {
+        assert!(output.write(name, b"x").is_err(), "{name}");
+    }
+    output.finish(&json!({})).unwrap();
+    assert_eq!(fs::read_dir(desk.path().join("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_the_user_put_into_a_run_is_never_replaced() {
+    let (desk, target) = with_a_run();
+    fs::create_dir(target.join("figs")).unwrap();
+    assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
+    fs::remove_dir(target.join("figs")).unwrap();
+    // Nor while the next run works: its result goes beside.
+    let second = OutputFolder::begin(&target, true, &[]).unwrap();
+    fs::write(target.join("notes.txt"), "mine").unwrap();
+    let error = format!("{:#}", second.finish(&json!({ "run": "second" })).unwrap_err());
+    assert!(error.contains("out-2: ") && error.contains("out: holds notes.txt"), "{error}");
+    assert_eq!(fs::read(target.join("notes.txt")).unwrap(), b"mine");
+    assert_eq!(run_in(&target), "first");
+    assert_eq!(run_in(&desk.path().join("out-2")), "second");
+    assert!(!desk.path().join(".cdimc-out").exists());
+}
+
+#[test]
+fn a_folder_of_others_is_never_replaced_whenever_it_was_made() {
+    let desk = tempfile::tempdir().unwrap();
+    let target = desk.path().join("out");
+    let output = OutputFolder::begin(&target, false, &[]).unwrap();
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join(RUN_FILE), "{\"run\": \"of another program\"}").unwrap();
+    let error = format!("{:#}", output.finish(&json!({})).unwrap_err());
+    assert!(error.contains("holds files that are not cdimc's"), "{error}");
+    assert!(refused(&target, true, &[]).contains("holds files that are not cdimc's"));
+    assert_eq!(run_in(&target), "of another program");
+}
+
+#[test]
+fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
+    let (desk, target) = with_a_run();
+    let workplace = desk.path().join(".cdimc-out");
+    // Both renames of `finish` failed.
+    let output = OutputFolder::begin(&target, true, &[]).unwrap();
+    output.seal(NEW, &json!({ "run": "second" })).unwrap();
+    fs::rename(&target, workplace.join(EARLIER)).unwrap();
+    fs::create_dir(&target).unwrap();
+    drop(output);
+    assert_eq!(run_in(&workplace.join(EARLIER)), "first");
+    let error = OutputFolder::begin(&target, true, &[]).err().unwrap();
+    assert!(format!("{error:#}").contains("something else has taken their place"), "{error:#}");
+    assert_eq!(run_in(&workplace.join(EARLIER)), "first");
+    fs::remove_dir(&target).unwrap();
+    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    assert_eq!(run_in(&target), "second");
+    assert!(!workplace.exists());
+}
+
+#[test]
+fn inputs_are_never_replaced() {
+    let (_desk, target) = with_a_run();
+    let input = target.join(RUN_FILE);
+    let error = refused(&target, true, &[input]);
+    assert!(error.contains("run.json, an input of this command"), "{error}");
+    assert!(refused(Path::new("."), false, &[]).starts_with(".: is the working folder"));
+    assert!(refused(Path::new("/"), false, &[]).starts_with("/: is the working folder"));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_get_the_mode_of_the_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    let (desk, target) = with_a_run();
+    let usual = desk.path().join("usual");
+    fs::write(&usual, "").unwrap();
+    fs::create_dir(desk.path().join("folder")).unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+    assert_eq!(mode(&target.join(RUN_FILE)), mode(&usual));
+    assert_eq!(mode(&target), mode(&desk.path().join("folder")));
+    let single = desk.path().join("single.csv");
+    super::super::OutputFile::begin(&single, false, &[]).unwrap().finish(b"x").unwrap();
+    assert_eq!(mode(&single), mode(&usual));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_no_utf8_and_a_link_to_nothing_are_refused_at_once() {
+    use std::os::unix::ffi::OsStrExt;
+    let desk = tempfile::tempdir().unwrap();
+    let odd = desk.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+    assert!(refused(&odd, false, &[]).contains("must be UTF-8"));
+    let link = desk.path().join("link");
+    std::os::unix::fs::symlink(desk.path().join("gone"), &link).unwrap();
+    assert!(refused(&link, false, &[]).ends_with("link: is a link to nothing"));
+}

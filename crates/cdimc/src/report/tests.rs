@@ -1,0 +1,83 @@
+//! Tests of the report.
+
+use super::*;
+use crate::warnings::Warning;
+use cdimc_core::Clustering;
+use cdimc_data::MultiView;
+use ndarray::Array2;
+
+/// Six samples of one view in two clusters.
+fn clustered() -> (Joined, Clustering) {
+    let view = Array2::from_shape_fn((6, 2), |(i, j)| (i * (j + 1)) as f64);
+    let joined = Joined {
+        data: MultiView::from_nan_rows(vec![view.clone()]).unwrap(),
+        ids: (0..6).map(|i| format!("<s{i}>")).collect(),
+        unobserved: vec![],
+        names: vec!["a&b".into()],
+        features: vec![vec!["x".into(), "y".into()]],
+        labels: Some(["u", "u", "u", "w", "w", ""].map(String::from).to_vec()),
+        filled: vec![],
+        warnings: Vec::new(),
+    };
+    let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
+    clustering.embedding = Some(view);
+    clustering.confidence = Some(vec![0.9, 0.8, 0.1, 0.2, 0.9, 1.0]);
+    (joined, clustering)
+}
+
+fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
+    let warning = Warning { sign: Sign::SingleSamples, text: "<one> sample".into() };
+    let outcome = Outcome {
+        clustering: clustering.clone(),
+        n_clusters: 2,
+        cluster_number: None,
+        model: None,
+        stability: None,
+        warnings: vec![warning],
+    };
+    Report {
+        method,
+        command: "cdimc cluster",
+        joined,
+        outcome: &outcome,
+        markers: &crate::markers::markers(&joined.data, &clustering.labels, 9),
+        comparison: None,
+        settings: "{}",
+        seconds: &[("total", 0.1)],
+    }
+    .html()
+}
+
+#[test]
+fn a_page_says_of_a_method_what_holds_for_it() {
+    let (joined, mut clustering) = clustered();
+    let html = html_of("concat", &joined, &clustering);
+    assert!(!html.contains("never filled in") && html.contains("half way to another cluster"));
+    clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(html.contains("never filled in") && !html.contains("half way to another cluster"));
+}
+
+#[test]
+fn a_page_escapes_names_and_asks_nothing_of_the_network() {
+    let (joined, clustering) = clustered();
+    let html = html_of("concat", &joined, &clustering);
+    assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));
+    assert!(html.contains("a&amp;b"));
+    assert!(!html.contains("src=") && !html.contains("href="));
+    assert!(html.contains("(none)"));
+    let found = serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] });
+    let mut rows = Vec::new();
+    facts("", &found, &joined.names, &mut rows);
+    assert_eq!(rows, [["each view, a&b, gain", "0.1235"], ["kinds", "<unit>"]]);
+    let top = html.find("&lt;one&gt; sample. A cluster of one sample is an outlier").unwrap();
+    assert!(top < html.find("Who has what").unwrap());
+}
+
+#[test]
+fn a_picture_shows_a_part_of_very_many_samples() {
+    assert_eq!(drawn(3), [0, 1, 2]);
+    let part = drawn(100_000);
+    assert_eq!(part.len(), DRAWN);
+    assert!(part.is_sorted_by(|a, b| a < b) && part[DRAWN - 1] < 100_000);
+}
