@@ -1,4 +1,4 @@
-"""Writes cdimc/_methods.py: an estimator a method, from the registry's settings and the words of the Rust sources.
+"""Writes cdimc/_methods.py: an estimator a method, from what the engine says of its settings.
 
 Run it where the package is installed, after a method or a setting was added: ``python -P generate_methods.py``.
 """
@@ -6,152 +6,108 @@ Run it where the package is installed, after a method or a setting was added: ``
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import re
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdimc import _cdimc
 from cdimc._estimator import parameter_name
 
-HERE = Path(__file__).resolve().parent
-TARGET = HERE / "cdimc" / "_methods.py"
+TARGET = Path(__file__).resolve().parent / "cdimc" / "_methods.py"
 
-#: The estimator of each method, and the struct of its settings.
+#: The estimator of each method.
 NAMES = {
-    "t-mixture": ("TMixture", "TMixture"),
-    "cdimc-net": ("CDIMCNet", "CdimcNet"),
-    "best-view": ("BestView", "BestView"),
-    "concat": ("Concat", "Concat"),
-    "mic": ("MIC", "Mic"),
-    "omvc": ("OMVC", "Omvc"),
-    "daimc": ("DAIMC", "Daimc"),
-    "opimc": ("OPIMC", "Opimc"),
-    "mkkm-ik-mkc": ("MKKMIKMKC", "MkkmIkMkc"),
-    "mkkm-ik": ("MKKMIK", "MkkmIk"),
-    "pmvc": ("PMVC", "Pmvc"),
-    "img": ("IMG", "Img"),
-    "imc-grmf": ("IMCGRMF", "ImcGrmf"),
-    "pmvc-cgan": ("PMVCCGAN", "PmvcCgan"),
+    "t-mixture": "TMixture",
+    "cdimc-net": "CDIMCNet",
+    "best-view": "BestView",
+    "concat": "Concat",
+    "mic": "MIC",
+    "omvc": "OMVC",
+    "daimc": "DAIMC",
+    "opimc": "OPIMC",
+    "mkkm-ik-mkc": "MKKMIKMKC",
+    "mkkm-ik": "MKKMIK",
+    "pmvc": "PMVC",
+    "img": "IMG",
+    "imc-grmf": "IMCGRMF",
+    "pmvc-cgan": "PMVCCGAN",
 }
 
-#: Settings that are not told where they have their default.
-UNTOLD = {
-    "cdimc-net": [
-        ("restarts", "int", 1, "Runs, of which that wins on whose clusters the views agree most."),
-        ("engine", "str | None", None, "What computes the training steps; by default the device's own."),
-        (
-            "components",
-            "int | None",
-            None,
-            "Leading directions to which a wider view is reduced before the network; by default 128 for a view with "
-            "more columns than there are samples, and none for others. With 0 every view keeps its columns.",
-        ),
-    ],
-}
 
-#: What all estimators have beside the settings: name, type, default, words.
+class Parameter(NamedTuple):
+    """A parameter of an estimator."""
+
+    name: str
+    type: str
+    default: Any
+    words: str
+
+
+#: What all estimators have beside the settings.
 SHARED = [
-    ("n_clusters_range", "tuple[int, int]", (2, 12), 'First and last number of clusters that "auto" tries.'),
-    ("strict", "bool", False, "Whether single missing cells are refused instead of filled in."),
-    ("random_state", "Any", None, "An int gives the bits of the command's ``--seed``; None draws one."),
-    ("n_jobs", "int | None", None, "Threads; -1 for all cores. The result does not depend on it."),
+    Parameter("n_clusters_range", "tuple[int, int]", (2, 12), 'First and last number of clusters that "auto" tries.'),
+    Parameter("strict", "bool", False, "Whether single missing cells are refused instead of filled in."),
+    Parameter("random_state", "Any", None, "An int gives the bits of the command's ``--seed``; None draws one."),
+    Parameter("n_jobs", "int | None", None, "Threads; -1 for all cores. The result does not depend on it."),
 ]
 
 
-class Struct:
-    """A struct of settings in the Rust sources: its words and those of its fields."""
-
-    def __init__(self, name: str, sources: list[str]) -> None:
-        start = f"\npub struct {name} {{\n"
-        before, _, after = next(source for source in sources if start in source).partition(start)
-        doc = itertools.takewhile(lambda line: line.startswith(("///", "#[")), reversed(before.split("\n")))
-        self.words = _words("\n".join(line for line in reversed(list(doc)) if line.startswith("///")))
-        self.fields: dict[str, tuple[str, str]] = {}
-        body = after.partition("\n}")[0]
-        for field in re.finditer(r"((?:^ *///.*\n)*)(?:^ *#\[.*\n)*^ *pub (\w+): (.+),$", body, re.M):
-            self.fields[field[2].replace("_", "-")] = (_words(field[1]), field[3])
-
-
-def _words(doc: str) -> str:
-    """A Rust doc comment as plain text, without its examples."""
-    text = "\n".join(line.strip().removeprefix("///").removeprefix(" ") for line in doc.splitlines())
-    text = text.split("```")[0]
-    text = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", text)
-    text = re.sub(r"`([^`]+)`", lambda m: f"``{m[1]}``", text)
-    return text.strip()
-
-
-def _parameters(struct: Struct, defaults: Any, sources: list[str], prefix: tuple[str, ...] = ()) -> list[Any]:
-    """Name, type, default and words of every setting, in the order of the Rust sources."""
-    found: list[Any] = []
-    for field, (words, rust_type) in struct.fields.items():
-        path = (*prefix, field)
-        default = defaults.get(field)
-        inner = rust_type.rpartition("::")[2]
+def _parameters(schema: dict[str, Any], defaults: dict[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[Parameter]:
+    """The settings in the order of their defaults, then those that have none to tell."""
+    settings = schema["properties"]
+    for key in [*defaults, *(key for key in settings if key not in defaults)]:
+        setting, default, path = settings[key], defaults.get(key), (*prefix, key)
         if isinstance(default, dict):
-            found += _parameters(Struct(inner, sources), default, sources, path)
-        elif field in defaults:
+            yield from _parameters(setting, default, path)
+        else:
             default = tuple(default) if isinstance(default, list) else default
-            words = " ".join(words.split())
-            choices = _choices(inner, sources)
-            found.append((parameter_name(path), _annotation(rust_type, default), default, words, choices))
-    return found
+            words = " ".join(_words(setting["description"]).split())
+            yield Parameter(parameter_name(path), _annotation(setting), default, words)
 
 
-def _choices(name: str, sources: list[str]) -> str:
-    """The texts that an enum of the Rust sources takes, where it is one."""
-    for source in sources:
-        _, there, body = source.partition(f"\npub enum {name} {{\n")
-        if there:
-            variants = re.findall(r"^    (\w+)(?:,| \{|\()", body.partition("\n}")[0], re.M)
-            kebab = [re.sub(r"(?<!^)(?=[A-Z])", "-", variant).lower() for variant in variants]
-            return "{" + ", ".join(f'"{text}"' for text in kebab) + "}"
-    return ""
+def _annotation(schema: dict[str, Any]) -> str:
+    """The type of the values that a schema lets through."""
+    if alternatives := schema.get("anyOf"):
+        return " | ".join(map(_annotation, alternatives))
+    if choices := schema.get("enum") or [choice["const"] for choice in schema.get("oneOf", [])]:
+        return f"Literal[{', '.join(map(_literal, choices))}]"
+    if isinstance(schema["type"], list):
+        return " | ".join(_annotation({**schema, "type": kind}) for kind in schema["type"])
+    if schema["type"] == "array":
+        return f"tuple[{_annotation(schema['items'])}, ...]"
+    return {"integer": "int", "number": "float", "boolean": "bool", "null": "None"}[schema["type"]]
 
 
-def _annotation(rust_type: str, default: Any) -> str:
-    if default is None:
-        return "float | None"
-    if isinstance(default, bool):
-        return "bool"
-    if isinstance(default, tuple):
-        return "tuple[int, ...]"
-    return {int: "int", float: "float", str: "str | dict[str, Any]"}[type(default)]
+def _words(text: str) -> str:
+    """A Rust doc comment as plain text, without its examples."""
+    text = text.split("```")[0].split("# References")[0]
+    text = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", text)
+    text = re.sub(r"\\([\[\]])", r"\1", text)
+    return re.sub(r"`([^`]+)`", r"``\1``", text).strip()
 
 
-def _estimator(method: str, sources: list[str]) -> str:
-    name, struct_name = NAMES[method]
-    struct = Struct(struct_name, sources)
-    defaults = json.loads(_cdimc.Method(method, "{}").settings)
-    parameters = _parameters(struct, defaults, sources)
-    parameters += [(*untold, "") for untold in UNTOLD.get(method, [])]
-    lines = [f"class {name}(MultiViewClusterer):"]
-    summary, _, rest = struct.words.partition("\n")
-    while rest and not rest.startswith("\n"):
-        more, _, rest = rest.partition("\n")
-        summary += " " + more
-    doc = [_fill(summary), ""]
-    for paragraph in re.split(r"\n\s*\n", rest.strip()):
-        if paragraph:
-            doc += [_fill(" ".join(paragraph.split())), ""]
+def _estimator(method: str) -> str:
+    name, described = NAMES[method], json.loads(_cdimc.Method(method, "{}").described)
+    parameters = [*_parameters(described["schema"], described["defaults"]), *SHARED]
+    doc: list[str] = []
+    for paragraph in _words(described["schema"]["description"]).split("\n\n"):
+        doc += [_fill(" ".join(paragraph.split())), ""]
     doc += [f"The command calls it ``{method}``.", "", "Parameters", "----------"]
     doc += ['n_clusters : int or "auto"', "    Number of clusters; \"auto\" tries ``n_clusters_range`` and chooses."]
-    for parameter, annotation, default, words, choices in parameters:
-        shown = choices or annotation.replace(" | dict[str, Any]", "")
-        doc += [f"{parameter} : {shown}, default={_literal(default)}", textwrap.indent(_fill(words), "    ")]
-    for parameter, annotation, default, words in SHARED:
-        doc += [f"{parameter} : {annotation}, default={_literal(default)}", textwrap.indent(_fill(words), "    ")]
+    for parameter in parameters:
+        shown = re.sub(r"Literal\[(.+?)\]", r"{\1}", parameter.type)
+        doc += [f"{parameter.name} : {shown}, default={_literal(parameter.default)}"]
+        doc += [textwrap.indent(_fill(parameter.words), "    ")]
     doc += ["", "See Also", "--------", "MultiViewClusterer : its methods and attributes."]
-    text = "\n".join(doc).strip("\n")
-    lines += ['    """' + textwrap.indent(text, "    ").lstrip(), '    """', "", f'    _method = "{method}"', ""]
-    lines += ["    def __init__(", "        self,", '        n_clusters: int | str = 8,', "        *,"]
-    everything = [(p, a, d) for p, a, d, *_ in parameters] + [(p, a, d) for p, a, d, _ in SHARED]
-    lines += [f"        {p}: {a} = {_literal(d)}," for p, a, d in everything]
+    lines = [f"class {name}(MultiViewClusterer):"]
+    lines += ['    """' + textwrap.indent("\n".join(doc), "    ").lstrip(), '    """', "", f'    _method = "{method}"', ""]
+    lines += ["    def __init__(", "        self,", '        n_clusters: int | Literal["auto"] = 8,', "        *,"]
+    lines += [f"        {p.name}: {p.type} = {_literal(p.default)}," for p in parameters]
     lines += ["    ) -> None:", "        self.n_clusters = n_clusters"]
-    lines += [f"        self.{p} = {p}" for p, _, _ in everything]
+    lines += [f"        self.{p.name} = {p.name}" for p in parameters]
     return "\n".join(lines)
 
 
@@ -165,18 +121,16 @@ def _fill(text: str) -> str:
 
 def generate() -> str:
     """The whole file."""
-    crates = HERE.parent / "crates"
-    sources = [path.read_text() for path in sorted(crates.glob("*/src/**/*.rs"))]
     methods = _cdimc.method_names()
-    classes = "\n\n\n".join(_estimator(method, sources) for method in methods)
-    names = "".join(f'    "{name}",\n' for name in sorted(NAMES[method][0] for method in methods))
+    classes = "\n\n\n".join(_estimator(method) for method in methods)
+    names = "".join(f'    "{name}",\n' for name in sorted(NAMES[method] for method in methods))
     head = inspect.cleandoc(
         '''
-        """An estimator a method; written by generate_methods.py from the registry and the Rust sources."""
+        """An estimator a method; written by generate_methods.py from what the engine says of its settings."""
 
         from __future__ import annotations
 
-        from typing import Any
+        from typing import Any, Literal
 
         from ._estimator import MultiViewClusterer
         '''

@@ -240,10 +240,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         settings: dict[str, Any] = {}
         paths = setting_paths(self._method)
         for name, value in self.get_params(deep=False).items():
-            # A setting that the engine does not tell where it has its default goes by its own name.
-            path = paths.get(name, (name.replace("_", "-"),))
             if value is None or name in SHARED:
                 continue
+            path = paths[name]
             inner = settings
             for key in path[:-1]:
                 inner = inner.setdefault(key, {})
@@ -335,12 +334,12 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
 def setting_paths(method: str) -> dict[str, tuple[str, ...]]:
     """Where each parameter stands in the settings of ``method``: ``pretrain_epochs`` at pretrain, epochs."""
 
-    def leaves(prefix: tuple[str, ...], value: Any) -> list[tuple[str, ...]]:
-        if not isinstance(value, dict):
+    def leaves(prefix: tuple[str, ...], schema: dict[str, Any]) -> list[tuple[str, ...]]:
+        if "properties" not in schema:
             return [prefix]
-        return [leaf for key, inner in value.items() for leaf in leaves((*prefix, key), inner)]
+        return [leaf for key, inner in schema["properties"].items() for leaf in leaves((*prefix, key), inner)]
 
-    paths = leaves((), json.loads(_cdimc.Method(method, "{}").settings))
+    paths = leaves((), json.loads(_cdimc.Method(method, "{}").described)["schema"])
     return {parameter_name(path): path for path in paths}
 
 

@@ -8,7 +8,7 @@ name, with some of its settings as JSON.
 ```
 let concat = cdimc_baselines::method("concat", serde_json::json!({ "restarts": 5 }))?;
 assert_eq!(concat.name(), "concat");
-# Ok::<(), cdimc_baselines::MethodError>(())
+# Ok::<(), cdimc_core::MethodError>(())
 ```
 */
 

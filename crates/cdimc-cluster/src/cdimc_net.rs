@@ -27,6 +27,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The settings of CDIMC-net.
@@ -39,7 +40,7 @@ use serde::{Deserialize, Serialize};
 /// let net = CdimcNet { pretrain: Pretrain { momentum: 1.5, ..Pretrain::default() }, ..net };
 /// assert_eq!(net.check().unwrap_err().to_string(), "pretrain.momentum = 1.5: must lie in [0, 1)");
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
     /// The order in which the samples are read before they are arranged; shuffled.
@@ -72,7 +73,7 @@ pub struct CdimcNet {
 }
 
 /// The settings of pre-training by stochastic gradient descent; the defaults are the authors' code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Pretrain {
     /// Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
@@ -84,7 +85,7 @@ pub struct Pretrain {
 }
 
 /// The settings of k-means; the number of clusters comes with the data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct KMeansSettings {
     /// Starts, of which the best is kept; 20.

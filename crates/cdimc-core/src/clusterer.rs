@@ -4,6 +4,7 @@ use crate::{ClusterError, Model, Observer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A method that groups incomplete multi-view samples.
@@ -210,7 +211,7 @@ pub struct Curve {
 ///
 /// Benchmark files are sorted by class: a method that reads them in the file's order can read the
 /// classes off it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowOrder {
     /// Shuffled by the seed before anything else.

@@ -22,6 +22,7 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 pub use crate::{
     archive::{note, with_note},
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
+    configured::{Configured, MethodError, configure, settings_of},
     distance::squared_distance,
     error::ClusterError,
     kmeans::{Coordinate, KMeans, KMeansFit},
@@ -34,6 +35,7 @@ pub mod check;
 pub mod confidence;
 
 mod clusterer;
+mod configured;
 mod distance;
 mod error;
 mod kmeans;

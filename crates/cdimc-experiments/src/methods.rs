@@ -2,7 +2,8 @@
 
 use crate::cell::Cell;
 use anyhow::{Result, bail};
-use cdimc_baselines::{BestView, MethodError};
+use cdimc_baselines::BestView;
+use cdimc_core::MethodError;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::MultiView;
 use serde_json::Value;

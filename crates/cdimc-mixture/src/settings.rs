@@ -4,6 +4,7 @@ use crate::coordinates::Kind;
 use crate::criterion::least_equal;
 use crate::model::Prior;
 use crate::search::{Effort, Found};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 /// # References
 /// Peel and `McLachlan`, Stat. Comput. 10 (2000), DOI 10.1023/A:1008981510081; Friedman, JASA 84 (1989);
 /// Ueda, Nakano, Ghahramani and Hinton, Neural Comput. 12 (2000); Watanabe, IBM J. (1960).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TMixture {
     /// How the rows of the views become coordinates: `auto`, chosen by shared information.
@@ -81,7 +82,7 @@ impl Default for TMixture {
 const SHAPES: [(f64, f64); 3] = [(4.0, 0.05), (256.0, 0.05), (256.0, 1.0)];
 
 /// How the rows of the views become coordinates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coordinates {
     /// Chosen without labels by shared information, one kind for all views.
@@ -111,7 +112,7 @@ impl Coordinates {
 }
 
 /// Which of the refined starts wins; `docs/methods/mixture.md` has what each rule gives on data with known classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// That of highest log-likelihood.

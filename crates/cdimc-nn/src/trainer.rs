@@ -3,6 +3,7 @@
 use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights};
 use cdimc_graph::KnnGraph;
 use ndarray::{Array2, ArrayView2};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
 
@@ -20,7 +21,7 @@ pub struct Targets<'a> {
 }
 
 /// What the clustering term of a batch is divided by, besides the latent width k.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalization {
     /// The batch's selected samples (authors' code).

@@ -4,13 +4,14 @@ use crate::{NetworkInput, NnError};
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2};
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The layer widths as a rule in the view's width m and the latent width k.
 ///
 /// Encoder m, h, h, wide, k and decoder k, k, wide, h, h, m with h = round(`hidden_ratio` m), ties to
 /// even (authors' code; the paper omits the decoder's first k-to-k layer).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Architecture {
     /// Width of the hidden layers as a fraction of the view's width; 0.8 (paper, Table 1).

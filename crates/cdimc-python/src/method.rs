@@ -47,6 +47,12 @@ impl Method {
         self.0.settings.to_string()
     }
 
+    /// What settings there are, as JSON: their defaults in order, and their schema.
+    #[getter]
+    fn described(&self) -> String {
+        (self.0.described)()
+    }
+
     /// Groups the samples of the views into a number of clusters, with a seed.
     fn fit(
         &self,

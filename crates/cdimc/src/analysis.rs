@@ -5,7 +5,7 @@ use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch}
 use crate::machine::{announcement, check_cost};
 use crate::tables::Joined;
 use crate::warnings::{self, Warning};
-use cdimc_baselines::Configured;
+use cdimc_core::Configured;
 use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
 use cdimc_mixture::Stability;

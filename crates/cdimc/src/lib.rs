@@ -26,7 +26,7 @@ pub use crate::methods::{DEFAULT_METHOD, configured, method, method_names, read_
 pub use crate::named_model::{NamedModel, NamedView};
 pub use crate::new_samples::NewSamplesError;
 pub use crate::training_set::{TrainingSetError, training_set};
-pub use cdimc_baselines::{Configured, MethodError};
+pub use cdimc_core::{Configured, MethodError};
 
 #[doc(inline)]
 pub use cdimc_baselines as baselines;

@@ -1,11 +1,12 @@
 //! Every method of the workspace by the name the command line spells.
 
 use crate::restarts::Restarts;
-use cdimc_baselines::{Configured, MethodError, configure};
 use cdimc_cluster::{CdimcModel, CdimcNet};
 use cdimc_core::archive::Archive;
-use cdimc_core::{ClusterError, Clusterer, Model};
+use cdimc_core::{ClusterError, Clusterer, Configured, MethodError, Model, configure, settings_of};
 use cdimc_mixture::{MixtureModel, TMixture};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 /// The setting of a method that can be run several times.
@@ -38,7 +39,7 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
-        CdimcNet::NAME => with_restarts(CdimcNet::NAME, settings, configure::<CdimcNet>),
+        CdimcNet::NAME => with_restarts(settings),
         _ => match cdimc_baselines::configured(name, settings) {
             Err(MethodError::Unknown { name, .. }) => {
                 Err(MethodError::Unknown { name, known: method_names().join(", ") })
@@ -48,27 +49,39 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
     }
 }
 
-/// A method with one setting more, `restarts`: runs of which that wins on whose clusters the views agree
-/// most; 1.
-fn with_restarts(
-    name: &'static str,
-    mut settings: Value,
-    configure: fn(&'static str, Value) -> Result<Configured, MethodError>,
-) -> Result<Configured, MethodError> {
+/// Cognitive deep incomplete multi-view clustering: an encoder a view, one latent a sample, fused from the views that it
+/// has, and clusters that are learned from easy samples to hard ones.
+#[derive(Serialize, JsonSchema)]
+#[serde(default)]
+struct WithRestarts {
+    #[serde(flatten)]
+    network: CdimcNet,
+    /// Runs, of which that wins on whose clusters the views agree most.
+    restarts: usize,
+}
+
+impl Default for WithRestarts {
+    fn default() -> Self {
+        Self { network: CdimcNet::default(), restarts: 1 }
+    }
+}
+
+fn with_restarts(mut settings: Value) -> Result<Configured, MethodError> {
     let asked = settings.as_object_mut().and_then(|settings| settings.remove(RESTARTS));
     let runs = match &asked {
         None => 1,
         Some(value) => value.as_u64().filter(|&runs| runs > 0).ok_or_else(|| {
             let message = format!("{RESTARTS} = {value}: must be a whole number of at least 1");
-            MethodError::Settings { method: name, message }
+            MethodError::Settings { method: CdimcNet::NAME, message }
         })? as usize,
     };
-    let Configured { clusterer, mut settings } = configure(name, settings)?;
-    if runs == 1 {
-        return Ok(Configured { clusterer, settings });
+    let mut network = configure::<CdimcNet>(CdimcNet::NAME, settings)?;
+    network.described = settings_of::<WithRestarts>;
+    if runs > 1 {
+        network.settings[RESTARTS] = runs.into();
+        network.clusterer = Box::new(Restarts { method: network.clusterer, runs });
     }
-    settings[RESTARTS] = runs.into();
-    Ok(Configured { clusterer: Box::new(Restarts { method: clusterer, runs }), settings })
+    Ok(network)
 }
 
 /// The model in the bytes that [`Model::to_bytes`] gave, of whatever method.

@@ -9,6 +9,7 @@ use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::at_most;
 use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed, ViewMask};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// On five folds of Handwritten this chose the view of the highest accuracy each time; the silhouette
 /// prefers a view of low accuracy there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BestView {
     /// Starts of k-means, of which the best is kept: 20; the authors' code takes 1.

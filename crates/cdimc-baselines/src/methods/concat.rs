@@ -9,13 +9,14 @@ use crate::shared::refusals::at_most;
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// k-means on the concatenation of the views.
 ///
 /// Every observed row of every view gets unit length, the mean of those rows fills the gaps, and the
 /// views stand side by side without weights. Any number of views, any mask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Concat {
     /// Starts of k-means, of which the best is kept: 20; the authors' code takes 1.

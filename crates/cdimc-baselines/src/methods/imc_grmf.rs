@@ -19,6 +19,7 @@ use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, s};
 use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "imc-grmf";
@@ -32,7 +33,7 @@ const NAME: &str = "imc-grmf";
 /// Memory is linear in the samples: the graph is sparse.
 // ndarray's `s!` expands to unsafe code, none of which concerns the fields.
 #[allow(clippy::unsafe_derive_deserialize)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ImcGrmf {
     /// `λ_1`, which ties the views on paired samples; 100 (authors' demo).

@@ -18,6 +18,7 @@ use cdimc_core::{
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "img";
@@ -26,7 +27,7 @@ const NAME: &str = "img";
 const N_SQUARE: u64 = 6;
 
 /// What the labels are read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImgReadOut {
     /// The normalized cut of the learned graph.
@@ -37,7 +38,7 @@ pub enum ImgReadOut {
 }
 
 /// What stands for the graph before there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstLaplacian {
     /// No graph: Q starts as P. Ends like the random matrix within the noise of a start.
@@ -56,7 +57,7 @@ pub enum FirstLaplacian {
 /// costs n³/3 operations.
 // ndarray's `s!` expands to unsafe code, none of which concerns the fields.
 #[allow(clippy::unsafe_derive_deserialize)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Img {
     /// λ, the weight of the bases; 0.1 (authors' driver).

@@ -17,6 +17,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik";
@@ -33,7 +34,7 @@ const RIDGE: f64 = 1e-3;
 /// observed block given. Any number of views, any mask.
 ///
 /// Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MkkmIk {
     /// The kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.

@@ -18,12 +18,13 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, s};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik-mkc";
 
 /// Which coefficients the mean of the other kernels gets in the completion of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coefficients {
     /// `γ_p + γ_q - (m - 2) γ_p γ_q`: those that minimize the objective for m kernels.
@@ -34,7 +35,7 @@ pub enum Coefficients {
 }
 
 /// What the unobserved entries of a kernel start from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelFilling {
     /// Zero: the mean of a centered kernel.
@@ -50,7 +51,7 @@ pub enum KernelFilling {
 /// simplex, and `K_p` ⪰ 0 with its observed block given. Any number of views up to 16, any mask.
 ///
 /// Keeps n-by-n matrices, one a view and four of work: 8 (m + 4) n² bytes beside the observed blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MkkmIkMkc {
     /// The kernel of every view. The CDIMC-net paper names none; linear has no width to choose.

@@ -16,6 +16,7 @@ use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "pmvc";
@@ -30,7 +31,7 @@ const STEP: f64 = 1e-6;
 /// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with the rows
 /// `P_c` of the paired samples shared; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are scaled to unit
 /// length first; negative features fit worse.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Pmvc {
     /// λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.

@@ -5,13 +5,14 @@ use super::observed_rows::unit_rows;
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Squared distances from the mean below this share of the greatest squared length are rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// How alike two samples of one view are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kernel {
     /// xᵀx'.
@@ -24,7 +25,7 @@ pub enum Kernel {
 }
 
 /// How the features of a view are scaled before a kernel, from its observed rows alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelScaling {
     /// Every row to unit length.

@@ -2,10 +2,11 @@
 
 use super::observed_rows::{Observed, unit_rows};
 use ndarray::Array1;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a view is made nonnegative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nonnegative {
     /// Negative values become 0 (the OMVC authors' driver).

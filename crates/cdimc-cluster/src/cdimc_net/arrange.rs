@@ -6,10 +6,11 @@
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::{Geometry, MultiView, Seed};
 use ndarray::Array2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How samples are put in training order; batches are runs of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
     /// Clusters of a k-means on the concatenated views one after the other (paper).

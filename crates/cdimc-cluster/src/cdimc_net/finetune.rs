@@ -7,10 +7,11 @@ use cdimc_core::{
 };
 use cdimc_nn::{Normalization, Optimizer, Targets, Trainer, batches};
 use ndarray::Array2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The settings of Algorithm 1; the defaults are the authors' code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Finetune {
     /// Most rounds, T; 100. With 0 the k-means on the pre-trained latents is the result.
@@ -35,7 +36,7 @@ pub struct Finetune {
 }
 
 /// The optimizer of fine-tuning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinetuneOptimizer {
     /// Adam with the usual decays 0.9 and 0.999 and epsilon 1e-8 (paper, section 4.1; authors' code).

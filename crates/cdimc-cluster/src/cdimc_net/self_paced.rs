@@ -1,12 +1,13 @@
 //! Self-paced selection: samples enter the training from easy to hard (paper, eq. 8, 9 and 15).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the age lambda grows and which samples it lets in.
 ///
 /// The paper leaves all four choices open or prints them differently from the authors' code, which the
 /// defaults follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct AgeRule {
     /// The standard deviation in eq. 9.
@@ -20,7 +21,7 @@ pub struct AgeRule {
 }
 
 /// The standard deviation of the losses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deviation {
     /// Divided by n - 1 (authors' code).
@@ -31,7 +32,7 @@ pub enum Deviation {
 }
 
 /// How a loss is compared with the age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {
     /// Selected if the loss is below the age (authors' code).
@@ -42,7 +43,7 @@ pub enum Comparison {
 }
 
 /// The order of the last two updates of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// The age from the newest losses, then the selection by it (authors' code).
@@ -54,7 +55,7 @@ pub enum Update {
 }
 
 /// The value of t in the first round; the share of the deviation is t / T.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstRound {
     /// 0, ..., T - 1 (authors' code).

@@ -6,7 +6,7 @@
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
-use cdimc_baselines::Configured;
+use cdimc_core::Configured;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{ClusterNumberSearch, HeldOut, SharedStructure, TMixture, Vote, propose};

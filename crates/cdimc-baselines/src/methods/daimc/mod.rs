@@ -19,6 +19,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sweep::{Moments, Sweep, View};
 
@@ -37,7 +38,7 @@ const FIRST_RIDGE: f64 = 1e-5;
 ///
 /// The result depends much on the start: with the defaults, single runs on Handwritten lie between 72
 /// and 88 % accuracy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Daimc {
     /// Weight α of the alignment, positive: 1e-4 (authors' script; imml has 1).

@@ -2,6 +2,7 @@
 
 use crate::shared::nonnegative::Nonnegative;
 use ndarray::Array2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Weighted nonnegative factorization of every view with a common consensus U*.
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// every view sums to 1. Any number of views, any mask; negative values are made nonnegative first.
 /// Needs O(Σᵥ (mᵥ dᵥ + n k) k) operations a sweep with mᵥ observed rows in view v: the gaps share one
 /// row, so they cost nothing of the width. Memory is linear in n.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Mic {
     /// Weight α of the consensus, positive: 1e-2 (authors' driver of OMVC).

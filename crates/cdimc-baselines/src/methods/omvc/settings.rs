@@ -2,6 +2,7 @@
 
 use crate::shared::nonnegative::Nonnegative;
 use cdimc_core::RowOrder;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// is then 0 throughout has no part.
 /// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples: [`OmvcStream`](crate::OmvcStream) takes
 /// the chunks of data that fit in no memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Omvc {
     /// Weight α of the consensus, positive: 1e-2 (authors' driver).
@@ -39,7 +40,7 @@ pub struct Omvc {
 }
 
 /// How much the filled gaps of [`Omvc`] weigh.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingWeight {
     /// As much as observed rows: what the authors' driver really does.

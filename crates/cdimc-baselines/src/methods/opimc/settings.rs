@@ -1,6 +1,7 @@
 //! The settings of OPIMC.
 
 use cdimc_core::RowOrder;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on
 /// a chunk with mᵥ observed rows, and memory for one chunk and the centers: [`OpimcStream`](crate::OpimcStream) takes the
 /// chunks of data that fit in no memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Opimc {
     /// Ridge α of the centers, positive: 1. The authors' 10 collapses small chunks of unit rows into

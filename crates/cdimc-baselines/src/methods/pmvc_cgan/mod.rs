@@ -19,6 +19,7 @@ use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError, autodiff};
 use ndarray::{Array2, ArrayView2, Axis};
 use networks::Networks;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stages::Training;
 
@@ -31,7 +32,7 @@ const NAME: &str = "pmvc-cgan";
 /// Stage 3 pulls Student's t assignments of all samples, completed, towards their target distribution.
 /// k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
 /// first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PmvcCgan {
     /// Widths of the layers between a view and its latent, the latent last; 500, 300, 100 (authors'
