@@ -58,13 +58,17 @@ def compare(views, y, seed):
     return [score(y, labels) for labels in (mixture, *plain) for score in (accuracy, nmi)], seconds
 
 
-warnings.simplefilter("ignore", cdimc.CdimcWarning)
-folder, *names = sys.argv[1:]
-for name in names:
-    views, y = read(Path(folder, name).with_suffix(".mat"))
-    runs = [compare(views, y, seed) for seed in range(MASKS)]
-    scores = 100 * np.array([scores for scores, _ in runs])
-    mean, spread = scores.mean(axis=0), scores.std(axis=0)
-    shape = f"{len(y)} samples, {', '.join(str(view.shape[1]) for view in views)} columns, {len(np.unique(y))} classes"
-    cells = [f"{mean[i]:.1f} ± {spread[i]:.1f} ({mean[i + 1]:.1f})" for i in (0, 2, 4)]
-    print("| " + " | ".join([f"{name}: {shape}", *cells, f"{np.mean([s for _, s in runs]):.1f}"]) + " |", flush=True)
+def main(folder, *names):
+    warnings.simplefilter("ignore", cdimc.CdimcWarning)
+    for name in names:
+        views, y = read(Path(folder, name).with_suffix(".mat"))
+        runs = [compare(views, y, seed) for seed in range(MASKS)]
+        scores = 100 * np.array([scores for scores, _ in runs])
+        mean, spread = scores.mean(axis=0), scores.std(axis=0)
+        shape = f"{len(y)} samples, {', '.join(str(view.shape[1]) for view in views)} columns, {len(np.unique(y))} classes"
+        cells = [f"{mean[i]:.1f} ± {spread[i]:.1f} ({mean[i + 1]:.1f})" for i in (0, 2, 4)]
+        print("| " + " | ".join([f"{name}: {shape}", *cells, f"{np.mean([s for _, s in runs]):.1f}"]) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -32,6 +32,7 @@ mod criterion;
 mod discriminant;
 mod fitted;
 mod folds;
+mod gradual;
 mod halves;
 mod model;
 mod observations;

@@ -70,18 +70,9 @@ impl TMixture {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Vec<Option<ViewSharing>>, ClusterError> {
-        let mut samples: Vec<usize> = (0..labels.len()).collect();
-        let part = if samples.len() > MOST {
-            samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
-            Some(data.select_rows(&samples)?)
-        } else {
-            None
-        };
-        let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
+        let (observations, labels) = self.some_explained(data, labels, n_clusters, seed)?;
         let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
-        let data = part.as_ref().unwrap_or(data);
         let prior = self.priors()[0];
-        let observations = self.explained(data, &responsibilities, &prior)?;
         let n_views = observations.n_views();
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.shuffle(&mut seed.stream("folds").rng());
@@ -103,6 +94,29 @@ impl TMixture {
             })
         };
         Ok((0..n_views).map(of_view).collect())
+    }
+
+    /// So many of the samples as are looked at, in the coordinates in which the views share most under the labels, and
+    /// their labels.
+    pub(crate) fn some_explained(
+        &self,
+        data: &MultiView,
+        labels: &[usize],
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<(Observations, Vec<usize>), ClusterError> {
+        let mut samples: Vec<usize> = (0..labels.len()).collect();
+        let part = if samples.len() > MOST {
+            samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
+            Some(data.select_rows(&samples)?)
+        } else {
+            None
+        };
+        let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
+        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
+        let data = part.as_ref().unwrap_or(data);
+        let observations = self.explained(data, &responsibilities, &self.priors()[0])?;
+        Ok((observations, labels))
     }
 
     /// The coordinates in which the views share most under the labels.

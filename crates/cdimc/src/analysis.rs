@@ -2,13 +2,13 @@
 
 use crate::NamedModel;
 use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch};
-use crate::machine::{announcement, check_cost};
+use crate::machine::{announcement, check_cost, seconds_of};
 use crate::tables::Joined;
 use crate::warnings::{self, Warning};
 use cdimc_core::Configured;
 use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
-use cdimc_mixture::Stability;
+use cdimc_mixture::{Stability, TMixture};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 /// An analysis that took no longer is repeated with this many other seeds, to see whether they agree.
 const QUICK: Duration = Duration::from_secs(4);
 const OTHER_SEEDS: u64 = 2;
+/// Subsamples where none is asked for and the mixture is forecast to take no more seconds on one thread: a forecast, so
+/// that the same files come out on every machine.
+const SUBSAMPLES: usize = 50;
+const FORECAST: f64 = 1.0;
 
 /// What is asked of samples.
 ///
@@ -52,8 +56,9 @@ pub struct Analysis<'a> {
     pub number: Number,
     /// Root of all randomness.
     pub seed: Seed,
-    /// Subsamples in which the stability of the clusters is looked at, with the mixture alone; 0 for none.
-    pub n_subsamples: usize,
+    /// Subsamples in which the stability of the clusters is looked at, with the mixture alone; 0 for none, and if absent
+    /// 50 where a fit is quick.
+    pub n_subsamples: Option<usize>,
     /// Whether quick fits are compared with those of other seeds, and with plain k-means.
     pub compares: bool,
 }
@@ -149,9 +154,9 @@ impl Outcome {
 }
 
 impl<'a> Analysis<'a> {
-    /// An analysis that compares nothing with other seeds or methods.
+    /// An analysis that compares nothing with other seeds, methods or subsamples.
     pub fn new(method: &'a Configured, samples: &'a Joined, number: Number, seed: Seed) -> Self {
-        Self { method, samples, number, seed, n_subsamples: 0, compares: false }
+        Self { method, samples, number, seed, n_subsamples: Some(0), compares: false }
     }
 
     /// Chooses the number of clusters if it is not known, fits, and looks for signs of nonsense; begins where
@@ -178,24 +183,31 @@ impl<'a> Analysis<'a> {
         };
         host.end_of("finish");
         let (data, labels) = (&self.samples.data, &clustering.labels);
-        let mut warnings = if is_one {
-            Vec::new()
-        } else {
-            warnings::signs(data, &self.samples.names, labels, n_clusters)
-        };
+        let mut warnings = warnings::far_samples(self.samples);
+        if !is_one {
+            warnings.extend(warnings::signs(data, &self.samples.names, labels, n_clusters));
+        }
         if self.compares && !is_one {
             warnings.extend(warnings::plain_is_better(data, labels, n_clusters));
             host.end_of("warnings");
-            if !is_resumed && began.elapsed() < QUICK {
+        }
+        let model = model.map(|model| NamedModel::new(model, self.samples));
+        let stability = match (&model, self.n_subsamples(n_clusters)) {
+            (Some(model), n_subsamples @ 1..) => self.stability(model, n_subsamples, host)?,
+            _ => None,
+        };
+        // Each subsample is searched with a seed of its own.
+        match &stability {
+            Some(found) => warnings.extend(warnings::of_stability(found)),
+            None if self.compares && !is_one && !is_resumed && began.elapsed() < QUICK => {
                 warnings.extend(self.other_seeds(labels, n_clusters, host));
                 host.end_of("other seeds");
             }
+            None => {}
         }
-        let model = model.map(|model| NamedModel::new(model, self.samples));
-        let stability = match &model {
-            Some(model) if self.n_subsamples > 0 => self.stability(model, host)?,
-            _ => None,
-        };
+        if matches!(self.number, Number::Within(_)) && !is_one {
+            warnings.extend(warnings::gradual_change(data, labels, n_clusters));
+        }
         let cluster_number = interim.cluster_number.take();
         warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
         Ok(Outcome { clustering, n_clusters, cluster_number, model, stability, warnings })
@@ -264,18 +276,33 @@ impl<'a> Analysis<'a> {
         })
     }
 
+    /// The subsamples that are asked for, or that cost little.
+    fn n_subsamples(&self, n_clusters: usize) -> usize {
+        let is_quick = || {
+            let (method, data) = (self.clusterer(), &self.samples.data);
+            method.name() == TMixture::NAME
+                && seconds_of(method, data, n_clusters).is_some_and(|s| s <= FORECAST)
+        };
+        self.n_subsamples.unwrap_or_else(|| if is_quick() { SUBSAMPLES } else { 0 })
+    }
+
     fn stability(
         &self,
         model: &NamedModel,
+        n_subsamples: usize,
         host: &dyn Host,
     ) -> Result<Option<Stability>, ClusterError> {
         let report = |step: &Step| host.inner_step(step);
         let seed = self.seed.stream("stability");
         let observer = Observer::new(&report);
-        let found = model.stability(self.samples, self.n_subsamples, seed, &observer);
+        let found = model.stability(self.samples, n_subsamples, seed, &observer);
         host.end_of("stability");
-        // Who asked for it gets it or hears that it is missing: the run goes on where this is interrupted.
-        found.map(Some)
+        match found {
+            // Where nobody asked, too few samples for it are no fault.
+            Err(ClusterError::ClusterCount { .. }) if self.n_subsamples.is_none() => Ok(None),
+            // Who waits for it gets it or hears that it is missing: the run goes on where this is interrupted.
+            found => found.map(Some),
+        }
     }
 
     /// Whether other seeds give the same clusters, with the samples in other orders too.
@@ -341,7 +368,7 @@ mod tests {
         let samples = crate::training_set(tables, false).unwrap();
         let method = crate::configured("t-mixture", Value::Null).unwrap();
         let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
-        analysis.n_subsamples = 3;
+        analysis.n_subsamples = Some(3);
         let run = |stop_at: &str| {
             let report = |step: &Step| match step.stage {
                 stage if stage == stop_at => ControlFlow::Break(()),

@@ -51,6 +51,11 @@ pub fn announcement(method: &dyn Clusterer, data: &MultiView, n_clusters: usize)
     })
 }
 
+/// The forecast seconds of a fit on one thread of an ordinary processor; `None` if the method does not know.
+pub fn seconds_of(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<f64> {
+    method.cost(data, n_clusters).map(|cost| cost.operations / SPEED)
+}
+
 fn duration(seconds: f64) -> String {
     if seconds < 5400.0 {
         format!("{:.0} minutes", seconds / 60.0)

@@ -9,10 +9,14 @@ use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
-use cdimc_mixture::{TMixture, ViewSharing};
+use cdimc_mixture::{Stability, TMixture, ViewSharing};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+mod far;
+
+pub use far::far_samples;
 
 /// Permutations that say what chance gives.
 const PERMUTATIONS: usize = 99;
@@ -25,6 +29,8 @@ const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
 /// The share of the splits of the samples that must choose the number of clusters.
 const MAJORITY: f64 = 0.5;
+/// Mean Jaccard index below which a cluster should not be believed (Hennig, Comput. Stat. Data Anal. 52, 2007).
+const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const AGREEMENT: f64 = 0.7;
 
@@ -48,14 +54,20 @@ pub enum Sign {
     SingleSamples,
     /// Clusters that follow which views are missing.
     MissingPattern,
+    /// Samples whose rows of a view are unlike those of all others.
+    FarSample,
     /// A view that says nothing of the others under these clusters.
     UnrelatedView,
     /// A view that shares clusters with others, and varies more by itself.
     OwnVariation,
     /// Views share no more than chance gives.
     NoSharedStructure,
+    /// Views vary together within clusters too, as a gradual change does that is cut into pieces.
+    GradualChange,
     /// Splits of the samples choose different numbers of clusters.
     NumberUncertain,
+    /// Clusters that are hardly found again in subsamples.
+    UnstableClusters,
     /// Different seeds give different clusters.
     SeedsDisagree,
     /// A plain method finds clusters that the views agree on more.
@@ -78,6 +90,10 @@ impl Sign {
                  mistakes missing data for a property of the samples, or one group of samples really was \
                  measured differently. Compare with another method, and with the clusters of complete samples."
             }
+            Self::FarSample => {
+                "A wrong unit, a mark of missing values or a failed measurement looks like this. Look at the sample, \
+                 and leave its row of this view out if it was measured wrongly."
+            }
             Self::UnrelatedView => {
                 "What this view says of these clusters tells hardly anything of the other views. Its ids may be mixed up, or it measures something else; try \
                  without it. Where no view shares anything, the clusters are one view's alone, or chance."
@@ -91,9 +107,18 @@ impl Sign {
                  that several views know of. Check that the ids of the tables name the same samples; groups \
                  in a single view are found by giving that view alone."
             }
+            Self::GradualChange => {
+                "Views of the same cluster go on to vary together along what sets the clusters apart. A gradual change, as a \
+                 course of time or a severity, looks like this, and so do views made of one another: no \
+                 number of clusters is given by such data, and each more cuts it finer."
+            }
             Self::NumberUncertain => {
                 "Fewer than half of the random splits of the samples choose this number of clusters by \
                  themselves. Look at the runner-up too, and trust what both have in common."
+            }
+            Self::UnstableClusters => {
+                "A part of the samples gives other clusters in their place: there may be too many, or what they \
+                 cut has no bounds. Ask for fewer, or trust what other clusters leave of the samples as one group."
             }
             Self::SeedsDisagree => {
                 "The clusters depend on chance: another seed gives others. Take the parts that stay, fewer \
@@ -144,6 +169,37 @@ pub fn of_number(number: &ClusterNumber) -> Option<Warning> {
         number.chosen
     );
     Some(Warning { sign: Sign::NumberUncertain, text })
+}
+
+/// The clusters that subsamples hardly find again.
+pub fn of_stability(stability: &Stability) -> Option<Warning> {
+    let found = stability.clusters.iter().enumerate();
+    let unstable: Vec<String> = found
+        .filter_map(|(c, &jaccard)| Some((c, jaccard.filter(|&x| x < DISSOLVED)?)))
+        .map(|(c, jaccard)| format!("{c} ({jaccard:.2})"))
+        .collect();
+    (!unstable.is_empty()).then(|| Warning {
+        sign: Sign::UnstableClusters,
+        text: format!(
+            "{} of {} clusters are hardly found again in subsamples: mean Jaccard index of cluster {}",
+            unstable.len(),
+            stability.clusters.len(),
+            unstable.join(", ")
+        ),
+    })
+}
+
+/// Whether a number that was proposed may cut a gradual change into pieces.
+pub fn gradual_change(data: &MultiView, labels: &[usize], n_clusters: usize) -> Option<Warning> {
+    let seed = Seed::new(0).stream("warnings").stream("gradual change");
+    // Nothing comes of a criterion that does not apply.
+    let found = TMixture::default().gradual_change(data, labels, n_clusters, seed).ok()??;
+    (found >= NATS).then(|| Warning {
+        sign: Sign::GradualChange,
+        text: format!(
+            "within clusters two views share another {found:.2} nats a sample: they may be pieces of a gradual change"
+        ),
+    })
 }
 
 /// Whether clusterings by different seeds are far from each other.
@@ -407,6 +463,22 @@ mod tests {
         let other = seeds_disagree(&[a.clone(), vec![0, 1, 2, 0, 1, 2]]).unwrap();
         assert_eq!(other.sign, Sign::SeedsDisagree);
         assert_eq!(seeds_disagree(&[a]), None, "one seed agrees with itself");
+    }
+
+    #[test]
+    fn clusters_that_subsamples_hardly_find_are_named() {
+        let stability = |clusters: &[f64]| Stability {
+            clusters: clusters.iter().map(|&jaccard| Some(jaccard)).collect(),
+            samples: Vec::new(),
+            consensus: None,
+            n_subsamples: 50,
+            n_afresh: 0,
+        };
+        let found = of_stability(&stability(&[0.9, 0.55, 0.8, 0.4])).unwrap();
+        assert!(
+            found.text.starts_with("2 of 4 clusters") && found.text.ends_with("1 (0.55), 3 (0.40)")
+        );
+        assert_eq!(of_stability(&stability(&[0.9, 0.6])), None);
     }
 
     #[test]

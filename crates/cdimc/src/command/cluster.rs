@@ -46,7 +46,7 @@ pub(crate) struct Cluster {
     /// Seeds of each number of --k-range whose clusters are compared
     #[arg(long, value_name = "N", requires = "k_range")]
     k_seeds: Option<usize>,
-    /// Stability of clusters in N subsamples [50]
+    /// Stability of clusters in N subsamples [50; 0 for none]; by default where a fit is quick
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
     stability: Option<usize>,
     /// The method; only t-mixture and cdimc-net write a model for predict and impute
@@ -125,7 +125,7 @@ impl Cluster {
         run.record.seed = self.seed;
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;
-        run.record.n_subsamples = self.stability.unwrap_or(0);
+        run.record.n_subsamples = self.stability;
         run.record.k_range = self.k_range.map(|range| NumberRange { seeds: self.k_seeds, ..range });
         Ok(run)
     }

@@ -31,9 +31,9 @@ pub(crate) struct RunRecord {
     pub(crate) n_clusters: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k_range: Option<NumberRange>,
-    /// Subsamples in which the stability of the clusters is looked at.
+    /// Subsamples in which the stability of the clusters is looked at, if it is said.
     #[serde(default)]
-    pub(crate) n_subsamples: usize,
+    pub(crate) n_subsamples: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     /// The numbers of clusters tried so far, and the one chosen.

@@ -1,9 +1,14 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
 use super::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
+use ndarray::Array2;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+
+/// Cells of a side of a [`consensus`], at most, and its shades.
+const CELLS: usize = 100;
+const LEVELS: f32 = 8.0;
 
 /// A series of a [`lines`] figure: its name and its values at 1, 2, ...
 pub type Series<'a> = (&'a str, &'a [f64]);
@@ -118,6 +123,41 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
                 root.draw(&Text::new(format!("{count} samples"), at, ink.clone()))?;
             }
             done += count;
+        }
+        Ok(())
+    })
+}
+
+/// How often samples are together, `(n_samples, n_samples)`, from 0 to 1, the samples in order of their `labels`; of many
+/// samples the means of cells of several.
+pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|&i| labels[i]);
+    let n_cells = order.len().min(CELLS);
+    let edge = |cell: usize| cell * order.len() / n_cells;
+    let cells: Vec<&[usize]> = (0..n_cells).map(|c| &order[edge(c)..edge(c + 1)]).collect();
+    let level = |rows: &[usize], columns: &[usize]| {
+        let sum: f32 =
+            rows.iter().flat_map(|&i| columns.iter().map(move |&j| shares[[i, j]])).sum();
+        (LEVELS * sum / (rows.len() * columns.len()) as f32).round()
+    };
+    let side = 360_i32;
+    let at = |cell: usize| cell as i32 * side / n_cells as i32;
+    draw((side as u32, side as u32), |root| {
+        for (y, rows) in cells.iter().enumerate() {
+            let mut levels =
+                cells.iter().map(|columns| level(rows, columns)).enumerate().peekable();
+            // Neighbors of one level are one rectangle.
+            while let Some((from, level)) = levels.next() {
+                let mut to = from + 1;
+                while levels.next_if(|(_, next)| *next == level).is_some() {
+                    to += 1;
+                }
+                if level > 0.0 {
+                    let color = BLUE.mix(f64::from(level / LEVELS)).filled();
+                    root.draw(&Rectangle::new([(at(from), at(y)), (at(to), at(y + 1))], color))?;
+                }
+            }
         }
         Ok(())
     })

@@ -227,6 +227,13 @@ impl Report<'_> {
                  not be believed (Hennig 2007).",
                 found.n_subsamples
             ));
+            if let Some(shares) = &found.consensus {
+                page.figure(
+                    &figures::consensus(shares, &self.outcome.clustering.labels),
+                    "How often two samples are in one cluster, of the subsamples that have both: white never, blue \
+                     always. Samples stand in the order of their clusters, from the top and from the left.",
+                );
+            }
         }
     }
 

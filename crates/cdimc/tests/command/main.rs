@@ -260,22 +260,28 @@ fn the_number_of_clusters_is_chosen_and_explained() {
 }
 
 #[test]
-fn stability_is_looked_at_where_it_is_asked() {
+fn stability_is_looked_at_where_it_is_asked_or_quick() {
     let desk = Desk::new();
     let refused = desk.fails(&format!("cluster {VIEWS} -k 4 --method concat --stability -o out"));
     assert!(refused.contains("--stability: looked at with t-mixture alone"), "{refused}");
-    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o plain"));
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 --stability=0 -q -o plain"));
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o quick"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 --stability=6 -q -o out"));
     let record =
         |path: &str| -> serde_json::Value { serde_json::from_str(&desk.text(path)).unwrap() };
     assert!(record("plain/run.json")["stability"].is_null());
+    assert_eq!(record("quick/run.json")["stability"]["n-subsamples"], 50);
     let found = &record("out/run.json")["stability"];
     assert_eq!(found["clusters"].as_array().map(Vec::len), Some(4), "{found}");
     assert_eq!(found["n-subsamples"], 6);
     let header = |path: &str| desk.text(path).lines().next().unwrap().to_owned();
     assert_eq!(header("plain/labels.csv"), "id,cluster,confidence,loss,views,unusual");
     assert_eq!(header("out/labels.csv"), "id,cluster,confidence,loss,views,unusual,stability");
-    assert!(desk.text("out/report.html").contains("mean Jaccard index"));
+    let report = desk.text("out/report.html");
+    assert!(
+        report.contains("mean Jaccard index")
+            && report.contains("How often two samples are in one cluster")
+    );
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Run {
             settings: configured.settings.clone(),
             n_clusters: None,
             k_range: None,
-            n_subsamples: 0,
+            n_subsamples: None,
             stability: None,
             seed: 0,
             threads: 0,

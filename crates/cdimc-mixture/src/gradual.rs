@@ -1,0 +1,113 @@
+//! Whether views go on to vary together within clusters, as they do where a gradual change is cut into pieces.
+
+use crate::discriminant::Discriminant;
+use crate::model::Mixture;
+use crate::model::passes::moments_of;
+use crate::observations::Observations;
+use crate::responsibilities::Responsibilities;
+use crate::settings::TMixture;
+use cdimc_core::ClusterError;
+use cdimc_data::{MultiView, Seed};
+use ndarray::{Array2, ArrayView1};
+
+/// Directions that set the clusters apart most, of which the one that views share most within clusters counts.
+const DIRECTIONS: usize = 2;
+/// Samples that two views have in common, at least.
+const FEWEST: usize = 20;
+
+impl TMixture {
+    /// What two views tell of one another within clusters that any method found, along what sets these clusters apart:
+    /// -½ log(1 - r²) nats, r the correlation of the deviations from the clusters' centers, the mean over pairs of views.
+    /// It is next to 0 for clusters under which views are independent; a gradual change gives the pieces it is cut into
+    /// deviations that views share. `None` if no two views have enough samples in common.
+    ///
+    /// # Errors
+    /// If the views have no coordinates.
+    ///
+    /// # Panics
+    /// If there is not one label below `n_clusters` for every sample.
+    pub fn gradual_change(
+        &self,
+        data: &MultiView,
+        labels: &[usize],
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Result<Option<f64>, ClusterError> {
+        let (observations, labels) = self.some_explained(data, labels, n_clusters, seed)?;
+        let prior = self.priors()[0];
+        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
+        let moments = moments_of(&observations, &responsibilities);
+        let (mixture, pooled) = Mixture::fit(&moments, &observations, &prior, None);
+        let discriminant = Discriminant::new(&mixture, &pooled);
+        let scores: Vec<Array2<f64>> = (0..observations.n_views())
+            .map(|v| scores(&observations, &discriminant, v, &labels))
+            .collect();
+        let pairs = (0..scores.len()).flat_map(|v| (0..v).map(move |w| (v, w)));
+        let nats: Vec<f64> = pairs
+            .filter_map(|(v, w)| {
+                let directions = 0..scores[v].ncols().min(DIRECTIONS);
+                let shared = directions
+                    .filter_map(|j| correlation(scores[v].column(j), scores[w].column(j)));
+                shared.reduce(f64::max).map(|r| -0.5 * (1.0 - r.max(0.0).powi(2)).ln())
+            })
+            .collect();
+        Ok((!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64))
+    }
+}
+
+/// The deviations of a view's rows from their clusters along the directions that set clusters apart, `(n_samples, r)`;
+/// NaN where a sample lacks the view.
+fn scores(
+    observations: &Observations,
+    discriminant: &Discriminant,
+    v: usize,
+    labels: &[usize],
+) -> Array2<f64> {
+    let (directions, means) = (&discriminant.directions[v], &discriminant.means[v]);
+    let mut scores = Array2::from_elem((observations.n_samples, directions.ncols()), f64::NAN);
+    observations.each_row(v, |i, row| {
+        let along = ArrayView1::from(row).dot(directions);
+        scores.row_mut(i).assign(&(along - means.row(labels[i])));
+    });
+    scores
+}
+
+/// The correlation over the samples that have both; `None` if these are few or do not vary.
+fn correlation(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> =
+        a.iter().copied().zip(b.iter().copied()).filter(|(x, y)| !(x + y).is_nan()).collect();
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    let (xx, yy) = (sum(&|(x, _)| x * x), sum(&|(_, y)| y * y));
+    let scale = (xx * yy).sqrt();
+    (pairs.len() >= FEWEST && scale > 0.0).then(|| sum(&|(x, y)| x * y) / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng;
+
+    /// What views of 150 samples share within the thirds of `x`, of which each view has a noisy copy.
+    fn within_thirds(x: &[f64]) -> f64 {
+        let mut rng = Seed::new(3).rng();
+        let mut order: Vec<f64> = x.to_vec();
+        order.sort_by(f64::total_cmp);
+        let labels: Vec<usize> =
+            x.iter().map(|x| usize::from(*x > order[50]) + usize::from(*x > order[100])).collect();
+        let mut view = || {
+            Array2::from_shape_fn((150, 4), |(i, j)| {
+                f64::from(u8::from(j < 2)) * x[i] + rng.gen_range(-1.0..1.0)
+            })
+        };
+        let data = MultiView::from_nan_rows(vec![view(), view(), view()]).unwrap();
+        TMixture::default().gradual_change(&data, &labels, 3, Seed::new(1)).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_gradual_change_goes_on_within_its_pieces_and_clusters_do_not() {
+        let gradual: Vec<f64> = (0..150).map(|i| f64::from(i * 7 % 150) / 15.0).collect();
+        let clusters: Vec<f64> = gradual.iter().map(|x| 5.0 * (x / 3.4).floor()).collect();
+        let (gradual, clusters) = (within_thirds(&gradual), within_thirds(&clusters));
+        assert!(gradual > 0.2 && clusters < 0.05, "{gradual} {clusters}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Samples that lie far from all others in a view.
+
+use super::{Sign, Warning};
+use crate::tables::Joined;
+
+/// Samples of a view of which one may be far from the others, at least.
+const FEWEST: usize = 20;
+
+/// The samples that lie far from all others in a view: in at least half of its columns they are beyond the range of the
+/// others by more than that range.
+pub fn far_samples(samples: &Joined) -> Vec<Warning> {
+    let data = &samples.data;
+    let of_view = |v: usize| {
+        let mut columns = vec![Ends::default(); data.width(v)];
+        for i in data.mask().observed_rows(v) {
+            columns.iter_mut().zip(data.view(v).row(i)).for_each(|(ends, &x)| ends.add(i, x));
+        }
+        let mut n_beyond = vec![0_usize; data.n_samples()];
+        columns.iter().flat_map(Ends::far).for_each(|i| n_beyond[i] += 1);
+        let is_far = |i: &usize| n_beyond[*i] > 0 && 2 * n_beyond[*i] >= data.width(v);
+        let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
+        let (first, name) = (&samples.ids[*far.first()?], &samples.names[v]);
+        let text = match far.len() {
+            1 => format!("sample {first} lies far from all others in view `{name}`"),
+            n => format!("{n} samples lie far from all others in view `{name}` (first: {first})"),
+        };
+        Some(Warning { sign: Sign::FarSample, text })
+    };
+    (0..data.n_views()).filter_map(of_view).collect()
+}
+
+/// The two least and the two largest values of a column, each with its sample.
+#[derive(Clone)]
+struct Ends {
+    least: [(f64, usize); 2],
+    largest: [(f64, usize); 2],
+    len: usize,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { least: [(f64::INFINITY, 0); 2], largest: [(f64::NEG_INFINITY, 0); 2], len: 0 }
+    }
+}
+
+impl Ends {
+    fn add(&mut self, i: usize, x: f64) {
+        self.len += 1;
+        if x < self.least[0].0 {
+            self.least = [(x, i), self.least[0]];
+        } else if x < self.least[1].0 {
+            self.least[1] = (x, i);
+        }
+        if x > self.largest[0].0 {
+            self.largest = [(x, i), self.largest[0]];
+        } else if x > self.largest[1].0 {
+            self.largest[1] = (x, i);
+        }
+    }
+
+    /// The samples beyond the range of the others by more than that range.
+    fn far(&self) -> impl Iterator<Item = usize> {
+        let ([least, less], [largest, large]) = (self.least, self.largest);
+        let below = less.0 - least.0 > largest.0 - less.0;
+        let above = largest.0 - large.0 > large.0 - least.0;
+        let found = [(below, least.1), (above, largest.1)];
+        let is_known = self.len >= FEWEST;
+        found.into_iter().filter(move |(is_far, _)| is_known && *is_far).map(|(_, i)| i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::Table;
+    use ndarray::Array2;
+
+    #[test]
+    fn a_sample_far_from_all_others_is_named_and_a_large_value_is_not() {
+        let table = |v: usize, changed: &[usize]| {
+            let mut values =
+                Array2::from_shape_fn((60, 4), |(i, j)| ((i * (7 + v) + 3 * j) % 11) as f64);
+            changed.iter().for_each(|&j| values[[17, j]] = 300.0);
+            Table {
+                name: format!("view{v}"),
+                path: format!("view{v}").into(),
+                ids: None,
+                labels: None,
+                features: (0..4).map(|j| format!("x{j}")).collect(),
+                left_out: vec![],
+                values,
+            }
+        };
+        let found = |changed| {
+            let samples = crate::training_set(vec![table(0, &[]), table(1, changed)], false);
+            let found = far_samples(&samples.unwrap());
+            found.into_iter().map(|warning| warning.text).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
+        assert!(found(&[1]).is_empty());
+    }
+}
