@@ -43,4 +43,5 @@ def main(name, rate, n_masks=3):
     print(f"{name} {rate}: accuracy {right.mean():.3f}, mean confidence {confidence.mean():.3f}, error {error:.3f}", flush=True)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -4,7 +4,7 @@
 //! cargo run --release -p cdimc --example warnings [DRAWS]
 //! ```
 //!
-//! Ten kinds of sound data and ten kinds of flawed ones, DRAWS (20) of each, as the command would cluster them.
+//! Twelve kinds of sound data and ten kinds of flawed ones, DRAWS (20) of each, as the command would cluster them.
 #![allow(clippy::print_stdout)]
 
 use cdimc::analysis::{Analysis, Interim, Number, Outcome};
@@ -31,6 +31,8 @@ struct Kind {
     /// The deviation of a factor that one view alone has.
     own_factor: f64,
     missing: f64,
+    /// Whether the number of clusters is searched for.
+    searched: bool,
 }
 
 const SOUND: Kind = Kind {
@@ -40,6 +42,7 @@ const SOUND: Kind = Kind {
     shares: &[1.0, 1.0, 1.0],
     own_factor: 0.0,
     missing: 0.3,
+    searched: false,
 };
 
 fn normal(rng: &mut impl Rng) -> f64 {
@@ -126,7 +129,12 @@ fn sound(kind: &Kind, change: fn(f64) -> f64, draw: u64) -> Result<Vec<Sign>, Bo
     let classes = kind.classes(&mut rng);
     let views = kind.views(&classes, &mut rng).into_iter().map(|view| view.mapv(change)).collect();
     let joined = kind.joined(views, &mut rng)?;
-    let outcome = clustered(&joined, Number::Known(kind.shares.len()), draw)?;
+    let number = if kind.searched {
+        Number::Within(NumberRange { from: 2, to: 8, seeds: None })
+    } else {
+        Number::Known(kind.shares.len())
+    };
+    let outcome = clustered(&joined, number, draw)?;
     Ok(outcome.warnings.iter().map(|warning| warning.sign).collect())
 }
 
@@ -228,7 +236,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("| all | | {n_missed} of {n_flawed} |");
     let as_is = |x: f64| x;
-    let kinds: [Sound; 10] = [
+    let kinds: [Sound; 12] = [
         ("three round clusters", SOUND, as_is),
         ("nothing missing", Kind { missing: 0.0, ..SOUND }, as_is),
         ("half missing", Kind { missing: 0.5, ..SOUND }, as_is),
@@ -237,6 +245,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("clusters of 60, 25 and 15 %", Kind { shares: &[0.6, 0.25, 0.15], ..SOUND }, as_is),
         ("clusters that overlap", Kind { distance: 3.0, ..SOUND }, as_is),
         ("skewed columns", SOUND, f64::exp),
+        ("three round clusters, `--k-range 2..8`", Kind { searched: true, ..SOUND }, as_is),
+        (
+            "clusters that overlap, `--k-range 2..8`",
+            Kind { distance: 3.0, searched: true, ..SOUND },
+            as_is,
+        ),
         ("300 columns a view", Kind { widths: &[300, 300], distance: 8.0, ..SOUND }, as_is),
         (
             "a large factor of every view's own",
