@@ -95,6 +95,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.probabilities_ = place.spread_optional(fit.probabilities)
         self.embedding_ = place.spread_optional(fit.embedding)
         self.curves_ = dict(fit.curves)
+        self.markers_ = fit.markers
         self.n_iter_ = fit.n_steps
         self.view_names_ = [view.name for view in views]
         self.feature_names_ = fit.features

@@ -469,7 +469,7 @@ class OMVC(MultiViewClusterer):
     rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is divided by
     its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
     is then 0 throughout has no part. Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s
-    samples: ``OmvcStream`` takes the chunks of data that fit in no memory.
+    samples.
 
     The command calls it ``omvc``.
 
@@ -641,8 +641,7 @@ class OPIMC(MultiViewClusterer):
     Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ, for one chunk of
     samples after the other, keeping only sums over the chunks before. Rows get unit length first. Any
     number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on a
-    chunk with mᵥ observed rows, and memory for one chunk and the centers: ``OpimcStream`` takes the
-    chunks of data that fit in no memory.
+    chunk with mᵥ observed rows, and memory for one chunk and the centers.
 
     The command calls it ``opimc``.
 

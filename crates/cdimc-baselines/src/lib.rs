@@ -15,11 +15,8 @@ assert_eq!(concat.name(), "concat");
 pub use crate::{
     methods::*,
     shared::{
-        kernel_partition::KernelPartition,
         kernels::{Kernel, KernelScaling},
         nonnegative::Nonnegative,
-        paired_views::PairedViews,
-        stream_chunk::Chunk,
     },
 };
 

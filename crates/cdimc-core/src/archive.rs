@@ -107,6 +107,11 @@ impl Archive {
         self.arrays.insert(name.into(), Array { dtype: T::DTYPE, shape, bytes });
     }
 
+    /// Puts `text` under `key` of the metadata, where the checksum covers it.
+    pub fn put_note(&mut self, key: &str, text: String) {
+        self.notes.insert(key.to_owned(), text);
+    }
+
     /// The file's bytes; the same archive gives the same bytes.
     ///
     /// # Errors
@@ -259,20 +264,10 @@ impl Archive {
     }
 }
 
-/// The model or checkpoint `bytes` with `text` under `key` of its metadata, where the checksum covers it.
+/// What [`Archive::put_note`] put under `key` of the model or checkpoint `bytes`, if anything.
 ///
 /// # Errors
 /// If the bytes are no such file, or a damaged one.
-pub fn with_note(bytes: &[u8], key: &str, text: String) -> Result<Vec<u8>, ClusterError> {
-    let mut archive = Archive::read(None, bytes)?;
-    archive.notes.insert(key.to_owned(), text);
-    archive.to_bytes()
-}
-
-/// What [`with_note`] put under `key`, if anything.
-///
-/// # Errors
-/// As [`with_note`].
 pub fn note(bytes: &[u8], key: &str) -> Result<Option<String>, ClusterError> {
     Ok(Archive::read(None, bytes)?.notes.remove(key))
 }
@@ -318,6 +313,12 @@ mod tests {
         archive
     }
 
+    fn with_notes(notes: &[(&str, &str)]) -> Vec<u8> {
+        let mut archive = sample();
+        notes.iter().for_each(|&(key, text)| archive.put_note(key, text.to_owned()));
+        archive.to_bytes().unwrap()
+    }
+
     #[test]
     fn arrays_come_back_as_they_were() {
         let bytes = sample().to_bytes().unwrap();
@@ -335,21 +336,18 @@ mod tests {
     fn notes_come_back_and_change_nothing_else() {
         let bytes = sample().to_bytes().unwrap();
         assert_eq!(note(&bytes, "names").unwrap(), None);
-        let noted = with_note(&bytes, "names", "rna".into()).unwrap();
-        let noted = with_note(&noted, "author", "me".into()).unwrap();
+        let noted = with_notes(&[("names", "rna"), ("author", "me")]);
         assert_eq!(note(&noted, "names").unwrap().as_deref(), Some("rna"));
         let read = Archive::from_bytes("test file", &noted).unwrap();
         assert_eq!(read.list::<u32>("b").unwrap(), [1, 7]);
         for _ in 0..20 {
-            let again = with_note(&bytes, "author", "me".into()).unwrap();
-            assert!(with_note(&again, "names", "rna".into()).unwrap() == noted);
+            assert!(with_notes(&[("author", "me"), ("names", "rna")]) == noted);
         }
     }
 
     #[test]
     fn every_changed_bit_and_every_cut_is_noticed() {
-        let bytes = sample().to_bytes().unwrap();
-        let bytes = with_note(&bytes, "names", "rna, protein".into()).unwrap();
+        let bytes = with_notes(&[("names", "rna, protein")]);
         for length in 0..bytes.len() {
             assert!(Archive::from_bytes("test file", &bytes[..length]).is_err(), "{length} bytes");
         }

@@ -213,6 +213,7 @@ pub struct Curve {
 /// classes off it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum RowOrder {
     /// Shuffled by the seed before anything else.
     #[default]

@@ -47,6 +47,7 @@ pub struct KMeans {
 
 /// What k-means found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct KMeansFit {
     /// The nearest center of every sample, of equally near ones the first. A cluster without
     /// samples, which takes fewer distinct samples than clusters, has one of the last numbers.

@@ -20,7 +20,7 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 */
 
 pub use crate::{
-    archive::{note, with_note},
+    archive::note,
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     configured::{Configured, MethodError, configure, settings_of},
     distance::squared_distance,

@@ -1,13 +1,14 @@
 //! What every trained model can do, whatever method made it.
 
-use crate::ClusterError;
+use crate::{ClusterError, archive::Archive};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::Array2;
 use serde_json::Value;
+use std::any::Any;
 use std::fmt::Debug;
 
 /// A trained model: it clusters new samples with any subset of its views, and fills in missing views.
-pub trait Model: Send + Sync + Debug {
+pub trait Model: Any + Send + Sync + Debug {
     /// The method that made it, as the command line spells it.
     fn method(&self) -> &'static str;
 
@@ -34,11 +35,19 @@ pub trait Model: Send + Sync + Debug {
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError>;
 
+    /// What a file of the model holds.
+    ///
+    /// # Errors
+    /// If its settings cannot be written as JSON.
+    fn archive(&self) -> Result<Archive, ClusterError>;
+
     /// The model as the bytes of a safetensors file with a checksum over everything.
     ///
     /// # Errors
-    /// If an array cannot be described.
-    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError>;
+    /// As [`Model::archive`], or if an array cannot be described.
+    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        self.archive()?.to_bytes()
+    }
 
     /// Number of features of every view.
     fn widths(&self) -> Vec<usize> {

@@ -67,7 +67,8 @@ impl ViewMask {
     }
 
     /// The samples observed in every view, ascending.
-    pub fn complete_rows(&self) -> Vec<usize> {
+    #[cfg(test)]
+    pub(crate) fn complete_rows(&self) -> Vec<usize> {
         (0..self.n_samples()).filter(|&i| self.0.row(i).iter().all(|&o| o)).collect()
     }
 
@@ -93,7 +94,7 @@ impl ViewMask {
     ///
     /// # Panics
     /// If a row is out of range.
-    pub fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
+    pub(crate) fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
         Self::new(self.0.select(ndarray::Axis(0), rows))
     }
 }

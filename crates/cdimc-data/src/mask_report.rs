@@ -42,7 +42,7 @@ impl MaskReport {
     }
 
     /// The counts of entries `(n_samples, n_views)` that may not be a valid mask yet.
-    pub fn of_entries(entries: ArrayView2<'_, bool>) -> Self {
+    pub(crate) fn of_entries(entries: ArrayView2<'_, bool>) -> Self {
         let (n_samples, n_views) = entries.dim();
         let mut report = Self {
             n_samples,
@@ -73,7 +73,7 @@ impl MaskReport {
     }
 
     /// Number of views.
-    pub fn n_views(&self) -> usize {
+    pub(crate) fn n_views(&self) -> usize {
         self.observed.len()
     }
 
@@ -89,7 +89,7 @@ impl MaskReport {
     }
 
     /// Share of all (sample, view) cells that are missing.
-    pub fn missing_cells(&self) -> f64 {
+    pub(crate) fn missing_cells(&self) -> f64 {
         let observed: usize = self.observed.iter().sum();
         1.0 - observed as f64 / (self.n_samples * self.n_views()) as f64
     }
@@ -114,7 +114,7 @@ impl MaskReport {
     }
 
     /// What may trouble a method, a sentence each; empty for a sound mask.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.samples_without_view.first() {
             let n = self.samples_without_view.len();

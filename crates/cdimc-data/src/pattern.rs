@@ -145,7 +145,7 @@ impl MissingPattern {
     ///
     /// # Errors
     /// If one does not.
-    pub fn check(&self) -> Result<(), DataError> {
+    pub(crate) fn check(&self) -> Result<(), DataError> {
         let below_one = |value: f64| {
             let valid = (0.0..1.0).contains(&value);
             if valid { Ok(()) } else { Err(rate_error("missing rate", value, "[0, 1)")) }

@@ -25,11 +25,6 @@ impl Seed {
         Self(value)
     }
 
-    /// The number of this seed.
-    pub fn value(self) -> u64 {
-        self.0
-    }
-
     /// The seed of the part of the run named `purpose` (`"mask"`, `"weights"`, `"kmeans"`).
     #[must_use]
     pub fn stream(self, purpose: &str) -> Self {

@@ -4,7 +4,6 @@
 
 mod bench;
 mod cell;
-mod checkpoint;
 mod compare;
 mod datasets;
 mod execution;

@@ -25,7 +25,7 @@ impl MixtureModel {
     /// What a file of such a model says it is.
     pub const KIND: &'static str = "cdimc mixture";
 
-    pub(crate) fn write(&self) -> Result<Vec<u8>, ClusterError> {
+    pub(crate) fn write(&self) -> Result<Archive, ClusterError> {
         let description = Description {
             settings: self.settings.clone(),
             findings: self.findings.clone(),
@@ -47,7 +47,6 @@ impl MixtureModel {
                 ("means", &components.means),
                 ("whitening", &components.whitening),
                 ("constants", &components.constants),
-                ("within", &self.columns[v].within),
                 ("spread", &self.columns[v].spread),
                 ("mean-of-all", &self.columns[v].all),
             ] {
@@ -56,7 +55,6 @@ impl MixtureModel {
             for (name, matrix) in [
                 ("discriminant", &self.discriminant.directions[v]),
                 ("discriminant-means", &self.discriminant.means[v]),
-                ("cluster-means", &self.columns[v].means),
                 ("shrunk-means", &self.columns[v].shrunk),
             ] {
                 archive.put_matrix(format!("view{v}.{name}"), matrix.view());
@@ -75,7 +73,7 @@ impl MixtureModel {
                 archive.put_matrix(format!("view{v}.loadings"), loadings.view());
             }
         }
-        archive.to_bytes()
+        Ok(archive)
     }
 
     /// The model in the content of a file.
@@ -108,15 +106,13 @@ impl MixtureModel {
             let column = ColumnMeans {
                 all: list("mean-of-all")?,
                 spread: list("spread")?,
-                within: list("within")?,
-                means: matrix("cluster-means")?,
                 shrunk: matrix("shrunk-means")?,
             };
             let (means, whitening) = (list("means")?, list("whitening")?);
             let constants = list("constants")?;
             let (of_view, of_means) = (matrix("discriminant")?, matrix("discriminant-means")?);
-            let fits = [&column.all, &column.spread, &column.within].iter().all(|x| x.len() == d)
-                && [&column.means, &column.shrunk].iter().all(|x| x.dim() == (k, d))
+            let fits = [&column.all, &column.spread].iter().all(|x| x.len() == d)
+                && column.shrunk.dim() == (k, d)
                 && means.len() == k * q
                 && whitening.len() == k * q * (q + 1) / 2
                 && constants.len() == k

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 /// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Evidence {
     /// The kind of every view.
     pub kinds: Vec<Kind>,

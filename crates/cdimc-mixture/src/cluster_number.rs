@@ -27,6 +27,7 @@ const EFFORT: (usize, usize) = (6, 2);
 /// What speaks for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct HeldOut {
     /// The number of clusters k.
     pub n_clusters: usize,

@@ -82,6 +82,7 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
 /// What a view and the others say about one another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Contribution {
     /// The mean of `log p(all views) - log p(this view) - log p(the others)` in nats, over the samples that
     /// have this view and another; 0 without such samples.

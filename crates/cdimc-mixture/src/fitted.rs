@@ -1,5 +1,5 @@
 //! The fitted mixture: clusters of new samples with any subset of the views, probabilities, missing views
-//! filled in, discriminant coordinates, contributions of views and markers of clusters.
+//! filled in, discriminant coordinates and contributions of views.
 
 use crate::association::Association;
 use crate::choice::Evidence;
@@ -13,7 +13,7 @@ use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_core::{ClusterError, Model, Prediction, check_views};
+use cdimc_core::{ClusterError, Model, Prediction, archive::Archive, check_views};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,6 @@ use serde_json::{Value, json};
 
 /// The share of a view's training rows that lie nearer to their cluster than an unusual one.
 const USUAL: f64 = 0.999;
-/// Markers of a cluster that [`MixtureModel::facts`] lists.
-const MARKERS: usize = 10;
 
 /// A mixture on some data, before anything is made of it.
 pub(crate) struct Solution {
@@ -59,6 +57,7 @@ pub struct MixtureModel {
 /// What a fit found out about the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Findings {
     /// The kind of coordinates of every view.
     pub coordinates: Vec<Kind>,
@@ -78,20 +77,6 @@ pub struct Findings {
     pub contributions: Vec<Contribution>,
     /// Samples that the clusters were fitted to.
     pub n_samples: usize,
-}
-
-/// A column in which a cluster differs from all samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Marker {
-    /// The view, counted from 0.
-    pub view: usize,
-    /// The column of the view, counted from 0.
-    pub column: usize,
-    /// Mean of the cluster less the mean of all samples, in within-cluster deviations.
-    pub difference: f64,
-    /// Mean of the cluster in the column's units.
-    pub mean: f64,
 }
 
 impl MixtureModel {
@@ -137,37 +122,6 @@ impl MixtureModel {
                 n_samples: observations.n_samples,
             },
         }
-    }
-
-    /// The settings it was fitted with.
-    pub fn settings(&self) -> &TMixture {
-        &self.settings
-    }
-
-    /// What the fit found out about the data.
-    pub fn findings(&self) -> &Findings {
-        &self.findings
-    }
-
-    /// The `n` columns of all views in which cluster `c` differs most from all samples, largest difference
-    /// first.
-    ///
-    /// # Panics
-    /// If there is no such cluster.
-    pub fn markers(&self, c: usize, n: usize) -> Vec<Marker> {
-        let mut all = Vec::new();
-        for (view, columns) in self.columns.iter().enumerate() {
-            for column in 0..columns.means.ncols() {
-                let difference = columns.difference(c, column);
-                if difference != 0.0 {
-                    let mean = columns.means[[c, column]];
-                    all.push(Marker { view, column, difference, mean });
-                }
-            }
-        }
-        all.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
-        all.truncate(n);
-        all
     }
 
     /// What the model says of observed samples.
@@ -276,18 +230,12 @@ impl Model for MixtureModel {
         serde_json::to_value(&self.settings).unwrap_or_default()
     }
 
-    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+    fn archive(&self) -> Result<Archive, ClusterError> {
         self.write()
     }
 
     fn facts(&self) -> Value {
-        let markers: Vec<Vec<Marker>> =
-            (0..self.n_clusters()).map(|c| self.markers(c, MARKERS)).collect();
-        json!({
-            "findings": self.findings,
-            "calibration-exponent": self.exponent,
-            "markers": markers,
-        })
+        json!({ "findings": self.findings, "calibration-exponent": self.exponent })
     }
 }
 

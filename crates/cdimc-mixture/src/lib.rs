@@ -9,7 +9,7 @@ pub use crate::{
     cluster_number::{ClusterNumberSearch, HeldOut},
     coordinates::Kind,
     criterion::Contribution,
-    fitted::{Findings, Marker, MixtureModel},
+    fitted::{Findings, MixtureModel},
     permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
     settings::{Coordinates, Rule, TMixture},

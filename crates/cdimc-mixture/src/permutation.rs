@@ -29,6 +29,7 @@ pub(crate) const LEVEL: f64 = 0.05;
 /// T of the data among T of permuted views.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct SharedStructure {
     /// The share of the permutations, the data being one, that share as much as the data.
     pub p_value: f64,

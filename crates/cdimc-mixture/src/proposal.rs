@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// One proposed number of clusters, the next best, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Proposal {
     /// The number of clusters to take.
     pub n_clusters: usize,
@@ -20,6 +21,7 @@ pub struct Proposal {
 /// How many splits of the samples choose a number of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Vote {
     /// The number of clusters.
     pub n_clusters: usize,

@@ -84,6 +84,7 @@ const SHAPES: [(f64, f64); 3] = [(4.0, 0.05), (256.0, 0.05), (256.0, 1.0)];
 /// How the rows of the views become coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Coordinates {
     /// Chosen without labels by shared information, one kind for all views.
     #[default]
@@ -114,6 +115,7 @@ impl Coordinates {
 /// Which of the refined starts wins; `docs/methods/mixture.md` has what each rule gives on data with known classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Rule {
     /// That of highest log-likelihood.
     Likelihood,

@@ -30,6 +30,7 @@ const FEWEST: usize = 20;
 /// What a view and the others say about one another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct ViewSharing {
     /// Nats of a sample that has the view and another, held out of the fit.
     pub shared_information: f64,

@@ -15,18 +15,18 @@ pub struct ObservedView {
 
 impl ObservedView {
     /// Number of features.
-    pub fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.values.ncols()
     }
 
     /// The positions in `rows` whose samples lie in `batch`: one run, since `rows` ascend.
-    pub fn positions(&self, batch: &Range<usize>) -> Range<usize> {
+    pub(crate) fn positions(&self, batch: &Range<usize>) -> Range<usize> {
         let below = |end: usize| self.rows.partition_point(|&row| (row as usize) < end);
         below(batch.start)..below(batch.end)
     }
 
     /// The observed samples that lie in `batch`.
-    pub fn rows_of(&self, batch: &Range<usize>) -> &[u32] {
+    pub(crate) fn rows_of(&self, batch: &Range<usize>) -> &[u32] {
         &self.rows[self.positions(batch)]
     }
 
@@ -47,7 +47,7 @@ pub struct NetworkInput {
 
 impl NetworkInput {
     /// Number of views that observe each sample: the denominators of eq. 4.
-    pub fn views_of_samples(&self) -> Vec<u32> {
+    pub(crate) fn views_of_samples(&self) -> Vec<u32> {
         let mut count = vec![0; self.n_samples];
         for view in &self.views {
             for &row in &view.rows {
@@ -61,7 +61,7 @@ impl NetworkInput {
     ///
     /// # Errors
     /// If not, naming the view or the sample.
-    pub fn check(&self) -> Result<(), NnError> {
+    pub(crate) fn check(&self) -> Result<(), NnError> {
         for (view, observed) in self.views.iter().enumerate() {
             let rows = &observed.rows;
             let ascend = rows.windows(2).all(|pair| pair[0] < pair[1]);

@@ -55,7 +55,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// If not, naming the setting.
-    pub fn check(&self) -> Result<(), NnError> {
+    pub(crate) fn check(&self) -> Result<(), NnError> {
         let rate = |name, value: f64| {
             let holds = value.is_finite() && value > 0.0;
             setting(name, value, holds, "must be finite and above 0")

@@ -30,13 +30,13 @@ impl Default for Architecture {
 
 impl Architecture {
     /// Widths from a view's `m` features to the `k`-wide latent.
-    pub fn encoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
+    pub(crate) fn encoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
         let h = self.hidden_width(m);
         vec![m, h, h, self.wide, k]
     }
 
     /// Widths from the `k`-wide latent back to `m` features.
-    pub fn decoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
+    pub(crate) fn decoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
         let h = self.hidden_width(m);
         let tail = [k, self.wide, h, h, m];
         if self.square_decoder_layer { [&[k], tail.as_slice()].concat() } else { tail.to_vec() }
@@ -119,7 +119,7 @@ impl Weights {
     }
 
     /// Number of parameters.
-    pub fn n_parameters(&self) -> usize {
+    pub(crate) fn n_parameters(&self) -> usize {
         self.layers().map(|layer| layer.weight.len() + layer.bias.len()).sum()
     }
 
@@ -193,12 +193,12 @@ impl Weights {
 
 impl Dense {
     /// Number of inputs.
-    pub fn n_in(&self) -> usize {
+    pub(crate) fn n_in(&self) -> usize {
         self.weight.ncols()
     }
 
     /// Number of outputs.
-    pub fn n_out(&self) -> usize {
+    pub(crate) fn n_out(&self) -> usize {
         self.weight.nrows()
     }
 }

@@ -7,6 +7,7 @@ use cdimc::analysis::{Analysis, Interim, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
+use cdimc::markers::{LISTED, Marker, markers};
 use cdimc::tables::Joined;
 use cdimc::{Configured, training_set};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -93,6 +94,8 @@ pub(crate) struct Fit {
     probabilities: Option<Py<PyArray2<f64>>>,
     embedding: Option<Py<PyArray2<f64>>>,
     curves: Vec<(String, Vec<f64>)>,
+    /// The view, the column and the difference of the columns that set each cluster apart.
+    markers: Vec<Vec<(String, String, f64)>>,
     n_clusters: usize,
     n_steps: usize,
     cluster_number: String,
@@ -106,6 +109,12 @@ impl Fit {
         let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
         let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
         let found = outcome.clustering;
+        let named = |marker: Marker| {
+            let feature = &joined.features[marker.view][marker.column];
+            (joined.names[marker.view].clone(), feature.clone(), marker.difference)
+        };
+        let markers = markers(&joined.data, &found.labels, LISTED).into_iter();
+        let markers = markers.map(|of_one| of_one.into_iter().map(named).collect()).collect();
         Ok(Self {
             samples: joined.ids,
             unobserved: joined.unobserved,
@@ -117,6 +126,7 @@ impl Fit {
             probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
             embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
             curves: found.curves.into_iter().map(|curve| (curve.name, curve.values)).collect(),
+            markers,
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),

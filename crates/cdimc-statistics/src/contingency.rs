@@ -11,6 +11,7 @@ const EXCEEDANCES: usize = 100;
 
 /// Pearson's chi squared without a correction for continuity.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ChiSquared {
     /// The statistic.
     pub statistic: f64,
@@ -24,6 +25,7 @@ pub struct ChiSquared {
 
 /// How often each category (row) occurs in each group (column); those that never occur are left out.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Contingency {
     counts: Vec<Vec<usize>>,
     rows: Vec<usize>,

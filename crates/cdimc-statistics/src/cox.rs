@@ -11,6 +11,7 @@ const LARGEST: f64 = 20.0;
 
 /// The hazard of a group over that of the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct HazardRatio {
     /// The ratio; 0 for a group without events.
     pub ratio: f64,

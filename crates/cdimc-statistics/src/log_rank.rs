@@ -6,6 +6,7 @@ use crate::survival::Times;
 
 /// The log-rank test (Mantel 1966), with the hypergeometric variance of tied times.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LogRank {
     /// Chi squared of the events less those expected.
     pub statistic: f64,

@@ -4,6 +4,7 @@ use crate::distributions::{chi_squared_tail, two_sided};
 
 /// The test of Kruskal and Wallis (1952), corrected for ties.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct KruskalWallis {
     /// H.
     pub statistic: f64,
@@ -49,6 +50,7 @@ pub fn kruskal_wallis(values: &[f64], groups: &[usize]) -> Option<KruskalWallis>
 
 /// The test of Mann and Whitney (1947), corrected for ties.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MannWhitney {
     /// The chance that a value inside is larger than one outside, ties counted half: the area under the curve of the
     /// receiver operating characteristic.

@@ -4,6 +4,7 @@ use crate::distributions::Z;
 
 /// How long each sample was watched, and whether it ended in the event; else the sample is censored then.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Times<'a> {
     pub(crate) times: &'a [f64],
     pub(crate) events: &'a [bool],
@@ -36,6 +37,7 @@ impl<'a> Times<'a> {
 
 /// The share of samples without the event as time goes by (Kaplan and Meier 1958).
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct KaplanMeier {
     /// A step for every distinct time, earliest first.
     pub steps: Vec<Step>,
@@ -43,6 +45,7 @@ pub struct KaplanMeier {
 
 /// What happens at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Step {
     /// The time.
     pub time: f64,
@@ -60,6 +63,7 @@ pub struct Step {
 
 /// The mean time without the event, up to a horizon.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct RestrictedMean {
     /// The area below the curve.
     pub mean: f64,

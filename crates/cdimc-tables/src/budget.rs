@@ -11,15 +11,8 @@ const EXPANSION: u64 = 64;
 ///
 /// Readers ask before they allocate what a file declares: a few damaged bytes, or a file made to do
 /// harm, can declare any size.
-///
-/// ```
-/// use cdimc_tables::Budget;
-/// let budget = Budget::of_file(2_000, None);
-/// assert!(budget.values(&[1_000, 500]).is_ok());
-/// assert!(budget.values(&[1 << 31, 3]).is_err());
-/// ```
 #[derive(Debug, Clone)]
-pub struct Budget {
+pub(crate) struct Budget {
     limit: u64,
     left: Cell<u64>,
 }
@@ -27,14 +20,14 @@ pub struct Budget {
 impl Budget {
     /// For a file of `n_bytes`: 64 bytes for each byte and at least 256 MiB, or
     /// `max_bytes` where it is given.
-    pub fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
+    pub(crate) fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
         let default = (n_bytes as u64).saturating_mul(EXPANSION).max(FLOOR);
         let limit = max_bytes.unwrap_or(default);
         Self { limit, left: Cell::new(limit) }
     }
 
     /// The bytes that were there to begin with.
-    pub fn limit(&self) -> u64 {
+    pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
@@ -42,7 +35,7 @@ impl Budget {
     ///
     /// # Errors
     /// If it is more than is left.
-    pub fn values(&self, shape: &[usize]) -> Result<usize, String> {
+    pub(crate) fn values(&self, shape: &[usize]) -> Result<usize, String> {
         let product = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         let bytes = product.and_then(|n| n.checked_mul(size_of::<f64>()));
         match (product, bytes) {
@@ -55,7 +48,7 @@ impl Budget {
     ///
     /// # Errors
     /// If it is more than is left.
-    pub fn bytes(&self, n_bytes: u64) -> Result<(), String> {
+    pub(crate) fn bytes(&self, n_bytes: u64) -> Result<(), String> {
         let Some(left) = self.left.get().checked_sub(n_bytes) else {
             return Err(format!(
                 "its content takes more than {} of memory: if the file is to be trusted, allow more \

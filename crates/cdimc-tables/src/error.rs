@@ -16,11 +16,6 @@ impl TableError {
     pub(crate) fn new(path: &Path, problem: Problem) -> Self {
         Self { path: path.to_owned(), problem }
     }
-
-    /// The file that cannot be used.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// Why a file cannot be used. Rows count from 1, without a header.

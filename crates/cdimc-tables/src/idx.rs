@@ -49,11 +49,6 @@ impl IdxFile {
         Ok(Self { path, kind, shape, values })
     }
 
-    /// Extent of every dimension; the first counts the samples.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
     /// Number of samples.
     pub fn n_samples(&self) -> usize {
         self.shape[0]
@@ -67,7 +62,7 @@ impl IdxFile {
     /// All samples, `(n_samples, width)`.
     ///
     /// # Errors
-    /// As [`IdxFile::fill`]: never.
+    /// Never: the file was read whole.
     pub fn matrix(&self) -> Result<Array2<f64>, DatasetError> {
         let mut matrix = Array2::zeros((self.n_samples(), self.width()));
         self.fill(matrix.view_mut(), |row| row)?;
@@ -78,7 +73,7 @@ impl IdxFile {
     ///
     /// # Errors
     /// If there is no such sample, or the widths disagree.
-    pub fn fill(
+    pub(crate) fn fill(
         &self,
         mut rows: ArrayViewMut2<'_, f64>,
         sample_of: impl Fn(usize) -> usize,
@@ -259,7 +254,7 @@ mod tests {
     fn samples_are_rows_compressed_or_not() {
         for compressed in [false, true] {
             let file = IdxFile::parse("a.idx", &example(compressed)).unwrap();
-            assert_eq!(file.shape(), [2, 2, 3]);
+            assert_eq!(file.shape, [2, 2, 3]);
             assert_eq!(
                 file.matrix().unwrap(),
                 array![[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [7.0, 8.0, 9.0, 10.0, 11.0, 255.0]]

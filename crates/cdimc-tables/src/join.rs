@@ -29,6 +29,7 @@ pub struct Joined {
 
 /// A column of which some cells were missing inside rows that have others.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FilledColumn {
     /// The view's name.
     pub view: String,

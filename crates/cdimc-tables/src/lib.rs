@@ -5,7 +5,7 @@ A view is named on the command line as `[NAME=]PATH[#MEMBER]`; MEMBER picks one 
 that holds several. Without it, every matrix of the file is a view.
 
 Nothing that a file declares is believed: what it holds is checked first and may take no more memory
-than its [`Budget`], and Parquet, Arrow and HDF5, which crates of others decode, are decoded where a
+than its budget, and Parquet, Arrow and HDF5, which crates of others decode, are decoded where a
 panic is caught, or in a process of their own ([`ReadOptions::decoder`]).
 
 ```
@@ -39,19 +39,17 @@ mod join;
 mod matlab;
 mod numpy;
 mod overlap;
-#[cfg(feature = "columnar")]
-mod parquet_types;
 mod samples;
 mod source;
 mod sparse;
 mod text;
 
-pub use budget::Budget;
+use budget::Budget;
 pub use error::TableError;
 pub use idx::IdxFile;
 pub use isolated::serve as decode_for_parent;
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
-pub use matlab::{MatFile, MatValue};
+pub use matlab::MatFile;
 pub use overlap::{proposal as beginning_proposal, shared_beginning};
 pub use samples::{Replicates, SampleNames};
 pub use source::ViewSource;
@@ -80,7 +78,7 @@ pub struct ReadOptions {
     /// Whether the samples are the columns of the file and the features its rows.
     #[serde(default)]
     pub transposed: bool,
-    /// The memory that the content of a file may take; without it, what [`Budget::of_file`] gives.
+    /// The memory that the content of a file may take; without it, 64 bytes for each of its bytes and at least 256 MiB.
     pub max_bytes: Option<u64>,
     /// The program whose command `decode` is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
     /// with bounded memory and time, and contains crashes. Without it they are decoded here.

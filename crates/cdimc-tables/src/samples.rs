@@ -12,6 +12,7 @@ use std::str::FromStr;
 /// What becomes of several rows of one sample in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Replicates {
     /// They are an error.
     #[default]

@@ -42,7 +42,11 @@ pub fn check_cost(
 }
 
 /// What a long fit will take, in a line; `None` if it is short or the method does not know.
-pub fn announcement(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<String> {
+pub(crate) fn announcement(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    n_clusters: usize,
+) -> Option<String> {
     let cost = method.cost(data, n_clusters)?;
     let seconds = cost.operations / (SPEED * rayon::current_num_threads() as f64);
     (seconds > LONG).then(|| {

@@ -3,6 +3,9 @@
 use cdimc_data::MultiView;
 use ndarray::{Array1, Array2};
 
+/// How many columns of a cluster are listed.
+pub const LISTED: usize = 100;
+
 /// A column of which a cluster's mean differs from that of the other samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marker {

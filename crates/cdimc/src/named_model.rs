@@ -2,11 +2,12 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_core::{ClusterError, Model, Observer, Prediction, note, with_note};
+use cdimc_core::{ClusterError, Model, Observer, Prediction, note};
 use cdimc_data::Seed;
 use cdimc_mixture::{MixtureModel, Stability, TMixture};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::path::Path;
 
 /// The key of the names in the model file's metadata.
@@ -48,7 +49,9 @@ impl NamedModel {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let names = serde_json::to_string(&self.views)
             .map_err(|error| ClusterError::Model(format!("names of the views: {error}")))?;
-        with_note(&self.model.to_bytes()?, KEY, names)
+        let mut archive = self.model.archive()?;
+        archive.put_note(KEY, names);
+        archive.to_bytes()
     }
 
     /// What the model says of new samples, as [`Self::join`] gives them.
@@ -75,12 +78,12 @@ impl NamedModel {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Stability, ClusterError> {
-        let method = self.model.method();
-        if method != TMixture::NAME {
-            let why = format!("{method}: stability is looked at with {} alone", TMixture::NAME);
+        let model: &dyn Any = &*self.model;
+        let Some(model) = model.downcast_ref::<MixtureModel>() else {
+            let (method, mixture) = (self.model.method(), TMixture::NAME);
+            let why = format!("{method}: stability is looked at with {mixture} alone");
             return Err(ClusterError::Model(why));
-        }
-        let model = MixtureModel::from_bytes(&self.model.to_bytes()?)?;
+        };
         model.stability(&joined.data, n_subsamples, seed, observer)
     }
 

@@ -188,8 +188,8 @@ mod tests {
             Ok(self.views.iter().map(|view| view.mapv(|x| x + self.off)).collect())
         }
 
-        fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
-            Ok(Vec::new())
+        fn archive(&self) -> Result<cdimc_core::archive::Archive, ClusterError> {
+            Err(ClusterError::Model("has no file".into()))
         }
     }
 

@@ -76,7 +76,7 @@ pub enum Sign {
 
 impl Sign {
     /// What it means and what to do, in plain words.
-    pub fn explanation(self) -> &'static str {
+    pub(crate) fn explanation(self) -> &'static str {
         match self {
             Self::EmptyClusters => {
                 "The method was asked for more clusters than it found. Ask for fewer, or try another method."
@@ -153,7 +153,7 @@ pub fn signs(
 }
 
 /// What the choice of the number of clusters leaves open.
-pub fn of_number(number: &ClusterNumber) -> Option<Warning> {
+pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
     if let Some(structure) = number.shared_structure.as_ref().filter(|found| !found.is_found()) {
         let p_value = structure.p_value;
         let text = format!("no shared structure: permuted views share as much (p = {p_value:.3})");
@@ -203,7 +203,7 @@ pub fn gradual_change(data: &MultiView, labels: &[usize], n_clusters: usize) -> 
 }
 
 /// Whether clusterings by different seeds are far from each other.
-pub fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
+pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     let pairs = (0..clusterings.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     let scores: Vec<f64> =
         pairs.filter_map(|(a, b)| ari(&clusterings[a], &clusterings[b]).ok()).collect();
@@ -219,7 +219,11 @@ pub fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
 
 /// Whether the views agree more on the clusters of k-means after filling in means than on `labels`; looked at
 /// where that is quick.
-pub fn plain_is_better(data: &MultiView, labels: &[usize], n_clusters: usize) -> Option<Warning> {
+pub(crate) fn plain_is_better(
+    data: &MultiView,
+    labels: &[usize],
+    n_clusters: usize,
+) -> Option<Warning> {
     let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
     if values > MOST_VALUES || !data.mask().shares_samples() {
         return None;

@@ -66,7 +66,7 @@ impl Default for ImcGrmf {
 
 /// Where the iteration of [`ImcGrmf`] ended.
 #[derive(Debug, Clone)]
-pub struct ImcGrmfFit {
+pub(crate) struct ImcGrmfFit {
     /// `P_c`, `(n_paired, n_clusters)`.
     pub consensus: Array2<f64>,
     /// `P_v`, `(n_paired + n_single, n_clusters)` each.
@@ -94,7 +94,7 @@ impl ImcGrmf {
     ///
     /// # Errors
     /// If there are fewer than two rows or a coordinate is not finite.
-    pub fn graph(&self, view: ArrayView2<'_, f64>) -> Result<KnnGraph, ClusterError> {
+    pub(crate) fn graph(&self, view: ArrayView2<'_, f64>) -> Result<KnnGraph, ClusterError> {
         let rows: Vec<u32> = (0..view.nrows() as u32).collect();
         Ok(KnnGraph::of_view(view, &rows, rows.len(), self.neighbors, Search::Auto)?)
     }
@@ -107,7 +107,7 @@ impl ImcGrmf {
     ///
     /// # Panics
     /// If the shapes disagree.
-    pub fn iterate(
+    pub(crate) fn iterate(
         &self,
         views: &PairedViews,
         graphs: &[KnnGraph],

@@ -98,7 +98,7 @@ impl Default for Img {
 
 /// Where the iteration of [`Img`] starts.
 #[derive(Debug, Clone)]
-pub struct ImgStart {
+pub(crate) struct ImgStart {
     /// P, `(n_samples, n_clusters)` in the order of the stack.
     pub representation: Array2<f64>,
     /// The matrix that stands for the first Laplacian, `(n_samples, n_samples)`; zero if absent.
@@ -107,14 +107,16 @@ pub struct ImgStart {
 
 /// Where the iteration of [`Img`] ended; samples in the order of the stack.
 #[derive(Debug, Clone)]
-pub struct ImgFit {
+pub(crate) struct ImgFit {
     /// P, `(n_samples, n_clusters)`.
     pub representation: Array2<f64>,
     /// A, `(n_samples, n_samples)`, symmetric.
     pub affinity: Array2<f64>,
     /// U, the basis of each view, `(n_clusters, n_features)`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
     pub bases: [Array2<f64>; 2],
     /// Iterations made.
+    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
     pub iterations: usize,
 }
 
@@ -123,7 +125,7 @@ impl Img {
     ///
     /// # Errors
     /// If a factorization fails, a number stops being finite, or `observer` stops it.
-    pub fn iterate(
+    pub(crate) fn iterate(
         &self,
         views: &PairedViews,
         start: ImgStart,

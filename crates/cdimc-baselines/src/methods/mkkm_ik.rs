@@ -74,7 +74,7 @@ impl MkkmIk {
     ///
     /// # Panics
     /// If the blocks do not have the sizes that `mask` says.
-    pub fn iterate(
+    pub(crate) fn iterate(
         &self,
         blocks: &[Array2<f64>],
         mask: &ViewMask,

@@ -5,6 +5,8 @@
 mod best_view;
 mod concat;
 mod daimc;
+#[cfg(test)]
+mod golden;
 mod imc_grmf;
 mod img;
 mod mic;
@@ -18,15 +20,15 @@ mod pmvc_cgan;
 
 pub use best_view::BestView;
 pub use concat::Concat;
-pub use daimc::{Daimc, DaimcFactors};
-pub use imc_grmf::{ImcGrmf, ImcGrmfFit};
-pub use img::{FirstLaplacian, Img, ImgFit, ImgReadOut, ImgStart};
-pub use mic::{Mic, MicFactors};
+pub use daimc::Daimc;
+pub use imc_grmf::ImcGrmf;
+pub use img::{FirstLaplacian, Img, ImgReadOut};
+pub use mic::Mic;
 pub use mkkm_ik::MkkmIk;
 pub use mkkm_ik_mkc::{Coefficients, KernelFilling, MkkmIkMkc};
-pub use omvc::{MissingWeight, Omvc, OmvcRows, OmvcStream};
-pub use opimc::{Opimc, OpimcStream};
-pub use pmvc::{Pmvc, PmvcFactors};
+pub use omvc::{MissingWeight, Omvc};
+pub use opimc::Opimc;
+pub use pmvc::Pmvc;
 #[cfg(feature = "networks")]
 pub use pmvc_cgan::PmvcCgan;
 

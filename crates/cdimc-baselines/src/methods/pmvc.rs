@@ -55,7 +55,7 @@ impl Default for Pmvc {
 
 /// The factors of [`Pmvc`].
 #[derive(Debug, Clone)]
-pub struct PmvcFactors {
+pub(crate) struct PmvcFactors {
     /// `P_c`, the representation of the paired samples, `(n_paired, n_clusters)`.
     pub paired: Array2<f64>,
     /// The representation of the samples of each view alone, `(n_single, n_clusters)`.
@@ -68,7 +68,7 @@ pub struct PmvcFactors {
 
 impl PmvcFactors {
     /// Factors uniform in [0, 1), as the authors' code starts.
-    pub fn random(views: &PairedViews, n_clusters: usize, seed: Seed) -> Self {
+    pub(crate) fn random(views: &PairedViews, n_clusters: usize, seed: Seed) -> Self {
         let mut rng = seed.rng();
         let mut uniform =
             |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
@@ -89,7 +89,7 @@ impl Pmvc {
     ///
     /// # Panics
     /// If `start` does not have the shapes of `views`.
-    pub fn iterate(
+    pub(crate) fn iterate(
         &self,
         views: &PairedViews,
         start: PmvcFactors,

@@ -6,10 +6,11 @@ use ndarray::Array2;
 
 /// Where the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk) ended.
 #[derive(Debug, Clone)]
-pub struct KernelPartition {
+pub(crate) struct KernelPartition {
     /// H, `(n_samples, n_clusters)`, orthonormal columns.
     pub embedding: Array2<f64>,
     /// γ, the weight of every kernel, on the simplex.
+    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
     pub weights: Vec<f64>,
     /// The objective after every iteration.
     pub objectives: Vec<f64>,

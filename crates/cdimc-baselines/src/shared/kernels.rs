@@ -44,7 +44,7 @@ impl Kernel {
     /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`). A sample that
     /// lies at the mean, up to rounding, is like no other: its row is 0. All entries are NaN where one
     /// is too large for a float on the way, as [`KernelScaling::None`] may leave it.
-    pub fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
+    pub(crate) fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
         let x = scaling.apply(x);
         let mut k = product(x.view(), x.t());
         let overflows = |k: &Array2<f64>| !k.iter().all(|x| x.is_finite());

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The observed rows of views whose every sample is observed in all of them or in exactly one.
 #[derive(Debug, Clone)]
-pub struct PairedViews {
+pub(crate) struct PairedViews {
     /// The rows of each view, `(n_paired + n_single, n_features)`: samples of all views first, in the
     /// same order in every view, then the samples of that view alone.
     views: Vec<Array2<f64>>,
@@ -24,7 +24,7 @@ impl PairedViews {
     /// # Errors
     /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or
     /// with a sample that has several views but not all.
-    pub fn new(
+    pub(crate) fn new(
         method: &'static str,
         data: &MultiView,
         rows: &[usize],
@@ -49,7 +49,7 @@ impl PairedViews {
     ///
     /// # Errors
     /// As [`PairedViews::new`].
-    pub fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
+    pub(crate) fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
         let (mask, n_views) = (data.mask(), data.n_views());
         if n_views < 2 {
@@ -73,7 +73,7 @@ impl PairedViews {
     ///
     /// # Errors
     /// [`ClusterError::Inapplicable`] with another number of views, or without a complete pair.
-    pub fn two(
+    pub(crate) fn two(
         method: &'static str,
         data: &MultiView,
         rows: &[usize],
@@ -86,7 +86,7 @@ impl PairedViews {
     ///
     /// # Errors
     /// As [`PairedViews::two`].
-    pub fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
+    pub(crate) fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         if data.n_views() != 2 {
             let reason = format!("{} views: needs exactly two", data.n_views());
             return Err(ClusterError::Inapplicable { method, reason });
@@ -96,54 +96,49 @@ impl PairedViews {
 
     /// Scales every row to unit length, whatever its units; a row of zeros stays.
     #[must_use]
-    pub fn with_unit_rows(mut self) -> Self {
+    pub(crate) fn with_unit_rows(mut self) -> Self {
         self.views.iter_mut().for_each(unit_rows);
         self
     }
 
     /// Number of views.
-    pub fn n_views(&self) -> usize {
+    pub(crate) fn n_views(&self) -> usize {
         self.views.len()
     }
 
     /// Number of samples.
-    pub fn n_samples(&self) -> usize {
+    pub(crate) fn n_samples(&self) -> usize {
         self.order.len()
     }
 
     /// Number of samples observed in every view.
-    pub fn n_paired(&self) -> usize {
+    pub(crate) fn n_paired(&self) -> usize {
         self.n_paired
     }
 
     /// Number of samples observed in `view` alone.
-    pub fn n_single(&self, view: usize) -> usize {
+    pub(crate) fn n_single(&self, view: usize) -> usize {
         self.views[view].nrows() - self.n_paired
     }
 
     /// Number of features of `view`.
-    pub fn width(&self, view: usize) -> usize {
+    pub(crate) fn width(&self, view: usize) -> usize {
         self.views[view].ncols()
     }
 
     /// The observed rows of `view`: paired samples first, then its single ones.
-    pub fn view(&self, view: usize) -> ArrayView2<'_, f64> {
+    pub(crate) fn view(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].view()
     }
 
     /// The rows of `view` of the paired samples.
-    pub fn paired(&self, view: usize) -> ArrayView2<'_, f64> {
+    pub(crate) fn paired(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].slice(s![..self.n_paired, ..])
     }
 
     /// The rows of `view` of the samples that have no other.
-    pub fn single(&self, view: usize) -> ArrayView2<'_, f64> {
+    pub(crate) fn single(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].slice(s![self.n_paired.., ..])
-    }
-
-    /// The sample number of every row of a stack: paired, single of view 0, single of view 1, ...
-    pub fn order(&self) -> &[usize] {
-        &self.order
     }
 
     /// The rows of a stack: those of the paired samples, then those of each view alone.

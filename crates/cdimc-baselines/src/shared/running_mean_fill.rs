@@ -49,14 +49,15 @@ impl RunningFill {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_data::MultiView;
     use ndarray::array;
 
     #[test]
     fn gaps_hold_the_mean_of_what_came_before() {
         let other = array![[1.0], [1.0], [1.0], [1.0]];
-        let observed = array![[false, true], [true, true], [true, true], [false, true]];
-        let x = array![[0.0], [-2.0], [4.0], [0.0]];
-        let chunk = Chunk::new(vec![x, other], observed).unwrap();
+        let x = array![[f64::NAN], [-2.0], [4.0], [f64::NAN]];
+        let data = MultiView::from_nan_rows(vec![x, other]).unwrap();
+        let chunk = Chunk::of_views(&data, &[0, 1], &[0, 1, 2, 3]);
         let mut fill = RunningFill::new(1);
         let (filled, presence) = fill.fill(&chunk, 0);
         assert_eq!(filled, array![[0.0], [0.0], [4.0], [2.0]]);

@@ -219,7 +219,7 @@ impl Model for CdimcModel {
             .collect()
     }
 
-    fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+    fn archive(&self) -> Result<Archive, ClusterError> {
         let description =
             Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
         let mut archive = Archive::new(KIND, &description)?;
@@ -236,7 +236,7 @@ impl Model for CdimcModel {
                 archive.put(format!("view{v}.direction-scale"), [*scale]);
             }
         }
-        archive.to_bytes()
+        Ok(archive)
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 /// How the rows of a view become coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Kind {
     /// Rows to unit length, their leading directions, rows to unit length again: for counts,
     /// histograms, pixels and spectra. A row of zeros counts as missing.
@@ -32,16 +33,6 @@ pub enum Kind {
 impl Kind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Unit, Self::Standard, Self::Centered, Self::Ranks];
-
-    /// The name in files: `unit`, `standard`, `centered` or `ranks`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unit => "unit",
-            Self::Standard => "standard",
-            Self::Centered => "centered",
-            Self::Ranks => "ranks",
-        }
-    }
 }
 
 /// So many coordinates small data carry whatever the number of clusters.

@@ -10,6 +10,7 @@ use std::path::Path;
 /// [`Source`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Manifest {
     /// The name by which the data set is asked for.
     pub name: String,
@@ -63,6 +64,7 @@ pub struct DataFile {
 /// The SHA-256 of a file or of what it holds, in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Checksum {
     /// Of the file as it stands.
     Sha256(String),
@@ -85,6 +87,7 @@ pub struct ViewSource {
 /// Where a matrix is: in a file, or computed from another view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Source {
     /// A matrix, or a cell of a cell array, in a `.mat` file.
     Mat {
@@ -185,7 +188,7 @@ impl Manifest {
     }
 
     /// The file of this path.
-    pub fn file(&self, path: &str) -> Option<&DataFile> {
+    pub(crate) fn file(&self, path: &str) -> Option<&DataFile> {
         self.files.iter().find(|file| file.path == path)
     }
 

@@ -17,7 +17,7 @@ pub(super) const EXACT: f64 = (1_u64 << 53) as f64;
 /// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
 ///
 /// A length in the file is accepted only once its bytes are there, and compressed content may take no more
-/// memory than its [`Budget`].
+/// memory than its budget.
 ///
 /// ```no_run
 /// use cdimc_tables::MatFile;
@@ -35,7 +35,7 @@ pub struct MatFile {
 /// What a variable or a cell of a `.mat` file holds.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum MatValue {
+pub(crate) enum MatValue {
     /// Real numbers or logicals of any class; the zeros of sparse matrices are there.
     Numeric {
         /// Extent of every dimension, two at least.
@@ -115,7 +115,7 @@ impl MatFile {
     }
 
     /// The names of the variables, in the order of the file.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| name.as_str())
     }
 
@@ -123,7 +123,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is none; the message lists those there are.
-    pub fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
+    pub(crate) fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
         let found = self.variables.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value).ok_or_else(|| DatasetError::NoVariable {
             path: self.path.clone(),
@@ -163,7 +163,7 @@ impl MatFile {
     ///
     /// # Errors
     /// If there is no such variable or cell, or it is no numeric matrix.
-    pub fn view(
+    pub(crate) fn view(
         &self,
         name: &str,
         cell: Option<usize>,

@@ -3,7 +3,8 @@
 use crate::error::DatasetError;
 use crate::error::{Problem, listed};
 use crate::{Found, ReadOptions, Table, ViewSource, stem};
-pub use file::{MatFile, MatValue};
+pub use file::MatFile;
+use file::MatValue;
 
 mod file;
 mod parse;

@@ -75,7 +75,7 @@ impl Association {
 
 impl Outcome {
     /// What is typical of each cluster, in a line.
-    pub fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let there = self.typical.iter().enumerate().filter(|(_, text)| !text.is_empty());
         there.map(|(cluster, text)| format!("{cluster}: {text}")).collect::<Vec<_>>().join("; ")
     }

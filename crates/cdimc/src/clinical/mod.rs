@@ -44,11 +44,6 @@ impl ClinicalTable {
         Self { ids, names, columns }
     }
 
-    /// The samples.
-    pub fn ids(&self) -> &[String] {
-        &self.ids
-    }
-
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -176,7 +171,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// What p values mean here.
-    pub const MEANING: &'static str = "The clinical table was not clustered on, so these p values do not suffer from the \
+    pub(crate) const MEANING: &'static str = "The clinical table was not clustered on, so these p values do not suffer from the \
         clustering itself. They are too small for columns that were computed from the views (a published subtype, a \
         signature), and where the number of clusters, the method or the seed was chosen for its p value. q counts all \
         tests of this table (Benjamini and Hochberg). Groups that differ in these patients still have to be found \

@@ -222,7 +222,7 @@ impl Survival {
     pub(super) fn record(&self) -> Value {
         let cluster = |c: &ClusterSurvival| {
             let ratio = c.hazard_ratio.map(|found| {
-                let HazardRatio { ratio, interval: (lower, upper), p } = found;
+                let HazardRatio { ratio, interval: (lower, upper), p, .. } = found;
                 json!({ "ratio": ratio, "lower": lower, "upper": upper, "p": p })
             });
             json!({

@@ -97,7 +97,7 @@ impl FromStr for NumberRange {
 }
 
 /// Numbers of clusters to try on some data.
-pub struct NumberSearch<'a> {
+pub(crate) struct NumberSearch<'a> {
     /// The method. Its clusterings are compared where shared information does not decide; its settings are
     /// those of the search if it is the mixture.
     pub method: &'a Configured,
@@ -111,7 +111,7 @@ pub struct NumberSearch<'a> {
 
 impl NumberSearch<'_> {
     /// The stage that is told to the observer after each number.
-    pub const STAGE: &'static str = "choose-k";
+    pub(crate) const STAGE: &'static str = "choose-k";
 
     /// Tries every number of the range that is not among `trials`, adds it there, tells `keep`, and chooses one of them
     /// all.
@@ -120,7 +120,7 @@ impl NumberSearch<'_> {
     ///
     /// # Errors
     /// If the range does not end below two thirds of the number of samples, or as the methods.
-    pub fn choose(
+    pub(crate) fn choose(
         &self,
         trials: &mut Vec<Candidate>,
         keep: &dyn Fn(&[Candidate]),
@@ -231,12 +231,12 @@ impl ClusterNumber {
     }
 
     /// The share of the splits that choose the number by themselves; `None` where splits do not decide.
-    pub fn agreement(&self) -> Option<f64> {
+    pub(crate) fn agreement(&self) -> Option<f64> {
         (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
     }
 
     /// The share of the splits that choose a number.
-    pub fn share_of(&self, n_clusters: usize) -> f64 {
+    pub(crate) fn share_of(&self, n_clusters: usize) -> f64 {
         let vote = self.votes.iter().find(|vote| vote.n_clusters == n_clusters);
         vote.map_or(0.0, |vote| vote.share)
     }

@@ -11,21 +11,21 @@ const CELLS: usize = 100;
 const LEVELS: f32 = 8.0;
 
 /// A series of a [`lines`] figure: its name and its values at 1, 2, ...
-pub type Series<'a> = (&'a str, &'a [f64]);
+pub(crate) type Series<'a> = (&'a str, &'a [f64]);
 
 /// The color of cluster `cluster`.
-pub fn cluster_color(cluster: usize) -> String {
+pub(crate) fn cluster_color(cluster: usize) -> String {
     let RGBColor(r, g, b) = PALETTE[cluster % PALETTE.len()];
     format!("rgb({r},{g},{b})")
 }
 
 /// Curves over epochs or rounds.
-pub fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
+pub(crate) fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     lines_from(1, title, x_name, series)
 }
 
 /// As [`lines`], the values at `first`, `first + 1`, ...
-pub fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
+pub(crate) fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
     draw((460, 280), |root| {
@@ -54,7 +54,12 @@ pub fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]
 }
 
 /// Points of a plane in the colors given by `color`, a number in 0..=1 or a cluster.
-pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Coloring<'_>) -> String {
+pub(crate) fn scatter(
+    title: &str,
+    axes: [&str; 2],
+    points: &[[f64; 2]],
+    color: Coloring<'_>,
+) -> String {
     let (x_low, x_high) = bounds(points.iter().map(|p| p[0]));
     let (y_low, y_high) = bounds(points.iter().map(|p| p[1]));
     let radius = if points.len() > 1000 { 2 } else { 3 };
@@ -89,7 +94,7 @@ pub fn scatter(title: &str, axes: [&str; 2], points: &[[f64; 2]], color: Colorin
 
 /// What the color of a point says.
 #[derive(Debug, Clone, Copy)]
-pub enum Coloring<'a> {
+pub(crate) enum Coloring<'a> {
     /// Its cluster.
     Clusters(&'a [usize]),
     /// How sure its cluster is, in 0..=1.

@@ -376,8 +376,7 @@ fn facts(way: &str, value: &Value, views: &[String], rows: &mut Vec<Vec<String>>
     let longer = |step: &str| if way.is_empty() { step.into() } else { format!("{way}, {step}") };
     match value {
         Value::Object(entries) => {
-            // What sets clusters apart is told above, for every method alike.
-            for (name, value) in entries.iter().filter(|(name, _)| *name != "markers") {
+            for (name, value) in entries {
                 facts(&longer(&name.replace('-', " ")), value, views, rows);
             }
         }

@@ -15,7 +15,6 @@ use crate::shared::refusals::{at_most, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},
-    check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
@@ -79,7 +78,7 @@ impl Default for Daimc {
 
 /// The factors of [`Daimc`], at the start or as found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DaimcFactors {
+pub(crate) struct DaimcFactors {
     /// P, `(n_samples, n_clusters)`: nonnegative, columns of sum 1, common to all views.
     pub coefficients: Array2<f64>,
     /// Uᵥ, `(n_features, n_clusters)` for each view.
@@ -89,40 +88,7 @@ pub struct DaimcFactors {
 }
 
 impl Daimc {
-    /// The factors that the authors' code starts from: k-means of each filled view gives centers and
-    /// labels; the numbers of clusters in different views are not matched.
-    ///
-    /// # Errors
-    /// If `n_clusters` is not in `2..=n_samples` or a setting is out of range.
-    pub fn start(
-        &self,
-        data: &MultiView,
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<DaimcFactors, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
-        self.start_from(&self.prepare(data), data, (n_clusters, seed), &Observer::silent())
-    }
-
-    /// Iterates from `start` on `data` until the objective settles; gives the factors found and the
-    /// objective after every iteration.
-    ///
-    /// # Errors
-    /// If a setting is out of range, or the iteration diverges.
-    ///
-    /// # Panics
-    /// If the shapes of `start` do not belong to `data`.
-    pub fn factorize(
-        &self,
-        data: &MultiView,
-        start: DaimcFactors,
-    ) -> Result<(DaimcFactors, Vec<f64>), ClusterError> {
-        self.check()?;
-        self.iterate(&self.prepare(data), data, start, &Observer::silent())
-    }
-
-    fn prepare(&self, data: &MultiView) -> Vec<Observed> {
+    pub(crate) fn prepare(&self, data: &MultiView) -> Vec<Observed> {
         let one = |view| {
             let mut observed = Observed::raw(data, view);
             if self.standardize {
@@ -134,7 +100,9 @@ impl Daimc {
         (0..data.n_views()).map(one).collect()
     }
 
-    fn start_from(
+    /// The factors that the authors' code starts from: k-means of each filled view gives centers and
+    /// labels; the numbers of clusters in different views are not matched.
+    fn start(
         &self,
         views: &[Observed],
         data: &MultiView,
@@ -171,7 +139,8 @@ impl Daimc {
         Ok(DaimcFactors { coefficients, bases, regressions })
     }
 
-    fn iterate(
+    /// The factors found from `start`, and the objective after every iteration.
+    pub(crate) fn iterate(
         &self,
         views: &[Observed],
         data: &MultiView,
@@ -295,7 +264,7 @@ impl Clusterer for Daimc {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let views = self.prepare(data);
-        let start = self.start_from(&views, data, (n_clusters, seed), observer)?;
+        let start = self.start(&views, data, (n_clusters, seed), observer)?;
         let (factors, objectives) = self.iterate(&views, data, start, observer)?;
         let mut embedding = factors.coefficients;
         if self.unit_embedding {

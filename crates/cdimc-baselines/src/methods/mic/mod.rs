@@ -4,68 +4,28 @@
 //! first author's code, Multi-Incomplete-view-Clustering.
 
 mod settings;
-mod view;
+pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::refusals::{at_most, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{at_least_one, not_negative, positive, setting},
-    check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
 use rand::Rng;
 use rand::distributions::Standard;
-pub use settings::{Mic, MicFactors};
-use view::{Factors, View, consensus_of, restored, sample_without_weight};
+pub use settings::Mic;
+use view::{Factors, View, consensus_of, sample_without_weight};
 
 impl Mic {
-    /// Factors that the first author's code starts from: plain factorizations of the filled views in
-    /// turn, each from the coefficients of the one before and a random basis.
-    ///
-    /// # Errors
-    /// If `n_clusters` is not in `2..=n_samples` or a setting is out of range.
-    pub fn start(
-        &self,
-        data: &MultiView,
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<MicFactors, ClusterError> {
-        self.check()?;
-        check_n_clusters(n_clusters, data.n_samples())?;
-        let views = self.prepare(data);
-        let coefficients = self.first_factors(&views, n_clusters, seed, &Observer::silent())?;
-        Ok(restored(&views, coefficients))
-    }
-
-    /// Runs all rounds from `start`; gives the consensus `(n_samples, n_clusters)` of the last factors
-    /// and the factors themselves.
-    ///
-    /// # Errors
-    /// If a setting is out of range, or the iteration diverges.
-    ///
-    /// # Panics
-    /// If the shapes of `start` do not belong to `data`.
-    pub fn factorize(
-        &self,
-        data: &MultiView,
-        start: MicFactors,
-    ) -> Result<(Array2<f64>, MicFactors), ClusterError> {
-        self.check()?;
-        let views = self.prepare(data);
-        let factors = views.iter().zip(start.coefficients).zip(start.bases);
-        let mut factors: Vec<Factors> = factors
-            .map(|((view, u), b)| Factors { u: u.select(Axis(0), &view.order), b })
-            .collect();
-        let consensus = self.iterate(&views, &mut factors, &Observer::silent())?;
-        Ok((consensus, restored(&views, factors)))
-    }
-
-    fn prepare(&self, data: &MultiView) -> Vec<View> {
+    pub(crate) fn prepare(&self, data: &MultiView) -> Vec<View> {
         (0..data.n_views()).map(|v| View::new(self, data, v)).collect()
     }
 
+    /// Factors that the first author's code starts from: plain factorizations of the filled views in
+    /// turn, each from the coefficients of the one before and a random basis.
     fn first_factors(
         &self,
         views: &[View],
@@ -106,7 +66,8 @@ impl Mic {
         Ok(factors)
     }
 
-    fn iterate(
+    /// Runs all rounds on `factors`; gives the consensus `(n_samples, n_clusters)` of the last.
+    pub(crate) fn iterate(
         &self,
         views: &[View],
         factors: &mut [Factors],

@@ -1,7 +1,6 @@
 //! The settings of MIC, and the factors it starts from and ends in.
 
 use crate::shared::nonnegative::Nonnegative;
-use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,13 +50,4 @@ impl Default for Mic {
             restarts: 20,
         }
     }
-}
-
-/// The factors of [`Mic`], at the start or as found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MicFactors {
-    /// Uᵥ, `(n_samples, n_clusters)` for each view.
-    pub coefficients: Vec<Array2<f64>>,
-    /// Bᵥ, `(n_features, n_clusters)` for each view, columns of sum 1.
-    pub bases: Vec<Array2<f64>>,
 }

@@ -1,6 +1,6 @@
 //! One view of MIC: its filled rows, its factors and their multiplicative sweeps.
 
-use super::settings::{Mic, MicFactors};
+use super::settings::Mic;
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{add_product, entries, entries_mut, product, set_product};
 use crate::shared::observed_rows::{Observed, put_back};
@@ -17,15 +17,15 @@ const FLOOR: f64 = 1e-30;
 const BLOCK: usize = 128;
 
 /// Factors of one view, the rows of `u` in the order of the [`View`].
-pub(super) struct Factors {
-    pub(super) u: Array2<f64>,
-    pub(super) b: Array2<f64>,
+pub(crate) struct Factors {
+    pub(crate) u: Array2<f64>,
+    pub(crate) b: Array2<f64>,
 }
 
 /// One view, nonnegative and of sum 1 with its gaps filled.
-pub(super) struct View {
+pub(crate) struct View {
     /// The samples: observed ones first, then the gaps.
-    pub(super) order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
     /// The observed rows, `(n_observed, n_features)`.
     pub(super) x: Array2<f64>,
     /// The row of every gap.
@@ -67,7 +67,7 @@ impl View {
     }
 
     /// The rows of `u` in the caller's order.
-    pub(super) fn restore(&self, u: &Array2<f64>) -> Array2<f64> {
+    pub(crate) fn restore(&self, u: &Array2<f64>) -> Array2<f64> {
         put_back(u, &self.order)
     }
 
@@ -208,23 +208,17 @@ pub(super) fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
     sum
 }
 
-pub(super) fn restored(views: &[View], factors: Vec<Factors>) -> MicFactors {
-    let coefficients = views.iter().zip(&factors).map(|(view, f)| view.restore(&f.u)).collect();
-    MicFactors { coefficients, bases: factors.into_iter().map(|f| f.b).collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::data;
     use super::*;
-    use cdimc_data::Seed;
 
     #[test]
     fn gaps_are_treated_as_rows_filled_with_the_mean() {
         let data = data();
         let settings = Mic::default();
         let view = View::new(&settings, &data, 0);
-        let u = settings.start(&data, 2, Seed::new(1)).unwrap().coefficients[0].clone();
+        let u = Array2::from_shape_fn((30, 2), |(i, j)| ((i * 3 + j * 5) % 7) as f64 / 7.0);
         let mut filled = Array2::zeros((30, 4));
         for (place, &sample) in view.order.iter().enumerate() {
             let from = if place < view.n_observed() { view.x.row(place) } else { view.mean.view() };

@@ -19,7 +19,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed, unit_of};
 pub use settings::{MissingWeight, Omvc};
-pub use stream::{OmvcRows, OmvcStream};
+pub(crate) use stream::{OmvcRows, OmvcStream};
 
 impl Clusterer for Omvc {
     fn name(&self) -> &'static str {
@@ -216,7 +216,7 @@ mod tests {
         // In the units of the data, which the method divides by a power of two first.
         let totals: Vec<f64> = totals.iter().zip(&source.units).map(|(t, u)| t * u).collect();
         let mut stream = OmvcStream::new(&settings, &[4, 4], &totals, 2, Seed::new(3)).unwrap();
-        let first = stream.absorb(&Chunk::of_rows(&data, &rows[..10])).unwrap();
+        let first = stream.absorb(&Chunk::of_views(&data, &[0, 1], &rows[..10])).unwrap();
         let ratio = &first.consensus / &whole.slice(ndarray::s![..10, ..]);
         let scale = ratio[[0, 0]];
         assert!(ratio.iter().all(|r| r.is_nan() || (r / scale - 1.0).abs() < 1e-12));

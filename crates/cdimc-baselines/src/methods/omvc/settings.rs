@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 /// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
 /// divided by its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
 /// is then 0 throughout has no part.
-/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples: [`OmvcStream`](crate::OmvcStream) takes
-/// the chunks of data that fit in no memory.
+/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Omvc {

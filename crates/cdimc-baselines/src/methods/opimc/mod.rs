@@ -12,8 +12,8 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 pub use settings::Opimc;
-pub use stream::OpimcStream;
-use stream::{Assigned, Part};
+use stream::Assigned;
+pub(crate) use stream::{OpimcStream, Part};
 
 impl Clusterer for Opimc {
     fn name(&self) -> &'static str {
@@ -38,7 +38,7 @@ impl Clusterer for Opimc {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
-        let mut stream = OpimcStream::new(self, &data.widths(), n_clusters, seed)?;
+        let mut stream = OpimcStream::new(self, &data.widths(), n_clusters, seed);
         let mut labels = vec![0; data.n_samples()];
         let mut confidence = vec![0.0; data.n_samples()];
         let mut keep = |rows: &[usize], found: Assigned, labels: &mut [usize]| {
@@ -54,7 +54,7 @@ impl Clusterer for Opimc {
             observer.step("chunks", number, of, None)?;
             let parts: Vec<Part> =
                 (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
-            keep(rows, stream.absorb_parts(&parts, rows.len())?, &mut labels);
+            keep(rows, stream.absorb(&parts, rows.len())?, &mut labels);
             if self.passes > 1 {
                 kept.push(parts);
             }
@@ -63,7 +63,7 @@ impl Clusterer for Opimc {
             for (number, (rows, parts)) in order.chunks(self.chunk_size).zip(&kept).enumerate() {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
                 let before: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
-                keep(rows, stream.revisit_parts(parts, before)?, &mut labels);
+                keep(rows, stream.revisit(parts, before)?, &mut labels);
             }
         }
         let clustering =
@@ -75,7 +75,6 @@ impl Clusterer for Opimc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::stream_chunk::Chunk;
     use cdimc_core::RowOrder;
     use ndarray::{Array1, Array2};
 
@@ -103,11 +102,12 @@ mod tests {
         let settings =
             Opimc { chunk_size: 20, alpha: 0.1, order: RowOrder::File, ..Opimc::default() };
         let whole = settings.cluster(&data, 3, Seed::new(5)).unwrap().labels;
-        let mut stream = OpimcStream::new(&settings, &[3, 3], 3, Seed::new(5)).unwrap();
+        let mut stream = OpimcStream::new(&settings, &[3, 3], 3, Seed::new(5));
         let mut fed = Vec::new();
         for start in [0, 20, 40] {
             let rows: Vec<usize> = (start..start + 20).collect();
-            fed.extend(stream.absorb(&Chunk::of_rows(&data, &rows)).unwrap());
+            let parts = [0, 1].map(|view| Part::of_rows(&data, &rows, view));
+            fed.extend(stream.absorb(&parts, rows.len()).unwrap().labels);
         }
         assert_eq!(fed, whole);
     }

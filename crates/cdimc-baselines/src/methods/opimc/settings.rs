@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ, for one chunk of
 /// samples after the other, keeping only sums over the chunks before. Rows get unit length first. Any
 /// number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on
-/// a chunk with mᵥ observed rows, and memory for one chunk and the centers: [`OpimcStream`](crate::OpimcStream) takes the
-/// chunks of data that fit in no memory.
+/// a chunk with mᵥ observed rows, and memory for one chunk and the centers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Opimc {

@@ -4,33 +4,15 @@ use super::settings::Opimc;
 use crate::shared::linear_algebra::{inverse_positive_definite, product};
 use crate::shared::observed_rows::unit_rows;
 use crate::shared::refusals::not_finite;
-use crate::shared::stream_chunk::{Chunk, n_clusters_of_all};
-use cdimc_core::{ClusterError, Clusterer, confidence::relative_margin};
+use cdimc_core::{ClusterError, confidence::relative_margin};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::Rng;
 use rand::distributions::Standard;
 
 /// [`Opimc`] on a stream of chunks, in memory for one chunk and the centers.
-///
-/// ```
-/// use cdimc_baselines::{Chunk, Opimc, OpimcStream};
-/// use cdimc_data::Seed;
-/// use ndarray::array;
-///
-/// let mut stream = OpimcStream::new(&Opimc::default(), &[2, 2], 2, Seed::new(1))?;
-/// for _ in 0..3 {
-///     let text = array![[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]];
-///     let image = array![[0.1, 1.0], [1.0, 0.0], [0.0, 0.0]];
-///     let observed = array![[true, true], [true, true], [true, false]];
-///     let labels = stream.absorb(&Chunk::new(vec![text, image], observed)?)?;
-///     assert_eq!(labels.len(), 3);
-/// }
-/// # Ok::<(), cdimc_core::ClusterError>(())
-/// ```
-#[doc(hidden)] // Reached by tests; neither the command nor Python has streams.
 #[derive(Debug, Clone)]
-pub struct OpimcStream {
+pub(crate) struct OpimcStream {
     settings: Opimc,
     views: Vec<Centers>,
     n_clusters: usize,
@@ -51,94 +33,29 @@ struct Centers {
 }
 
 impl OpimcStream {
-    /// A stream of views with `widths` features, before its first chunk; the centers are uniform
-    /// random.
-    ///
-    /// # Errors
-    /// If a setting is out of range, there is no view or there are fewer than two clusters.
-    pub fn new(
-        settings: &Opimc,
-        widths: &[usize],
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<Self, ClusterError> {
+    /// A stream of views with `widths` features, before its first chunk; the centers are uniform random.
+    pub(crate) fn new(settings: &Opimc, widths: &[usize], n_clusters: usize, seed: Seed) -> Self {
         let mut rng = seed.stream("centers").rng();
-        let mut uniform =
-            |width| Array2::from_shape_simple_fn((n_clusters, width), || rng.sample(Standard));
-        let centers = widths.iter().map(|&width| uniform(width)).collect();
-        Self::from_centers(settings, centers, seed)
-    }
-
-    /// A stream that starts from these centers, `(n_clusters, n_features)` for each view.
-    ///
-    /// # Errors
-    /// As [`OpimcStream::new`], or if the views have centers of different numbers.
-    pub fn from_centers(
-        settings: &Opimc,
-        centers: Vec<Array2<f64>>,
-        seed: Seed,
-    ) -> Result<Self, ClusterError> {
-        settings.check()?;
-        let n_clusters = n_clusters_of_all("centers", centers.iter().map(Array2::nrows))?;
-        let one = |centers: Array2<f64>| {
-            let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(n_clusters));
-            Centers { centers, sums, counts }
+        let one = |&width: &usize| {
+            let shape = (n_clusters, width);
+            let centers = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+            Centers { centers, sums: Array2::zeros(shape), counts: Array1::zeros(n_clusters) }
         };
-        let views = centers.into_iter().map(one).collect();
-        Ok(Self { settings: settings.clone(), views, n_clusters, fresh: true, seed })
+        let views = widths.iter().map(one).collect();
+        Self { settings: settings.clone(), views, n_clusters, fresh: true, seed }
     }
 
     /// The centers of each view, `(n_clusters, n_features)`, as they stand.
-    pub fn centers(&self) -> impl Iterator<Item = &Array2<f64>> {
+    #[cfg(test)]
+    pub(crate) fn centers(&self) -> impl Iterator<Item = &Array2<f64>> {
         self.views.iter().map(|view| &view.centers)
     }
 
-    /// Labels the samples of the next chunk and moves the centers.
+    /// Labels the samples of the next chunk, one part a view, and moves the centers.
     ///
     /// # Errors
-    /// If the views have other widths than the stream, or the centers stop being numbers.
-    pub fn absorb(&mut self, chunk: &Chunk) -> Result<Vec<usize>, ClusterError> {
-        let parts = self.read(chunk)?;
-        Ok(self.absorb_parts(&parts, chunk.n_samples())?.labels)
-    }
-
-    /// As [`OpimcStream::absorb`] for the very first chunk, from given memberships
-    /// `(n_samples, n_clusters)` instead of random ones; rows are scaled to sum 1.
-    ///
-    /// # Errors
-    /// As [`OpimcStream::absorb`].
-    ///
-    /// # Panics
-    /// If `memberships` has another shape.
-    pub fn absorb_first(
-        &mut self,
-        chunk: &Chunk,
-        memberships: Array2<f64>,
-    ) -> Result<Vec<usize>, ClusterError> {
-        let parts = self.read(chunk)?;
-        Ok(self.settle_first(&parts, memberships)?.labels)
-    }
-
-    /// Revises the labels of a chunk absorbed in an earlier pass, which were `before`.
-    ///
-    /// # Errors
-    /// As [`OpimcStream::absorb`].
-    ///
-    /// # Panics
-    /// If `before` does not hold one label of the stream for each sample.
-    pub fn revisit(&mut self, chunk: &Chunk, before: &[usize]) -> Result<Vec<usize>, ClusterError> {
-        assert_eq!(before.len(), chunk.n_samples(), "one label for each sample");
-        let parts = self.read(chunk)?;
-        Ok(self.revisit_parts(&parts, before.to_vec())?.labels)
-    }
-
-    fn read(&self, chunk: &Chunk) -> Result<Vec<Part>, ClusterError> {
-        let widths: Vec<usize> = self.views.iter().map(|view| view.centers.ncols()).collect();
-        chunk.check_widths("opimc", &widths)?;
-        Ok((0..self.views.len()).map(|view| Part::of_chunk(chunk, view)).collect())
-    }
-
-    pub(crate) fn absorb_parts(
+    /// If the centers stop being numbers.
+    pub(crate) fn absorb(
         &mut self,
         parts: &[Part],
         n_samples: usize,
@@ -153,7 +70,9 @@ impl OpimcStream {
         self.settle_first(parts, memberships)
     }
 
-    fn settle_first(
+    /// As [`OpimcStream::absorb`] for the very first chunk, from given memberships
+    /// `(n_samples, n_clusters)` instead of random ones; rows are scaled to sum 1.
+    pub(crate) fn settle_first(
         &mut self,
         parts: &[Part],
         mut memberships: Array2<f64>,
@@ -166,7 +85,11 @@ impl OpimcStream {
         self.iterate(parts, labels, Some(memberships))
     }
 
-    pub(crate) fn revisit_parts(
+    /// Revises the labels of a chunk absorbed in an earlier pass, which were `before`.
+    ///
+    /// # Errors
+    /// As [`OpimcStream::absorb`].
+    pub(crate) fn revisit(
         &mut self,
         parts: &[Part],
         before: Vec<usize>,
@@ -344,25 +267,15 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    fn of_chunk(chunk: &Chunk, view: usize) -> Self {
-        let rows = chunk.observed_rows(view);
-        let x = chunk.view(view).select(Axis(0), &rows);
-        Self::new(rows, x, chunk.n_samples())
-    }
-
-    /// As of the chunk of the samples `rows`, without making it.
+    /// Of the chunk of the samples `rows`.
     pub(crate) fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
         let observed = |&place: &usize| data.mask().is_observed(rows[place], view);
         let places: Vec<usize> = (0..rows.len()).filter(observed).collect();
         let samples: Vec<usize> = places.iter().map(|&place| rows[place]).collect();
-        let x = data.view(view).select(Axis(0), &samples);
-        Self::new(places, x, rows.len())
-    }
-
-    fn new(rows: Vec<usize>, mut x: Array2<f64>, n_samples: usize) -> Self {
+        let mut x = data.view(view).select(Axis(0), &samples);
         unit_rows(&mut x);
-        let mean = x.sum_axis(Axis(0)) / n_samples as f64;
-        Self { rows, x, mean }
+        let mean = x.sum_axis(Axis(0)) / rows.len() as f64;
+        Self { rows: places, x, mean }
     }
 
     /// Adds `sign` times every sample to the sums and counts of its cluster.
@@ -399,41 +312,18 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn views_with_different_numbers_of_centers_are_refused() {
-        let stream = |rows: &[usize]| {
-            let centers = rows.iter().map(|&k| Array2::zeros((k, 2))).collect();
-            OpimcStream::from_centers(&Opimc::default(), centers, Seed::new(1)).map(|_| ())
-        };
-        assert_eq!(
-            stream(&[3, 2]).unwrap_err().to_string(),
-            "centers = [3, 2]: must be of one number of clusters, at least 2"
-        );
-        assert!(stream(&[1, 1]).is_err() && stream(&[]).is_err() && stream(&[2, 2]).is_ok());
-    }
-
-    #[test]
     fn clusters_without_a_sample_are_no_alternative() {
-        let mut stream = OpimcStream::new(&Opimc::default(), &[2], 3, Seed::new(1)).unwrap();
+        let mut stream = OpimcStream::new(&Opimc::default(), &[2], 3, Seed::new(1));
         let x = array![[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]];
-        let chunk = Chunk::new(vec![x], Array2::from_elem((4, 1), true)).unwrap();
+        let data = MultiView::from_nan_rows(vec![x]).unwrap();
         let memberships =
             array![[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let parts = stream.read(&chunk).unwrap();
+        let parts = [Part::of_rows(&data, &[0, 1, 2, 3], 0)];
         let found = stream.settle_first(&parts, memberships).unwrap();
         assert_eq!(found.labels, [0, 0, 1, 1]);
         // Centers 2/3 along the axes; the third, of no sample, lies nearer at the mean.
         for sure in found.confidence {
             approx::assert_abs_diff_eq!(sure, 12.0 / 13.0, epsilon = 1e-12);
         }
-    }
-
-    #[test]
-    fn a_chunk_of_other_widths_is_refused() {
-        let mut stream = OpimcStream::new(&Opimc::default(), &[2], 2, Seed::new(1)).unwrap();
-        let chunk = Chunk::new(vec![array![[1.0]]], array![[true]]).unwrap();
-        assert_eq!(
-            stream.absorb(&chunk).unwrap_err().to_string(),
-            "opimc does not apply: a chunk with views of [1] features in a stream of [2]"
-        );
     }
 }

@@ -5,14 +5,11 @@ use super::run::Run;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
 use cdimc::analysis::Outcome;
-use cdimc::markers::{Marker, markers};
+use cdimc::markers::{LISTED, Marker, markers};
 use cdimc::report::Report;
 use cdimc::say;
 use ndarray::Array2;
 use std::path::Path;
-
-/// How many columns of a cluster `markers.csv` lists.
-const MARKERS: usize = 100;
 
 impl Run {
     /// Writes what was found.
@@ -41,7 +38,7 @@ impl Run {
         if let Some(embedding) = &clustering.embedding {
             output.write("embedding.csv", &self.samples_csv("h", embedding)?)?;
         }
-        let markers = markers(&joined.data, &clustering.labels, MARKERS);
+        let markers = markers(&joined.data, &clustering.labels, LISTED);
         output.write("markers.csv", &self.markers_csv(&markers)?)?;
         if let Some(model) = &outcome.model {
             output.write("model.safetensors", &model.to_bytes()?)?;

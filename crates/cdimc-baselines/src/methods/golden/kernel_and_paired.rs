@@ -2,17 +2,18 @@
 //! from the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that
 //! made the numbers.
 
-use cdimc_baselines::{
-    Coefficients, ImcGrmf, Img, ImgStart, Kernel, KernelFilling, KernelPartition, KernelScaling,
-    MkkmIk, MkkmIkMkc, PairedViews, Pmvc, PmvcFactors,
+use crate::methods::{img::ImgStart, pmvc::PmvcFactors};
+use crate::shared::{kernel_partition::KernelPartition, paired_views::PairedViews};
+use crate::{
+    Coefficients, ImcGrmf, Img, Kernel, KernelFilling, KernelScaling, MkkmIk, MkkmIkMkc, Pmvc,
 };
 use cdimc_core::Observer;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
 use serde::Deserialize;
 
-const FIXTURE: &str = include_str!("fixtures/kernel_and_paired.json");
-const MKKM_IK: &str = include_str!("fixtures/mkkm_ik.json");
+const FIXTURE: &str = include_str!("../../../tests/fixtures/kernel_and_paired.json");
+const MKKM_IK: &str = include_str!("../../../tests/fixtures/mkkm_ik.json");
 
 #[derive(Deserialize)]
 struct Fixture {

@@ -2,12 +2,14 @@
 //!
 //! The numbers are made by `python tests/fixtures/factorizations.py`.
 
-use cdimc_baselines::{
-    Chunk, Daimc, DaimcFactors, Mic, MicFactors, MissingWeight, Omvc, OmvcStream, Opimc,
-    OpimcStream,
-};
+use crate::methods::daimc::{Daimc, DaimcFactors};
+use crate::methods::mic::{Mic, view::Factors};
+use crate::methods::omvc::{MissingWeight, Omvc, OmvcStream};
+use crate::methods::opimc::{Opimc, OpimcStream, Part};
+use crate::shared::stream_chunk::Chunk;
+use cdimc_core::Observer;
 use cdimc_data::{MultiView, Seed, ViewMask};
-use ndarray::{Array2, ArrayD, s};
+use ndarray::{Array2, ArrayD, Axis, s};
 use std::{fs::File, io::BufReader, path::PathBuf};
 
 const N_SAMPLES: usize = 60;
@@ -79,7 +81,9 @@ fn daimc_equals_the_reference_after_five_iterations() {
         regressions: fixture.matrices("daimc_start_b"),
     };
     let settings = Daimc { alpha: 10.0, beta: 0.1, iterations: ITERATIONS, ..Daimc::default() };
-    let (found, objectives) = settings.factorize(&data, start).expect("factors");
+    let views = settings.prepare(&data);
+    let (found, objectives) =
+        settings.iterate(&views, &data, start, &Observer::silent()).expect("factors");
     assert_eq!(objectives.len(), ITERATIONS);
     assert_close(&found.coefficients, &fixture.matrix("daimc_p"), "coefficients");
     assert_all_close(&found.bases, &fixture.matrices("daimc_u"), "basis");
@@ -93,20 +97,20 @@ fn opimc_equals_the_reference_after_two_passes() {
     let settings =
         Opimc { alpha: 0.5, chunk_size: CHUNK, iterations: ITERATIONS, ..Opimc::default() };
     let expected = fixture.matrices("opimc_centers");
-    let mut stream =
-        OpimcStream::new(&settings, &data.widths(), 3, Seed::new(1)).expect("a stream");
+    let mut stream = OpimcStream::new(&settings, &data.widths(), 3, Seed::new(1));
     let rows: Vec<usize> = (0..N_SAMPLES).collect();
     let mut labels: Vec<Vec<usize>> = Vec::new();
     for pass in 0..2 {
         for (number, rows) in rows.chunks(CHUNK).enumerate() {
-            let chunk = Chunk::of_rows(&data, rows);
+            let parts: Vec<_> = (0..N_VIEWS).map(|v| Part::of_rows(&data, rows, v)).collect();
             if pass == 1 {
-                labels[number] = stream.revisit(&chunk, &labels[number]).expect("labels");
+                let before = labels[number].clone();
+                labels[number] = stream.revisit(&parts, before).expect("labels").labels;
             } else if number == 0 {
                 let memberships = fixture.matrix("opimc_memberships");
-                labels.push(stream.absorb_first(&chunk, memberships).expect("labels"));
+                labels.push(stream.settle_first(&parts, memberships).expect("labels").labels);
             } else {
-                labels.push(stream.absorb(&chunk).expect("labels"));
+                labels.push(stream.absorb(&parts, rows.len()).expect("labels").labels);
             }
         }
     }
@@ -121,15 +125,20 @@ fn opimc_equals_the_reference_after_two_passes() {
 fn mic_equals_the_reference_after_five_rounds() {
     let mut fixture = Fixture::open();
     let data = fixture.data();
-    let start = MicFactors {
-        coefficients: fixture.matrices("mic_start_u"),
-        bases: fixture.matrices("mic_start_b"),
-    };
     let settings = Mic { rounds: ITERATIONS, sweeps: ITERATIONS, ..Mic::default() };
-    let (consensus, found) = settings.factorize(&data, start).expect("factors");
+    let views = settings.prepare(&data);
+    let start = fixture.matrices("mic_start_u").into_iter().zip(fixture.matrices("mic_start_b"));
+    let mut factors: Vec<Factors> = views
+        .iter()
+        .zip(start)
+        .map(|(view, (u, b))| Factors { u: u.select(Axis(0), &view.order), b })
+        .collect();
+    let consensus = settings.iterate(&views, &mut factors, &Observer::silent()).expect("factors");
+    let coefficients: Vec<_> = views.iter().zip(&factors).map(|(v, f)| v.restore(&f.u)).collect();
+    let bases: Vec<_> = factors.into_iter().map(|factors| factors.b).collect();
     assert_close(&consensus, &fixture.matrix("mic_consensus"), "consensus");
-    assert_all_close(&found.coefficients, &fixture.matrices("mic_u"), "coefficients");
-    assert_all_close(&found.bases, &fixture.matrices("mic_b"), "basis");
+    assert_all_close(&coefficients, &fixture.matrices("mic_u"), "coefficients");
+    assert_all_close(&bases, &fixture.matrices("mic_b"), "basis");
 }
 
 #[test]
@@ -153,7 +162,7 @@ fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
                 stream.next_pass();
             }
             for (number, rows) in chunks().enumerate() {
-                let chunk = Chunk::of_rows(&data, &rows.clone().collect::<Vec<_>>());
+                let chunk = Chunk::of_views(&data, &[0, 1, 2], &rows.clone().collect::<Vec<_>>());
                 if pass == 1 {
                     let start =
                         start.iter().map(|u| u.slice(s![rows.clone(), ..]).to_owned()).collect();
