@@ -20,6 +20,7 @@ import zipfile
 
 import h5py
 import numpy as np
+import pandas
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -48,6 +49,9 @@ def text(path):
     delimiter = max(",\t;", key=lambda d: (first.count(d), d == ","))
     rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(lines), delimiter=delimiter) if row]
     head, rows = rows[0], [row for row in rows[1:] if row != [""] or len(rows[0]) == 1]
+    if all(len(row) == len(head) + 1 for row in rows):
+        # R and pandas write no name above the ids.
+        return {None: pandas.read_csv(io.StringIO(lines), sep=delimiter, na_values=MISSING).to_numpy("f8")}
     kept = [j for j, name in enumerate(head) if name and not name.startswith("Unnamed: ")]
     return {None: np.array([[np.nan if row[j] in MISSING else float(row[j]) for j in kept] for row in rows])}
 

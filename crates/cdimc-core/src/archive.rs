@@ -264,6 +264,16 @@ impl Archive {
     }
 }
 
+/// The model or checkpoint `bytes` with `text` under `key` of its metadata, where the checksum covers it.
+///
+/// # Errors
+/// If the bytes are no such file, or a damaged one.
+pub fn with_note(bytes: &[u8], key: &str, text: String) -> Result<Vec<u8>, ClusterError> {
+    let mut archive = Archive::read(None, bytes)?;
+    archive.put_note(key, text);
+    archive.to_bytes()
+}
+
 /// What [`Archive::put_note`] put under `key` of the model or checkpoint `bytes`, if anything.
 ///
 /// # Errors

@@ -62,12 +62,6 @@ impl<'a> Observer<'a> {
         Self { checkpoints: Some(checkpoints), ..self }
     }
 
-    /// The same without checkpoints, for a method inside another.
-    #[must_use]
-    pub fn without_checkpoints(self) -> Self {
-        Self { checkpoints: None, ..self }
-    }
-
     /// Whether it is time for a checkpoint.
     pub fn is_due(&self) -> bool {
         self.checkpoints.is_some_and(Checkpoints::is_due)

@@ -1,6 +1,7 @@
 //! How a cell is run: the only place where a method and the truth meet.
 
 use crate::cell::Cell;
+use crate::checkpoint::{Checkpoint, Keeper, Spent};
 use crate::methods::ByTruth;
 use crate::record::{Outcome, Seconds, Status};
 use crate::source;
@@ -25,11 +26,16 @@ pub(crate) struct Progress {
     pub loss: Option<f64>,
 }
 
-/// Loads the data, hides what the pattern hides, lets the method cluster and scores its labels.
+/// Loads the data, hides what the pattern hides, lets the method cluster and scores its labels; goes on from its
+/// checkpoint if there is one.
 ///
 /// # Errors
 /// If the data are not those the cell was planned for. What goes wrong inside the method is an outcome.
-pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
+pub(crate) fn run(
+    cell: &Cell,
+    checkpoint: &Checkpoint,
+    report: &(dyn Fn(Progress) + Sync),
+) -> Result<Outcome> {
     let dataset = source::load(&cell.dataset)?;
     let mask = source::mask(&dataset, &cell.pattern, cell.fold, cell.mask_seed())?;
     let missing_rates = MaskReport::new(&mask).missing_rates();
@@ -38,8 +44,9 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
         truth.with_context(|| format!("data set {}: no labels to score by", cell.dataset))?;
 
     let stages = Mutex::new(Stages::default());
+    let lock = || stages.lock().unwrap_or_else(PoisonError::into_inner);
     let watch = |step: &Step| {
-        stages.lock().unwrap_or_else(PoisonError::into_inner).step(step);
+        lock().step(step);
         report(Progress {
             stage: step.stage.into(),
             epoch: step.done,
@@ -48,16 +55,29 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
         });
         ControlFlow::Continue(())
     };
-    let observer = Observer::new(&watch);
-    let started = Instant::now();
+    let spent = || lock().spent();
+    let keeper = Keeper::new(checkpoint, &spent);
+    let observer = Observer::new(&watch).keeping(&keeper);
     let found = match ByTruth::of(&cell.method) {
         Some(chosen) => choose(chosen, cell, (&data, &truth), &observer)?,
-        None => cdimc::method(&cell.method, cell.settings.clone())?
-            .fit(&data, cell.n_clusters, cell.method_seed(), &observer)
-            .map(|fitted| (fitted.clustering, None)),
+        None => {
+            let method = cdimc::method(&cell.method, cell.settings.clone())?;
+            let resumed = checkpoint.read().and_then(|(begun, earlier)| {
+                *lock() = Stages::after(earlier);
+                match method.resume(&begun, &data, &observer) {
+                    // It is none of this method: as if there were none.
+                    Err(ClusterError::Model(_)) => None,
+                    resumed => Some(resumed),
+                }
+            });
+            let fitted = resumed.unwrap_or_else(|| {
+                *lock() = Stages::default();
+                method.fit(&data, cell.n_clusters, cell.method_seed(), &observer)
+            });
+            fitted.map(|fitted| (fitted.clustering, None))
+        }
     };
-    let total = started.elapsed().as_secs_f64();
-    let seconds = stages.into_inner().unwrap_or_else(PoisonError::into_inner).seconds(total);
+    let Spent { seconds, peak_memory_bytes } = spent();
     let (clustering, note) = match found {
         Ok(found) => found,
         Err(ClusterError::Inapplicable { reason, .. }) => {
@@ -81,45 +101,50 @@ pub(crate) fn run(cell: &Cell, report: &(dyn Fn(Progress) + Sync)) -> Result<Out
         missing_rates,
         curves: clustering.curves,
         seconds,
-        peak_memory_bytes: peak_memory_bytes(),
+        peak_memory_bytes,
     })
 }
 
 /// Labels with a note, or what kept the method from them.
 type Found = std::result::Result<(Clustering, Option<String>), ClusterError>;
 
-/// The seconds of every stage so far.
+/// The seconds of every stage so far, and what an earlier process spent.
 struct Stages {
+    started: Instant,
     last_step: Instant,
-    seconds: Vec<(&'static str, f64)>,
+    last_stage: Option<&'static str>,
+    earlier: Spent,
+    stages: BTreeMap<String, f64>,
 }
 
 impl Default for Stages {
     fn default() -> Self {
-        Self { last_step: Instant::now(), seconds: Vec::new() }
+        Self::after(Spent { seconds: Seconds::default(), peak_memory_bytes: None })
     }
 }
 
 impl Stages {
+    fn after(earlier: Spent) -> Self {
+        let (now, stages) = (Instant::now(), earlier.seconds.stages.clone());
+        Self { started: now, last_step: now, last_stage: None, earlier, stages }
+    }
+
     /// What lies between two steps belongs to the stage of the second.
     fn step(&mut self, step: &Step) {
         let spent = std::mem::replace(&mut self.last_step, Instant::now()).elapsed().as_secs_f64();
-        match self.seconds.last_mut() {
-            Some((stage, seconds)) if *stage == step.stage => *seconds += spent,
-            _ => self.seconds.push((step.stage, spent)),
-        }
+        *self.stages.entry(step.stage.to_owned()).or_default() += spent;
+        self.last_stage = Some(step.stage);
     }
 
-    /// The seconds of each; what came after the last step belongs to its stage.
-    fn seconds(mut self, total: f64) -> Seconds {
-        if let Some((_, seconds)) = self.seconds.last_mut() {
+    /// What was spent up to now; what came after the last step belongs to its stage.
+    fn spent(&self) -> Spent {
+        let mut stages = self.stages.clone();
+        if let Some(seconds) = self.last_stage.and_then(|stage| stages.get_mut(stage)) {
             *seconds += self.last_step.elapsed().as_secs_f64();
         }
-        let mut stages = BTreeMap::new();
-        for (stage, seconds) in self.seconds {
-            *stages.entry(stage.to_owned()).or_default() += seconds;
-        }
-        Seconds { total, stages }
+        let total = self.earlier.seconds.total + self.started.elapsed().as_secs_f64();
+        let peak_memory_bytes = peak_memory_bytes().max(self.earlier.peak_memory_bytes);
+        Spent { seconds: Seconds { total, stages }, peak_memory_bytes }
     }
 }
 
@@ -151,4 +176,62 @@ pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::Keeping;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    /// A short training on the synthetic views.
+    fn net() -> Cell {
+        let settings = serde_json::json!({
+            "batch-size": 32, "pretrain": { "epochs": 4 },
+            "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
+        });
+        let settings = crate::methods::configured("cdimc-net", settings).unwrap();
+        Cell { method: "cdimc-net".into(), settings, ..crate::cell::tests::cell() }
+    }
+
+    fn same(mut outcome: Outcome) -> String {
+        (outcome.seconds, outcome.peak_memory_bytes) = (Seconds::default(), None);
+        serde_json::to_string(&outcome).unwrap()
+    }
+
+    #[test]
+    fn a_cell_that_is_killed_goes_on_to_the_same_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let keeping = Keeping::below(folder.path(), Duration::ZERO, "some");
+        let (cell, checkpoint) = (net(), keeping.of("key"));
+        let whole = run(&cell, &keeping.of("whole"), &|_| ()).unwrap();
+        assert_eq!(whole.status, Status::Scored, "{:?}", whole.reason);
+        for killed_at in [("pretrain", 3), ("kmeans", 1), ("finetune", 2)] {
+            let killed = catch_unwind(AssertUnwindSafe(|| {
+                run(&cell, &checkpoint, &|at| assert!((at.stage.as_str(), at.epoch) != killed_at))
+            }));
+            assert!(killed.is_err() && checkpoint.is_there());
+            let steps = Mutex::new(Vec::new());
+            let report = |at: Progress| steps.lock().unwrap().push((at.stage, at.epoch));
+            let resumed = run(&cell, &checkpoint, &report).unwrap();
+            // The step in which it was killed comes again, and none before it.
+            assert_eq!(steps.into_inner().unwrap()[0], (killed_at.0.to_owned(), killed_at.1));
+            assert!(resumed.seconds.stages.contains_key("pretrain"));
+            assert_eq!(same(resumed), same(whole.clone()));
+            checkpoint.remove();
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_something_else_is_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = Keeping::below(folder.path(), Duration::ZERO, "some").of("key");
+        let cell = net();
+        let whole = run(&cell, &checkpoint, &|_| ()).unwrap();
+        assert!(checkpoint.is_there());
+        let other = Cell { seed: 1, fold: None, ..net() };
+        let afresh = run(&other, &checkpoint, &|_| ()).unwrap();
+        assert_ne!(same(afresh), same(whole));
+    }
 }

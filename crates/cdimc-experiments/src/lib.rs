@@ -4,6 +4,7 @@
 
 mod bench;
 mod cell;
+mod checkpoint;
 mod compare;
 mod datasets;
 mod execution;

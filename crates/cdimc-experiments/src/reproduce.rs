@@ -1,6 +1,7 @@
 //! `cargo xtask reproduce`: runs what is left of an experiment and prints its table.
 
 use crate::cell::Cell;
+use crate::checkpoint::Keeping;
 use crate::experiment::{self, Experiment};
 use crate::record::{Record, Status};
 use crate::records::{self, Finished};
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use cdimc::{note, say};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// Run finished cells again.
     #[arg(long)]
     force: bool,
+    /// Seconds between two checkpoints of a cell, from which it goes on when it is killed, if its method has them.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    checkpoint_every: u64,
     /// Say what would run, and stop.
     #[arg(long)]
     dry_run: bool,
@@ -129,9 +134,17 @@ fn run_experiment(
             None => left.push(cell.clone()),
         }
     }
+    let every = Duration::from_secs(arguments.checkpoint_every);
+    let revision = workspace::revision().unwrap_or_default();
+    let keeping = Keeping::below(&folder, every, &revision);
+    let checkpoint_of = |cell: &Cell| keeping.of(&cell.key());
+    if arguments.force {
+        left.iter().for_each(|cell| checkpoint_of(cell).remove());
+    }
+    let begun = left.iter().filter(|cell| checkpoint_of(cell).is_there()).count();
     let Runner { jobs, threads } = runner;
     note!(
-        "{}: {} cells, {} of them recorded; {jobs} at a time with {threads} thread{} each",
+        "{}: {} cells, {} of them recorded, {begun} with a checkpoint; {jobs} at a time with {threads} thread{} each",
         experiment.name,
         cells.len(),
         done.len(),
@@ -141,12 +154,18 @@ fn run_experiment(
         if !finished.is_of(record, &experiment.name) {
             records::append(&file, record)?;
         }
+        // Of a run that was killed between its record and this.
+        checkpoint_of(&record.cell).remove();
         if arguments.json {
             print_json(record)?;
         }
     }
-    runner.run(left, &mut |record| {
+    runner.run(left, &keeping, &mut |record| {
         records::append(&file, &record)?;
+        // A cell that was killed alone goes on in the next run.
+        if record.outcome.status != Status::Failed {
+            checkpoint_of(&record.cell).remove();
+        }
         if arguments.json {
             print_json(&record)?;
         }

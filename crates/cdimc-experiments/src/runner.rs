@@ -1,6 +1,7 @@
 //! Runs cells side by side, each in a process of its own, and hands over their records as they end.
 
 use crate::cell::Cell;
+use crate::checkpoint::Keeping;
 use crate::execution::Progress;
 use crate::progress::Display;
 use crate::record::{Circumstances, Outcome, Record};
@@ -39,10 +40,11 @@ impl Runner {
         Ok(Self { jobs: jobs.unwrap_or(most).min(most), threads })
     }
 
-    /// Runs the cells and gives `keep` the record of each as it ends.
+    /// Runs the cells, or what is left of them after their checkpoints, and gives `keep` the record of each as it ends.
     pub(crate) fn run(
         self,
         cells: Vec<Cell>,
+        keeping: &Keeping,
         keep: &mut dyn FnMut(Record) -> Result<()>,
     ) -> Result<()> {
         let lanes = self.jobs.min(cells.len());
@@ -59,9 +61,10 @@ impl Runner {
                         if sender.send((lane, cell.clone(), Event::Started)).is_err() {
                             return;
                         }
-                        let outcome = worker::run(&cell, self.threads, &mut |progress| {
-                            let _ = sender.send((lane, cell.clone(), Event::Progress(progress)));
-                        });
+                        let outcome =
+                            worker::run(&cell, keeping.of(&cell.key()), self.threads, &mut |p| {
+                                let _ = sender.send((lane, cell.clone(), Event::Progress(p)));
+                            });
                         if sender.send((lane, cell, Event::Finished(outcome))).is_err() {
                             return;
                         }

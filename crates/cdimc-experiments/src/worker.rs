@@ -1,15 +1,23 @@
 //! One process for each running cell: its memory is its own, and a crash is a record.
 //!
-//! The parent writes the cell as one line to the worker's standard input and keeps it open; the worker
+//! The parent writes the cell and where its checkpoints go as one line to the worker's standard input and keeps it open; the worker
 //! answers in lines of JSON on standard output. When the parent dies, the input ends and so does the worker.
 
 use crate::cell::Cell;
+use crate::checkpoint::Checkpoint;
 use crate::execution::{self, Progress};
 use crate::record::{Outcome, Status};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitCode, Stdio};
+
+/// The line to a worker.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    cell: Cell,
+    checkpoint: Checkpoint,
+}
 
 /// A line from a worker.
 #[derive(Serialize, Deserialize)]
@@ -22,6 +30,7 @@ enum Message {
 /// Runs a cell in a process of its own with `threads` threads. A worker that dies gives a failed outcome.
 pub(crate) fn run(
     cell: &Cell,
+    checkpoint: Checkpoint,
     threads: usize,
     report: &mut dyn FnMut(Progress),
 ) -> Result<Outcome> {
@@ -43,8 +52,9 @@ pub(crate) fn run(
         String::from_utf8_lossy(&text).into_owned()
     });
     let mut outcome = None;
+    let order = serde_json::to_string(&Order { cell: cell.clone(), checkpoint })?;
     // A worker that died early shows in its outcome, not in a broken pipe here.
-    let _ = writeln!(input, "{}", serde_json::to_string(cell)?);
+    let _ = writeln!(input, "{order}");
     for line in BufReader::new(output).lines() {
         match serde_json::from_str(&line?) {
             Ok(Message::Progress(progress)) => report(progress),
@@ -76,7 +86,8 @@ fn last_words(errors: &str) -> String {
 pub(crate) fn serve() -> Result<ExitCode> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let cell: Cell = serde_json::from_str(&line).context("the cell on standard input")?;
+    let Order { cell, checkpoint } =
+        serde_json::from_str(&line).context("the cell on standard input")?;
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         std::process::exit(1);
@@ -86,7 +97,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         writeln!(output, "{}", serde_json::to_string(message)?)?;
         Ok(output.flush()?)
     };
-    let outcome = execution::run(&cell, &|progress| {
+    let outcome = execution::run(&cell, &checkpoint, &|progress| {
         // If nobody listens any more, the thread above ends the process.
         let _ = send(&Message::Progress(progress));
     })?;

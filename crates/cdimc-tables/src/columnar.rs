@@ -13,6 +13,7 @@ pub(crate) use without::{read_arrow, read_arrow as read_arrow_stream, read_parqu
 mod with_arrow {
     use super::{Budget, Found, Problem, ReadOptions, ViewSource};
     use crate::error::{listed, one_line};
+    use crate::parquet_types::check_column_types;
     use crate::{Table, is_unnamed, stem, warning_of_unnamed};
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
@@ -20,6 +21,8 @@ mod with_arrow {
     use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
     use arrow_schema::{ArrowError, DataType, Schema};
     use ndarray::Array2;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::file::metadata::{LevelHistogram, RowGroupMetaData};
     use std::io::Cursor;
 
     /// What follows the table of a file: the length of the footer, and the mark of the format.
@@ -39,9 +42,18 @@ mod with_arrow {
             reason: one_line(error),
         };
         let bytes = bytes::Bytes::from(bytes);
-        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes)
-            .map_err(|e| damaged(&e))?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes.clone());
+        let reader = reader.map_err(|e| damaged(&e))?;
+        check_column_types(&bytes).map_err(|e| damaged(&e))?;
         let groups = reader.metadata().row_groups();
+        // Whether a column has nulls decides where its values begin; some files tell it twice.
+        for column in groups.iter().flat_map(RowGroupMetaData::columns) {
+            let levels = column.definition_level_histogram().map_or(0, LevelHistogram::len);
+            if levels > 0 && levels != column.column_descr().max_def_level() as usize + 1 {
+                let name = column.column_descr().name();
+                return Err(damaged(&format!("column {name} and its counts of nulls do not fit")));
+            }
+        }
         let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
         let n_columns = reader.schema().fields().len();
         // Looked at before anything is unpacked; what is read is taken batch by batch.
@@ -114,7 +126,11 @@ mod with_arrow {
             let body = block.offset().checked_add(block.metaDataLength().into());
             let body = body.and_then(|start| at(start, block.bodyLength())).ok_or_else(outside)?;
             let head = head.strip_prefix(&CONTINUATION).unwrap_or(head);
-            check_message(head.get(4..).ok_or_else(outside)?, body, budget)?;
+            let (length, head) = head.split_first_chunk::<4>().ok_or_else(outside)?;
+            if usize::try_from(i32::from_le_bytes(*length)) != Ok(head.len()) {
+                return Err("a block is not as long as the footer says".to_owned());
+            }
+            check_message(head, body, budget)?;
         }
         Ok(())
     }

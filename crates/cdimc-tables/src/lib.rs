@@ -39,6 +39,8 @@ mod join;
 mod matlab;
 mod numpy;
 mod overlap;
+#[cfg(feature = "columnar")]
+mod parquet_types;
 mod samples;
 mod source;
 mod sparse;

@@ -9,12 +9,13 @@ use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::TMixture;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// The name of the curve that says what the views shared in every run that found clusters.
 const CURVE: &str = "shared-information-of-runs";
-/// What a checkpoint is, and the name of that of the run within it.
+/// What a checkpoint is, and the beginning of the names of those of single runs within it.
 const KIND: &str = "cdimc checkpoint of restarts";
-const INNER: &str = "run";
+const RUN: &str = "run";
 
 /// A method run several times.
 pub(crate) struct Restarts {
@@ -43,8 +44,8 @@ impl Clusterer for Restarts {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let (runs, labelings) = (self.runs, Vec::new());
-        self.go(data, Done { n_clusters, seed, runs, labelings }, None, observer)
+        let (runs, labelings, last) = (self.runs, Vec::new(), BTreeMap::new());
+        self.go(data, Done { n_clusters, seed, runs, labelings, last }, observer)
     }
 
     fn resume(
@@ -54,7 +55,7 @@ impl Clusterer for Restarts {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
-        let done: Done = archive.description()?;
+        let mut done: Done = archive.description()?;
         let fits = |labels: &Vec<usize>| {
             labels.len() == data.n_samples() && labels.iter().all(|&label| label < done.n_clusters)
         };
@@ -62,13 +63,17 @@ impl Clusterer for Restarts {
             let reason = "the checkpoint was made with other settings or data: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        let inner = archive.list::<u8>(INNER)?;
-        self.go(data, done, (!inner.is_empty()).then_some(inner), observer)
+        for run in (0..self.runs).filter(|run| archive.has(&format!("{RUN}{run}"))) {
+            done.last.insert(run, archive.list(&format!("{RUN}{run}"))?);
+        }
+        self.go(data, done, observer)
     }
 
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let cost = self.method.cost(data, n_clusters)?;
-        Some(Cost { operations: cost.operations * self.runs as f64, ..cost })
+        // Of every run its last checkpoint is kept, a third of what the method says.
+        let bytes = cost.bytes * (2.0 + self.runs as f64) / 3.0;
+        Some(Cost { operations: cost.operations * self.runs as f64, bytes })
     }
 
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
@@ -76,7 +81,7 @@ impl Clusterer for Restarts {
     }
 }
 
-/// The runs that have ended.
+/// The runs that have ended, and how far others are.
 #[derive(Serialize, Deserialize)]
 struct Done {
     n_clusters: usize,
@@ -85,6 +90,10 @@ struct Done {
     runs: usize,
     /// What each found; `None` if chance spoiled it.
     labelings: Vec<Option<Vec<usize>>>,
+    /// The last checkpoint of each run that made one, of those that have ended too: one of them wins, and what
+    /// it found is more than its labels.
+    #[serde(skip)]
+    last: BTreeMap<usize, Vec<u8>>,
 }
 
 impl Done {
@@ -93,18 +102,20 @@ impl Done {
         if run == 0 { self.seed } else { self.seed.stream("restarts").nth(run as u64) }
     }
 
-    /// These runs with a checkpoint of the one after them, if there is one.
-    fn checkpoint(&self, inner: &[u8]) -> Result<Vec<u8>, ClusterError> {
+    fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
         let mut archive = Archive::new(KIND, self)?;
-        archive.put(INNER, inner.iter().copied());
+        for (run, bytes) in &self.last {
+            archive.put(format!("{RUN}{run}"), bytes.iter().copied());
+        }
         archive.to_bytes()
     }
 }
 
-/// Hands on checkpoints of a run with the runs before it.
+/// Takes checkpoints of run `run`, and hands them on with the other runs.
 struct Within<'a> {
     observer: &'a Observer<'a>,
-    done: &'a Done,
+    done: Mutex<&'a mut Done>,
+    run: usize,
 }
 
 impl Checkpoints for Within<'_> {
@@ -113,34 +124,25 @@ impl Checkpoints for Within<'_> {
     }
 
     fn keep(&self, checkpoint: Vec<u8>) {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.last.insert(self.run, checkpoint);
         // The next one may succeed.
-        let _ = self.observer.checkpoint(|| self.done.checkpoint(&checkpoint));
+        let _ = self.observer.checkpoint(|| done.checkpoint());
     }
 }
 
 impl Restarts {
-    /// The runs that are left after `done`, the first of them from its checkpoint.
+    /// The runs that are left after `done`.
     fn go(
         &self,
         data: &MultiView,
         mut done: Done,
-        mut begun: Option<Vec<u8>>,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let n_clusters = done.n_clusters;
         let (mut found, mut failure) = (BTreeMap::new(), None);
         for run in done.labelings.len()..self.runs {
-            let within = Within { observer, done: &done };
-            let inner = observer.keeping(&within);
-            let fitted = match begun.take() {
-                Some(checkpoint) => self.method.resume(&checkpoint, data, &inner),
-                None => self.method.fit(data, n_clusters, done.seed_of(run), &inner),
-            };
-            let labels = match fitted {
-                Err(ClusterError::Interrupted { checkpoint }) => {
-                    let checkpoint = done.checkpoint(&checkpoint.unwrap_or_default())?;
-                    return Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) });
-                }
+            let labels = match self.one(data, &mut done, run, observer) {
                 // Chance may spoil a run, and does not spoil the others.
                 Err(error @ (ClusterError::Unusable { .. } | ClusterError::Diverged { .. })) => {
                     failure = Some(error);
@@ -154,10 +156,10 @@ impl Restarts {
                 }
             };
             done.labelings.push(labels);
-            observer.checkpoint(|| done.checkpoint(&[]))?;
-            observer.step("restarts", run + 1, self.runs, None).or_else(|_| {
-                Err(ClusterError::Interrupted { checkpoint: Some(done.checkpoint(&[])?) })
-            })?;
+            observer.checkpoint(|| done.checkpoint())?;
+            observer
+                .step("restarts", run + 1, self.runs, None)
+                .map_err(|_| done.checkpoint().map_or_else(|e| e, interrupted))?;
         }
         let ended = done.labelings.iter().enumerate();
         let (runs, labelings): (Vec<usize>, Vec<Vec<usize>>) =
@@ -166,13 +168,10 @@ impl Restarts {
         let most = runs.into_iter().zip(&shared);
         let most = most.reduce(|best, other| if other.1 > best.1 { other } else { best });
         let mut best = match (most, failure) {
-            // Of a run in an earlier sitting there are only the labels: its seed gives it again.
+            // Of a run in an earlier sitting there are its labels and its last checkpoint: it ends once more.
             (Some((run, _)), _) => match found.remove(&run) {
                 Some(fitted) => fitted,
-                None => {
-                    let observer = observer.without_checkpoints();
-                    self.method.fit(data, n_clusters, done.seed_of(run), &observer)?
-                }
+                None => self.one(data, &mut done, run, observer)?,
             },
             (None, Some(error)) => return Err(error),
             // None of an earlier sitting succeeded.
@@ -184,6 +183,35 @@ impl Restarts {
         best.clustering.curves.push(Curve { name: CURVE.to_owned(), values: shared });
         Ok(best)
     }
+
+    /// One run, from its last checkpoint if it has one.
+    fn one(
+        &self,
+        data: &MultiView,
+        done: &mut Done,
+        run: usize,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        let (n_clusters, seed, begun) = (done.n_clusters, done.seed_of(run), done.last.get(&run));
+        let begun = begun.cloned();
+        let within = Within { observer, done: Mutex::new(&mut *done), run };
+        let observer = observer.keeping(&within);
+        let fitted = match begun {
+            Some(checkpoint) => self.method.resume(&checkpoint, data, &observer),
+            None => self.method.fit(data, n_clusters, seed, &observer),
+        };
+        fitted.map_err(|error| match error {
+            ClusterError::Interrupted { checkpoint } => {
+                done.last.extend(checkpoint.map(|checkpoint| (run, checkpoint)));
+                done.checkpoint().map_or_else(|e| e, interrupted)
+            }
+            error => error,
+        })
+    }
+}
+
+fn interrupted(checkpoint: Vec<u8>) -> ClusterError {
+    ClusterError::Interrupted { checkpoint: Some(checkpoint) }
 }
 
 #[cfg(test)]
@@ -192,7 +220,6 @@ mod tests {
     use cdimc_core::{Clustering, Step};
     use cdimc_data::SyntheticViews;
     use std::ops::ControlFlow;
-    use std::sync::Mutex;
 
     /// Gives the truth in its third run, one cluster in the first so many and nonsense in the others.
     struct Lucky {
@@ -279,6 +306,62 @@ mod tests {
             assert_eq!(resumed.clustering, whole);
             let others = Restarts { method: method(), runs: 4 };
             assert!(others.resume(&checkpoint, &data, &Observer::silent()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_run_that_won_in_an_earlier_sitting_goes_on_from_its_last_checkpoint() {
+        let (_, data, truth) = lucky(1, 0);
+        let settings = serde_json::json!({
+            "neighbors": 3, "architecture": { "wide": 8 }, "pretrain": { "epochs": 6 },
+            "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
+        });
+        let method = || crate::method("cdimc-net", settings.clone()).unwrap();
+        let restarts = Restarts { method: method(), runs: 2 };
+        let k = n_classes(&truth);
+        let whole = restarts.fit(&data, k, Seed::new(1), &Observer::silent()).unwrap().clustering;
+        // Killed at the end of the second run, and interrupted while the winner ends once more.
+        let kept = Last::default();
+        let stop = |step: &Step| match step.stage {
+            "restarts" if step.done == 2 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let observer = Observer::new(&stop);
+        assert!(restarts.fit(&data, k, Seed::new(1), &observer.keeping(&kept)).is_err());
+        let last = kept.0.into_inner().unwrap();
+        let stages = Mutex::new(Vec::new());
+        let note = |step: &Step| {
+            stages.lock().unwrap().push((step.stage, step.done));
+            ControlFlow::Continue(())
+        };
+        let resumed = restarts.resume(&last, &data, &Observer::new(&note)).unwrap();
+        assert_eq!(resumed.clustering, whole);
+        // Its last checkpoint was that of its last step.
+        assert_eq!(stages.into_inner().unwrap(), []);
+        let without = Archive::from_bytes(KIND, &last).unwrap().description::<Done>().unwrap();
+        let stop = |step: &Step| match (step.stage, step.done) {
+            ("pretrain", 4) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let stopped = restarts.resume(&without.checkpoint().unwrap(), &data, &Observer::new(&stop));
+        let Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) }) = stopped else {
+            panic!("{stopped:?}");
+        };
+        let resumed = restarts.resume(&checkpoint, &data, &Observer::silent()).unwrap();
+        assert_eq!(resumed.clustering, whole);
+    }
+
+    /// Keeps the last of all checkpoints.
+    #[derive(Default)]
+    struct Last(Mutex<Vec<u8>>);
+
+    impl Checkpoints for Last {
+        fn is_due(&self) -> bool {
+            true
+        }
+
+        fn keep(&self, checkpoint: Vec<u8>) {
+            *self.0.lock().unwrap() = checkpoint;
         }
     }
 

@@ -36,22 +36,42 @@ const KINDS: [(&str, &[&str]); 3] = [
 /// Something that happens to a run.
 #[derive(Debug)]
 pub(super) enum Blow<'a> {
-    /// SIGKILL as the main thread enters its `nth` call of this name.
-    Kill { call: &'static str, nth: usize },
+    /// A signal as the main thread enters its `nth` call of this name.
+    At { signal: Signal, call: &'static str, nth: usize },
     /// That call fails, as on a full or broken disk.
     Refuse { call: &'static str, nth: usize },
-    /// SIGKILL after a while.
-    KillAfter(Duration),
+    /// A signal after a while.
+    After { signal: Signal, wait: Duration },
     /// The same command once more, after a while, on the same output.
     Rival(Duration),
     /// A disk with so much room.
     Full { disk: &'a Disk, kilobytes: u64 },
 }
 
+/// What ends a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signal {
+    Kill,
+    Terminate,
+}
+
+impl Signal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "KILL",
+            Self::Terminate => "TERM",
+        }
+    }
+}
+
+/// The exit code of a job that ended itself when it was asked to.
+const TERMINATED: i32 = 128 + 15;
+
 /// What a run came to.
 pub(super) struct Dealt {
     /// It says that it did what it was asked for.
     pub succeeded: bool,
+    /// A signal ended it, or asked it to end.
     pub killed: bool,
 }
 
@@ -59,17 +79,20 @@ impl Blow<'_> {
     /// Runs the victim in `place`, and does it.
     pub(super) fn deal(&self, victim: &Victim, place: &Path) -> Result<Dealt> {
         let output = match self {
-            Self::Kill { call, nth } => {
-                injected(&victim.command(place), call, &format!("signal=SIGKILL:when={nth}"))?
+            Self::At { signal, call, nth } => {
+                let what = format!("signal=SIG{}:when={nth}", signal.name());
+                injected(&victim.command(place), call, &what)?
             }
             Self::Refuse { call, nth } => {
                 injected(&victim.command(place), call, &format!("error=ENOSPC:when={nth}"))?
             }
-            Self::KillAfter(wait) => {
-                let mut run = silent(&mut victim.command(place)).spawn()?;
+            Self::After { signal, wait } => {
+                let run = silent(&mut victim.command(place)).spawn()?;
                 std::thread::sleep(*wait);
-                // It may have ended already.
-                let _ = run.kill();
+                // It may have ended already, but keeps its number until it is waited for.
+                let mut kill = Command::new("kill");
+                kill.args([format!("-{}", signal.name()), run.id().to_string()]);
+                let _ = silent(&mut kill).status();
                 run.wait_with_output()?
             }
             Self::Rival(wait) => {
@@ -90,8 +113,9 @@ impl Blow<'_> {
                 output
             }
         };
-        let killed = output.status.signal().is_some();
-        Ok(Dealt { succeeded: output.status.success(), killed })
+        let status = output.status;
+        let killed = status.signal().is_some() || status.code() == Some(TERMINATED);
+        Ok(Dealt { succeeded: status.success(), killed })
     }
 }
 
@@ -119,7 +143,11 @@ fn traced(command: &Command, options: &[&str]) -> Command {
 }
 
 /// How often an undisturbed run makes each of the calls that change files.
-pub(super) struct Calls(BTreeMap<&'static str, usize>);
+pub(super) struct Calls {
+    counts: BTreeMap<&'static str, usize>,
+    /// The last by which a file or folder takes its place.
+    last_rename: Option<(&'static str, usize)>,
+}
 
 impl Calls {
     /// Counts them in a run of `command`; `None` if there is no working `strace`.
@@ -138,15 +166,25 @@ impl Calls {
 
     fn in_log(log: &str) -> Self {
         let called = |line: &str| names().find(|name| line.starts_with(&format!("{name}(")));
-        let mut counts = BTreeMap::new();
-        log.lines().filter_map(called).for_each(|name| *counts.entry(name).or_default() += 1);
-        Self(counts)
+        let (mut counts, mut last_rename) = (BTreeMap::new(), None);
+        for name in log.lines().filter_map(called) {
+            let count: &mut usize = counts.entry(name).or_default();
+            *count += 1;
+            if name.starts_with("rename") {
+                last_rename = Some((name, *count));
+            }
+        }
+        Self { counts, last_rename }
+    }
+
+    pub(super) fn last_rename(&self) -> Option<(&'static str, usize)> {
+        self.last_rename
     }
 
     /// Every call, as its name and its place among those of the same name.
     pub(super) fn by_kind(&self) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
         let each = |&call: &&'static str| {
-            let n = self.0.get(call).copied().unwrap_or(0);
+            let n = self.counts.get(call).copied().unwrap_or(0);
             (1..=n).map(move |nth| (call, nth))
         };
         KINDS.iter().map(|(kind, calls)| (*kind, calls.iter().flat_map(each).collect())).collect()
@@ -204,7 +242,9 @@ mod tests {
     fn calls_are_counted_by_their_names() {
         let log = "mkdir(\"a\", 0777) = 0\nwrite(3, \"x\", 1) = 1\n--- SIGCHLD {} ---\nwrite(3, \"rename(\", 7) = 7\n\
                    renameat2(1, 2) = 0\n+++ exited with 0 +++\n";
-        let kinds = Calls::in_log(log).by_kind();
+        let calls = Calls::in_log(log);
+        assert_eq!(calls.last_rename(), Some(("renameat2", 1)));
+        let kinds = calls.by_kind();
         assert_eq!(kinds[0].1, [("write", 1), ("write", 2)]);
         assert!(kinds[1].1.is_empty());
         assert_eq!(kinds[2].1, [("renameat2", 1), ("mkdir", 1)]);
