@@ -7,7 +7,7 @@ use crate::tables::Joined;
 const FEWEST: usize = 20;
 
 /// The samples that lie far from all others in a view: in at least half of its columns they are beyond the range of the
-/// others by more than that range.
+/// others by more than that range. Others that are all equal have none to measure by.
 pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
@@ -58,11 +58,12 @@ impl Ends {
         }
     }
 
-    /// The samples beyond the range of the others by more than that range.
+    /// The samples beyond the range of the others by more than that range, which a rare mark in a column of zeros is not.
     fn far(&self) -> impl Iterator<Item = usize> {
         let ([least, less], [largest, large]) = (self.least, self.largest);
-        let below = less.0 - least.0 > largest.0 - less.0;
-        let above = largest.0 - large.0 > large.0 - least.0;
+        let is_beyond = |distance: f64, range: f64| range > 0.0 && distance > range;
+        let below = is_beyond(less.0 - least.0, largest.0 - less.0);
+        let above = is_beyond(largest.0 - large.0, large.0 - least.0);
         let found = [(below, least.1), (above, largest.1)];
         let is_known = self.len >= FEWEST;
         found.into_iter().filter(move |(is_far, _)| is_known && *is_far).map(|(_, i)| i)
@@ -98,5 +99,21 @@ mod tests {
         };
         assert_eq!(found(&[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
         assert!(found(&[1]).is_empty());
+    }
+
+    #[test]
+    fn a_mark_that_one_sample_alone_has_makes_it_not_far() {
+        let column = |values: &[f64]| {
+            let mut ends = Ends::default();
+            values.iter().enumerate().for_each(|(i, &x)| ends.add(i, x));
+            ends.far().collect::<Vec<_>>()
+        };
+        let mut values = vec![0.0; 59];
+        values.push(1.0);
+        assert!(column(&values).is_empty());
+        // Among zeros and ones 1 is the range, and 9 is far beyond it.
+        values[..30].fill(1.0);
+        values[59] = 9.0;
+        assert_eq!(column(&values), [59]);
     }
 }
