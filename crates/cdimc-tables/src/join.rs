@@ -203,13 +203,9 @@ fn assemble(
     let mut filled = Vec::new();
     for mut table in tables {
         filled.extend(fill_cells(&mut table, &fill, strict)?);
-        let mut view = Array2::from_elem((kept.len(), table.values.ncols()), f64::NAN);
-        for (row, sample) in table.values.outer_iter().zip(rows_of(&table)) {
-            if new_place[sample] != usize::MAX {
-                view.row_mut(new_place[sample]).assign(&row);
-            }
-        }
-        views.push(view);
+        let places: Vec<usize> =
+            rows_of(&table).into_iter().map(|sample| new_place[sample]).collect();
+        views.push(placed(table.values, &places, kept.len()));
         names.push(table.name);
         features.push(table.features);
     }
@@ -233,6 +229,20 @@ fn assemble(
         filled,
         warnings: Vec::new(),
     })
+}
+
+/// The rows of `values` in their places of `n_samples`, those without one left out; what is in place is not copied.
+fn placed(values: Array2<f64>, places: &[usize], n_samples: usize) -> Array2<f64> {
+    if places.iter().copied().eq(0..n_samples) {
+        return values;
+    }
+    let mut view = Array2::from_elem((n_samples, values.ncols()), f64::NAN);
+    for (row, &place) in values.outer_iter().zip(places) {
+        if place < n_samples {
+            view.row_mut(place).assign(&row);
+        }
+    }
+    view
 }
 
 /// Views of which no two have a sample in common say nothing about each other.

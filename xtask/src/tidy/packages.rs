@@ -94,48 +94,11 @@ fn judge(packages: &[Value], broken: &mut Vec<String>) {
     }
 }
 
-/// Whether an expression of licenses can be met by allowed ones. AND binds more tightly than OR, which old packages
-/// write as a slash.
+/// Whether an expression of licenses can be met by allowed ones. Old packages write OR as a slash.
 fn allowed(expression: &str) -> bool {
-    let balanced = expression.matches('(').count() == expression.matches(')').count();
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut at = 0;
-    any(&words, &mut at) && at == words.len() && balanced
-}
-
-fn any(words: &[&str], at: &mut usize) -> bool {
-    let mut met = all(words, at);
-    while words.get(*at) == Some(&"OR") {
-        *at += 1;
-        met |= all(words, at);
-    }
-    met
-}
-
-fn all(words: &[&str], at: &mut usize) -> bool {
-    let mut met = one(words, at);
-    while words.get(*at) == Some(&"AND") {
-        *at += 1;
-        met &= one(words, at);
-    }
-    met
-}
-
-fn one(words: &[&str], at: &mut usize) -> bool {
-    let Some(&word) = words.get(*at) else { return false };
-    *at += 1;
-    if word == "(" {
-        let met = any(words, at);
-        *at += 1;
-        return met;
-    }
-    if words.get(*at) == Some(&"WITH") {
-        let license = words[*at - 1..].iter().take(3).copied().collect::<Vec<_>>().join(" ");
-        *at += 2;
-        return LICENSES.contains(&license.as_str());
-    }
-    LICENSES.contains(&word)
+    let is_allowed = |asked: &spdx::LicenseReq| LICENSES.contains(&asked.to_string().as_str());
+    spdx::Expression::parse_mode(expression, spdx::ParseMode::LAX)
+        .is_ok_and(|expression| expression.evaluate(is_allowed))
 }
 
 #[cfg(test)]
