@@ -136,6 +136,9 @@ class CDIMCNet(MultiViewClusterer):
         Whether each decoder starts with the authors' extra k-to-k layer.
     device : {"cpu", "cuda"}, default="cpu"
         Where they are computed; on the processor.
+    restarts : int, default=3
+        Pre-trainings, each from weights of its own; the one on whose first clusters the views agree most is
+        fine-tuned. 3; the authors' code has 1.
     pretrain_epochs : int, default=500
         Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
     pretrain_learning_rate : float, default=0.01
@@ -148,6 +151,8 @@ class CDIMCNet(MultiViewClusterer):
         Most iterations of a start; 300.
     kmeans_tolerance : float, default=0.0001
         Movement of the centers that ends a start, relative to the variance; 1e-4.
+    kmeans_choice : {"shared-information", "inertia"}, default="shared-information"
+        How the first centers of fine-tuning are chosen; by what the views share.
     finetune_rounds : int, default=100
         Most rounds, T; 100. With 0 the k-means on the pre-trained latents is the result.
     finetune_epochs_per_round : int, default=7
@@ -173,8 +178,6 @@ class CDIMCNet(MultiViewClusterer):
         1e-7, so that none may change.
     finetune_minimum_rounds : int, default=81
         Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
-    restarts : int, default=1
-        Runs, of which that wins on whose clusters the views agree most.
     components : int | None, default=None
         Leading directions to which a wider view is reduced before the network; by default 128 for a view
         with more columns than there are samples, and none for others. With 0 every view keeps its columns.
@@ -209,12 +212,14 @@ class CDIMCNet(MultiViewClusterer):
         architecture_wide: int = 1500,
         architecture_square_decoder_layer: bool = True,
         device: Literal["cpu", "cuda"] = "cpu",
+        restarts: int = 3,
         pretrain_epochs: int = 500,
         pretrain_learning_rate: float = 0.01,
         pretrain_momentum: float = 0.95,
         kmeans_restarts: int = 20,
         kmeans_max_iterations: int = 300,
         kmeans_tolerance: float = 0.0001,
+        kmeans_choice: Literal["shared-information", "inertia"] = "shared-information",
         finetune_rounds: int = 100,
         finetune_epochs_per_round: int = 7,
         finetune_optimizer: Literal["adam", "sgd"] = "adam",
@@ -227,7 +232,6 @@ class CDIMCNet(MultiViewClusterer):
         finetune_normalization: Literal["selected", "batch"] = "selected",
         finetune_stop_tolerance: float = 1e-07,
         finetune_minimum_rounds: int = 81,
-        restarts: int = 1,
         components: int | None = None,
         engine: Literal["fused", "candle"] | None = None,
         n_clusters_range: tuple[int, int] = (2, 12),
@@ -245,12 +249,14 @@ class CDIMCNet(MultiViewClusterer):
         self.architecture_wide = architecture_wide
         self.architecture_square_decoder_layer = architecture_square_decoder_layer
         self.device = device
+        self.restarts = restarts
         self.pretrain_epochs = pretrain_epochs
         self.pretrain_learning_rate = pretrain_learning_rate
         self.pretrain_momentum = pretrain_momentum
         self.kmeans_restarts = kmeans_restarts
         self.kmeans_max_iterations = kmeans_max_iterations
         self.kmeans_tolerance = kmeans_tolerance
+        self.kmeans_choice = kmeans_choice
         self.finetune_rounds = finetune_rounds
         self.finetune_epochs_per_round = finetune_epochs_per_round
         self.finetune_optimizer = finetune_optimizer
@@ -263,7 +269,6 @@ class CDIMCNet(MultiViewClusterer):
         self.finetune_normalization = finetune_normalization
         self.finetune_stop_tolerance = finetune_stop_tolerance
         self.finetune_minimum_rounds = finetune_minimum_rounds
-        self.restarts = restarts
         self.components = components
         self.engine = engine
         self.n_clusters_range = n_clusters_range

@@ -21,7 +21,7 @@ from cdimc._methods import by_name
 def test_the_parameters_are_the_settings_and_their_defaults(method):
     parameters = inspect.signature(by_name(method)).parameters
     settings = json.loads(_cdimc.Method(method, "{}").settings)
-    told_only_if_asked = {"restarts": 1, "engine": None, "components": None}
+    told_only_if_asked = {"engine": None, "components": None}
     assert set(parameters) == set(setting_paths(method)) | set(SHARED)
     for name, path in setting_paths(method).items():
         value = settings

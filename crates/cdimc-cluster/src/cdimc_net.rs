@@ -1,11 +1,13 @@
 //! CDIMC-net: its settings and its one verb; below it the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
-//! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code.
+//! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code,
+//! but for the number of pre-trainings and the choice of centers.
 
 mod archived_weights;
 mod arrange;
 mod assignment;
+mod centers;
 mod checkpoint;
 mod finetune;
 mod model;
@@ -14,6 +16,7 @@ mod training;
 
 pub use arrange::Arrangement;
 pub use assignment::Assignment;
+pub use centers::Choice;
 pub use finetune::{Finetune, FinetuneOptimizer, Finetuning, Round};
 pub use model::CdimcModel;
 pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update};
@@ -30,7 +33,8 @@ use cdimc_nn::{Architecture, Device, Engine, Optimizer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The settings of CDIMC-net.
+/// Cognitive deep incomplete multi-view clustering: an encoder a view, one latent a sample, fused from the views that it
+/// has, and clusters that are learned from easy samples to hard ones.
 ///
 /// ```
 /// use cdimc_core::Clusterer;
@@ -64,6 +68,9 @@ pub struct CdimcNet {
     pub engine: Option<Engine>,
     /// Where they are computed; on the processor.
     pub device: Device,
+    /// Pre-trainings, each from weights of its own; the one on whose first clusters the views agree most is fine-tuned.
+    /// 3; the authors' code has 1.
+    pub restarts: usize,
     /// Pre-training (section 3.4, step 2).
     pub pretrain: Pretrain,
     /// The k-means of the arrangement and of the first centers.
@@ -84,7 +91,8 @@ pub struct Pretrain {
     pub momentum: f64,
 }
 
-/// The settings of k-means; the number of clusters comes with the data.
+/// The settings of k-means; the number of clusters comes with the data. The defaults are the authors' code, but for the
+/// choice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct KMeansSettings {
@@ -94,6 +102,8 @@ pub struct KMeansSettings {
     pub max_iterations: usize,
     /// Movement of the centers that ends a start, relative to the variance; 1e-4.
     pub tolerance: f64,
+    /// How the first centers of fine-tuning are chosen; by what the views share.
+    pub choice: Choice,
 }
 
 impl Default for CdimcNet {
@@ -108,6 +118,7 @@ impl Default for CdimcNet {
             architecture: Architecture::default(),
             engine: None,
             device: Device::Cpu,
+            restarts: 3,
             pretrain: Pretrain::default(),
             kmeans: KMeansSettings::default(),
             finetune: Finetune::default(),
@@ -123,13 +134,19 @@ impl Default for Pretrain {
 
 impl Default for KMeansSettings {
     fn default() -> Self {
-        Self { restarts: 20, max_iterations: 300, tolerance: 1e-4 }
+        Self { restarts: 20, max_iterations: 300, tolerance: 1e-4, choice: Choice::default() }
     }
 }
 
 impl CdimcNet {
     /// The name of the method on the command line.
     pub const NAME: &'static str = "cdimc-net";
+
+    /// The settings of the authors' code: one pre-training, and the k-means of least inertia.
+    pub fn authors_code() -> Self {
+        let kmeans = KMeansSettings { choice: Choice::Inertia, ..KMeansSettings::default() };
+        Self { restarts: 1, kmeans, ..Self::default() }
+    }
 
     /// As [`Clusterer::fit`], the model by its own type.
     ///
@@ -145,7 +162,7 @@ impl CdimcNet {
         observer.step("prepare", 0, 1, None)?;
         let training = self.start(data, n_clusters, seed)?; // shuffle, arrange, graphs
         observer.step("prepare", 1, 1, None)?;
-        training.run(observer) // pre-train, k-means, fine-tune, undo the order
+        training.run(observer) // pre-train and k-means, each several times, fine-tune the best, undo the order
     }
 
     /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
@@ -204,7 +221,7 @@ impl Clusterer for CdimcNet {
     fn check(&self) -> Result<(), ClusterError> {
         at_least_one(&[("neighbors", self.neighbors)])?;
         not_negative("alpha", self.alpha)?;
-        at_least_one(&[("batch-size", self.batch_size)])?;
+        at_least_one(&[("batch-size", self.batch_size), ("restarts", self.restarts)])?;
         positive("architecture.hidden-ratio", self.architecture.hidden_ratio)?;
         at_least_one(&[("architecture.wide", self.architecture.wide)])?;
         positive("pretrain.learning-rate", self.pretrain.learning_rate)?;
@@ -276,7 +293,8 @@ impl Clusterer for CdimcNet {
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let parameters =
             self.architecture.n_parameters(&self.input_widths(data), n_clusters) as f64;
-        let epochs = self.pretrain.epochs + self.finetune.rounds * self.finetune.epochs_per_round;
+        let epochs = self.restarts as f64 * self.pretrain.epochs as f64
+            + self.finetune.rounds as f64 * self.finetune.epochs_per_round as f64;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();
         let reduction = |view| {
@@ -288,13 +306,13 @@ impl Clusterer for CdimcNet {
         let reducing: f64 = reductions.iter().map(|cost| cost.operations).sum();
         Some(Cost {
             bytes: 3.0 * 3.5 * 4.0 * parameters + 3.0 * 4.0 * values as f64 + largest,
-            operations: 6.0 * parameters * data.n_samples() as f64 * epochs as f64 + reducing,
+            operations: 6.0 * parameters * data.n_samples() as f64 * epochs + reducing,
         })
     }
 
-    /// A fifth of the epochs and rounds.
+    /// A fifth of the epochs and rounds, and one pre-training.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
-        let mut net = self.clone();
+        let mut net = Self { restarts: 1, ..self.clone() };
         net.pretrain.epochs = net.pretrain.epochs.div_ceil(5);
         net.finetune.rounds = net.finetune.rounds.div_ceil(5);
         Some(Box::new(net))

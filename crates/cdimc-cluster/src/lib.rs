@@ -27,9 +27,9 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 */
 
 pub use crate::cdimc_net::{
-    AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Comparison, Deviation, Finetune,
-    FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round, Stage,
-    Training, Update,
+    AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Choice, Comparison, Deviation,
+    Finetune, FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round,
+    Stage, Training, Update,
 };
 
 mod cdimc_net;

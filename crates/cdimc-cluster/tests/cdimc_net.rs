@@ -35,8 +35,14 @@ fn small() -> CdimcNet {
         },
         pretrain: Pretrain { epochs: 30, momentum: 0.9, ..Pretrain::default() },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
-        ..CdimcNet::default()
+        ..CdimcNet::authors_code()
     }
+}
+
+/// The same with several pre-trainings, and centers by what the views share.
+fn chosen() -> CdimcNet {
+    let CdimcNet { restarts, kmeans, .. } = CdimcNet::default();
+    CdimcNet { restarts, kmeans, ..small() }
 }
 
 /// Whether two labelings are the same partition.
@@ -66,9 +72,11 @@ fn far_blobs_are_found_in_the_callers_order() {
 #[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_other_ones() {
     let (data, _) = blobs(50, 2);
-    let fit = |seed| small().cluster(&data, 3, Seed::new(seed)).unwrap();
-    assert_eq!(fit(3), fit(3));
-    assert_ne!(fit(3).embedding, fit(4).embedding);
+    for net in [small(), chosen()] {
+        let fit = |seed| net.cluster(&data, 3, Seed::new(seed)).unwrap();
+        assert_eq!(fit(3), fit(3));
+        assert_ne!(fit(3).embedding, fit(4).embedding);
+    }
 }
 
 #[test]
@@ -89,6 +97,48 @@ fn steps_come_in_the_order_of_the_paper_and_count() {
 }
 
 #[test]
+fn of_several_pre_trainings_that_goes_on_on_which_the_views_agree_most() {
+    let (data, _) = blobs(60, 3);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 4, ..chosen().pretrain }, ..chosen() };
+    let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
+    let mut seen = Vec::new();
+    while let Some(step) = training.step().unwrap() {
+        seen.push((step.stage, step.done, step.of));
+    }
+    let begun = |restart: usize| {
+        let epochs = (1..=4).map(move |epoch| ("pretrain", 4 * restart + epoch, 12));
+        epochs.chain([("kmeans", restart + 1, 3)])
+    };
+    let rounds = (1..=5).map(|round| ("finetune", round, 5));
+    assert_eq!(seen, (0..3).flat_map(begun).chain(rounds).collect::<Vec<_>>());
+    let curve = |net: &CdimcNet, name: &str| {
+        let found = net.cluster(&data, 3, Seed::new(1)).unwrap();
+        found.curves.into_iter().find(|curve| curve.name == name).unwrap().values
+    };
+    let shared = curve(&net, "shared-information");
+    assert_eq!(shared.len(), 4, "of three pre-trainings and of the clusters");
+    // The loss is that of the one that went on; a single one is the first of several.
+    let losses = curve(&net, "pretrain-loss");
+    let first = curve(&CdimcNet { restarts: 1, ..net.clone() }, "pretrain-loss");
+    assert_eq!(losses.len(), 4);
+    let most = shared[..3].iter().copied().fold(f64::MIN, f64::max);
+    assert_eq!(losses == first, shared[0] == most);
+    // With each seed another one wins, and of the centers chosen by inertia too one is chosen.
+    let by_inertia = CdimcNet { kmeans: small().kmeans, ..net };
+    assert_eq!(curve(&by_inertia, "shared-information").len(), 4);
+}
+
+#[test]
+fn views_that_no_sample_has_together_leave_nothing_to_choose_by() {
+    let (data, _) = blobs(60, 3);
+    let apart = Array2::from_shape_fn((60, 3), |(i, v)| i % 3 == v);
+    let views = (0..3).map(|v| data.view(v).mapv(|x| if x.is_nan() { 1.0 } else { x })).collect();
+    let data = MultiView::new(views, ViewMask::new(apart).unwrap()).unwrap();
+    let fit = |net: CdimcNet| net.cluster(&data, 3, Seed::new(1)).unwrap();
+    assert_eq!(fit(chosen()), fit(small()));
+}
+
+#[test]
 fn the_training_learns() {
     let (data, _) = blobs(60, 4);
     let curves = small().cluster(&data, 3, Seed::new(1)).unwrap().curves;
@@ -101,17 +151,20 @@ fn the_training_learns() {
 fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
     let (data, _) = blobs(45, 5);
     let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
-    let (model, clustering) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
-    for steps in 0..=9 {
-        let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
-        for _ in 0..steps {
-            training.step().unwrap().unwrap();
+    let several = CdimcNet { pretrain: net.pretrain.clone(), ..chosen() };
+    for (net, n_steps) in [(net, 9), (several, 17)] {
+        let (model, clustering) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        for steps in 0..=n_steps {
+            let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
+            for _ in 0..steps {
+                training.step().unwrap().unwrap();
+            }
+            let resumed = Training::resume(&data, &training.checkpoint().unwrap()).unwrap();
+            assert_eq!(resumed.stage(), training.stage());
+            let (again, same) = resumed.finish().unwrap();
+            assert_eq!(same, clustering, "after {steps} steps");
+            assert_eq!(again, model);
         }
-        let resumed = Training::resume(&data, &training.checkpoint().unwrap()).unwrap();
-        assert_eq!(resumed.stage(), training.stage());
-        let (again, same) = resumed.finish().unwrap();
-        assert_eq!(same, clustering, "after {steps} steps");
-        assert_eq!(again, model);
     }
 }
 
@@ -391,7 +444,7 @@ fn a_learning_rate_that_explodes_names_stage_and_epoch() {
 #[test]
 fn settings_are_read_by_the_names_of_the_command_line() {
     let text = r#"{ "order": "file", "alpha": 0.01, "batch-size": 64, "neighbors": 5, "engine": "candle",
-        "device": "cpu", "arrangement": "none", "kmeans": { "restarts": 3 },
+        "device": "cpu", "arrangement": "none", "restarts": 2, "kmeans": { "restarts": 3, "choice": "inertia" },
         "pretrain": { "epochs": 2, "learning-rate": 0.1, "momentum": 0.5 },
         "finetune": { "rounds": 4, "epochs-per-round": 1, "learning-rate": 0.001, "self-paced": false,
             "optimizer": "sgd", "normalization": "batch", "stop-tolerance": 0.001, "minimum-rounds": 1,
@@ -417,6 +470,8 @@ fn impossible_requests_are_refused_in_words() {
     }
     let alpha = CdimcNet { alpha: f64::NAN, ..small() };
     assert_eq!(text(alpha, 3), "alpha = NaN: must be at least 0 and finite");
+    let none = CdimcNet { restarts: 0, ..small() };
+    assert_eq!(text(none, 3), "restarts = 0: must be at least 1");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
     let wide = Architecture { wide: 1 << 31, ..Architecture::default() };

@@ -82,14 +82,44 @@ impl KMeans {
         self.check(points)?;
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
-        let variance = points.mean_variance();
-        setting("k-means variance", variance, "must be finite", |v| v.is_finite())?;
-        let threshold = self.tolerance * variance;
         let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
-        let ended = lloyd::iterate(&points, starts, self.max_iterations, threshold);
+        let ended = self.iterate(&points, starts)?;
         let inertias: Vec<f64> = ended.iter().map(|partition| partition.inertia(&points)).collect();
         let best = (0..ended.len()).min_by(|&a, &b| inertias[a].total_cmp(&inertias[b]));
         Ok(finish(&points, &ended[best.unwrap_or(0)]))
+    }
+
+    /// As [`fit`](Self::fit), from each of `starts`, centers `(n_clusters, n_features)`, in place of starts of its own: what
+    /// is found from every one.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), or if centers have another shape.
+    pub fn fit_from<T: Coordinate>(
+        &self,
+        points: ArrayView2<T>,
+        starts: Vec<Array2<f64>>,
+    ) -> Result<Vec<KMeansFit>, ClusterError> {
+        self.check(points)?;
+        let shape = (self.n_clusters, points.ncols());
+        if let Some(start) = starts.iter().find(|start| start.dim() != shape) {
+            let found = format!("{:?}", start.dim());
+            setting("k-means centers", found, "must be clusters x features", |_| false)?;
+        }
+        let points = points.as_standard_layout();
+        let points = Points::new(points.view());
+        let ended = self.iterate(&points, starts)?;
+        Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
+    }
+
+    /// Lloyd's iteration from each of `starts`.
+    fn iterate<T: Coordinate>(
+        &self,
+        points: &Points<T>,
+        starts: Vec<Array2<f64>>,
+    ) -> Result<Vec<Partition>, ClusterError> {
+        let variance = points.mean_variance();
+        setting("k-means variance", variance, "must be finite", |v| v.is_finite())?;
+        Ok(lloyd::iterate(points, starts, self.max_iterations, self.tolerance * variance))
     }
 
     fn check<T: Coordinate>(&self, points: ArrayView2<T>) -> Result<(), ClusterError> {
@@ -218,6 +248,24 @@ mod tests {
             k_means.fit(points.view(), Seed::new(4)).unwrap().inertia
         };
         assert!(inertia(10) <= inertia(1));
+    }
+
+    #[test]
+    fn from_its_own_centers_it_stays_and_from_others_it_goes_where_they_lead() {
+        let points = blobs(600, 20, 0.0, 5);
+        let k_means = KMeans::new(4);
+        let fit = k_means.fit(points.view(), Seed::new(3)).unwrap();
+        // Two centers in one blob, and one between two others.
+        let mut bad = fit.centers.clone();
+        let between = (&fit.centers.row(0) + &fit.centers.row(1)) / 2.0;
+        bad.row_mut(0).assign(&between);
+        bad.row_mut(1).assign(&(&fit.centers.row(2) + 0.1));
+        let found = k_means.fit_from(points.view(), vec![fit.centers.clone(), bad]).unwrap();
+        assert_eq!(found[0], fit);
+        assert!(found[1].inertia > 2.0 * fit.inertia);
+        let narrow = Array2::zeros((4, 3));
+        let error = k_means.fit_from(points.view(), vec![narrow]).unwrap_err().to_string();
+        assert_eq!(error, "k-means centers = (4, 3): must be clusters x features");
     }
 
     #[test]

@@ -20,6 +20,7 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 */
 
 pub use crate::{
+    agreement::Agreement,
     archive::note,
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     configured::{Configured, MethodError, configure, settings_of},
@@ -34,6 +35,7 @@ pub mod archive;
 pub mod check;
 pub mod confidence;
 
+mod agreement;
 mod clusterer;
 mod configured;
 mod distance;

@@ -1,8 +1,10 @@
 //! The methods of experiments: those of the registry, and those that no registry may list since the truth chooses.
 
 use crate::cell::Cell;
+use crate::settings::merge;
 use anyhow::{Result, bail};
 use cdimc_baselines::BestView;
+use cdimc_cluster::CdimcNet;
 use cdimc_core::MethodError;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::MultiView;
@@ -40,9 +42,17 @@ impl ByTruth {
     }
 }
 
-/// Every setting of a method, with these written over its defaults.
-pub(crate) fn configured(name: &str, settings: Value) -> Result<Value> {
+/// Every setting of a method, with these written over its defaults; `cdimc-net` is that of the authors' code here, which the
+/// paper's experiments are about, and whose records are told apart by what differs from it.
+pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
     let settings_of = ByTruth::of(name).map_or(name, |method| method.settings_of);
+    if name == CdimcNet::NAME {
+        let mut all = serde_json::to_value(CdimcNet::authors_code())?;
+        if !settings.is_null() {
+            merge(&mut all, &settings);
+        }
+        settings = all;
+    }
     match cdimc::configured(settings_of, settings) {
         Ok(method) => Ok(method.settings),
         Err(MethodError::Unknown { name, known }) => {

@@ -3,45 +3,55 @@
 
 use crate::choice::{candidates, kinds_of_views};
 use crate::coordinates::profile::ColumnProfile;
-use crate::coordinates::{self, Kind, Width};
+use crate::coordinates::{self, Width};
 use crate::criterion::shared_information;
+use crate::model::Prior;
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_core::ClusterError;
+use cdimc_core::{Agreement, ClusterError};
 use cdimc_data::MultiView;
 
 impl TMixture {
-    /// T in nats of each of `labelings`: the more, the more the views agree on its clusters. Where coordinates
-    /// are `auto`, those of the kind in which the best of them has most; only values of one call may be
-    /// compared.
+    /// What tells T of labelings of the samples of `data` into `n_clusters` clusters. Where coordinates are `auto`, it
+    /// is that of the kind under which the views share most.
     ///
     /// # Errors
     /// If the views have no coordinates.
-    ///
-    /// # Panics
-    /// If a labeling has not one label below `n_clusters` for every sample.
-    pub fn shared_information(
+    pub fn agreement(
         &self,
         data: &MultiView,
-        labelings: &[Vec<usize>],
         n_clusters: usize,
-    ) -> Result<Vec<f64>, ClusterError> {
-        let (prior, profiles) = (self.priors()[0], ColumnProfile::of_views(data));
-        let under = |kind: Kind| -> Result<Vec<f64>, ClusterError> {
+    ) -> Result<Box<dyn Agreement>, ClusterError> {
+        let profiles = ColumnProfile::of_views(data);
+        let width = Width::by_centers(self.dimensions, n_clusters);
+        let of_kind = |kind| {
             let kinds = kinds_of_views(kind, &profiles);
-            let width = Width::by_centers(self.dimensions, n_clusters);
-            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
-            let of_labels = |labels: &Vec<usize>| {
-                let responsibilities = Responsibilities::from_labels(labels, n_clusters);
-                shared_information(&observations, &responsibilities, &prior).information
-            };
-            Ok(labelings.iter().map(of_labels).collect())
+            Ok(coordinates::fit(data, &profiles, &kinds, width)?.1)
         };
-        let all =
-            candidates(self, &profiles).into_iter().map(under).collect::<Result<Vec<_>, _>>()?;
-        let best = |values: &Vec<f64>| values.iter().copied().fold(f64::MIN, f64::max);
-        let most = all.into_iter().reduce(|a, b| if best(&b) > best(&a) { b } else { a });
-        Ok(most.unwrap_or_default())
+        let observations = candidates(self, &profiles).into_iter().map(of_kind);
+        Ok(Box::new(OnCoordinates {
+            observations: observations.collect::<Result<_, ClusterError>>()?,
+            prior: self.priors()[0],
+            n_clusters,
+        }))
+    }
+}
+
+/// The samples in every kind of coordinates that is a candidate.
+struct OnCoordinates {
+    observations: Vec<Observations>,
+    prior: Prior,
+    n_clusters: usize,
+}
+
+impl Agreement for OnCoordinates {
+    fn shared_information(&self, labels: &[usize]) -> f64 {
+        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
+        let under = |observations| {
+            shared_information(observations, &responsibilities, &self.prior).information
+        };
+        self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
@@ -58,8 +68,9 @@ mod tests {
         let n_clusters = dataset.n_classes();
         let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let chance: Vec<usize> = (0..240).map(|i| (i * 7 + i / 11) % n_clusters).collect();
-        let labelings = [truth, chance];
-        let found = TMixture::default().shared_information(&data, &labelings, n_clusters).unwrap();
-        assert!(found[0] > found[1] + 0.2, "{found:?}");
+        let agreement = TMixture::default().agreement(&data, n_clusters).unwrap();
+        let [of_truth, of_chance] =
+            [truth, chance].map(|labels| agreement.shared_information(&labels));
+        assert!(of_truth > of_chance + 0.2, "{of_truth} and {of_chance}");
     }
 }

@@ -186,6 +186,7 @@ impl<'a> Analysis<'a> {
         let mut warnings = warnings::far_samples(self.samples);
         if !is_one {
             warnings.extend(warnings::signs(data, &self.samples.names, labels, n_clusters));
+            warnings.extend(warnings::less_agreement(&clustering.curves));
         }
         if self.compares && !is_one {
             warnings.extend(warnings::plain_is_better(data, labels, n_clusters));

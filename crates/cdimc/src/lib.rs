@@ -63,7 +63,6 @@ pub mod warnings;
 mod methods;
 mod named_model;
 mod new_samples;
-mod restarts;
 mod training_set;
 
 /// What most programs need: `use cdimc::prelude::*`.

@@ -1,16 +1,10 @@
 //! Every method of the workspace by the name the command line spells.
 
-use crate::restarts::Restarts;
 use cdimc_cluster::{CdimcModel, CdimcNet};
 use cdimc_core::archive::Archive;
-use cdimc_core::{ClusterError, Clusterer, Configured, MethodError, Model, configure, settings_of};
+use cdimc_core::{ClusterError, Clusterer, Configured, MethodError, Model, configure};
 use cdimc_mixture::{MixtureModel, TMixture};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
-
-/// The setting of a method that can be run several times.
-const RESTARTS: &str = "restarts";
 
 /// The command's default method.
 pub const DEFAULT_METHOD: &str = TMixture::NAME;
@@ -39,7 +33,7 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
-        CdimcNet::NAME => with_restarts(settings),
+        CdimcNet::NAME => configure::<CdimcNet>(CdimcNet::NAME, settings),
         _ => match cdimc_baselines::configured(name, settings) {
             Err(MethodError::Unknown { name, .. }) => {
                 Err(MethodError::Unknown { name, known: method_names().join(", ") })
@@ -47,41 +41,6 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
             result => result,
         },
     }
-}
-
-/// Cognitive deep incomplete multi-view clustering: an encoder a view, one latent a sample, fused from the views that it
-/// has, and clusters that are learned from easy samples to hard ones.
-#[derive(Serialize, JsonSchema)]
-#[serde(default)]
-struct WithRestarts {
-    #[serde(flatten)]
-    network: CdimcNet,
-    /// Runs, of which that wins on whose clusters the views agree most.
-    restarts: usize,
-}
-
-impl Default for WithRestarts {
-    fn default() -> Self {
-        Self { network: CdimcNet::default(), restarts: 1 }
-    }
-}
-
-fn with_restarts(mut settings: Value) -> Result<Configured, MethodError> {
-    let asked = settings.as_object_mut().and_then(|settings| settings.remove(RESTARTS));
-    let runs = match &asked {
-        None => 1,
-        Some(value) => value.as_u64().filter(|&runs| runs > 0).ok_or_else(|| {
-            let message = format!("{RESTARTS} = {value}: must be a whole number of at least 1");
-            MethodError::Settings { method: CdimcNet::NAME, message }
-        })? as usize,
-    };
-    let mut network = configure::<CdimcNet>(CdimcNet::NAME, settings)?;
-    network.described = settings_of::<WithRestarts>;
-    if runs > 1 {
-        network.settings[RESTARTS] = runs.into();
-        network.clusterer = Box::new(Restarts { method: network.clusterer, runs });
-    }
-    Ok(network)
 }
 
 /// The model in the bytes that [`Model::to_bytes`] gave, of whatever method.
@@ -101,16 +60,24 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn restarts_are_a_setting_of_the_network() {
+    fn the_network_has_several_pre_trainings_unless_told_otherwise() {
         let settings = |value: Value| configured(CdimcNet::NAME, value).map(|c| c.settings);
-        let one = settings(Value::Null).unwrap();
-        assert_eq!(settings(json!({ "restarts": 1 })).unwrap(), one);
-        let three = settings(json!({ "restarts": 3, "alpha": 0.5 })).unwrap();
-        assert_eq!((&three["restarts"], &three["alpha"]), (&json!(3), &json!(0.5)));
-        for wrong in [json!(0), json!(1.5), json!("2")] {
-            let error = settings(json!({ "restarts": wrong })).unwrap_err().to_string();
-            assert!(error.contains("must be a whole number of at least 1"), "{error}");
-        }
-        assert!(settings(json!({ "restart": 2 })).is_err());
+        let found = settings(Value::Null).unwrap();
+        assert_eq!(
+            (&found["restarts"], &found["kmeans"]["choice"]),
+            (&json!(3), &json!("shared-information"))
+        );
+        let error = settings(json!({ "restarts": 0 })).unwrap_err().to_string();
+        assert_eq!(error, "settings of cdimc-net: restarts = 0: must be at least 1");
+        let error = settings(json!({ "kmeans": { "choice": "truth" } })).unwrap_err().to_string();
+        assert!(error.contains("expected `shared-information` or `inertia`"), "{error}");
+    }
+
+    #[test]
+    fn the_file_of_the_authors_code_says_what_it_is_named_for() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/authors-code.toml");
+        let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
+        assert_eq!(found, serde_json::to_value(CdimcNet::authors_code()).unwrap());
     }
 }

@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod far;
+mod training;
 
 pub use far::far_samples;
+pub use training::less_agreement;
 
 /// Permutations that say what chance gives.
 const PERMUTATIONS: usize = 99;
@@ -72,6 +74,8 @@ pub enum Sign {
     SeedsDisagree,
     /// A plain method finds clusters that the views agree on more.
     PlainIsBetter,
+    /// The views agree less on the clusters than on those that the training went on from.
+    LessAgreement,
 }
 
 impl Sign {
@@ -127,6 +131,10 @@ impl Sign {
             Self::PlainIsBetter => {
                 "The views agree more on the clusters of k-means after filling in means than on these. The \
                  method may not suit the data."
+            }
+            Self::LessAgreement => {
+                "Fine-tuning moved samples to clusters that the views know less of. With `finetune.rounds = 0` the \
+                 clusters are those that it began with."
             }
         }
     }
@@ -230,9 +238,9 @@ pub(crate) fn plain_is_better(
     }
     // Nothing comes of a method or a criterion that does not apply.
     let plain = Concat::default().cluster(data, n_clusters, Seed::new(0)).ok()?;
-    let labelings = [labels.to_vec(), plain.labels];
-    let found = TMixture::default().shared_information(data, &labelings, n_clusters).ok()?;
-    let (own, plain) = (found[0], found[1]);
+    let agreement = TMixture::default().agreement(data, n_clusters).ok()?;
+    let own = agreement.shared_information(labels);
+    let plain = agreement.shared_information(&plain.labels);
     (plain > own + NATS && plain > PLAIN_FACTOR * own).then(|| Warning {
         sign: Sign::PlainIsBetter,
         text: format!(

@@ -55,7 +55,7 @@ impl Victim {
     pub(super) fn all(desk: &Path) -> Result<Vec<Self>> {
         write_views(desk)?;
         let (short, restarts) = (desk.join("short.toml"), desk.join("restarts.toml"));
-        std::fs::write(&short, SHORT)?;
+        std::fs::write(&short, format!("restarts = 1\n{SHORT}"))?;
         std::fs::write(&restarts, format!("restarts = 2\n{SHORT}"))?;
         let model = desk.join("model");
         let (short, restarts) = (short.display().to_string(), restarts.display().to_string());

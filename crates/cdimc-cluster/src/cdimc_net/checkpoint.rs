@@ -1,11 +1,12 @@
 //! Checkpoints: a training saved and resumed, to the same result bit for bit.
 
 use super::archived_weights::{put_weights, read_weights};
-use super::training::{Curves, Start, State};
+use super::training::{Curves, Pretrained, Start, State};
 use crate::{CdimcNet, Finetuning, Pace, Stage, Training};
 use cdimc_core::{ClusterError, Clusterer, archive::Archive, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{NetworkInput, OptimizerState};
+use cdimc_nn::{NetworkInput, OptimizerState, Weights};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -19,6 +20,9 @@ struct Description {
     n_views: usize,
     seed: Seed,
     stage: Stage,
+    /// The pre-training under way.
+    #[serde(default)]
+    restart: usize,
     /// Epochs of pre-training or rounds of fine-tuning done.
     epoch: usize,
     settled: bool,
@@ -34,10 +38,12 @@ impl Training {
     /// # Errors
     /// If the engine cannot give its state.
     pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
-        let (stage, epoch, settled) = match &self.state {
-            State::Pretraining { epochs_done } => (Stage::Pretrain, *epochs_done, false),
-            State::Clustering => (Stage::Kmeans, 0, false),
-            State::Finetuning(f) => (Stage::Finetune, f.rounds_done, f.settled),
+        let (stage, restart, epoch, settled) = match &self.state {
+            State::Pretraining { restart, epochs_done } => {
+                (Stage::Pretrain, *restart, *epochs_done, false)
+            }
+            State::Clustering { restart } => (Stage::Kmeans, *restart, 0, false),
+            State::Finetuning(f) => (Stage::Finetune, 0, f.rounds_done, f.settled),
         };
         let optimizer = match stage {
             Stage::Kmeans => OptimizerState { steps: 0, moments: Vec::new() },
@@ -49,11 +55,12 @@ impl Training {
             n_views: self.standardizers.len(),
             seed: self.seed,
             stage,
+            restart,
             epoch,
             settled,
             optimizer_steps: optimizer.steps,
             optimizer_moments: optimizer.moments.len(),
-            fingerprint: fingerprint(&self.input),
+            fingerprint: fingerprint(&self.on.input),
         };
         let mut archive = Archive::new(KIND, &description)?;
         archive.put("order", self.order.iter().map(|&sample| sample as u32));
@@ -64,6 +71,11 @@ impl Training {
         }
         for (name, values) in self.curves.named() {
             archive.put(name, values.iter().copied());
+        }
+        if let Some(Pretrained { weights, centers, labels }) = &self.best {
+            put_weights(&mut archive, "best.", weights);
+            archive.put_matrix("best.centers", centers.view());
+            archive.put("best.labels", labels.iter().map(|&label| label as u32));
         }
         if let Some(pretrained) = &self.pretrained {
             put_weights(&mut archive, "pretrained.", pretrained);
@@ -88,8 +100,7 @@ impl Training {
         found.settings.check()?;
         check_n_clusters(found.n_clusters, data.n_samples())?;
         found.settings.applies(data, found.n_clusters)?;
-        let order: Vec<usize> =
-            archive.list::<u32>("order")?.into_iter().map(|i| i as usize).collect();
+        let order = numbers(&archive, "order")?;
         if found.n_views != data.n_views() || !is_permutation(&order, data.n_samples()) {
             return Err(other_data());
         }
@@ -102,15 +113,17 @@ impl Training {
         let Description { settings, n_clusters, seed, .. } = found;
         let start = Start { settings, n_clusters, seed, order, weights };
         let mut training = Self::from_start(data, start)?;
-        if fingerprint(&training.input) != found.fingerprint {
+        if fingerprint(&training.on.input) != found.fingerprint {
             return Err(other_data());
         }
         training.enter(match found.stage {
-            Stage::Pretrain => State::Pretraining { epochs_done: found.epoch },
-            Stage::Kmeans => State::Clustering,
+            Stage::Pretrain => {
+                State::Pretraining { restart: found.restart, epochs_done: found.epoch }
+            }
+            Stage::Kmeans => State::Clustering { restart: found.restart },
             Stage::Finetune | Stage::Done => State::Finetuning(Finetuning {
                 centers: archive.matrix("centers")?,
-                labels: archive.list::<u32>("labels")?.into_iter().map(|s| s as usize).collect(),
+                labels: numbers(&archive, "labels")?,
                 pace: Pace {
                     age: archive.list("current-age")?.first().copied().unwrap_or(f64::INFINITY),
                     selected: archive
@@ -123,23 +136,43 @@ impl Training {
                 settled: found.settled,
             }),
         })?;
+        let fits = |weights: &Weights, centers: &Array2<f32>, labels: &[usize]| {
+            weights.latent() == latent
+                && weights.check_input(&training.on.input).is_ok()
+                && centers.dim() == (n_clusters, latent)
+                && labels.len() == data.n_samples()
+        };
+        let misfit = || ClusterError::Model(format!("{KIND}: its arrays do not fit together"));
+        // Checkpoints of earlier versions have none.
+        let has_shared = archive.has("shared-information");
+        let shared_information =
+            if has_shared { archive.list("shared-information")? } else { Vec::new() };
         if let State::Finetuning(finetuning) = &training.state {
             let pretrained = read_weights(&archive, "pretrained.", found.n_views)?;
-            let fits = pretrained.latent() == latent
-                && pretrained.check_input(&training.input).is_ok()
-                && finetuning.centers.dim() == (n_clusters, latent)
-                && finetuning.labels.len() == data.n_samples()
-                && finetuning.pace.selected.len() == data.n_samples();
-            if !fits {
-                return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
+            let Finetuning { centers, labels, pace, .. } = finetuning;
+            if !fits(&pretrained, centers, labels) || pace.selected.len() != data.n_samples() {
+                return Err(misfit());
             }
             training.pretrained = Some(pretrained);
+        } else if found.restart > 0 {
+            let weights = read_weights(&archive, "best.", found.n_views)?;
+            let centers = archive.matrix("best.centers")?;
+            let labels = numbers(&archive, "best.labels")?;
+            let is_one_of_them = found.restart < training.n_restarts();
+            if !fits(&weights, &centers, &labels)
+                || shared_information.len() != found.restart
+                || !is_one_of_them
+            {
+                return Err(misfit());
+            }
+            training.best = Some(Pretrained { weights, centers, labels });
         }
         if found.stage != Stage::Kmeans {
             training.trainer.restore_optimizer(&optimizer)?;
         }
         training.curves = Curves {
             pretrain_loss: archive.list("pretrain-loss")?,
+            shared_information,
             finetune_loss: archive.list("finetune-loss")?,
             age: archive.list("age")?,
             selected: archive.list("selected")?,
@@ -147,6 +180,11 @@ impl Training {
         };
         Ok(training)
     }
+}
+
+/// Places or labels.
+fn numbers(archive: &Archive, name: &str) -> Result<Vec<usize>, ClusterError> {
+    Ok(archive.list::<u32>(name)?.into_iter().map(|i| i as usize).collect())
 }
 
 fn other_data() -> ClusterError {
@@ -174,7 +212,7 @@ fn fingerprint(input: &NetworkInput) -> String {
 mod tests {
     use super::*;
     use cdimc_nn::Architecture;
-    use ndarray::{Array2, s};
+    use ndarray::s;
 
     #[test]
     fn arrays_that_do_not_fit_the_network_are_refused() {

@@ -1,13 +1,18 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
+use super::centers::merge_and_split;
 use crate::{
-    Assignment, CdimcModel, CdimcNet, Finetuning,
+    Assignment, CdimcModel, CdimcNet, Choice, Finetuning,
     components::{Components, n_directions},
 };
-use cdimc_core::{ClusterError, Clustering, Curve, Observer, Step, confidence::relative_margins};
+use cdimc_core::{
+    Agreement, ClusterError, Clustering, Curve, Observer, Step, confidence::relative_margins,
+};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
+use cdimc_mixture::TMixture;
 use cdimc_nn::{NetworkInput, ObservedView, Trainer, TrainingData, Weights, batches, trainer};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -21,10 +26,14 @@ pub struct Training {
     pub(crate) standardizers: Vec<Standardizer>,
     /// Of the views that are reduced.
     components: Vec<Option<Components>>,
-    pub(crate) input: Arc<NetworkInput>,
+    pub(crate) on: TrainingData,
+    /// Tells what the views share under clusters, where something is chosen by it.
+    agreement: Option<Box<dyn Agreement>>,
     pub(crate) trainer: Box<dyn Trainer>,
     pub(crate) state: State,
-    /// The encoders as pre-training left them, without decoders, from the k-means on.
+    /// The best of the pre-trainings that have ended, while there are others to come.
+    pub(crate) best: Option<Pretrained>,
+    /// The encoders as pre-training left them, without decoders, in fine-tuning.
     pub(crate) pretrained: Option<Weights>,
     pub(crate) curves: Curves,
 }
@@ -32,12 +41,22 @@ pub struct Training {
 /// Where the training stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum State {
-    /// Pre-training, with this many epochs done.
-    Pretraining { epochs_done: usize },
-    /// Before the k-means on the latents.
-    Clustering,
+    /// In pre-training `restart`, with this many epochs done.
+    Pretraining { restart: usize, epochs_done: usize },
+    /// Before the k-means on the latents of pre-training `restart`.
+    Clustering { restart: usize },
     /// Between two rounds of Algorithm 1, or after the last.
     Finetuning(Finetuning),
+}
+
+/// What a pre-training led to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pretrained {
+    pub(crate) weights: Weights,
+    /// `(n_clusters, latent)`.
+    pub(crate) centers: Array2<f32>,
+    /// The clusters of the samples in training order.
+    pub(crate) labels: Vec<usize>,
 }
 
 /// A part of the training.
@@ -69,8 +88,10 @@ impl Stage {
 /// What is recorded along the way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Curves {
-    /// The mean loss of the batches of every pre-training epoch.
+    /// The mean loss of the batches of every epoch of all pre-trainings.
     pub(crate) pretrain_loss: Vec<f64>,
+    /// What the views share under the first clusters of every pre-training; nothing where nobody asks.
+    pub(crate) shared_information: Vec<f64>,
     /// The mean clustering loss after every round.
     pub(crate) finetune_loss: Vec<f64>,
     /// The age after every round; nothing without self-pacing.
@@ -82,14 +103,23 @@ pub(crate) struct Curves {
 }
 
 impl Curves {
-    pub(crate) fn named(&self) -> [(&'static str, &Vec<f64>); 5] {
+    pub(crate) fn named(&self) -> [(&'static str, &Vec<f64>); 6] {
         [
             ("pretrain-loss", &self.pretrain_loss),
+            ("shared-information", &self.shared_information),
             ("finetune-loss", &self.finetune_loss),
             ("age", &self.age),
             ("selected", &self.selected),
             ("labels-changed", &self.labels_changed),
         ]
+    }
+
+    /// The pre-training that is fine-tuned, of those that have ended: the first of the most shared information.
+    fn chosen(&self) -> usize {
+        let better = |best, (r, &t): (usize, &f64)| {
+            if t > self.shared_information[best] { r } else { best }
+        };
+        self.shared_information.iter().enumerate().fold(0, better)
     }
 }
 
@@ -115,15 +145,10 @@ impl Training {
         let rows = settings.order.rows(data.n_samples(), seed);
         let order =
             settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
-        let weights = Weights::glorot(
-            &settings.architecture,
-            &settings.input_widths(data),
-            n_clusters,
-            seed.stream("weights"),
-        );
+        let weights = initial_weights(&settings, &settings.input_widths(data), n_clusters, seed, 0);
         let start = Start { settings, n_clusters, seed, order, weights };
         let mut training = Self::from_start(data, start)?;
-        training.enter(State::Pretraining { epochs_done: 0 })?;
+        training.enter(State::Pretraining { restart: 0, epochs_done: 0 })?;
         Ok(training)
     }
 
@@ -134,10 +159,17 @@ impl Training {
         let (standardizers, mut input) = network_input(data, &order)?;
         let components = reduce(&mut input, data, settings.components)?;
         let (input, graphs) = (Arc::new(input), Arc::new(graphs));
-        let on = TrainingData { input: Arc::clone(&input), graphs, alpha: settings.alpha };
-        let trainer = trainer(settings.engine(), settings.device, on, weights)?;
-        let state = State::Pretraining { epochs_done: 0 };
-        let (pretrained, curves) = (None, Curves::default());
+        let on = TrainingData { input, graphs, alpha: settings.alpha };
+        let asks = settings.restarts > 1 || settings.kmeans.choice == Choice::SharedInformation;
+        // Views that no sample has together share nothing, whatever the clusters.
+        let agreement = if asks && data.mask().shares_samples() {
+            Some(TMixture::default().agreement(data, n_clusters)?)
+        } else {
+            None
+        };
+        let trainer = trainer(settings.engine(), settings.device, on.clone(), weights)?;
+        let state = State::Pretraining { restart: 0, epochs_done: 0 };
+        let (best, pretrained, curves) = (None, None, Curves::default());
         Ok(Self {
             settings,
             n_clusters,
@@ -145,9 +177,11 @@ impl Training {
             order,
             standardizers,
             components,
-            input,
+            on,
+            agreement,
             trainer,
             state,
+            best,
             pretrained,
             curves,
         })
@@ -162,7 +196,7 @@ impl Training {
     pub fn stage(&self) -> Stage {
         match &self.state {
             State::Pretraining { .. } => Stage::Pretrain,
-            State::Clustering => Stage::Kmeans,
+            State::Clustering { .. } => Stage::Kmeans,
             State::Finetuning(f) if f.settled || f.rounds_done >= self.settings.finetune.rounds => {
                 Stage::Done
             }
@@ -176,8 +210,10 @@ impl Training {
     /// If the engine fails or a loss stops being a number.
     pub fn step(&mut self) -> Result<Option<Step>, ClusterError> {
         match self.state {
-            State::Pretraining { epochs_done } => self.pretrain_epoch(epochs_done).map(Some),
-            State::Clustering => self.cluster_latents().map(Some),
+            State::Pretraining { restart, epochs_done } => {
+                self.pretrain_epoch(restart, epochs_done).map(Some)
+            }
+            State::Clustering { restart } => self.cluster_latents(restart).map(Some),
             State::Finetuning(_) => self.finetune_round(),
         }
     }
@@ -213,6 +249,9 @@ impl Training {
         };
         let weights = self.trainer.weights()?;
         drop(self.trainer);
+        let (chosen, epochs) = (self.curves.chosen(), self.settings.pretrain.epochs);
+        let loss = self.curves.pretrain_loss.chunks(epochs.max(1)).nth(chosen);
+        self.curves.pretrain_loss = loss.unwrap_or_default().to_vec();
         let model = CdimcModel {
             settings: self.settings,
             standardizers: self.standardizers,
@@ -221,15 +260,19 @@ impl Training {
             pretrained,
             centers,
         };
-        let z = model.weights.embed(&in_callers_order(&self.input, &self.order))?;
+        let z = model.weights.embed(&in_callers_order(&self.on.input, &self.order))?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), model.centers());
+        if let Some(agreement) = &self.agreement {
+            self.curves.shared_information.push(agreement.shared_information(&labels));
+        }
+        let recorded = self.curves.named().into_iter().filter(|(_, values)| !values.is_empty());
         let curve =
             |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };
         let clustering = Clustering {
             confidence: Some(relative_margins(&losses, &margins)),
             losses: Some(losses),
             embedding: Some(z.mapv(f64::from)),
-            curves: self.curves.named().into_iter().map(curve).collect(),
+            curves: recorded.map(curve).collect(),
             ..Clustering::from_labels(labels)
         };
         Ok((model, clustering))
@@ -238,8 +281,10 @@ impl Training {
     /// Enters `state`, skipping a stage without epochs; every stage starts with a fresh optimizer.
     pub(crate) fn enter(&mut self, state: State) -> Result<(), ClusterError> {
         self.state = match state {
-            State::Pretraining { epochs_done } if epochs_done >= self.settings.pretrain.epochs => {
-                State::Clustering
+            State::Pretraining { restart, epochs_done }
+                if epochs_done >= self.settings.pretrain.epochs =>
+            {
+                State::Clustering { restart }
             }
             state => state,
         };
@@ -247,16 +292,21 @@ impl Training {
             State::Pretraining { .. } => {
                 self.trainer.start(self.settings.pretrain.optimizer())?;
             }
-            State::Clustering => {}
+            State::Clustering { .. } => {}
             State::Finetuning(_) => self.trainer.start(self.settings.finetune.optimizer())?,
         }
         Ok(())
     }
 
+    /// How many pre-trainings there are: one where nothing tells which is the best.
+    pub(crate) fn n_restarts(&self) -> usize {
+        if self.agreement.is_some() { self.settings.restarts } else { 1 }
+    }
+
     /// One epoch on eq. 7, batch by batch.
-    fn pretrain_epoch(&mut self, epoch: usize) -> Result<Step, ClusterError> {
+    fn pretrain_epoch(&mut self, restart: usize, epoch: usize) -> Result<Step, ClusterError> {
         let (mut sum, mut n_batches) = (0.0, 0);
-        for batch in batches(0..self.input.n_samples, self.settings.batch_size) {
+        for batch in batches(0..self.on.input.n_samples, self.settings.batch_size) {
             sum += self.trainer.pretrain_step(batch)?;
             n_batches += 1;
         }
@@ -266,28 +316,72 @@ impl Training {
         }
         self.curves.pretrain_loss.push(loss);
         let (epoch, of) = (epoch + 1, self.settings.pretrain.epochs);
-        self.state =
-            if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
-        tracing::debug!(stage = "pretrain", epoch, of, loss);
-        Ok(Step { stage: Stage::Pretrain.name(), done: epoch, of, loss: Some(loss) })
+        self.state = if epoch < of {
+            State::Pretraining { restart, epochs_done: epoch }
+        } else {
+            State::Clustering { restart }
+        };
+        tracing::debug!(stage = "pretrain", restart, epoch, of, loss);
+        let (done, of) = (restart * of + epoch, self.n_restarts().saturating_mul(of));
+        Ok(Step { stage: Stage::Pretrain.name(), done, of, loss: Some(loss) })
     }
 
-    /// The centers and first labels of Algorithm 1.
-    fn cluster_latents(&mut self) -> Result<Step, ClusterError> {
+    /// The centers and first labels of Algorithm 1 on the latents of one pre-training; after it the next one begins, or
+    /// the fine-tuning of the best.
+    fn cluster_latents(&mut self, restart: usize) -> Result<Step, ClusterError> {
         let z = self.trainer.embed()?;
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
         }
-        let mut pretrained = self.trainer.weights()?;
-        pretrained.views.iter_mut().for_each(|view| view.decoder.clear());
-        self.pretrained = Some(pretrained);
-        let kmeans = self.settings.kmeans.with_clusters(self.n_clusters);
-        let found = kmeans.fit(z.view(), self.seed.stream("kmeans"))?;
-        let centers = found.centers.mapv(|u| u as f32);
-        let loss = found.inertia / self.input.n_samples as f64;
-        self.enter(State::Finetuning(Finetuning::new(centers, found.labels)))?;
-        tracing::debug!(stage = "kmeans", loss);
-        Ok(Step { stage: Stage::Kmeans.name(), done: 1, of: 1, loss: Some(loss) })
+        let (kmeans, seed) =
+            (self.settings.kmeans.with_clusters(self.n_clusters), self.seed.stream("kmeans"));
+        let mut found = kmeans.fit(z.view(), seed)?;
+        if let Some(agreement) = &self.agreement {
+            let shared = |labels: &[usize]| {
+                let mut of_samples = vec![0; labels.len()];
+                self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
+                agreement.shared_information(&of_samples)
+            };
+            let information = match self.settings.kmeans.choice {
+                Choice::Inertia => shared(&found.labels),
+                Choice::SharedInformation => {
+                    let information;
+                    (found, information) =
+                        merge_and_split(z.view(), &kmeans, found, shared, seed.stream("moves"))?;
+                    information
+                }
+            };
+            self.curves.shared_information.push(information);
+        }
+        let loss = found.inertia / self.on.input.n_samples as f64;
+        tracing::debug!(stage = "kmeans", restart, loss);
+        if self.best.is_none() || self.curves.chosen() == restart {
+            let centers = found.centers.mapv(|u| u as f32);
+            let weights = self.trainer.weights()?;
+            self.best = Some(Pretrained { weights, centers, labels: found.labels });
+        }
+        let (next, of) = (restart + 1, self.n_restarts());
+        if next < of {
+            let widths =
+                self.on.input.views.iter().map(|view| view.values.ncols()).collect::<Vec<_>>();
+            self.put(initial_weights(&self.settings, &widths, self.n_clusters, self.seed, next))?;
+            self.enter(State::Pretraining { restart: next, epochs_done: 0 })?;
+        } else if let Some(Pretrained { mut weights, centers, labels }) = self.best.take() {
+            if self.curves.chosen() != restart {
+                self.put(weights.clone())?;
+            }
+            weights.views.iter_mut().for_each(|view| view.decoder.clear());
+            self.pretrained = Some(weights);
+            self.enter(State::Finetuning(Finetuning::new(centers, labels)))?;
+        }
+        Ok(Step { stage: Stage::Kmeans.name(), done: next, of, loss: Some(loss) })
+    }
+
+    /// Has `weights` trained from here on.
+    fn put(&mut self, weights: Weights) -> Result<(), ClusterError> {
+        let Self { settings, on, .. } = self;
+        self.trainer = trainer(settings.engine(), settings.device, on.clone(), weights)?;
+        Ok(())
     }
 
     /// One round of Algorithm 1.
@@ -308,6 +402,20 @@ impl Training {
         tracing::debug!(stage = "finetune", epoch, of, loss, age, selected);
         Ok(Some(Step { stage: Stage::Finetune.name(), done: epoch, of, loss: Some(loss) }))
     }
+}
+
+/// The weights from which pre-training `restart` begins, of views of these widths.
+fn initial_weights(
+    settings: &CdimcNet,
+    widths: &[usize],
+    n_clusters: usize,
+    seed: Seed,
+    restart: usize,
+) -> Weights {
+    let seed = seed.stream("weights");
+    // A single pre-training is the first of several.
+    let seed = if restart == 0 { seed } else { seed.nth(restart as u64) };
+    Weights::glorot(&settings.architecture, widths, n_clusters, seed)
 }
 
 /// The neighbor graph of every view over the samples in `order`; without edges if they have no weight.

@@ -172,7 +172,7 @@ fn method(case: &Case) -> CdimcNet {
             minimum_rounds: case.rounds.max(1),
             ..Finetune::default()
         },
-        ..CdimcNet::default()
+        ..CdimcNet::authors_code()
     }
 }
 

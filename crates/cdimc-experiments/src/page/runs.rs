@@ -16,7 +16,7 @@ pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// Seconds and memory of every method on every data set, whatever the rate.
+/// Seconds and memory of every row on every data set, whatever the rate.
 fn costs(results: &Results) -> Vec<Block> {
     let mut table = Table::new(&["method, data", "runs", "seconds", "MiB", "threads"]);
     for (experiment, name, _) in DATASETS {
@@ -25,21 +25,18 @@ fn costs(results: &Results) -> Vec<Block> {
         let tables = results.tables(experiment);
         for record in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.records) {
             if record.outcome.status == Status::Scored {
-                let [seconds, bytes] = runs.entry(&record.cell.method).or_default();
+                let [seconds, bytes] = runs.entry(&record.cell.label).or_default();
                 seconds.push(record.outcome.seconds.total);
                 bytes.extend(
                     record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
                 );
-                threads
-                    .entry(&record.cell.method)
-                    .or_default()
-                    .insert(record.circumstances.threads);
+                threads.entry(&record.cell.label).or_default().insert(record.circumstances.threads);
             }
         }
-        for (method, [seconds, mebibytes]) in &runs {
-            let threads: Vec<String> = threads[method].iter().map(ToString::to_string).collect();
+        for (row, [seconds, mebibytes]) in &runs {
+            let threads: Vec<String> = threads[row].iter().map(ToString::to_string).collect();
             table.rows.push(vec![
-                format!("{method}, {name}").into(),
+                format!("{row}, {name}").into(),
                 seconds.len().to_string().into(),
                 or_dash(Summary::of(seconds)).into(),
                 or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean)))

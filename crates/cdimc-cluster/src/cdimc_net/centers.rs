@@ -1,0 +1,166 @@
+//! The first centers of fine-tuning: which k-means of the latents.
+//!
+//! The solution of least inertia is often not the one that the latents hold: two classes share a center and a third
+//! has two. From there two centers merge and a third splits, as long as the views agree more on the clusters (merge and
+//! split: Ueda et al., SMEM, Neural Comput. 12, 2000).
+
+use cdimc_core::{ClusterError, KMeans, KMeansFit};
+use cdimc_data::Seed;
+use ndarray::{Array2, ArrayView2, Axis};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// By what a solution of k-means is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// From the least inertia, centers merge and split while the views share more information.
+    #[default]
+    SharedInformation,
+    /// The least inertia (authors' code).
+    Inertia,
+}
+
+/// Pairs of centers, the nearest, that may merge.
+const NEAREST: usize = 8;
+/// Clusters, those of most inertia, that may split.
+const WIDEST: usize = 5;
+/// Starts of the k-means that halves a cluster.
+const STARTS: usize = 3;
+/// Nats that a move has to gain.
+const LEAST_GAIN: f64 = 1e-4;
+
+/// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
+/// one into two, as long as `shared_information` of the labels grows; with what it is in the end.
+///
+/// # Errors
+/// As [`KMeans::fit`].
+pub(crate) fn merge_and_split(
+    z: ArrayView2<'_, f32>,
+    kmeans: &KMeans,
+    mut found: KMeansFit,
+    shared_information: impl Fn(&[usize]) -> f64,
+    seed: Seed,
+) -> Result<(KMeansFit, f64), ClusterError> {
+    let mut most = shared_information(&found.labels);
+    for round in 0.. {
+        let moved = kmeans.fit_from(z, moves(z, &found, seed.nth(round))?)?;
+        let valued = moved.into_iter().map(|fit| (shared_information(&fit.labels), fit));
+        match valued.reduce(|best, other| if other.0 > best.0 { other } else { best }) {
+            Some((value, fit)) if value > most + LEAST_GAIN => (most, found) = (value, fit),
+            _ => break,
+        }
+        tracing::debug!(stage = "kmeans", round, shared_information = most);
+    }
+    Ok((found, most))
+}
+
+/// The centers after each move: of every near pair and every wide cluster beside it.
+fn moves(
+    z: ArrayView2<'_, f32>,
+    found: &KMeansFit,
+    seed: Seed,
+) -> Result<Vec<Array2<f64>>, ClusterError> {
+    let centers = &found.centers;
+    let n_clusters = centers.nrows();
+    let distance = |a: usize, b: usize| (&centers.row(a) - &centers.row(b)).mapv(|d| d * d).sum();
+    let mut members = vec![Vec::new(); n_clusters];
+    found.labels.iter().enumerate().for_each(|(i, &label)| members[label].push(i));
+    let inertia = |c: usize| -> f64 {
+        let of_member =
+            |&i: &usize| (&z.row(i).mapv(f64::from) - &centers.row(c)).mapv(|d| d * d).sum();
+        members[c].iter().map(of_member).sum()
+    };
+    let pairs = (0..n_clusters).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let mut pairs: Vec<_> = pairs.map(|(a, b)| (distance(a, b), a, b)).collect();
+    pairs.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let mut wide: Vec<_> =
+        (0..n_clusters).filter(|&c| members[c].len() > 1).map(|c| (inertia(c), c)).collect();
+    wide.sort_by(|x, y| y.0.total_cmp(&x.0));
+    let halving = KMeans { restarts: STARTS, ..KMeans::new(2) };
+    let mut moves = Vec::new();
+    for &(_, c) in wide.iter().take(WIDEST) {
+        let of_cluster = z.select(Axis(0), &members[c]);
+        let halves = halving.fit(of_cluster.view(), seed.nth(c as u64))?.centers;
+        for &(_, a, b) in pairs.iter().take(NEAREST).filter(|&&(_, a, b)| a != c && b != c) {
+            let (n_a, n_b) = (members[a].len() as f64, members[b].len() as f64);
+            let mut moved = centers.clone();
+            if n_a + n_b > 0.0 {
+                let both = (&centers.row(a) * n_a + &centers.row(b) * n_b) / (n_a + n_b);
+                moved.row_mut(a).assign(&both);
+            }
+            moved.row_mut(b).assign(&halves.row(0));
+            moved.row_mut(c).assign(&halves.row(1));
+            moves.push(moved);
+        }
+    }
+    Ok(moves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Six blobs on a line, and their numbers.
+    fn blobs() -> (Array2<f32>, Vec<usize>) {
+        let truth: Vec<usize> = (0..240).map(|i| i % 6).collect();
+        let z = Array2::from_shape_fn((240, 2), |(i, j)| {
+            10.0 * truth[i] as f32 * (1 - j) as f32 + ((i * 7 + j * 3) % 11) as f32 / 11.0
+        });
+        (z, truth)
+    }
+
+    /// The share of pairs of samples on which labels and the truth agree.
+    fn pairs_alike(labels: &[usize], truth: &[usize]) -> f64 {
+        let n = labels.len();
+        let alike = |i: usize, j: usize| (labels[i] == labels[j]) == (truth[i] == truth[j]);
+        let count: usize = (0..n).map(|i| (0..i).filter(|&j| alike(i, j)).count()).sum();
+        count as f64 / (n * (n - 1) / 2) as f64
+    }
+
+    #[test]
+    fn a_planted_bad_solution_is_mended_and_every_move_gains() {
+        let (z, truth) = blobs();
+        let kmeans = KMeans::new(6);
+        // One center for two pairs of blobs each, and two blobs of two.
+        let at = [5.0, 25.0, 39.7, 40.3, 49.7, 50.3];
+        let planted = Array2::from_shape_fn((6, 2), |(c, j)| at[c] * (1 - j) as f64 + 0.5);
+        let bad = kmeans.fit_from(z.view(), vec![planted]).unwrap().remove(0);
+        let before = pairs_alike(&bad.labels, &truth);
+        assert!(before < 0.97, "{before}");
+        let asked = RefCell::new(Vec::new());
+        let value = |labels: &[usize]| {
+            let value = pairs_alike(labels, &truth);
+            asked.borrow_mut().push(value);
+            value
+        };
+        let mend = || merge_and_split(z.view(), &kmeans, bad.clone(), value, Seed::new(1)).unwrap();
+        let (found, most) = mend();
+        assert_eq!((pairs_alike(&found.labels, &truth), most), (1.0, 1.0));
+        // Two moves were needed, and none was kept that gained nothing.
+        let asked_of = asked.take();
+        assert_eq!(asked_of.iter().copied().fold(0.0, f64::max), most);
+        assert!(asked_of.iter().any(|&v| v > before && v < most));
+        assert_eq!(mend(), (found, most));
+    }
+
+    #[test]
+    fn nothing_moves_where_nothing_gains() {
+        let (z, _) = blobs();
+        let kmeans = KMeans::new(6);
+        let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
+        let same =
+            merge_and_split(z.view(), &kmeans, found.clone(), |_| 3.0, Seed::new(1)).unwrap();
+        assert_eq!(same, (found, 3.0));
+    }
+
+    #[test]
+    fn fewer_distinct_latents_than_clusters_are_no_fault() {
+        let z = Array2::from_shape_fn((9, 2), |(i, _)| (i % 2) as f32);
+        let kmeans = KMeans::new(4);
+        let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
+        let spread = |labels: &[usize]| labels.iter().sum::<usize>() as f64;
+        assert!(merge_and_split(z.view(), &kmeans, found, spread, Seed::new(1)).is_ok());
+    }
+}
