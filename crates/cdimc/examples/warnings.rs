@@ -1,10 +1,11 @@
 //! How often warnings are raised where nothing is wrong, and missed where something is: the tables of `docs/comparisons.md`.
 //!
 //! ```sh
-//! cargo run --release -p cdimc --example warnings [DRAWS]
+//! cargo run --release -p cdimc --example warnings [DRAWS] [new]
 //! ```
 //!
-//! Twelve kinds of sound data and ten kinds of flawed ones, DRAWS (20) of each, as the command would cluster them.
+//! Twelve kinds of sound data and ten kinds of flawed ones, DRAWS (20) of each, as the command would cluster them. With
+//! `new`, of other sizes, widths, numbers of views and clusters than those that signs were made on.
 #![allow(clippy::print_stdout)]
 
 use cdimc::analysis::{Analysis, Interim, Number, Outcome};
@@ -42,6 +43,17 @@ const SOUND: Kind = Kind {
     shares: &[1.0, 1.0, 1.0],
     own_factor: 0.0,
     missing: 0.3,
+    searched: false,
+};
+
+/// Unlike the data that the signs were made on.
+const NEW: Kind = Kind {
+    n_samples: 260,
+    widths: &[25, 8, 40, 14],
+    distance: 4.5,
+    shares: &[1.0, 1.0, 1.0, 1.0, 1.0],
+    own_factor: 0.0,
+    missing: 0.4,
     searched: false,
 };
 
@@ -144,18 +156,18 @@ type Sound = (&'static str, Kind, fn(f64) -> f64);
 type Flawed = (&'static str, Vec<Sign>, Vec<Sign>);
 
 /// The signs of a draw of the `flaw`-th kind of flawed data, its name and those of which one must be found.
-fn flawed(flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
+fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
     let mut rng = Seed::new(draw).stream("flawed").rng();
-    let (kind, n) = (SOUND, SOUND.n_samples);
+    let (n, n_clusters, n_views) = (kind.n_samples, kind.shares.len(), kind.widths.len());
     let classes = kind.classes(&mut rng);
     let mut views = kind.views(&classes, &mut rng);
     let mut order: Vec<usize> = (0..kind.n_samples).collect();
     order.shuffle(&mut rng);
-    let mut number = Number::Known(3);
+    let mut number = Number::Known(n_clusters);
     let whole_range = |from| Number::Within(NumberRange { from, to: 8, seeds: None });
     let (name, expected) = match flaw {
         0 => {
-            views[2] = noise(n, 20, &mut rng);
+            views[2] = noise(n, kind.widths[2], &mut rng);
             ("a view of noise", vec![Sign::UnrelatedView])
         }
         1 => {
@@ -181,12 +193,12 @@ fn flawed(flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
         5 => ("clusters that are the pattern of missing views", vec![Sign::MissingPattern]),
         6 => ("clusters that are chance", vec![Sign::UnrelatedView, Sign::PlainIsBetter]),
         7 => {
-            number = Number::Known(9);
-            ("nine clusters of three", vec![Sign::UnstableClusters])
+            number = Number::Known(3 * n_clusters);
+            ("three times as many clusters as there are", vec![Sign::UnstableClusters])
         }
         8 => {
             views.iter_mut().for_each(|view| view.row_mut(0).fill(300.0));
-            number = Number::Known(4);
+            number = Number::Known(n_clusters + 1);
             ("a sample far from all", vec![Sign::FarSample])
         }
         _ => {
@@ -208,12 +220,14 @@ fn flawed(flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
     let found = match flaw {
         5 | 6 => {
             let data = &joined.data;
-            let lacks = |i: usize| (0..2).find(|&v| !data.mask().is_observed(i, v)).unwrap_or(2);
-            let labels: Vec<usize> = match flaw {
-                5 => (0..kind.n_samples).map(lacks).collect(),
-                _ => order.iter().map(|&i| classes[i]).collect(),
+            let last = n_views - 1;
+            let lacks =
+                |i: usize| (0..last).find(|&v| !data.mask().is_observed(i, v)).unwrap_or(last);
+            let (labels, n_clusters): (Vec<usize>, _) = match flaw {
+                5 => ((0..n).map(lacks).collect(), n_views),
+                _ => (order.iter().map(|&i| classes[i]).collect(), n_clusters),
             };
-            signs(data, &joined.names, &labels, 3)
+            signs(data, &joined.names, &labels, n_clusters)
         }
         _ => clustered(&joined, number, draw)?.warnings,
     };
@@ -222,11 +236,13 @@ fn flawed(flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let n_draws: u64 = std::env::args().nth(1).map_or(Ok(20), |text| text.parse())?;
+    let is_new = std::env::args().nth(2).is_some_and(|word| word == "new");
+    let kind = if is_new { NEW } else { SOUND };
     let (mut n_flawed, mut n_missed) = (0, 0);
     for flaw in 0..10 {
         let (mut missed, mut of) = (0, ("", Vec::new()));
         for draw in 0..n_draws {
-            let (name, found, expected) = flawed(flaw, draw)?;
+            let (name, found, expected) = flawed(&kind, flaw, draw)?;
             let is_missed = !expected.iter().any(|sign| found.contains(sign));
             missed += u64::from(is_missed);
             of = (name, expected);
@@ -236,25 +252,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("| all | | {n_missed} of {n_flawed} |");
     let as_is = |x: f64| x;
+    let uneven: &[f64] = if is_new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
     let kinds: [Sound; 12] = [
-        ("three round clusters", SOUND, as_is),
-        ("nothing missing", Kind { missing: 0.0, ..SOUND }, as_is),
-        ("half missing", Kind { missing: 0.5, ..SOUND }, as_is),
-        ("two views", Kind { widths: &[12, 12], ..SOUND }, as_is),
-        ("60 samples", Kind { n_samples: 60, ..SOUND }, as_is),
-        ("clusters of 60, 25 and 15 %", Kind { shares: &[0.6, 0.25, 0.15], ..SOUND }, as_is),
-        ("clusters that overlap", Kind { distance: 3.0, ..SOUND }, as_is),
-        ("skewed columns", SOUND, f64::exp),
-        ("three round clusters, `--k-range 2..8`", Kind { searched: true, ..SOUND }, as_is),
+        ("round clusters", kind, as_is),
+        ("nothing missing", Kind { missing: 0.0, ..kind }, as_is),
+        ("half missing", Kind { missing: 0.5, ..kind }, as_is),
+        ("two views", Kind { widths: &[12, 12], ..kind }, as_is),
+        ("60 samples", Kind { n_samples: 60, ..kind }, as_is),
+        ("uneven clusters", Kind { shares: uneven, ..kind }, as_is),
+        ("clusters that overlap", Kind { distance: 0.75 * kind.distance, ..kind }, as_is),
+        ("skewed columns", kind, f64::exp),
+        ("round clusters, `--k-range 2..8`", Kind { searched: true, ..kind }, as_is),
         (
             "clusters that overlap, `--k-range 2..8`",
-            Kind { distance: 3.0, searched: true, ..SOUND },
+            Kind { distance: 0.75 * kind.distance, searched: true, ..kind },
             as_is,
         ),
-        ("300 columns a view", Kind { widths: &[300, 300], distance: 8.0, ..SOUND }, as_is),
+        (
+            "300 columns a view",
+            Kind { widths: &[300, 300], distance: 2.0 * kind.distance, ..kind },
+            as_is,
+        ),
         (
             "a large factor of every view's own",
-            Kind { own_factor: 3.0, distance: 6.0, ..SOUND },
+            Kind { own_factor: 3.0, distance: 1.5 * kind.distance, ..kind },
             as_is,
         ),
     ];
