@@ -16,13 +16,13 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// An analysis that took no longer is repeated with this many other seeds, to see whether they agree.
+/// A fit that takes no longer is repeated, to see whether its clusters come back. Of the mixture that is a forecast for
+/// one thread, so that the same files come out on every machine.
 const QUICK: Duration = Duration::from_secs(4);
-const OTHER_SEEDS: u64 = 2;
-/// Subsamples where none is asked for and the mixture is forecast to take no more seconds on one thread: a forecast, so
-/// that the same files come out on every machine.
+/// Subsamples that a quick mixture is fitted to.
 const SUBSAMPLES: usize = 50;
-const FORECAST: f64 = 1.0;
+/// Seeds that other quick methods begin from.
+const OTHER_SEEDS: u64 = 2;
 
 /// What is asked of samples.
 ///
@@ -282,7 +282,7 @@ impl<'a> Analysis<'a> {
         let is_quick = || {
             let (method, data) = (self.clusterer(), &self.samples.data);
             method.name() == TMixture::NAME
-                && seconds_of(method, data, n_clusters).is_some_and(|s| s <= FORECAST)
+                && seconds_of(method, data, n_clusters).is_some_and(|s| s <= QUICK.as_secs_f64())
         };
         self.n_subsamples.unwrap_or_else(|| if is_quick() { SUBSAMPLES } else { 0 })
     }
