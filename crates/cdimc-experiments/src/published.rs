@@ -53,7 +53,7 @@ impl std::fmt::Display for Number {
 impl Published {
     /// The table that comes with the workspace.
     pub(crate) fn table() -> anyhow::Result<Self> {
-        Ok(toml::from_str(include_str!("../experiments/published.toml"))?)
+        Ok(toml::from_str(include_str!("../published.toml"))?)
     }
 
     /// What the paper prints for this data set, missing pattern and method.

@@ -24,8 +24,8 @@ pub use training::less_agreement;
 const PERMUTATIONS: usize = 99;
 /// Share of the clusters' entropy beyond chance from which the missing pattern counts as followed.
 const PATTERN_SHARE: f64 = 0.1;
-/// What views must share to be worth a word.
-const NATS: f64 = 0.1;
+/// Nats a sample from which what views share is worth a word.
+const LEAST_SHARED: f64 = 0.1;
 /// How much more views must agree on plain k-means to be worth a word, and up to how many values it is tried.
 const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
@@ -34,7 +34,7 @@ const MAJORITY: f64 = 0.5;
 /// Mean Jaccard index below which a cluster should not be believed (Hennig, Comput. Stat. Data Anal. 52, 2007).
 const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
-const AGREEMENT: f64 = 0.7;
+const LEAST_RAND_INDEX: f64 = 0.7;
 
 /// One sign that a clustering should not be believed as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,7 +202,7 @@ pub fn gradual_change(data: &MultiView, labels: &[usize], n_clusters: usize) -> 
     let seed = Seed::new(0).stream("warnings").stream("gradual change");
     // Nothing comes of a criterion that does not apply.
     let found = TMixture::default().gradual_change(data, labels, n_clusters, seed).ok()??;
-    (found >= NATS).then(|| Warning {
+    (found >= LEAST_SHARED).then(|| Warning {
         sign: Sign::GradualChange,
         text: format!(
             "within clusters two views share another {found:.2} nats a sample: they may be pieces of a gradual change"
@@ -216,7 +216,7 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     let scores: Vec<f64> =
         pairs.filter_map(|(a, b)| ari(&clusterings[a], &clusterings[b]).ok()).collect();
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-    (mean < AGREEMENT).then(|| Warning {
+    (mean < LEAST_RAND_INDEX).then(|| Warning {
         sign: Sign::SeedsDisagree,
         text: format!(
             "{} seeds give different clusters: their mean adjusted Rand index is {mean:.2}",
@@ -241,7 +241,7 @@ pub(crate) fn plain_is_better(
     let agreement = TMixture::default().agreement(data, n_clusters).ok()?;
     let own = agreement.shared_information(labels);
     let plain = agreement.shared_information(&plain.labels);
-    (plain > own + NATS && plain > PLAIN_FACTOR * own).then(|| Warning {
+    (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
         sign: Sign::PlainIsBetter,
         text: format!(
             "the views agree more on plain k-means than on these clusters: {plain:.2} against {own:.2} nats"
@@ -349,7 +349,7 @@ fn sharing(
     let known: Vec<(usize, ViewSharing)> =
         found.into_iter().enumerate().filter_map(|(v, of)| Some((v, of?))).collect();
     // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
-    let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= NATS;
+    let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= LEAST_SHARED;
     let alone = || known.iter().filter(|(_, of)| !shares(of));
     // Views none of which shares are one finding.
     if known.len() > 1 && alone().count() == known.len() {
@@ -359,7 +359,7 @@ fn sharing(
     let unrelated = alone().map(|&(v, of)| Warning {
         sign: Sign::UnrelatedView,
         text: format!(
-            "view `{}` shares nothing with the others: {:.3} nats a sample, p = {:.2}",
+            "view `{}` shares hardly anything with the others: {:.3} nats a sample, p = {:.2}",
             names[v], of.shared_information, of.p_value
         ),
     });
@@ -439,7 +439,7 @@ mod tests {
         let found = signs(&data, &names(&data), &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].text.starts_with("view `c` shares nothing with the others: "),
+            found[0].text.starts_with("view `c` shares hardly anything with the others: "),
             "{found:?}"
         );
     }

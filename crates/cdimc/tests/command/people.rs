@@ -236,3 +236,18 @@ fn samples_in_columns_are_asked_about_and_turned() {
         "{message}"
     );
 }
+
+#[test]
+fn a_column_of_classes_changes_no_cluster() {
+    let desk = Desk::new();
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o without"));
+    // Classes that nothing measured follows, in one of the tables.
+    let classes = |(row, line): (usize, &str)| match row {
+        0 => format!("{line},class\n"),
+        row => format!("{line},{}\n", ["a", "b"][row % 2]),
+    };
+    let with: String = desk.text("rna.csv").lines().enumerate().map(classes).collect();
+    desk.put("rna.csv", &with);
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 --label class -q -o with"));
+    assert_eq!(desk.text("with/labels.csv"), desk.text("without/labels.csv"));
+}
