@@ -1,0 +1,123 @@
+# R's tables as the engine's views: lists of `name`, `values`, `samples` and `features`.
+
+# The views of `x`; where those of a model are known, `x` may have some of them.
+as_views <- function(x, known = NULL) {
+  views <- if (methods_of(x, "MultiAssayExperiment")) {
+    views_of_experiments(x)
+  } else if (methods_of(x, "SummarizedExperiment")) {
+    list(view_of(t_assay(x), assay_name(x, known)))
+  } else if (is.matrix(x) || is.data.frame(x) || is_sparse(x)) {
+    list(view_of(x, if (length(known) == 1) names(known) else "view0"))
+  } else if (is.list(x)) {
+    views_of_list(x, known)
+  } else {
+    refuse("class of x", class(x), "must be a list of matrices, a MultiAssayExperiment or a SummarizedExperiment")
+  }
+  if (!length(views)) refuse("number of views", 0, "must be at least 1")
+  check_rows(views)
+  lapply(views, named_features, known = known)
+}
+
+views_of_list <- function(x, known) {
+  if (is.null(names(x))) {
+    names(x) <- if (length(known) == length(x)) names(known) else paste0("view", seq_along(x) - 1)
+  }
+  x <- x[!vapply(x, is.null, logical(1))]
+  if (anyDuplicated(names(x))) {
+    refuse("names of views", names(x), "must be all different")
+  }
+  if (any(names(x) == "" | is.na(names(x)))) refuse("names of views", names(x), "must be given for all or for none")
+  unname(Map(view_of, x, names(x)))
+}
+
+# The assays of a MultiAssayExperiment, their columns named after the patients that its map gives them.
+views_of_experiments <- function(x) {
+  map <- MultiAssayExperiment::sampleMap(x)
+  lapply(names(x), function(name) {
+    values <- view_of(t_assay(MultiAssayExperiment::experiments(x)[[name]]), name)
+    of_assay <- map[as.character(map$assay) == name, ]
+    values$samples <- as.character(of_assay$primary)[match(values$samples, of_assay$colname)]
+    twice <- unique(values$samples[duplicated(values$samples)])
+    if (length(twice)) {
+      refuse(sprintf("columns of %s of one patient", name), some(twice), "must be one; see mergeReplicates()")
+    }
+    values
+  })
+}
+
+# Samples in rows: the first assay of an experiment, turned.
+t_assay <- function(x) {
+  if (is.matrix(x)) return(t(x))
+  if (!methods_of(x, "SummarizedExperiment")) {
+    refuse("class of an assay", class(x), "must be a matrix or a SummarizedExperiment")
+  }
+  t(as.matrix(SummarizedExperiment::assay(x, 1)))
+}
+
+assay_name <- function(x, known) {
+  if (length(known) == 1) return(names(known))
+  name <- SummarizedExperiment::assayNames(x)
+  if (length(name) && nzchar(name[1])) name[1] else "assay"
+}
+
+# One view, of whatever holds numbers with samples in rows.
+view_of <- function(x, name) {
+  if (methods_of(x, "SummarizedExperiment")) x <- t_assay(x)
+  what <- sprintf("view %s", name)
+  if (is.data.frame(x)) {
+    bad <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), logical(1))]
+    if (length(bad)) refuse(sprintf("%s, columns that hold no numbers", what), some(bad), "must be left out")
+    # Frames always have row names; those that nobody gave are numbers.
+    given <- .row_names_info(x) > 0
+    x <- as.matrix(x)
+    if (!given) rownames(x) <- NULL
+  }
+  if (is_sparse(x)) x <- as.matrix(x)
+  if (!is.matrix(x)) refuse(what, class(x), "must be a matrix or a data frame")
+  if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), "must hold numbers")
+  if (!length(x)) refuse(sprintf("%s, rows and columns", what), dim(x), "must be at least 1")
+  storage.mode(x) <- "double"
+  list(name = name, values = x, samples = rownames(x), features = colnames(x))
+}
+
+# Columns without names are the model's, in its order.
+named_features <- function(view, known) {
+  features <- known[[view$name]]
+  if (is.null(view$features) && length(features) == ncol(view$values)) view$features <- features
+  view
+}
+
+check_rows <- function(views) {
+  named <- !vapply(views, function(view) is.null(view$samples), logical(1))
+  if (any(named) && !all(named)) {
+    without <- vapply(views[!named], `[[`, "", "name")
+    refuse("views without row names", without, "must be all or none")
+  }
+  rows <- vapply(views, function(view) nrow(view$values), 1L)
+  if (!any(named) && length(unique(rows)) > 1) {
+    refuse("rows", rows, "must be the same in all views, or have names that say which samples they are")
+  }
+}
+
+# The names of all samples in the engine's order, by first appearance; numbers where rows have no names.
+samples_of <- function(views) {
+  if (is.null(views[[1]]$samples)) return(as.character(seq_len(nrow(views[[1]]$values))))
+  unique(unlist(lapply(views, `[[`, "samples")))
+}
+
+# Values of the samples that have some view as values of all, NA for the others.
+spread <- function(values, found, samples) {
+  if (is.null(values)) return(NULL)
+  place <- match(samples, found$samples)
+  if (is.matrix(values)) {
+    values <- values[place, , drop = FALSE]
+    rownames(values) <- samples
+    values
+  } else {
+    stats::setNames(values[place], samples)
+  }
+}
+
+methods_of <- function(x, class) isS4(x) && inherits(x, class)
+
+is_sparse <- function(x) isS4(x) && inherits(x, "Matrix")

@@ -1,0 +1,127 @@
+//! A method with its settings, and its one verb.
+
+use crate::job::{IntoR, Job};
+use crate::tables::{filled, tables};
+use crate::value::{from_json, integers, matrix, or_null, to_json};
+use crate::{answer, text};
+use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::cluster_number::NumberRange;
+use cdimc::data::Seed;
+use cdimc::markers::{LISTED, markers};
+use cdimc::tables::Joined;
+use cdimc::training_set;
+use extendr_api::prelude::*;
+use serde_json::{Value, to_value};
+
+/// The names of all methods, the default first.
+#[extendr]
+fn methods() -> Vec<&'static str> {
+    cdimc::method_names()
+}
+
+/// Every setting of a method, these and the defaults.
+#[extendr]
+fn settings_of(method: &str, settings: Robj) -> List {
+    let configured =
+        to_json(&settings).and_then(|settings| cdimc::configured(method, settings).map_err(text));
+    answer(configured.map(|configured| from_json(&configured.settings)))
+}
+
+/// Groups the samples of views: `number` is one number of clusters, or the first and last to try; `seed` is the root of
+/// all randomness, or that and which of its streams.
+#[extendr]
+fn fit(
+    method: &str,
+    settings: Robj,
+    views: List,
+    number: &[f64],
+    seed: &[f64],
+    strict: bool,
+    n_threads: i32,
+) -> List {
+    let start = || {
+        let configured = cdimc::configured(method, to_json(&settings)?).map_err(text)?;
+        let tables = tables(&views)?;
+        let number = match *number {
+            [n_clusters] => Number::Known(n_clusters as usize),
+            [from, to] => {
+                let (from, to) = (from as usize, to as usize);
+                Number::Within(NumberRange { from, to, seeds: None })
+            }
+            _ => {
+                return Err(
+                    "number of clusters: must be one number, or the first and last to try".into()
+                );
+            }
+        };
+        let root = Seed::new(seed.first().map_or(0, |&seed| seed as u64));
+        let seed = seed.get(1).map_or(root, |&nth| root.nth(nth as u64));
+        Job::start(n_threads, move |observer| {
+            let joined = training_set(tables, strict).map_err(text)?;
+            let analysis = Analysis::new(&configured, &joined, number, seed);
+            let outcome = analysis.run(&mut Interim::default(), observer).map_err(text)?;
+            let model = outcome.model.as_ref().map(|model| model.to_bytes().map_err(text));
+            let model = model.transpose()?;
+            Ok(Box::new(move || fitted(&joined, outcome, model)) as IntoR)
+        })
+    };
+    answer(start())
+}
+
+fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
+    let number = to_value(&outcome.cluster_number).unwrap_or(Value::Null);
+    let facts = outcome.facts();
+    let found = outcome.clustering;
+    let named = markers(&joined.data, &found.labels, LISTED);
+    let (mut clusters, mut of_views, mut columns, mut differences) =
+        (vec![], vec![], vec![], vec![]);
+    for (cluster, found) in named.iter().enumerate() {
+        for marker in found {
+            clusters.push(cluster);
+            of_views.push(joined.names[marker.view].as_str());
+            columns.push(joined.features[marker.view][marker.column].as_str());
+            differences.push(marker.difference);
+        }
+    }
+    let curves =
+        found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
+    let entries = joined.data.mask().entries();
+    let warnings: Vec<String> = outcome.warnings.into_iter().map(|warning| warning.text).collect();
+    list!(
+        samples = &joined.ids,
+        unobserved = &joined.unobserved,
+        filled = filled(&joined.filled),
+        view_names = &joined.names,
+        features = List::from_values(&joined.features),
+        observed = RMatrix::new_matrix(entries.nrows(), entries.ncols(), |i, v| Rbool::from(
+            entries[[i, v]]
+        )),
+        labels = integers(&found.labels),
+        losses = or_null(found.losses),
+        confidence = or_null(found.confidence),
+        unusual = or_null(found.unusual),
+        probabilities = or_null(found.probabilities.as_ref().map(matrix)),
+        embedding = or_null(found.embedding.as_ref().map(matrix)),
+        curves = List::from_pairs(curves),
+        markers = list!(
+            cluster = integers(&clusters),
+            view = of_views,
+            column = columns,
+            difference = differences
+        ),
+        n_clusters = outcome.n_clusters as i32,
+        cluster_number = from_json(&number),
+        facts = from_json(&facts),
+        data_warnings = &joined.warnings,
+        cluster_warnings = warnings,
+        model = or_null(model.map(|bytes| Raw::from_bytes(&bytes)))
+    )
+    .into()
+}
+
+extendr_module! {
+    mod fit;
+    fn methods;
+    fn settings_of;
+    fn fit;
+}

@@ -1,0 +1,117 @@
+//! Work on threads outside R, which asks for its steps and may stop it.
+
+use crate::value::or_null;
+use crate::{answer, text};
+use cdimc::core::{Observer, Step};
+use extendr_api::prelude::*;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Makes R's value of a result, on R's thread.
+pub(crate) type IntoR = Box<dyn FnOnce() -> Robj + Send>;
+
+enum Event {
+    Step(Step),
+    Done(std::result::Result<IntoR, String>),
+}
+
+/// Work under way. When R forgets it, it stops at its next step.
+pub(crate) struct Job {
+    events: Receiver<Event>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Job {
+    /// Starts `work` on threads that only it uses.
+    ///
+    /// # Errors
+    /// If threads cannot be had.
+    pub(crate) fn start(
+        n_threads: i32,
+        work: impl FnOnce(&Observer<'_>) -> std::result::Result<IntoR, String> + Send + 'static,
+    ) -> std::result::Result<Robj, String> {
+        let n_threads = cdimc::machine::threads(n_threads.max(0) as usize);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(n_threads)
+            .thread_name(|i| format!("cdimc-{i}"))
+            .build()
+            .map_err(text)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (send, events) = channel();
+        let stopped = Arc::clone(&stop);
+        let body = move || {
+            let run = || pool.install(|| work(&Observer::new(&observer(&send, &stopped))));
+            let panicked = |_| Err("the computation panicked".to_owned());
+            let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked);
+            // Nobody listens any more after an interrupt.
+            send.send(Event::Done(result)).ok();
+        };
+        std::thread::Builder::new().name("cdimc".into()).spawn(body).map_err(text)?;
+        Ok(ExternalPtr::new(Self { events, stop }).into())
+    }
+
+    /// Waits so long for the end; NULL for nothing new, a list of `stage`, `done`, `of` and `loss` for the last step since,
+    /// or what the work gives.
+    fn poll(&self, patience: Duration) -> List {
+        let mut last = None;
+        let mut wait = self.events.recv_timeout(patience);
+        loop {
+            match wait {
+                Ok(Event::Done(result)) => return answer(result.map(|into_r| into_r())),
+                Ok(Event::Step(step)) => last = Some(step),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return answer(Err("the computation ended without a result".into()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let step = last.map(|Step { stage, done, of, loss }| {
+                        let (done, of) = (done as f64, of as f64);
+                        list!(stage = stage, done = done, of = of, loss = loss)
+                    });
+                    return list!(value = NULL, error = NULL, step = or_null(step));
+                }
+            }
+            wait = self.events.recv_timeout(Duration::ZERO);
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sends steps, and breaks off once it is to stop.
+fn observer<'a>(
+    send: &'a Sender<Event>,
+    stop: &'a AtomicBool,
+) -> impl Fn(&Step) -> ControlFlow<()> + Sync + 'a {
+    move |step| {
+        send.send(Event::Step(*step)).ok();
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+#[extendr]
+fn job_poll(job: ExternalPtr<Job>, milliseconds: i32) -> List {
+    job.poll(Duration::from_millis(milliseconds.max(0) as u64))
+}
+
+#[extendr]
+fn job_stop(job: ExternalPtr<Job>) {
+    job.stop.store(true, Ordering::Relaxed);
+}
+
+extendr_module! {
+    mod job;
+    fn job_poll;
+    fn job_stop;
+}

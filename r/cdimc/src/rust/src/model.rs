@@ -1,0 +1,125 @@
+//! A trained model of any method: R keeps the bytes of its file.
+
+use crate::job::{IntoR, Job};
+use crate::tables::{filled, tables};
+use crate::value::{from_json, integers, matrix, or_null};
+use crate::{answer, text};
+use cdimc::NamedModel;
+use cdimc::data::Seed;
+use extendr_api::prelude::*;
+use serde_json::to_value;
+
+/// What the bytes of a model file hold: method, settings, facts, and the names of views and columns.
+#[extendr]
+fn model_describe(bytes: Raw) -> List {
+    let describe = |named: NamedModel| {
+        let views: Vec<&str> = named.views.iter().map(|view| view.name.as_str()).collect();
+        let features = named.views.iter().map(|view| &view.features);
+        list!(
+            method = named.model.method(),
+            settings = from_json(&named.model.settings()),
+            facts = from_json(&named.model.facts()),
+            n_clusters = named.model.n_clusters() as i32,
+            view_names = views,
+            features = List::from_values(features)
+        )
+        .into()
+    };
+    answer(NamedModel::from_bytes(bytes.as_slice()).map(describe).map_err(text))
+}
+
+/// The clusters of new samples that have any of the views.
+#[extendr]
+fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
+    let start = || {
+        let (named, tables) =
+            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
+        Job::start(n_threads, move |_| {
+            let (joined, which) = named.join(tables, strict).map_err(text)?;
+            let found = named.predict(&joined, &which).map_err(text)?;
+            let into_r = move || {
+                list!(
+                    samples = joined.ids,
+                    unobserved = joined.unobserved,
+                    filled = filled(&joined.filled),
+                    data_warnings = joined.warnings,
+                    labels = integers(&found.labels),
+                    losses = or_null(found.losses),
+                    confidence = found.confidence,
+                    unusual = or_null(found.unusual),
+                    probabilities = or_null(found.probabilities.as_ref().map(matrix)),
+                    embedding = matrix(&found.embedding)
+                )
+                .into()
+            };
+            Ok(Box::new(into_r) as IntoR)
+        })
+    };
+    answer(start())
+}
+
+/// All views of samples that have any of them, missing values filled in.
+#[extendr]
+fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
+    let start = || {
+        let (named, tables) =
+            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
+        Job::start(n_threads, move |_| {
+            let (joined, which) = named.join(tables, strict).map_err(text)?;
+            let views = named.impute(&joined, &which).map_err(text)?;
+            let into_r = move || {
+                list!(
+                    samples = joined.ids,
+                    unobserved = joined.unobserved,
+                    filled = filled(&joined.filled),
+                    data_warnings = joined.warnings,
+                    views = List::from_values(views.iter().map(matrix))
+                )
+                .into()
+            };
+            Ok(Box::new(into_r) as IntoR)
+        })
+    };
+    answer(start())
+}
+
+/// How far the clusters of the samples of the fit stay the same in subsamples.
+#[extendr]
+fn model_stability(
+    bytes: Raw,
+    views: List,
+    n_subsamples: i32,
+    seed: f64,
+    strict: bool,
+    n_threads: i32,
+) -> List {
+    let start = || {
+        let (named, tables) =
+            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
+        Job::start(n_threads, move |observer| {
+            let joined = cdimc::training_set(tables, strict).map_err(text)?;
+            let seed = Seed::new(seed as u64).stream("stability");
+            let found =
+                named.stability(&joined, n_subsamples as usize, seed, observer).map_err(text)?;
+            let into_r = move || {
+                let found = to_value(&found).unwrap_or_default();
+                list!(
+                    samples = joined.ids,
+                    unobserved = joined.unobserved,
+                    found = from_json(&found)
+                )
+                .into()
+            };
+            Ok(Box::new(into_r) as IntoR)
+        })
+    };
+    answer(start())
+}
+
+extendr_module! {
+    mod model;
+    fn model_describe;
+    fn model_predict;
+    fn model_impute;
+    fn model_stability;
+}

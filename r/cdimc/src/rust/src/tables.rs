@@ -1,0 +1,43 @@
+//! R's matrices as the tables that the engine joins.
+
+use crate::text;
+use cdimc::tables::{FilledColumn, Table};
+use extendr_api::prelude::*;
+use ndarray::{Array2, ShapeBuilder};
+
+/// The views as tables, each a list of `name`, `values` (a matrix of doubles), `samples` and `features` (names or NULL).
+///
+/// # Errors
+/// If one has no rows, an infinite value, or a name twice.
+pub(crate) fn tables(views: &List) -> std::result::Result<Vec<Table>, String> {
+    views.values().map(|view| table(&view)).collect()
+}
+
+fn table(view: &Robj) -> std::result::Result<Table, String> {
+    let part = |name: &str| view.dollar(name).map_err(text);
+    let name = part("name")?.as_str().unwrap_or_default().to_owned();
+    let values: RMatrix<f64> = part("values")?.try_into().map_err(text)?;
+    let shape = (values.nrows(), values.ncols());
+    let columns = Array2::from_shape_vec(shape.f(), values.data().to_vec()).map_err(text)?;
+    let numbered = || (0..shape.1).map(|j| j.to_string()).collect();
+    let table = Table {
+        // What errors call the table.
+        path: name.as_str().into(),
+        name,
+        ids: part("samples")?.as_string_vector(),
+        labels: None,
+        features: part("features")?.as_string_vector().unwrap_or_else(numbered),
+        left_out: Vec::new(),
+        values: columns.as_standard_layout().into_owned(),
+    };
+    table.check().map_err(text)?;
+    Ok(table)
+}
+
+/// View, column and number of cells of every column with single missing cells.
+pub(crate) fn filled(columns: &[FilledColumn]) -> List {
+    let views: Vec<&str> = columns.iter().map(|column| column.view.as_str()).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.column.as_str()).collect();
+    let cells: Vec<i32> = columns.iter().map(|column| column.n_cells as i32).collect();
+    list!(view = views, column = names, n_cells = cells)
+}

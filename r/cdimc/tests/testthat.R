@@ -1,0 +1,4 @@
+library(testthat)
+library(cdimc)
+
+test_check("cdimc")

@@ -1,0 +1,34 @@
+test_that("a MultiAssayExperiment goes by its sample map", {
+  skip_if_not_installed("MultiAssayExperiment")
+  suppressPackageStartupMessages(library(MultiAssayExperiment))
+  data <- named(made())
+  barcode <- function(patient, assay) paste0(patient, "-", assay)
+  assays <- Map(function(view, name) {
+    rownames(view) <- barcode(rownames(view), name)
+    t(view)
+  }, data, names(data))
+  map <- do.call(rbind, Map(function(view, name) {
+    DataFrame(assay = factor(name, names(data)), primary = rownames(view), colname = barcode(rownames(view), name))
+  }, data, names(data)))
+  patients <- DataFrame(row.names = unique(unlist(lapply(data, rownames))))
+  experiment <- MultiAssayExperiment(ExperimentList(assays), patients, map)
+  fit <- fit_of(experiment, 3)
+  expect_identical(fit$model, fit_of(data, 3)$model)
+  expect_true(all(names(fit$cluster) %in% rownames(colData(experiment))))
+  expect_identical(predict(fit, experiment), fit$cluster)
+  map$primary[2] <- map$primary[1]
+  expect_error(fit_of(MultiAssayExperiment(ExperimentList(assays), patients, map), 3), "must be one; see mergeReplicates",
+    class = "cdimc_error"
+  )
+})
+
+test_that("a SummarizedExperiment is one view, alone and in a list", {
+  skip_if_not_installed("SummarizedExperiment")
+  rna <- made(rate = 0)$views[[1]]
+  dimnames(rna) <- list(paste0("p", 1:120), paste0("g", 1:12))
+  experiment <- SummarizedExperiment::SummarizedExperiment(list(counts = t(rna)))
+  fit <- fit_of(experiment, 3)
+  expect_named(fit$features, "counts")
+  expect_identical(fit$cluster, fit_of(list(counts = rna), 3)$cluster)
+  expect_identical(fit_of(list(rna = experiment), 3)$model, fit_of(list(rna = rna), 3)$model)
+})

@@ -1,0 +1,85 @@
+views <- made(60, 3, 0)$views
+
+refused <- function(expression, pattern) {
+  condition <- expect_error(expression, class = "cdimc_error")
+  expect_match(conditionMessage(condition), pattern)
+  condition
+}
+
+test_that("errors have the rule and the value", {
+  condition <- refused(fit_of(views, 0), "^k = 0: must be a whole number of at least 2$")
+  expect_equal(condition[c("name", "value", "rule")], list(name = "k", value = "0", rule = "must be a whole number of at least 2"))
+  condition <- refused(fit_of(views, 61), "clusters = 61: must lie in 2..=60")
+  expect_equal(condition$value, "61")
+  condition <- refused(tmixture(views, 3, starts = 0), "starts = 0: must")
+  expect_equal(condition$name, "starts")
+})
+
+test_that("numbers of clusters, seeds and threads are whole", {
+  for (k in list(1, 2.5, NA, NULL, c(2, 3), "three", Inf)) refused(fit_of(views, k), "^k = ")
+  for (seed in list(-1, 0.5, "a")) refused(tmixture(views, 3, seed = seed), "^seed = ")
+  refused(tmixture(views, 3, threads = 0), "^threads = 0")
+  refused(tmixture(views, "auto", range = 5), "^range = 5")
+  refused(tmixture(views, 3, strict = NA), "^strict = NA")
+})
+
+test_that("settings that a method does not have are named", {
+  refused(tmixture(views, 3, epochs = 3), "unknown field `epochs`")
+  refused(tmixture(views, 3, 7), "settings without names = 1: must be 0")
+  refused(tmixture(views, 3, coordinates = "polar"), "polar")
+  refused(cdimc(views, 3, "k-means"), "method = k-means: must be one of t-mixture")
+  refused(cdimc_settings("k-means"), "method = k-means")
+})
+
+test_that("what is no table of numbers is refused", {
+  refused(fit_of(1:3, 2), "class of x = integer")
+  refused(fit_of(list(), 2), "number of views = 0")
+  refused(fit_of(list(letters), 2), "view view0 = character")
+  refused(fit_of(list(matrix(letters, 13)), 2), "view view0 = character: must hold numbers")
+  refused(fit_of(list(a = data.frame(x = 1:4, y = letters[1:4])), 2), "columns that hold no numbers = y")
+  refused(fit_of(list(matrix(0, 0, 3)), 2), "rows and columns")
+  refused(fit_of(list(views[[1]], NA * views[[2]]), 3), "all values are missing")
+  refused(fit_of(list(replace(views[[1]], 3, Inf)), 3), "values must be finite")
+})
+
+test_that("views that do not go together are refused", {
+  refused(fit_of(list(views[[1]], views[[2]][-1, ]), 3), "^rows = 60, 59: must be the same")
+  with_names <- function(view, names) {
+    rownames(view) <- names
+    view
+  }
+  ids <- paste0("p", 1:60)
+  refused(fit_of(list(with_names(views[[1]], ids), views[[2]]), 3), "views without row names = view1")
+  refused(fit_of(list(with_names(views[[1]], ids), with_names(views[[2]], paste0("q", 1:60))), 3), "no id is shared")
+  refused(fit_of(list(with_names(views[[1]], replace(ids, 2, "p1")), with_names(views[[2]], ids)), 3), "p1")
+  refused(fit_of(list(a = views[[1]], a = views[[2]]), 3), "names of views")
+  refused(fit_of(list(a = views[[1]], views[[2]]), 3), "names of views")
+})
+
+test_that("masks and views with a truth obey their rules", {
+  expect_equal(colSums(missing_mask("per-view:0.3", 10, 3, seed = 0)), rep(7, 3))
+  expect_identical(missing_mask("cells:0.3", 20, 3, seed = 4), missing_mask("cells:0.3", 20, 3, seed = 4))
+  refused(missing_mask("per-view:1.2", 10, 3), "1.2: must lie in \\[0, 1\\)")
+  refused(missing_mask("now and then", 10, 3), "now and then")
+  refused(missing_mask("complete", 0, 3), "^n = 0")
+  refused(hide_views(views, matrix(TRUE, 60, 2)), "with 3 columns")
+  refused(hide_views(views, matrix(TRUE, 59, 3)), "rows of mask = 59")
+  refused(hide_views(1, matrix(TRUE, 1, 1)), "class of views")
+  simulated <- simulate_views(30, 3, c(4, 5), c("linear", "nonlinear"), seed = 1)
+  expect_equal(vapply(simulated$views, ncol, 1L), 4:5)
+  expect_equal(as.vector(table(simulated$class)), c(10, 10, 10))
+  refused(simulate_views(30, 3, 4, "round"), "maps = round")
+  refused(simulate_views(30, 3, c(4, 5), "linear"), "must be as many")
+  refused(simulate_views(2, 3), "cluster")
+})
+
+test_that("scores count samples whose class is known", {
+  truth <- c(1, 1, 2, 2, 3, 3)
+  found <- c(5, 5, 3, 3, 3, 9)
+  expect_equal(scores(truth, found)[["acc"]], 5 / 6)
+  expect_equal(scores(factor(letters[truth]), found), scores(truth, found))
+  expect_equal(scores(c(truth, NA), c(found, 5)), scores(truth, found))
+  expect_equal(match_labels(c("a", "a", "b", "b"), c(2, 2, 1, 1)), c("1" = "b", "2" = "a"))
+  refused(scores(1:3, 1:2), "must be the same")
+  refused(match_labels(list(1), list(2)), "class of labels")
+})

@@ -1,0 +1,99 @@
+data <- made()
+fit <- fit_of(named(data), 3)
+
+test_that("a fit is printed, summed up and made a table", {
+  expect_output(print(fit), "3 clusters of 120 samples in 3 views, by t-mixture")
+  expect_output(print(summary(fit)), "shared information")
+  expect_equal(summary(fit)$views$n_samples, unname(colSums(fit$observed)))
+  table <- as.data.frame(fit)
+  expect_equal(table$cluster, unname(fit$cluster))
+  expect_named(table, c("sample", "cluster", "confidence", "loss", "unusual", "views"))
+  expect_equal(fit$contributions$view, c("rna", "protein", "methylation"))
+  expect_true(all(fit$markers$view %in% fit$contributions$view))
+})
+
+test_that("a fit is drawn", {
+  pdf(NULL)
+  on.exit(dev.off())
+  for (which in c("embedding", "observed", "contributions")) expect_invisible(plot(fit, which))
+  expect_error(plot(fit, "all"), class = "cdimc_error")
+  plain <- sure(cdimc(made(rate = 0)$views, 3, "concat", seed = 0, progress = FALSE))
+  expect_error(plot(plain, "contributions"), "must be one that has contribution")
+})
+
+test_that("samples of the fit keep their clusters, new ones may have one view", {
+  expect_identical(predict(fit), fit$cluster)
+  expect_identical(predict(fit, named(data)), fit$cluster[names(predict(fit, named(data)))])
+  one <- predict(fit, named(data)["protein"], type = "all")
+  expect_equal(nrow(one), sum(data$mask[, 2]))
+  expect_gt(mean(one$cluster == fit$cluster[one$sample]), 0.7)
+  expect_equal(dim(probabilities(fit)), c(120, 3))
+  expect_equal(probabilities(fit, named(data)["rna"]), predict(fit, named(data)["rna"], type = "probabilities"))
+  expect_equal(nrow(predict(fit, named(data), type = "embedding")), 120)
+})
+
+test_that("columns go by name", {
+  rna <- named(data)$rna
+  turned <- predict(fit, list(rna = rna[, rev(colnames(rna))]))
+  expect_identical(turned, predict(fit, list(rna = rna)))
+  expect_error(predict(fit, list(rna = rna[, -1])), "lacks 1 of the 12 columns", class = "cdimc_error")
+  expect_error(predict(fit, list(dna = rna)), "no view `dna`", class = "cdimc_error")
+})
+
+test_that("missing views are filled in, measured values kept", {
+  views <- named(data)
+  full <- impute(fit, views)
+  expect_named(full, names(views))
+  for (name in names(full)) {
+    expect_equal(dim(full[[name]]), c(120, ncol(views[[name]])))
+    expect_false(anyNA(full[[name]]))
+    expect_identical(full[[name]][rownames(views[[name]]), ], views[[name]])
+  }
+})
+
+test_that("stability is a share of every cluster and every sample", {
+  found <- stability(fit, named(data), n = 5, progress = FALSE)
+  expect_length(found$clusters, 3)
+  expect_setequal(names(found$samples), names(fit$cluster))
+  expect_true(all(found$clusters >= 0 & found$clusters <= 1))
+  expect_error(stability(fit, named(data), n = 0), "n = 0: must be a whole number", class = "cdimc_error")
+})
+
+test_that("a model outlives its session", {
+  file <- tempfile(fileext = ".safetensors")
+  expect_equal(write_model(fit, file), file)
+  model <- read_model(file)
+  expect_output(print(model), "A model of 3 clusters in 3 views, by t-mixture")
+  expect_identical(predict(model, named(data)), predict(fit, named(data)))
+  expect_identical(model$model, fit$model)
+  rds <- tempfile(fileext = ".rds")
+  saveRDS(fit, rds)
+  expect_identical(predict(readRDS(rds), named(data)), predict(fit, named(data)))
+  expect_error(predict(model), "newdata = NULL: must be given", class = "cdimc_error")
+})
+
+test_that("files that are no models are refused, and nothing is left half written", {
+  expect_error(read_model(tempfile()), "must be a file", class = "cdimc_error")
+  file <- tempfile()
+  writeLines("no model", file)
+  expect_error(read_model(file), class = "cdimc_error")
+  writeBin(replace(fit$model, length(fit$model), as.raw(1)), file)
+  expect_error(read_model(file), "checksum", class = "cdimc_error")
+  nowhere <- file.path(tempfile(), "model")
+  expect_error(write_model(fit, nowhere), "must be a file that can be written", class = "cdimc_error")
+  expect_error(write_model(list(), file), class = "cdimc_error")
+  plain <- sure(cdimc(made(rate = 0)$views, 3, "concat", seed = 0, progress = FALSE))
+  expect_error(write_model(plain, file), "others keep no model", class = "cdimc_error")
+})
+
+test_that("methods stand side by side", {
+  table <- sure(compare(
+    data$views, 3, c("t-mixture", "concat"),
+    truth = data$class, repetitions = 2, seed = 0, progress = FALSE
+  ))
+  expect_equal(table$method, c("t-mixture", "concat"))
+  expect_true(all(table$acc >= 0 & table$acc <= 1))
+  expect_equal(dim(attr(table, "clusters")[["concat"]]), c(120, 2))
+  expect_error(compare(data$views, 3, "k-means"), "must be one of", class = "cdimc_error")
+  expect_error(compare(data$views, 3, "concat", truth = 1:4), "length of truth = 4", class = "cdimc_error")
+})
