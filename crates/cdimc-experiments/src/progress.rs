@@ -24,6 +24,8 @@ pub(crate) struct Display {
 struct Lane {
     stage: String,
     stage_started: Instant,
+    /// Epochs of the stage that were done then.
+    done_then: usize,
     last_line: Instant,
 }
 
@@ -33,18 +35,24 @@ struct Bars {
     lanes: Vec<ProgressBar>,
 }
 
+impl Lane {
+    fn idle(now: Instant) -> Self {
+        Self { stage: String::new(), stage_started: now, done_then: 0, last_line: now }
+    }
+}
+
 impl Display {
     /// For `total` cells in so many lanes.
     pub(crate) fn new(total: usize, lanes: usize, terminal: bool) -> Self {
         let now = Instant::now();
-        let lane = Lane { stage: String::new(), stage_started: now, last_line: now };
+        let lane = Lane::idle(now);
         let bars = (terminal && total > 0).then(|| Bars::new(total, lanes));
         Self { started: now, total, done: 0, lanes: vec![lane; lanes], bars }
     }
 
     pub(crate) fn started(&mut self, lane: usize, cell: &Cell) {
         let now = Instant::now();
-        self.lanes[lane] = Lane { stage: String::new(), stage_started: now, last_line: now };
+        self.lanes[lane] = Lane::idle(now);
         if let Some(bars) = &self.bars {
             bars.lanes[lane].reset();
             bars.lanes[lane].set_message(cell.title());
@@ -56,10 +64,13 @@ impl Display {
         let state = &mut self.lanes[lane];
         if state.stage != progress.stage {
             state.stage.clone_from(&progress.stage);
-            state.stage_started = now;
+            (state.stage_started, state.done_then) = (now, progress.epoch);
         }
         let spent = now - state.stage_started;
-        let share = progress.epoch as f64 / progress.of.max(1) as f64;
+        let (since, to_come) = (
+            progress.epoch.saturating_sub(state.done_then),
+            progress.of.saturating_sub(progress.epoch),
+        );
         let mut parts = vec![progress.stage.clone()];
         if progress.of > 1 {
             parts.push(format!("{}/{}", progress.epoch, progress.of));
@@ -67,8 +78,9 @@ impl Display {
         if let Some(loss) = progress.loss {
             parts.push(format!("loss {loss:.5}"));
         }
-        if share > 0.0 && share < 1.0 {
-            parts.push(format!("{} left", duration(spent.mul_f64(1.0 / share - 1.0))));
+        if since > 0 && to_come > 0 {
+            let left = spent.mul_f64(to_come as f64 / since as f64);
+            parts.push(format!("{} left", duration(left)));
         }
         let text = format!("{}: {}", cell.title(), parts.join(", "));
         if let Some(bars) = &self.bars {

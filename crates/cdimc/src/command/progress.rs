@@ -13,6 +13,8 @@ pub(crate) struct Progress {
     plain: bool,
     stage: &'static str,
     started: Instant,
+    /// Steps of the stage that were done before it began, or began again.
+    done_before: usize,
     last_step: Instant,
     last_line: Instant,
     /// The stages whose begin and whose end were told: some come again and again.
@@ -39,6 +41,7 @@ impl Progress {
             plain,
             stage: "",
             started: now,
+            done_before: 0,
             last_step: now,
             last_line: now,
             told: HashSet::new(),
@@ -53,6 +56,7 @@ impl Progress {
             self.stage = stage;
             // This step began when the one before it ended.
             self.started = self.last_step;
+            self.done_before = step.done.saturating_sub(1);
             self.bar.reset();
             self.bar.set_prefix(stage);
             self.bar.set_length(step.of as u64);
@@ -73,7 +77,8 @@ impl Progress {
 
     fn line(&mut self, step: &Step) {
         if self.plain {
-            let left = (step.of - step.done.min(step.of)) as f64 / step.done.max(1) as f64
+            let since = step.done.saturating_sub(self.done_before).max(1);
+            let left = (step.of - step.done.min(step.of)) as f64 / since as f64
                 * self.started.elapsed().as_secs_f64();
             let loss = step.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
             note!("{} {}/{}{loss}  {left:.0} s left", self.stage, step.done, step.of);
