@@ -36,6 +36,25 @@ if TYPE_CHECKING:
 SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 
 
+#: Columns of the engine's tables that are words, and that count.
+WORDS = {"column", "test", "effect", "clusters", "note", "view"}
+COUNTS = {"n", "cluster", "at_risk", "events", "censored", "n_inside", "n_outside"}
+
+
+def columns_of(table: tuple[list[str], list[list[str]]]) -> dict[str, NDArray[Any]]:
+    """A table of the engine as arrays by name; what is empty among numbers is NaN."""
+    header, rows = table
+
+    def column(name: str, cells: list[str]) -> NDArray[Any]:
+        if name in WORDS:
+            return np.array(cells, dtype=object)
+        # Every digit, which the parser of pandas does not promise.
+        numbers = np.array([float(cell) if cell else np.nan for cell in cells], dtype=float)
+        return numbers.astype(np.int64) if name in COUNTS and not np.isnan(numbers).any() else numbers
+
+    return {name: column(name, [row[j] for row in rows]) for j, name in enumerate(header)}
+
+
 class Call(NamedTuple):
     """How the engine is to do something."""
 
@@ -58,7 +77,14 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
     n_jobs: int | None
 
-    def fit(self, Xs: Views, y: object = None, *, progress: Progress | bool | None = None) -> Self:
+    def fit(
+        self,
+        Xs: Views,
+        y: object = None,
+        *,
+        progress: Progress | bool | None = None,
+        test_markers: bool = False,
+    ) -> Self:
         """Groups the samples of ``Xs``.
 
         Parameters
@@ -71,6 +97,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Not looked at.
         progress : callable or bool, optional
             Called with stage, steps done, number of steps and loss; True shows tqdm's bar.
+        test_markers : bool
+            Whether ``markers_`` has p and q values, as the command's ``markers.csv``: with ``t-mixture`` and several
+            views, for a short search of all views but one, once a view.
 
         Returns
         -------
@@ -83,6 +112,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         fit = method.fit(
             views,
             (_range(self.n_clusters_range) if number == "auto" else _count(number), seed),
+            test_markers,
             self._call(progress),
         )
         _warn(fit, fit.cluster_warnings)
@@ -95,7 +125,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.probabilities_ = place.spread_optional(fit.probabilities)
         self.embedding_ = place.spread_optional(fit.embedding)
         self.curves_ = dict(fit.curves)
-        self.markers_ = fit.markers
+        self.markers_ = columns_of(fit.markers)
         self.n_iter_ = fit.n_steps
         self.view_names_ = [view.name for view in views]
         self.feature_names_ = fit.features

@@ -10,11 +10,11 @@ import numpy as np
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import MultiViewClusterer
+from ._estimator import COUNTS, MultiViewClusterer, columns_of
 from ._methods import by_name
 from ._progress import Progress
 
-__all__ = ["associations", "cluster", "survival"]
+__all__ = ["associations", "cluster", "markers", "survival"]
 
 
 def cluster(
@@ -41,7 +41,7 @@ def cluster(
         A method's name, as the command takes it, or an estimator with all parameters set.
     key_added : str
         Results go to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]`` (embedding),
-        ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings and what it found out).
+        ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers and what it found out).
     random_state, n_jobs, progress
         As for the estimators.
     copy : bool
@@ -63,7 +63,7 @@ def cluster(
             n_clusters=n_clusters, random_state=random_state, n_jobs=n_jobs, **settings
         )
     mdata = mdata.copy() if copy else mdata
-    estimator.fit(mdata, progress=progress)
+    estimator.fit(mdata, progress=progress, test_markers=True)
     samples = estimator.samples_ or []
     order = pd.Index(samples).get_indexer(list(map(str, mdata.obs_names)))
     found = (order >= 0) & (estimator.labels_[order] >= 0)
@@ -86,10 +86,38 @@ def cluster(
         "params": {name: str(value) for name, value in estimator.get_params().items()},
         "settings": estimator.settings_,
         "curves": {name: np.asarray(values) for name, values in estimator.curves_.items()},
+        "markers": estimator.markers_,
     }
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
     return mdata if copy else None
+
+
+def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> Any:
+    """The columns that set each cluster apart: the command's ``markers.csv``.
+
+    Parameters
+    ----------
+    data : MuData
+        What `cluster` wrote its results into.
+    cluster : int, optional
+        The cluster whose markers are wanted; all by default.
+    key : str
+        The ``key_added`` of `cluster`.
+
+    Returns
+    -------
+    DataFrame
+        Of every cluster and view the columns, most different first: ``difference`` (Hedges' g on the scale that the model
+        used) with ``lower`` and ``upper``, ``auc``, means and numbers of samples inside and outside; ``p`` and ``q``
+        against the clusters that the other views give, NaN where there are none.
+    """
+    import pandas as pd
+
+    if key not in data.uns or "markers" not in data.uns[key]:
+        raise ValueError(f"no markers in uns[{key!r}]: cdimc.tl.cluster writes them")
+    frame = pd.DataFrame(data.uns[key]["markers"])
+    return frame if cluster is None else frame[frame["cluster"] == cluster].reset_index(drop=True)
 
 
 def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: str = "cluster") -> Any:
@@ -196,13 +224,5 @@ def _frame(table: tuple[list[str], list[list[str]]]) -> Any:
     """A table of the engine, numbers as numbers."""
     import pandas as pd
 
-    header, rows = table
-    frame = pd.DataFrame(rows, columns=header)
-    words = {"column", "test", "effect", "clusters", "note"}
-    counts = {"n", "cluster", "at_risk", "events", "censored"}
-    for name in header:
-        if name not in words:
-            # Every digit, which the parser of pandas does not promise.
-            numbers = pd.Series([float(text) if text else np.nan for text in frame[name]], dtype=float)
-            frame[name] = numbers.astype("Int64") if name in counts else numbers
-    return frame
+    frame = pd.DataFrame(columns_of(table))
+    return frame.astype({name: "Int64" for name in frame if name in COUNTS})

@@ -93,8 +93,26 @@ pub struct Contribution {
 
 /// What every view contributes to the shared information.
 pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> Vec<Contribution> {
+    let mut totals = vec![(0.0, 0_usize); observations.n_views()];
+    each_contribution(observations, mixture, |v, _, nats| {
+        totals[v].0 += nats;
+        totals[v].1 += 1;
+    });
+    let contribution = |(total, n_samples): (f64, usize)| Contribution {
+        shared_information: if n_samples > 0 { total / n_samples as f64 } else { 0.0 },
+        n_samples,
+    };
+    totals.into_iter().map(contribution).collect()
+}
+
+/// Calls `visit` with every view, sample that has it and another, and the `log p(all views) - log p(this view) -
+/// log p(the others)` of this sample in nats.
+pub(crate) fn each_contribution(
+    observations: &Observations,
+    mixture: &Mixture,
+    mut visit: impl FnMut(usize, usize, f64),
+) {
     let (k, n_views) = (mixture.n_clusters(), observations.n_views());
-    let mut totals = vec![(0.0, 0_usize); n_views];
     let mut densities: Vec<Densities> = (0..n_views).map(|_| Densities::default()).collect();
     let mut sums = vec![0.0; BLOCK];
     let mut log_likelihoods =
@@ -117,18 +135,12 @@ pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> V
             view.samples.iter().for_each(|&i| counts[i as usize] += 1);
         }
         let all = log_likelihoods(block, &densities, &|_| true);
-        for (v, total) in totals.iter_mut().enumerate() {
+        for v in 0..n_views {
             let own = log_likelihoods(block, &densities, &|w| w == v);
             let others = log_likelihoods(block, &densities, &|w| w != v);
             for i in block.views[v].samples.iter().map(|&i| i as usize).filter(|&i| counts[i] > 1) {
-                total.0 += all[i] - own[i] - others[i];
-                total.1 += 1;
+                visit(v, block.first + i, all[i] - own[i] - others[i]);
             }
         }
     }
-    let contribution = |(total, n_samples): (f64, usize)| Contribution {
-        shared_information: if n_samples > 0 { total / n_samples as f64 } else { 0.0 },
-        n_samples,
-    };
-    totals.into_iter().map(contribution).collect()
 }

@@ -12,6 +12,7 @@ pub use crate::{
     fitted::{Findings, MixtureModel},
     permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
+    scale::Scale,
     settings::{Coordinates, Rule, TMixture},
     sharing::ViewSharing,
     stability::Stability,
@@ -23,6 +24,7 @@ const NAME: &str = "t-mixture";
 mod agreement;
 mod archive;
 mod association;
+mod by_cluster;
 mod calibration;
 mod choice;
 mod cluster_number;
@@ -36,9 +38,11 @@ mod gradual;
 mod halves;
 mod model;
 mod observations;
+mod others;
 mod permutation;
 mod proposal;
 mod responsibilities;
+mod scale;
 mod search;
 mod settings;
 mod sharing;

@@ -112,7 +112,7 @@ impl MixtureModel {
     }
 
     /// What was known of the clusters before the fit.
-    fn prior(&self) -> Prior {
+    pub(crate) fn prior(&self) -> Prior {
         let given = self.settings.priors()[0];
         Prior {
             kappa: self.findings.pooling.unwrap_or(given.kappa),

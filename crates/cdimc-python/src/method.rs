@@ -7,7 +7,7 @@ use cdimc::analysis::{Analysis, Interim, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
-use cdimc::markers::{LISTED, Marker, markers};
+use cdimc::markers::LISTED;
 use cdimc::tables::Joined;
 use cdimc::{Configured, training_set};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -54,12 +54,13 @@ impl Method {
         (self.0.described)()
     }
 
-    /// Groups the samples of the views into a number of clusters, with a seed.
+    /// Groups the samples of the views into a number of clusters, with a seed, and tests markers if that is asked.
     fn fit(
         &self,
         py: Python<'_>,
         views: Vec<View<'_>>,
         number_and_seed: (Given, u64),
+        tests_markers: bool,
         call: Call<'_>,
     ) -> PyResult<Fit> {
         let (tables, configured, strict) = (tables(views)?, Arc::clone(&self.0), call.strict);
@@ -71,7 +72,8 @@ impl Method {
         let work =
             move |observer: &Observer<'_>| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
                 let joined = training_set(tables, strict)?;
-                let analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
+                let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
+                analysis.tests_markers = tests_markers;
                 let outcome = analysis.run(&mut Interim::default(), observer)?;
                 Ok((joined, outcome))
             };
@@ -94,8 +96,8 @@ pub(crate) struct Fit {
     probabilities: Option<Py<PyArray2<f64>>>,
     embedding: Option<Py<PyArray2<f64>>>,
     curves: Vec<(String, Vec<f64>)>,
-    /// The view, the column and the difference of the columns that set each cluster apart.
-    markers: Vec<Vec<(String, String, f64)>>,
+    /// The header and the rows of the command's `markers.csv`.
+    markers: (Vec<&'static str>, Vec<Vec<String>>),
     n_clusters: usize,
     n_steps: usize,
     cluster_number: String,
@@ -107,14 +109,10 @@ pub(crate) struct Fit {
 impl Fit {
     fn new(py: Python<'_>, joined: Joined, outcome: Outcome, n_steps: usize) -> PyResult<Self> {
         let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
+        let markers = outcome.markers(&joined, LISTED);
         let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
         let found = outcome.clustering;
-        let named = |marker: Marker| {
-            let feature = &joined.features[marker.view][marker.column];
-            (joined.names[marker.view].clone(), feature.clone(), marker.difference)
-        };
-        let markers = markers(&joined.data, &found.labels, LISTED).into_iter();
-        let markers = markers.map(|of_one| of_one.into_iter().map(named).collect()).collect();
+        let markers = markers.table(&joined.names, &joined.features);
         Ok(Self {
             samples: joined.ids,
             unobserved: joined.unobserved,

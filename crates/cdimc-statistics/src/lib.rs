@@ -2,7 +2,7 @@
 Tests of groups of samples against what else is known of them.
 
 Survival: [`KaplanMeier`], [`log_rank`], [`hazard_ratios`] by Cox's model. Numbers: [`kruskal_wallis`],
-[`mann_whitney`]. Categories: [`Contingency`]. [`benjamini_hochberg`] makes q values of the p values of all tests of
+[`mann_whitney`], [`contrasts`] of each group with the others. Categories: [`Contingency`]. [`benjamini_hochberg`] makes q values of the p values of all tests of
 an analysis. Groups are numbered `0..`; one without samples is passed over, and a test that is not defined is `None`.
 The numbers are those of R, to 1e-8.
 
@@ -18,6 +18,7 @@ assert_eq!(curve.steps[0].survival, 5.0 / 6.0);
 */
 
 pub use contingency::{ChiSquared, Contingency};
+pub use contrast::{Contrast, contrasts};
 pub use cox::{HazardRatio, hazard_ratios};
 pub use false_discovery::benjamini_hochberg;
 pub use log_rank::{LogRank, log_rank};
@@ -25,6 +26,7 @@ pub use ranks::{KruskalWallis, MannWhitney, kruskal_wallis, mann_whitney};
 pub use survival::{KaplanMeier, RestrictedMean, Step, Times};
 
 mod contingency;
+mod contrast;
 mod cox;
 mod distributions;
 mod false_discovery;

@@ -64,28 +64,34 @@ pub struct MannWhitney {
 /// # Panics
 /// If a value is NaN.
 pub fn mann_whitney(inside: &[f64], outside: &[f64]) -> Option<MannWhitney> {
-    let (a, b) = (inside.len() as f64, outside.len() as f64);
-    let n = a + b;
     let Ranks { ranks, ties } = Ranks::of(&[inside, outside].concat());
-    let pairs = a * b;
-    let variance = pairs / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)));
-    if pairs == 0.0 || variance <= 0.0 {
-        return None;
+    let sum = ranks[..inside.len()].iter().sum::<f64>();
+    MannWhitney::of_ranks(sum, (inside.len() as f64, outside.len() as f64), ties)
+}
+
+impl MannWhitney {
+    /// That of the sum of the ranks inside, how many values are inside and outside, and the ties of all.
+    pub(crate) fn of_ranks(sum: f64, (a, b): (f64, f64), ties: f64) -> Option<Self> {
+        let (n, pairs) = (a + b, a * b);
+        let variance = pairs / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)));
+        if pairs == 0.0 || variance <= 0.0 {
+            return None;
+        }
+        let above = sum - a * (a + 1.0) / 2.0;
+        let away = ((above - pairs / 2.0).abs() - 0.5).max(0.0);
+        Some(Self { auc: above / pairs, p: two_sided(away / variance.sqrt()) })
     }
-    let above = ranks[..inside.len()].iter().sum::<f64>() - a * (a + 1.0) / 2.0;
-    let away = ((above - pairs / 2.0).abs() - 0.5).max(0.0);
-    Some(MannWhitney { auc: above / pairs, p: two_sided(away / variance.sqrt()) })
 }
 
 /// Ranks from 1, ties sharing their mean.
-struct Ranks {
-    ranks: Vec<f64>,
+pub(crate) struct Ranks {
+    pub(crate) ranks: Vec<f64>,
     /// The sum of t^3 - t over the sets of t ties.
-    ties: f64,
+    pub(crate) ties: f64,
 }
 
 impl Ranks {
-    fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         assert!(values.iter().all(|x| !x.is_nan()), "NaN has no rank");
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

@@ -3,11 +3,13 @@
 use crate::NamedModel;
 use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch};
 use crate::machine::{announcement, check_cost, seconds_of};
+use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
 use crate::warnings::{self, Warning};
 use cdimc_core::Configured;
 use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
+use cdimc_metrics::match_labels;
 use cdimc_mixture::{Stability, TMixture};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -61,6 +63,8 @@ pub struct Analysis<'a> {
     pub n_subsamples: Option<usize>,
     /// Whether quick fits are compared with those of other seeds, and with plain k-means.
     pub compares: bool,
+    /// Whether the clusters that all views but one give are looked for, against which markers are tested.
+    pub tests_markers: bool,
 }
 
 /// How many clusters.
@@ -142,6 +146,9 @@ pub struct Outcome {
     pub model: Option<NamedModel>,
     /// How far clusters stay the same in subsamples, if that was asked.
     pub stability: Option<Stability>,
+    /// Of every view the clusters that the others give, by the names of those of all; `None` for a sample without another
+    /// view. Only of a mixture of several views, if that was asked.
+    pub by_others: Option<Vec<Vec<Option<usize>>>>,
     /// Signs that the clusters should not be believed as they stand.
     pub warnings: Vec<Warning>,
 }
@@ -151,12 +158,27 @@ impl Outcome {
     pub fn facts(&self) -> Value {
         self.model.as_ref().map_or(Value::Null, |named| named.model.facts())
     }
+
+    /// The `most` columns of every cluster and view of the samples that set it apart most.
+    ///
+    /// # Panics
+    /// If these are not the samples that were clustered.
+    pub fn markers(&self, samples: &Joined, most: usize) -> Markers {
+        let clustered = Clustered {
+            data: &samples.data,
+            labels: &self.clustering.labels,
+            model: self.model.as_ref().and_then(NamedModel::mixture),
+            by_others: self.by_others.as_deref(),
+        };
+        Markers::of(&clustered, most)
+    }
 }
 
 impl<'a> Analysis<'a> {
     /// An analysis that compares nothing with other seeds, methods or subsamples.
     pub fn new(method: &'a Configured, samples: &'a Joined, number: Number, seed: Seed) -> Self {
-        Self { method, samples, number, seed, n_subsamples: Some(0), compares: false }
+        let (n_subsamples, compares, tests_markers) = (Some(0), false, false);
+        Self { method, samples, number, seed, n_subsamples, compares, tests_markers }
     }
 
     /// Chooses the number of clusters if it is not known, fits, and looks for signs of nonsense; begins where
@@ -197,6 +219,10 @@ impl<'a> Analysis<'a> {
             (Some(model), n_subsamples @ 1..) => self.stability(model, n_subsamples, host)?,
             _ => None,
         };
+        let by_others = match &model {
+            Some(model) if self.tests_markers => self.by_others(model, labels, host)?,
+            _ => None,
+        };
         // Each subsample is searched with a seed of its own.
         match &stability {
             Some(found) => warnings.extend(warnings::of_stability(found)),
@@ -211,7 +237,15 @@ impl<'a> Analysis<'a> {
         }
         let cluster_number = interim.cluster_number.take();
         warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
-        Ok(Outcome { clustering, n_clusters, cluster_number, model, stability, warnings })
+        Ok(Outcome {
+            clustering,
+            n_clusters,
+            cluster_number,
+            model,
+            stability,
+            by_others,
+            warnings,
+        })
     }
 
     fn clusterer(&self) -> &dyn Clusterer {
@@ -306,6 +340,24 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Of every view the clusters that the others give, each by the name of the cluster that it has most samples of in
+    /// common with, all different; names decide which test stands beside which cluster, not what any test says.
+    fn by_others(
+        &self,
+        model: &NamedModel,
+        labels: &[usize],
+        host: &dyn Host,
+    ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
+        let Some(model) = model.mixture() else { return Ok(None) };
+        let report = |step: &Step| host.inner_step(step);
+        let seed = self.seed.stream("other views");
+        let found = model.labels_by_others(&self.samples.data, seed, &Observer::new(&report));
+        host.end_of("other views");
+        let mut found = found?;
+        found.iter_mut().flatten().for_each(|of_view| name_like(of_view, labels));
+        Ok(found)
+    }
+
     /// Whether other seeds give the same clusters, with the samples in other orders too.
     fn other_seeds(&self, labels: &[usize], n_clusters: usize, host: &dyn Host) -> Option<Warning> {
         let seed = self.seed.stream("other seeds");
@@ -325,6 +377,23 @@ impl<'a> Analysis<'a> {
             found.push(others);
         }
         warnings::seeds_disagree(&found)
+    }
+}
+
+/// Gives the clusters of some samples the names of those in `labels` that they have most samples in common with.
+fn name_like(clusters: &mut [Option<usize>], labels: &[usize]) {
+    let known =
+        clusters.iter().zip(labels).filter_map(|(cluster, &label)| Some((label, (*cluster)?)));
+    let (truth, found): (Vec<usize>, Vec<usize>) = known.unzip();
+    let Ok(mut names) = match_labels(&truth, &found) else { return };
+    // Whatever is left over, no two share a name.
+    let taken: Vec<usize> = names.values().flatten().copied().collect();
+    let mut free = (0..).filter(|name| !taken.contains(name));
+    for name in names.values_mut().filter(|name| name.is_none()) {
+        *name = free.next();
+    }
+    for cluster in clusters.iter_mut() {
+        *cluster = cluster.and_then(|cluster| names[&cluster]);
     }
 }
 

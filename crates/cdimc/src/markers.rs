@@ -1,104 +1,211 @@
-//! What sets each cluster apart: the columns whose means differ most, whatever method found it.
+//! What sets each cluster apart: the columns that differ most from the other samples, whatever method found it.
+//!
+//! A column that took part in making clusters differs between them whether they are there or not. So a column is tested
+//! against the clusters that all views but its own give, in whose making it had no part.
 
+use crate::clinical::digits;
 use cdimc_data::MultiView;
-use ndarray::{Array1, Array2};
+use cdimc_mixture::MixtureModel;
+use cdimc_statistics::{Contrast, benjamini_hochberg, contrasts};
+use rayon::prelude::*;
 
-/// How many columns of a cluster are listed.
+/// How many columns of a view are listed for a cluster.
 pub const LISTED: usize = 100;
 
-/// A column of which a cluster's mean differs from that of the other samples.
-#[derive(Debug, Clone, PartialEq)]
+/// A column that sets a cluster apart from the other samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Marker {
     /// The view.
     pub view: usize,
     /// The column of the view.
     pub column: usize,
-    /// Mean of the cluster less mean of the other samples, in deviations within clusters, over the samples
-    /// in which the view was measured.
-    pub difference: f64,
+    /// How far the cluster lies from the other samples, over those in which the view was measured, on the scale that the
+    /// model used.
+    pub contrast: Contrast,
+    /// The means in the cluster and in the other samples, as the column was given.
+    pub means: (f64, f64),
+    /// What the clusters that the other views give say of it.
+    pub test: Option<MarkerTest>,
 }
 
-/// The `most` columns of every cluster that differ most, most different first; empty if a view has no
-/// sample inside or none outside the cluster.
-///
-/// # Panics
-/// If there is not one label for every sample.
-pub fn markers(data: &MultiView, labels: &[usize], most: usize) -> Vec<Vec<Marker>> {
-    let n_clusters = labels.iter().max().map_or(0, |&last| last + 1);
-    let mut found: Vec<Vec<Marker>> = vec![Vec::new(); n_clusters];
-    for view in 0..data.n_views() {
-        let rows = data.mask().observed_rows(view);
-        let moments = Moments::new(data, view, &rows, labels, n_clusters);
-        for (cluster, markers) in found.iter_mut().enumerate() {
-            markers.extend(moments.markers(view, cluster));
-        }
-    }
-    for markers in &mut found {
-        // Ties keep the order of the columns, so that the same data give the same list.
-        markers.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
-        markers.truncate(most);
-    }
-    found
+/// A column against the clusters that the views without its own give.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarkerTest {
+    /// How far the cluster that corresponds lies from the other samples.
+    pub contrast: Contrast,
+    /// The q value by Benjamini and Hochberg, over all columns of the view and all clusters.
+    pub q: f64,
 }
 
-/// Sums of a view by cluster, every column in units of its largest value.
-struct Moments {
-    sums: Array2<f64>,
-    sizes: Vec<f64>,
-    /// Deviation within clusters; 0 for a constant column.
-    within: Array1<f64>,
+/// What sets clusters apart, and why nothing was tested, if so.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Markers {
+    /// Of every cluster and view the columns, most different first.
+    pub clusters: Vec<Vec<Vec<Marker>>>,
+    /// Why columns have no q value.
+    pub untested: Option<&'static str>,
 }
 
-impl Moments {
-    fn new(
-        data: &MultiView,
-        view: usize,
-        rows: &[usize],
-        labels: &[usize],
-        n_clusters: usize,
-    ) -> Self {
-        let (values, width) = (data.view(view), data.width(view));
-        let mut unit = Array1::<f64>::zeros(width);
-        for &i in rows {
-            unit.zip_mut_with(&values.row(i), |most, x| *most = most.max(x.abs()));
-        }
-        // Whatever the unit of a column, squares are finite.
-        unit.mapv_inplace(|x| if x > 0.0 { x } else { 1.0 });
-        let mut sums = Array2::<f64>::zeros((n_clusters, width));
-        let mut sizes = vec![0.0_f64; n_clusters];
-        for &i in rows {
-            sums.row_mut(labels[i]).scaled_add(1.0, &(&values.row(i) / &unit));
-            sizes[labels[i]] += 1.0;
-        }
-        let n = rows.len() as f64;
-        let mean = sums.sum_axis(ndarray::Axis(0)) / n;
-        let (mut inside, mut total) = (Array1::<f64>::zeros(width), Array1::<f64>::zeros(width));
-        for &i in rows {
-            let row = &values.row(i) / &unit;
-            let own = &sums.row(labels[i]) / sizes[labels[i]];
-            inside.zip_mut_with(&(&row - &own), |sum, d| *sum += d * d / n);
-            total.zip_mut_with(&(&row - &mean), |sum, d| *sum += d * d / n);
-        }
-        // A column that is constant within clusters is measured no finer than this.
-        let finest = total.mapv(|x| 1e-6 * x.sqrt());
-        let mut within = inside.mapv(f64::sqrt);
-        within.zip_mut_with(&finest, |x, &least| *x = x.max(least));
-        Self { sums, sizes, within }
-    }
+/// The samples that a method clustered, as it saw them.
+#[derive(Debug, Clone, Copy)]
+pub struct Clustered<'a> {
+    /// The views.
+    pub data: &'a MultiView,
+    /// The cluster of every sample.
+    pub labels: &'a [usize],
+    /// The mixture that gave them, on whose scale columns are compared; on that of the data without one.
+    pub model: Option<&'a MixtureModel>,
+    /// Of every view the clusters that the others give, named as in `labels`; `None` for a sample that has no other view.
+    pub by_others: Option<&'a [Vec<Option<usize>>]>,
+}
 
-    fn markers(&self, view: usize, cluster: usize) -> Vec<Marker> {
-        let (inside, all) = (self.sizes[cluster], self.sizes.iter().sum::<f64>());
-        if inside == 0.0 || inside == all {
-            return Vec::new();
+impl Markers {
+    /// What a p value of a column means, for whoever reads it.
+    pub const MEANING: &'static str = "q tests a column against the clusters that all other views give without its own, so \
+        that no column is tested against clusters that it made; it says that this view is associated with what the others \
+        show, be it biology or a batch that they share.";
+
+    /// The `most` columns of every cluster and view that differ most.
+    ///
+    /// # Panics
+    /// If there is not one label for every sample.
+    pub fn of(clustered: &Clustered<'_>, most: usize) -> Self {
+        let n_clusters = clustered.labels.iter().max().map_or(0, |&last| last + 1);
+        let mut clusters = vec![Vec::new(); n_clusters];
+        for view in 0..clustered.data.n_views() {
+            let mut found = clustered.of_view(view, n_clusters);
+            for (markers, found) in clusters.iter_mut().zip(&mut found) {
+                // Ties keep the order of the columns, so that the same data give the same list.
+                let size = |marker: &Marker| marker.contrast.difference.abs();
+                found.sort_by(|a, b| size(b).total_cmp(&size(a)));
+                found.truncate(most);
+                markers.push(std::mem::take(found));
+            }
         }
-        let marker = |(column, &within): (usize, &f64)| {
-            let sum = self.sums[[cluster, column]];
-            let rest = self.sums.column(column).sum() - sum;
-            let difference = (sum / inside - rest / (all - inside)) / within;
-            (within > 0.0).then_some(Marker { view, column, difference })
+        let untested = match clustered.by_others {
+            Some(_) => None,
+            None if clustered.data.n_views() == 1 => Some(
+                "there is one view, and a test against clusters that a column helped to make says nothing",
+            ),
+            None if clustered.model.is_none() => {
+                Some("only t-mixture can tell what clusters the other views give")
+            }
+            None => Some("too few samples have another view"),
         };
-        self.within.iter().enumerate().filter_map(marker).collect()
+        Self { clusters, untested }
     }
+
+    /// All of them as the rows of `markers.csv`, with their header.
+    pub fn table(
+        &self,
+        views: &[String],
+        columns: &[Vec<String>],
+    ) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = vec![
+            "cluster",
+            "view",
+            "column",
+            "difference",
+            "lower",
+            "upper",
+            "auc",
+            "mean_inside",
+            "mean_outside",
+            "n_inside",
+            "n_outside",
+            "difference_by_others",
+            "p",
+            "q",
+        ];
+        let row = |cluster: usize, marker: &Marker| {
+            let Contrast { difference, interval: (lower, upper), auc, n, .. } = marker.contrast;
+            let (view, column) = (marker.view, marker.column);
+            let mut row =
+                vec![cluster.to_string(), views[view].clone(), columns[view][column].clone()];
+            let (inside, outside) = marker.means;
+            row.extend([difference, lower, upper, auc, inside, outside].map(digits));
+            row.extend([n.0, n.1].map(|n| n.to_string()));
+            row.extend(match marker.test {
+                Some(MarkerTest { contrast: Contrast { difference, p, .. }, q }) => {
+                    [difference, p, q].map(digits)
+                }
+                None => Default::default(),
+            });
+            row
+        };
+        let of_clusters = self.clusters.iter().enumerate();
+        let rows = of_clusters.flat_map(|(cluster, views)| {
+            views.iter().flatten().map(move |marker| row(cluster, marker))
+        });
+        (header, rows.collect())
+    }
+
+    /// All markers of a cluster, most different first.
+    pub fn of_cluster(&self, cluster: usize) -> Vec<&Marker> {
+        let mut all: Vec<&Marker> = self.clusters[cluster].iter().flatten().collect();
+        all.sort_by(|a, b| b.contrast.difference.abs().total_cmp(&a.contrast.difference.abs()));
+        all
+    }
+}
+
+impl Clustered<'_> {
+    /// The columns of a view by cluster.
+    fn of_view(&self, view: usize, n_clusters: usize) -> Vec<Vec<Marker>> {
+        let rows = self.data.mask().observed_rows(view);
+        let groups: Vec<usize> = rows.iter().map(|&i| self.labels[i]).collect();
+        let others = self.by_others.map(|by_others| {
+            let known = rows
+                .iter()
+                .enumerate()
+                .filter_map(|(place, &i)| Some((place, by_others[view][i]?)));
+            known.unzip::<usize, usize, Vec<usize>, Vec<usize>>()
+        });
+        let x = self.data.view(view);
+        let scale = self.model.map(|model| model.scale(view, x, &rows));
+        let of_column = |column: usize| {
+            let given: Vec<f64> = rows.iter().map(|&i| x[[i, column]]).collect();
+            let values = scale.as_ref().map_or_else(|| given.clone(), |scale| scale.column(column));
+            let tested = others.as_ref().map(|(places, groups)| {
+                let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();
+                contrasts(&values, groups, n_clusters)
+            });
+            let means = means(&given, &groups, n_clusters);
+            let marker = |cluster: usize, contrast: Contrast| {
+                let test = tested.as_ref().and_then(|tested| tested[cluster]);
+                let test = test.map(|contrast| MarkerTest { contrast, q: f64::NAN });
+                Marker { view, column, contrast, means: means[cluster], test }
+            };
+            let found = contrasts(&values, &groups, n_clusters).into_iter().enumerate();
+            found.map(|(cluster, found)| Some(marker(cluster, found?))).collect()
+        };
+        let columns: Vec<Vec<Option<Marker>>> =
+            (0..self.data.width(view)).into_par_iter().map(of_column).collect();
+        let mut found = vec![Vec::new(); n_clusters];
+        for column in columns {
+            for (found, marker) in found.iter_mut().zip(column) {
+                found.extend(marker);
+            }
+        }
+        let mut tests: Vec<&mut MarkerTest> =
+            found.iter_mut().flatten().filter_map(|marker| marker.test.as_mut()).collect();
+        let q = benjamini_hochberg(&tests.iter().map(|test| test.contrast.p).collect::<Vec<_>>());
+        tests.iter_mut().zip(q).for_each(|(test, q)| test.q = q);
+        found
+    }
+}
+
+/// The means of each group and of all others.
+fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
+    let unit = values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    let unit = if unit > 0.0 { unit } else { 1.0 };
+    let (mut sums, mut sizes) = (vec![0.0; n_groups], vec![0.0; n_groups]);
+    for (&group, x) in groups.iter().zip(values) {
+        sums[group] += x / unit;
+        sizes[group] += 1.0;
+    }
+    let (sum, size): (f64, f64) = (sums.iter().sum(), sizes.iter().sum());
+    let of = |(s, n): (&f64, &f64)| (s / n * unit, (sum - s) / (size - n) * unit);
+    sums.iter().zip(&sizes).map(of).collect()
 }
 
 #[cfg(test)]
@@ -106,32 +213,72 @@ mod tests {
     use super::*;
     use ndarray::array;
 
+    fn found(data: &MultiView, labels: &[usize], most: usize) -> Markers {
+        Markers::of(&Clustered { data, labels, model: None, by_others: None }, most)
+    }
+
     #[test]
     fn the_column_that_differs_comes_first() {
         let view = array![[0.0, 5.0], [0.2, 4.0], [9.0, 5.0], [9.2, 4.0]];
         let data = MultiView::from_nan_rows(vec![view]).unwrap();
-        let found = markers(&data, &[0, 0, 1, 1], 1);
-        assert_eq!((found[0].len(), found[0][0].column, found[1][0].column), (1, 0, 0));
-        // Means 0.1 and 9.1, deviation within 0.1.
-        assert!((found[0][0].difference + 90.0).abs() < 1e-9, "{found:?}");
-        assert!((found[1][0].difference - 90.0).abs() < 1e-9, "{found:?}");
+        let found = found(&data, &[0, 0, 1, 1], 1);
+        let first = |cluster: usize| found.clusters[cluster][0][0];
+        assert_eq!((found.clusters[0][0].len(), first(0).column, first(1).column), (1, 0, 0));
+        assert!(first(0).contrast.difference < -30.0 && first(1).contrast.difference > 30.0);
+        let (inside, outside) = first(0).means;
+        assert!((inside - 0.1).abs() < 1e-12 && (outside - 9.1).abs() < 1e-12);
+        assert!(found.untested.unwrap().starts_with("there is one view"));
     }
 
     #[test]
     fn missing_rows_units_and_constant_columns_change_nothing() {
         let nan = f64::NAN;
-        let view = |s: f64| array![[0.0, s, 1.0], [s, s, 1.0], [nan, nan, nan], [5.0 * s, s, 2.0]];
-        let other = array![[1.0], [2.0], [3.0], [4.0]];
-        let found = |s: f64| {
-            let data = MultiView::from_nan_rows(vec![view(s), other.clone()]).unwrap();
-            markers(&data, &[0, 0, 1, 1], 9)
+        let view = |s: f64| {
+            array![
+                [0.0, s, 1.0],
+                [s, s, 1.0],
+                [nan, nan, nan],
+                [5.0 * s, s, 2.0],
+                [4.0 * s, s, 1.0]
+            ]
         };
-        let (one, tiny, huge) = (found(1.0), found(1e-280), found(1e280));
-        for (a, b) in one.iter().flatten().zip(tiny.iter().flatten().chain(huge.iter().flatten())) {
+        let other = array![[1.0], [2.0], [3.0], [4.0], [6.0]];
+        let all = |s: f64| {
+            let data = MultiView::from_nan_rows(vec![view(s), other.clone()]).unwrap();
+            found(&data, &[0, 0, 1, 1, 1], 9).clusters
+        };
+        let flat = |clusters: Vec<Vec<Vec<Marker>>>| -> Vec<Marker> {
+            clusters.into_iter().flatten().flatten().collect()
+        };
+        let (one, tiny, huge) = (flat(all(1.0)), flat(all(1e-280)), flat(all(1e280)));
+        for (a, b) in one.iter().zip(&tiny).chain(one.iter().zip(&huge)) {
             assert_eq!((a.view, a.column), (b.view, b.column));
-            assert!((a.difference / b.difference - 1.0).abs() < 1e-9);
+            assert!((a.contrast.difference / b.contrast.difference - 1.0).abs() < 1e-9);
         }
-        assert!(one.iter().flatten().all(|marker| (marker.view, marker.column) != (0, 1)));
-        assert_eq!(one[0].len(), 3);
+        assert!(one.iter().all(|marker| (marker.view, marker.column) != (0, 1)));
+        assert_eq!(one.len(), 6);
+    }
+
+    #[test]
+    fn a_test_is_against_the_clusters_of_the_other_views() {
+        let n = 40;
+        let column = |of: fn(usize) -> usize| {
+            ndarray::Array2::from_shape_fn((n, 1), |(i, _)| (of(i) * 10 + i % 7) as f64)
+        };
+        let data = MultiView::from_nan_rows(vec![column(|i| i % 2), column(|i| i / 20)]).unwrap();
+        let labels: Vec<usize> = (0..n).map(|i| i % 2).collect();
+        // The second view's clusters say nothing of the first view.
+        let by_others = [
+            (0..n).map(|i| Some(i / 20)).collect::<Vec<_>>(),
+            (0..n).map(|i| (i > 0).then_some(i / 20)).collect(),
+        ];
+        let clustered =
+            Clustered { data: &data, labels: &labels, model: None, by_others: Some(&by_others) };
+        let found = Markers::of(&clustered, 9);
+        let [first, second] = [0, 1].map(|view| found.clusters[0][view][0]);
+        assert!(first.contrast.p < 1e-6 && first.test.unwrap().q > 0.3, "{first:?}");
+        assert!(second.contrast.p > 0.3 && second.test.unwrap().q < 1e-6, "{second:?}");
+        assert_eq!(second.test.unwrap().contrast.n, (19, 20));
+        assert_eq!(found.untested, None);
     }
 }

@@ -67,6 +67,12 @@ impl NamedModel {
         Ok(found)
     }
 
+    /// The model, if it is a mixture.
+    pub fn mixture(&self) -> Option<&MixtureModel> {
+        let model: &dyn Any = &*self.model;
+        model.downcast_ref()
+    }
+
     /// How far the clusters of the samples of the training stay the same in `n_subsamples` random four fifths of them.
     ///
     /// # Errors
@@ -78,8 +84,7 @@ impl NamedModel {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Stability, ClusterError> {
-        let model: &dyn Any = &*self.model;
-        let Some(model) = model.downcast_ref::<MixtureModel>() else {
+        let Some(model) = self.mixture() else {
             let (method, mixture) = (self.model.method(), TMixture::NAME);
             let why = format!("{method}: stability is looked at with {mixture} alone");
             return Err(ClusterError::Model(why));

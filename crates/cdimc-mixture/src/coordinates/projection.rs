@@ -324,7 +324,7 @@ pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
 }
 
 /// The Euclidean length, without overflow.
-fn length(row: ArrayView1<'_, f64>) -> f64 {
+pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
     let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if (1e-100..1e100).contains(&largest) {
         row.iter().map(|x| x * x).sum::<f64>().sqrt()

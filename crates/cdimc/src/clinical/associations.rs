@@ -163,7 +163,7 @@ fn n_clusters(labels: &[usize]) -> usize {
 }
 
 /// Four digits of a number.
-pub(super) fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".into();
     }

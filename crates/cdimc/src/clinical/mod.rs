@@ -15,6 +15,7 @@ mod associations;
 mod survival;
 mod variables;
 
+pub(crate) use associations::short;
 pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
@@ -22,7 +23,7 @@ use crate::statistics::benjamini_hochberg;
 use crate::tables::{beginning_proposal, shared_beginning};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use variables::Variable;
+pub(crate) use variables::Variable;
 
 /// What is known of samples besides the views, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +64,12 @@ pub struct Clinical {
 }
 
 impl Clinical {
+    /// What a column holds, in the order of the samples; `None` if there is nothing to compare.
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
+        let (_, variable) = self.variables.iter().find(|(column, _)| column == name)?;
+        variable.as_ref().ok()
+    }
+
     /// What `table` says of `samples`; `survival`: its columns of time and event.
     pub fn new(
         table: &ClinicalTable,
@@ -203,7 +210,7 @@ fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
 }
 
 /// A number as a table has it: digits enough to read it back, without a long row of zeros.
-fn digits(x: f64) -> String {
+pub(crate) fn digits(x: f64) -> String {
     if x.is_nan() {
         String::new()
     } else if x != 0.0 && x.abs() < 1e-4 {

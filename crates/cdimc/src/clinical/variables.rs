@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A column that can be compared with clusters; samples without a value have `None`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Variable {
+pub(crate) enum Variable {
     Numbers(Vec<Option<f64>>),
     Categories {
         /// The categories in alphabetical order.

@@ -19,6 +19,12 @@ pub(crate) fn cluster_color(cluster: usize) -> String {
     format!("rgb({r},{g},{b})")
 }
 
+/// The color of a confidence in 0..=1.
+pub(crate) fn confidence_color(confidence: f64) -> String {
+    let RGBColor(r, g, b) = ramp(confidence);
+    format!("rgb({r},{g},{b})")
+}
+
 /// Curves over epochs or rounds.
 pub(crate) fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     lines_from(1, title, x_name, series)

@@ -4,12 +4,15 @@ mod clinical;
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod drawing;
 pub mod figures;
+mod heat_map;
 mod page;
 mod plane;
+mod svg;
 
+use self::clinical::p_value;
 use crate::analysis::Outcome;
-use crate::clinical::Comparison;
-use crate::markers::Marker;
+use crate::clinical::{Clinical, Comparison, short};
+use crate::markers::{Marker, Markers};
 use crate::recovery::Recovery;
 use crate::tables::Joined;
 use crate::warnings::Sign;
@@ -26,8 +29,13 @@ use std::collections::BTreeMap;
 const DOUBTFUL: usize = 20;
 /// How many samples a picture shows at most.
 const DRAWN: usize = 5000;
-/// How many features a cluster's profile lists.
-const PROFILE: usize = 6;
+/// How many columns of a view are listed for a cluster.
+const PROFILE: usize = 5;
+
+/// What the difference of a marker is.
+const DIFFERENCE: &str = "The columns of every view that differ most between a cluster and the other samples: difference is \
+    Hedges' g, the difference of the means in deviations, with its interval, on the scale that the model used; AUC the chance \
+    that a sample of the cluster has the larger value. Means are as given.";
 
 /// What a report shows.
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +48,11 @@ pub struct Report<'a> {
     pub joined: &'a Joined,
     /// What was found.
     pub outcome: &'a Outcome,
-    /// What sets each cluster apart, most different first.
-    pub markers: &'a [Vec<Marker>],
-    /// How clusters differ in what else is known of the samples.
+    /// What sets each cluster apart.
+    pub markers: &'a Markers,
+    /// What else is known of the samples.
+    pub clinical: Option<&'a Clinical>,
+    /// How clusters differ in that.
     pub comparison: Option<&'a Comparison>,
     /// All settings of the method, as it used them.
     pub settings: &'a str,
@@ -281,19 +291,46 @@ impl Report<'_> {
 
     fn profiles(&self, page: &mut Page) {
         page.section("What sets each cluster apart");
-        page.paragraph(
-            "Columns whose mean in the cluster is farthest from that of the other samples, in standard \
-             deviations within clusters, over the samples in which the view was measured.",
-        );
-        let rows = self.markers.iter().enumerate().map(|(cluster, markers)| {
-            let named = markers.iter().take(PROFILE).map(|m| {
-                let (view, column) =
-                    (&self.joined.names[m.view], &self.joined.features[m.view][m.column]);
-                format!("{view}: {column} {:+.2}", m.difference)
-            });
-            vec![cluster.to_string(), named.collect::<Vec<_>>().join("; ")]
+        page.paragraph(&match self.markers.untested {
+            Some(reason) => format!("{DIFFERENCE} Nothing is tested: {reason}."),
+            None => format!("{DIFFERENCE} {}", Markers::MEANING),
         });
-        page.colored_table(&["cluster", "features"], rows);
+        if let Some((svg, caption)) = heat_map::heat_map(self) {
+            page.figure(&svg, &caption);
+        }
+        let number = |x: f64| format!("{x:.2}");
+        let rows = (0..self.markers.clusters.len()).flat_map(|cluster| {
+            let first = self.markers.clusters[cluster]
+                .iter()
+                .flat_map(|of_view| of_view.iter().take(PROFILE));
+            first.map(move |marker| {
+                let Marker { view, column, contrast, means: (inside, outside), test } = *marker;
+                let (lower, upper) = contrast.interval;
+                vec![
+                    cluster.to_string(),
+                    self.joined.names[view].clone(),
+                    self.joined.features[view][column].clone(),
+                    format!("{:+.2} ({lower:.2} to {upper:.2})", contrast.difference),
+                    number(contrast.auc),
+                    short(inside),
+                    short(outside),
+                    format!("{} / {}", contrast.n.0, contrast.n.1),
+                    test.map_or_else(String::new, |test| p_value(test.q)),
+                ]
+            })
+        });
+        let header = [
+            "cluster",
+            "view",
+            "column",
+            "difference (95 %)",
+            "AUC",
+            "mean inside",
+            "mean outside",
+            "samples",
+            "q",
+        ];
+        page.colored_table(&header, rows);
     }
 
     fn doubtful(&self, page: &mut Page) {

@@ -33,6 +33,7 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
         cluster_number: None,
         model: None,
         stability: None,
+        by_others: None,
         warnings: vec![warning],
     };
     Report {
@@ -40,7 +41,8 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
         command: "cdimc cluster",
         joined,
         outcome: &outcome,
-        markers: &crate::markers::markers(&joined.data, &clustering.labels, 9),
+        markers: &outcome.markers(joined, 9),
+        clinical: None,
         comparison: None,
         settings: "{}",
         seconds: &[("total", 0.1)],

@@ -137,7 +137,12 @@ fn the_default_is_the_mixture_with_all_it_can_tell() {
         assert!(labels[5] == "0" || labels[5] == "1", "{labels:?}");
     }
     let markers = desk.text("out/markers.csv");
-    assert!(markers.starts_with("cluster,view,column,difference\n0,"), "{markers}");
+    let header = "cluster,view,column,difference,lower,upper,auc,mean_inside,mean_outside,n_inside,n_outside,\
+                  difference_by_others,p,q\n0,";
+    assert!(markers.starts_with(header), "{markers}");
+    let q = |line: &str| line.rsplit(',').next().and_then(|q| q.parse::<f64>().ok());
+    assert!(markers.lines().skip(1).all(|line| q(line).is_some_and(|q| q <= 1.0)), "{markers}");
+    assert!(markers.lines().filter_map(q).any(|q| q < 0.01), "{markers}");
     let report = desk.text("out/report.html");
     assert!(report.contains("What the method found out") && report.contains("<svg"));
     desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -q -o again.csv"));

@@ -5,7 +5,7 @@ use super::run::Run;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
 use cdimc::analysis::Outcome;
-use cdimc::markers::{LISTED, Marker, markers};
+use cdimc::markers::LISTED;
 use cdimc::report::Report;
 use cdimc::say;
 use ndarray::Array2;
@@ -38,8 +38,9 @@ impl Run {
         if let Some(embedding) = &clustering.embedding {
             output.write("embedding.csv", &self.samples_csv("h", embedding)?)?;
         }
-        let markers = markers(&joined.data, &clustering.labels, LISTED);
-        output.write("markers.csv", &self.markers_csv(&markers)?)?;
+        let markers = outcome.markers(joined, LISTED);
+        let (header, rows) = markers.table(&joined.names, &joined.features);
+        output.write("markers.csv", &csv_bytes(&header, rows)?)?;
         if let Some(model) = &outcome.model {
             output.write("model.safetensors", &model.to_bytes()?)?;
         }
@@ -59,6 +60,7 @@ impl Run {
             joined,
             outcome,
             markers: &markers,
+            clinical: self.clinical.as_ref(),
             comparison: comparison.as_ref(),
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
@@ -82,19 +84,5 @@ impl Run {
             std::iter::once(id.clone()).chain(row)
         });
         csv_bytes(&header, rows)
-    }
-
-    fn markers_csv(&self, markers: &[Vec<Marker>]) -> anyhow::Result<Vec<u8>> {
-        let rows = markers.iter().enumerate().flat_map(|(cluster, found)| {
-            found.iter().map(move |marker| {
-                vec![
-                    cluster.to_string(),
-                    self.joined.names[marker.view].clone(),
-                    self.joined.features[marker.view][marker.column].clone(),
-                    marker.difference.to_string(),
-                ]
-            })
-        });
-        csv_bytes(&["cluster", "view", "column", "difference"], rows)
     }
 }

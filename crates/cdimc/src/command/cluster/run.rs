@@ -138,6 +138,7 @@ impl Run {
         let seed = Seed::new(self.record.seed);
         let mut analysis = Analysis::new(&self.configured, &self.joined, number, seed);
         analysis.compares = true;
+        analysis.tests_markers = true;
         analysis.n_subsamples = self.record.n_subsamples;
         let (record, output) = (&self.record, &self.output);
         let last_kept = Mutex::new(Instant::now());

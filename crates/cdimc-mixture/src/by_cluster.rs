@@ -1,0 +1,75 @@
+//! What every view says of every cluster.
+
+use crate::criterion::each_contribution;
+use crate::fitted::MixtureModel;
+use crate::model::passes::expectation;
+use crate::responsibilities::Responsibilities;
+use cdimc_core::{ClusterError, Model};
+use cdimc_data::MultiView;
+use ndarray::Array2;
+
+impl MixtureModel {
+    /// What every view and the others say about one another in the samples of every cluster, `(n_views, n_clusters)`: the
+    /// mean of `log p(all views) - log p(this view) - log p(the others)` in nats; NaN where no sample of the cluster has
+    /// the view and another.
+    ///
+    /// A view that tells a cluster of share w from all others, as the others do, has -log w; one that says nothing of it 0;
+    /// one that says otherwise less.
+    ///
+    /// # Errors
+    /// If the data have not the model's views.
+    pub fn contributions_by_cluster(&self, data: &MultiView) -> Result<Array2<f64>, ClusterError> {
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        cdimc_core::check_views(&self.widths(), data, &views)?;
+        let observations = self.observe(data, &views)?;
+        let k = self.mixture.n_clusters();
+        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
+        let _ = expectation(&observations, &self.mixture, &mut responsibilities);
+        let labels = responsibilities.labels();
+        let mut sums = Array2::<f64>::zeros((views.len(), k));
+        let mut counts = sums.clone();
+        each_contribution(&observations, &self.mixture, |v, i, nats| {
+            sums[[v, labels[i]]] += nats;
+            counts[[v, labels[i]]] += 1.0;
+        });
+        Ok(sums / counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TMixture;
+    use cdimc_core::{Clusterer, Observer};
+    use cdimc_data::Seed;
+    use rand::Rng;
+
+    #[test]
+    fn a_view_contributes_to_the_clusters_that_it_tells() {
+        let mut rng = Seed::new(4).rng();
+        let n = 150;
+        // The first view tells all three clusters apart, the second only the last, and the third nothing.
+        let mut view = |center: fn(usize) -> f64| {
+            Array2::from_shape_fn((n, 4), |(i, _)| center(i % 3) + rng.gen_range(-1.0..1.0))
+        };
+        let views =
+            vec![view(|c| 5.0 * c as f64), view(|c| if c == 2 { 5.0 } else { 0.0 }), view(|_| 0.0)];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
+        let found = model.contributions_by_cluster(&data).unwrap();
+        let labels = &fitted.clustering.labels;
+        assert!((found[[0, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
+        assert!((found[[1, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
+        assert!(
+            found[[1, labels[0]]] < 0.7 && found.row(2).iter().all(|x| x.abs() < 0.3),
+            "{found}"
+        );
+        let mut all = 0.0;
+        for (c, nats) in found.row(0).iter().enumerate() {
+            all += nats * labels.iter().filter(|&&l| l == c).count() as f64 / n as f64;
+        }
+        assert!((all - model.findings.contributions[0].shared_information).abs() < 1e-9);
+    }
+}

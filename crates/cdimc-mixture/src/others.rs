@@ -1,0 +1,145 @@
+//! The clusters that all views but one give, so that a view can be tested against clusters in which it had no part.
+
+use crate::fitted::MixtureModel;
+use crate::model::passes::expectation;
+use crate::observations::{Block, Observations};
+use crate::responsibilities::Responsibilities;
+use crate::search::{Effort, Search};
+use cdimc_core::{ClusterError, Model, Observer};
+use cdimc_data::{MultiView, Seed};
+use rand::seq::index::sample;
+
+/// Starts of the search of the other views, and how many of them are refined.
+const EFFORT: (usize, usize) = (4, 2);
+/// Samples for each cluster, at least.
+const LEAST: usize = 2;
+
+impl MixtureModel {
+    /// Of every view the clusters of the samples of the training that the other views give, numbered as they come; `None`
+    /// for a sample that has no other view, and for all of a view where these are too few. `None` of a single view.
+    ///
+    /// They come from a search afresh: one that began from the clusters of all views would end near them where there are
+    /// none, and the view would be tested against what it made.
+    ///
+    /// # Errors
+    /// If the data have not the model's views, or the observer asks to stop.
+    pub fn labels_by_others(
+        &self,
+        data: &MultiView,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        cdimc_core::check_views(&self.widths(), data, &views)?;
+        if views.len() < 2 {
+            return Ok(None);
+        }
+        let observations = self.observe(data, &views)?;
+        let found: Result<Vec<_>, _> =
+            views.iter().map(|&v| self.without(&observations, v, seed, observer)).collect();
+        found.map(Some)
+    }
+
+    /// The clusters without view `v`.
+    fn without(
+        &self,
+        observations: &Observations,
+        v: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<Option<usize>>, ClusterError> {
+        let (n, n_views, k) =
+            (observations.n_samples, observations.n_views(), self.mixture.n_clusters());
+        let mut has_other = vec![false; n];
+        for w in (0..n_views).filter(|&w| w != v) {
+            observations.each_row(w, |i, _| has_other[i] = true);
+        }
+        let samples: Vec<usize> = (0..n).filter(|&i| has_other[i]).collect();
+        let mut labels = vec![None; n];
+        if samples.len() < LEAST * k {
+            return Ok(labels);
+        }
+        let others = without_view(observations, v).select(&samples);
+        let seed = seed.stream("other views").nth(v as u64);
+        let most = self.settings.search_samples;
+        let part = (others.n_samples > most).then(|| {
+            let mut rng = seed.stream("samples").rng();
+            let mut rows = sample(&mut rng, others.n_samples, most).into_vec();
+            rows.sort_unstable();
+            others.select(&rows)
+        });
+        let search = Search {
+            observations: part.as_ref().unwrap_or(&others),
+            prior: &self.prior(),
+            n_clusters: k,
+            effort: Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries },
+            seed,
+        };
+        let tell = |_: &'static str, _: usize, _: usize, loss| {
+            observer.step("other views", v, n_views, loss)
+        };
+        let Some(best) = self.settings.rule.best(search.run(&tell)?) else {
+            unreachable!("one start is refined at least")
+        };
+        let mut responsibilities = Responsibilities::zeros(others.n_samples, k);
+        let _ = expectation(&others, &best.fit.mixture, &mut responsibilities);
+        for (&i, label) in samples.iter().zip(responsibilities.labels()) {
+            labels[i] = Some(label);
+        }
+        Ok(labels)
+    }
+}
+
+/// The observations without view `v`.
+fn without_view(observations: &Observations, v: usize) -> Observations {
+    fn kept<T: Clone>(all: &[T], v: usize) -> Vec<T> {
+        all.iter().enumerate().filter(|(w, _)| *w != v).map(|(_, x)| x.clone()).collect()
+    }
+    let block =
+        |block: &Block| Block { first: block.first, len: block.len, views: kept(&block.views, v) };
+    Observations {
+        n_samples: observations.n_samples,
+        widths: kept(&observations.widths, v),
+        variances: kept(&observations.variances, v),
+        resolutions: kept(&observations.resolutions, v),
+        blocks: observations.blocks.iter().map(block).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TMixture;
+    use cdimc_core::Clusterer;
+    use ndarray::Array2;
+    use rand::Rng;
+
+    #[test]
+    fn the_clusters_without_a_view_are_those_of_the_others() {
+        let (n, mut rng) = (120, Seed::new(2).rng());
+        let mut view = |group: fn(usize) -> usize| {
+            Array2::from_shape_fn((n, 4), |(i, _)| 6.0 * group(i) as f64 + rng.gen_range(-1.0..1.0))
+        };
+        // Two views have one pair of clusters, the third another.
+        let mut views = vec![view(|i| i % 2), view(|i| i % 2), view(|i| i / 60)];
+        for v in [0, 1] {
+            views[v].row_mut(7).fill(f64::NAN);
+        }
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let fitted = settings.fit(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
+        let found =
+            model.labels_by_others(&data, Seed::new(1), &Observer::silent()).unwrap().unwrap();
+        let without_third = &found[2];
+        assert_eq!(without_third[7], None, "it has no other view");
+        let pair = [without_third[0].unwrap(), without_third[1].unwrap()];
+        assert_ne!(pair[0], pair[1]);
+        let right = (0..n).filter(|&i| without_third[i] == Some(pair[i % 2])).count();
+        assert_eq!(right, n - 1);
+        let one = MultiView::from_nan_rows(vec![data.view(2).to_owned()]).unwrap();
+        let fitted = settings.fit(&one, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
+        assert_eq!(model.labels_by_others(&one, Seed::new(1), &Observer::silent()).unwrap(), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! The columns that set clusters apart, over all samples.
+
+use super::Report;
+use super::drawing::PALETTE;
+use super::figures::{cluster_color, confidence_color};
+use super::svg::{Anchor, Drawing, shortened};
+use crate::NamedModel;
+use crate::clinical::Variable;
+
+/// Rows at most, and of each cluster.
+const ROWS: usize = 30;
+/// Cells of a row, at most; each holds samples of one cluster.
+const CELLS: usize = 200;
+/// Clinical columns that are shown, those of smallest p first.
+const CLINICAL: usize = 3;
+/// Deviations from the mean beyond which colors do not change, and steps of color to either side.
+const MOST: f64 = 2.5;
+const STEPS: f64 = 5.0;
+/// Categories that have a color of their own.
+const CATEGORIES: usize = 7;
+
+/// Points.
+const WIDTH: f64 = 600.0;
+const NAMES: f64 = 190.0;
+const ROW: f64 = 14.0;
+const TOP: f64 = 22.0;
+
+/// The picture, and what is to be said of it; `None` where no column sets clusters apart.
+pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
+    let columns = columns(report);
+    if columns.is_empty() {
+        return None;
+    }
+    let cells = cells(report);
+    let n_cells = cells.len() as f64;
+    let (x, width) = (NAMES, WIDTH / n_cells);
+    let mut drawing = Drawing::default();
+    let mut y = TOP;
+    // Neighbors of one color are one cell.
+    let row = |drawing: &mut Drawing, y: f64, colors: &[String]| {
+        let mut from = 0;
+        for run in colors.chunk_by(|a, b| a == b) {
+            let at = (x + from as f64 * width, y);
+            drawing.cell(at, (run.len() as f64 * width, ROW - 1.0), &run[0]);
+            from += run.len();
+        }
+    };
+    let labels = &report.outcome.clustering.labels;
+    let of_clusters: Vec<String> =
+        cells.iter().map(|samples| cluster_color(labels[samples[0]])).collect();
+    let mut from = 0;
+    for run in cells.chunk_by(|a, b| labels[a[0]] == labels[b[0]]) {
+        let middle = x + (from as f64 + run.len() as f64 / 2.0) * width;
+        drawing.text((middle, TOP - 7.0), Anchor::Middle, 12, &labels[run[0][0]].to_string());
+        from += run.len();
+    }
+    let mut bands = vec![("cluster".to_owned(), of_clusters)];
+    if let Some(confidence) = report.outcome.clustering.confidence.as_deref() {
+        let color = |samples: &Vec<usize>| {
+            let sum: f64 = samples.iter().map(|&i| confidence[i]).sum();
+            // Few shades, so that cells become runs.
+            confidence_color((10.0 * sum / samples.len() as f64).round() / 10.0)
+        };
+        bands.push(("confidence".into(), cells.iter().map(color).collect()));
+    }
+    let (clinical, keys) = clinical(report, &cells);
+    bands.extend(clinical);
+    for (name, colors) in &bands {
+        drawing.text((x - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(name, 30));
+        row(&mut drawing, y, colors);
+        y += ROW;
+    }
+    y += 6.0;
+    for &(view, column) in &columns {
+        let name =
+            format!("{}: {}", report.joined.names[view], report.joined.features[view][column]);
+        drawing.text((x - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(&name, 30));
+        let scores = scores(report, view, column);
+        let color = |samples: &Vec<usize>| {
+            let known: Vec<f64> = samples.iter().filter_map(|&i| scores[i]).collect();
+            if known.is_empty() {
+                return MISSING.to_owned();
+            }
+            deviation_color(known.iter().sum::<f64>() / known.len() as f64)
+        };
+        row(&mut drawing, y, &cells.iter().map(color).collect::<Vec<_>>());
+        y += ROW;
+    }
+    y += 10.0;
+    let steps = 2.0 * STEPS + 1.0;
+    for step in 0..steps as usize {
+        let value = MOST * (step as f64 - STEPS) / STEPS;
+        drawing.cell((x + 16.0 * step as f64, y), (16.0, 10.0), &deviation_color(value));
+    }
+    let middle = x + 8.0 * steps;
+    for (at, text) in
+        [(x, format!("-{MOST}")), (middle, "0".into()), (x + 16.0 * steps, format!("+{MOST}"))]
+    {
+        drawing.text((at, y + 22.0), Anchor::Middle, 11, &text);
+    }
+    drawing.text(
+        (x + 16.0 * steps + 26.0, y + 9.0),
+        Anchor::Start,
+        11,
+        "deviations from the mean of all samples",
+    );
+    drawing.cell((x + 450.0, y), (16.0, 10.0), MISSING);
+    drawing.text((x + 472.0, y + 9.0), Anchor::Start, 11, "not measured");
+    y += 30.0;
+    for (name, entries) in &keys {
+        drawing.text((x - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
+        let mut at = x;
+        for (text, color) in entries {
+            let text = shortened(text, 16);
+            drawing.cell((at, y), (10.0, 10.0), color);
+            drawing.text((at + 14.0, y + 9.0), Anchor::Start, 11, &text);
+            at += 26.0 + 6.2 * text.chars().count() as f64;
+        }
+        y += 16.0;
+    }
+    let together = match labels.len().div_ceil(cells.len()) {
+        1 => String::new(),
+        n => format!(" A cell is the mean of about {n} samples."),
+    };
+    let caption = format!(
+        "Columns that set the clusters apart, on the scale that the model used, over the samples in the order of their \
+         clusters, the surest first.{together}"
+    );
+    Some((drawing.svg((NAMES + WIDTH + 8.0, y)), caption))
+}
+
+const MISSING: &str = "#8886";
+
+/// The columns that differ most, those of each cluster together.
+fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {
+    let n_clusters = report.markers.clusters.len();
+    let of_each = (ROWS / n_clusters.max(1)).max(1);
+    let mut columns = Vec::new();
+    for cluster in 0..n_clusters {
+        let mut n = 0;
+        for marker in report.markers.of_cluster(cluster) {
+            let column = (marker.view, marker.column);
+            if n < of_each && columns.len() < ROWS && !columns.contains(&column) {
+                columns.push(column);
+                n += 1;
+            }
+        }
+    }
+    columns
+}
+
+/// The samples of every cell, in order of clusters and confidence.
+fn cells(report: &Report<'_>) -> Vec<Vec<usize>> {
+    let clustering = &report.outcome.clustering;
+    let mut order: Vec<usize> = (0..clustering.labels.len()).collect();
+    if let Some(confidence) = clustering.confidence.as_deref() {
+        order.sort_by(|&a, &b| confidence[b].total_cmp(&confidence[a]));
+    }
+    order.sort_by_key(|&i| clustering.labels[i]);
+    let size = order.len().div_ceil(CELLS);
+    let clusters = order.chunk_by(|&a, &b| clustering.labels[a] == clustering.labels[b]);
+    clusters.flat_map(|members| members.chunks(size).map(<[usize]>::to_vec)).collect()
+}
+
+/// A column in deviations from its mean, on the scale that the model used; `None` where it was not measured.
+fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
+    let data = &report.joined.data;
+    let rows = data.mask().observed_rows(view);
+    let model = report.outcome.model.as_ref().and_then(NamedModel::mixture);
+    let values = match model {
+        Some(model) => model.scale(view, data.view(view), &rows).column(column),
+        None => rows.iter().map(|&i| data.view(view)[[i, column]]).collect(),
+    };
+    let unit = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+    let n = values.len() as f64;
+    let mean = values.iter().map(|x| x / unit).sum::<f64>() / n;
+    let deviation = (values.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let mut scores = vec![None; data.n_samples()];
+    for (&i, x) in rows.iter().zip(&values) {
+        scores[i] = Some((x / unit - mean) / deviation.max(f64::MIN_POSITIVE));
+    }
+    scores
+}
+
+/// From blue (low) by white to brown (high), which all readers tell apart.
+fn deviation_color(value: f64) -> String {
+    let step = (value / MOST * STEPS).round().clamp(-STEPS, STEPS) / STEPS;
+    let end = if step < 0.0 { [33.0, 102.0, 172.0] } else { [179.0, 88.0, 6.0] };
+    let [r, g, b] = end.map(|end: f64| (247.0 + step.abs() * (end - 247.0)).round() as u8);
+    format!("rgb({r},{g},{b})")
+}
+
+/// A row of colors by name.
+type Band = (String, Vec<String>);
+/// What the colors of a row stand for.
+type Key = (String, Vec<(String, String)>);
+
+/// The clinical columns that have most to do with the clusters.
+fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) {
+    let (mut bands, mut keys) = (Vec::new(), Vec::new());
+    let (Some(clinical), Some(comparison)) = (report.clinical, report.comparison) else {
+        return (bands, keys);
+    };
+    let tested = comparison.associations.iter().filter(|a| a.outcome.is_ok()).take(CLINICAL);
+    for name in tested.map(|association| &association.column) {
+        let (colors, entries) = match clinical.variable(name) {
+            Some(Variable::Categories { names, of }) => {
+                let color = |category: usize| match category {
+                    c if c < CATEGORIES => cluster_color(c),
+                    _ => cluster_color(PALETTE.len() - 1),
+                };
+                let of_cell = |samples: &Vec<usize>| {
+                    let mut counts = vec![0_usize; names.len()];
+                    samples.iter().filter_map(|&i| of[i]).for_each(|c| counts[c] += 1);
+                    let most = (0..counts.len()).rev().max_by_key(|&c| counts[c]);
+                    most.filter(|&c| counts[c] > 0).map_or_else(|| MISSING.to_owned(), color)
+                };
+                let shown = names.iter().take(CATEGORIES).enumerate();
+                let mut entries: Vec<(String, String)> =
+                    shown.map(|(c, name)| (name.clone(), color(c))).collect();
+                if names.len() > CATEGORIES {
+                    entries.push(("others".into(), color(CATEGORIES)));
+                }
+                (cells.iter().map(of_cell).collect(), entries)
+            }
+            Some(Variable::Numbers(numbers)) => {
+                let known = || numbers.iter().flatten().copied();
+                let (low, high) =
+                    (known().fold(f64::INFINITY, f64::min), known().fold(f64::MIN, f64::max));
+                let shade = |x: f64| {
+                    let share = ((x - low) / (high - low) * 8.0).round() / 8.0;
+                    let level = (235.0 - 200.0 * share).round() as u8;
+                    format!("rgb({level},{level},{level})")
+                };
+                let of_cell = |samples: &Vec<usize>| {
+                    let there: Vec<f64> = samples.iter().filter_map(|&i| numbers[i]).collect();
+                    let mean = there.iter().sum::<f64>() / there.len() as f64;
+                    if there.is_empty() { MISSING.to_owned() } else { shade(mean) }
+                };
+                let ends = [low, high].map(|x| (crate::clinical::short(x), shade(x)));
+                (cells.iter().map(of_cell).collect(), ends.to_vec())
+            }
+            None => continue,
+        };
+        bands.push((name.clone(), colors));
+        keys.push((name.clone(), entries));
+    }
+    (bands, keys)
+}

@@ -1,0 +1,105 @@
+//! SVG text by hand, for pictures of many cells: all cells of a color are one path.
+
+use super::page::escape;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Where a text stands beside its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A picture under construction; places in points from the top left.
+#[derive(Debug, Default)]
+pub(super) struct Drawing {
+    /// The path of every color.
+    cells: BTreeMap<String, String>,
+    above: String,
+}
+
+impl Drawing {
+    /// A rectangle of this color.
+    pub(super) fn cell(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), color: &str) {
+        let path = self.cells.entry(color.to_owned()).or_default();
+        // Writing to a string cannot fail, here and below.
+        let _ = write!(
+            path,
+            "M{} {}h{}v{}h-{}z",
+            short(x),
+            short(y),
+            short(width),
+            short(height),
+            short(width)
+        );
+    }
+
+    /// A line of text in the page's color, its base at this place.
+    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: u32, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let _ = writeln!(
+            self.above,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\" font-family=\"sans-serif\" font-size=\"{size}\" \
+             fill=\"currentColor\">{}</text>",
+            short(x),
+            short(y),
+            escape(text)
+        );
+    }
+
+    /// The picture, which scales with the page.
+    pub(super) fn svg(&self, (width, height): (f64, f64)) -> String {
+        let (width, height) = (width.ceil(), height.ceil());
+        let mut svg = format!(
+            "<svg class=\"figure\" width=\"{width}\" viewBox=\"0 0 {width} {height}\" \
+             xmlns=\"http://www.w3.org/2000/svg\">\n"
+        );
+        for (color, path) in &self.cells {
+            let _ = writeln!(
+                svg,
+                "<path d=\"{path}\" fill=\"{color}\" shape-rendering=\"crispEdges\"/>"
+            );
+        }
+        svg.push_str(&self.above);
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+/// A text of so many characters at most.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most - 1).collect();
+    short.push('…');
+    short
+}
+
+/// A tenth of a point is more than anyone sees.
+fn short(x: f64) -> String {
+    let text = format!("{x:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_a_color_are_one_path_and_text_is_escaped() {
+        let mut drawing = Drawing::default();
+        (0..9).for_each(|i| drawing.cell((f64::from(i), 0.0), (1.0, 2.5), "rgb(1,2,3)"));
+        drawing.text((0.0, 9.0), Anchor::End, 12, "<a>");
+        let svg = drawing.svg((9.2, 10.0));
+        assert_eq!(svg.matches("<path").count(), 1);
+        assert!(svg.contains("M8 0h1v2.5h-1z") && svg.contains("&lt;a&gt;"), "{svg}");
+        assert!(svg.contains("viewBox=\"0 0 10 10\""));
+    }
+}
