@@ -216,8 +216,11 @@ impl<'a> Ring<'a> {
 
     /// Whether what is there after a blow may be there.
     fn judge(&self, before: &State, after: &State, succeeded: bool, killed: bool) -> Result<()> {
+        // A result stays until another is whole.
+        let had_result = before.keys().any(|name| name != INTERRUPTED);
         let is_part = after.iter().all(|(name, bits)| {
-            self.undisturbed.get(name) == Some(bits) || (killed && name == INTERRUPTED)
+            let goes_on = killed && !had_result && name == INTERRUPTED;
+            self.undisturbed.get(name) == Some(bits) || goes_on
         });
         if succeeded && *after != self.undisturbed {
             bail!("it says that it succeeded, and its result is another");
@@ -285,6 +288,7 @@ mod tests {
         // Only one that was ended may be there to go on.
         let begun = state(&[(INTERRUPTED, "4")]);
         assert!(holds(&none, &begun, false, true) && !holds(&none, &begun, false, false));
+        assert!(!holds(&earlier, &begun, false, true));
         // A run that says it is done must be.
         assert!(holds(&none, &whole, true, false) && !holds(&none, &part, true, false));
         assert!(ring.judge_end(&whole).is_ok() && ring.judge_end(&part).is_err());

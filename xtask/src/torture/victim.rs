@@ -71,6 +71,7 @@ impl Victim {
             victim(name, Kind::Fresh, &[&["--seed", "1"][..], &kept, options].concat())
         };
         let of_model = ["--model", &model_file];
+        let cdimc_net = ["-k", "4", "--method", "cdimc-net", "--config", &short];
         let methods = ["--method", "concat", "--method", "bsv"];
         let compared =
             [&methods[..2], &["--method", "opimc", "-k", "4", "--threads", "1"]].concat();
@@ -78,7 +79,12 @@ impl Victim {
             fresh("cluster", &["-k", "4"]),
             victim("cluster --force", Kind::Forced, &["--seed", "1", "-k", "4"]),
             victim("cluster --resume", Kind::Resumed, &[]),
-            fresh("cluster cdimc-net", &["-k", "4", "--method", "cdimc-net", "--config", &short]),
+            victim(
+                "cluster --force cdimc-net",
+                Kind::Forced,
+                &[&["--seed", "1"][..], &kept, &cdimc_net].concat(),
+            ),
+            fresh("cluster cdimc-net", &cdimc_net),
             fresh("cluster restarts", &["-k", "4", "--method", "cdimc-net", "--config", &restarts]),
             fresh("cluster mkkm-ik-mkc", &["-k", "4", "--method", "mkkm-ik-mkc"]),
             fresh("cluster --k-range", &["--k-range", "1..4"]),
@@ -96,8 +102,7 @@ impl Victim {
         ];
         succeed(&mut all[0].cluster(&["--seed", "3", "-k", "4"], &model))?;
         succeed(&mut all[1].cluster(&["--seed", "2", "-k", "4"], &all[1].begun()))?;
-        let method = ["--seed", "1", "-k", "4", "--method", "cdimc-net", "--config", &short];
-        all[2].begin_interrupted(&method)?;
+        all[2].begin_interrupted(&[&["--seed", "1"][..], &cdimc_net].concat())?;
         Ok(all)
     }
 

@@ -59,9 +59,14 @@ enum Command {
 
 /// The run was interrupted and can be taken up again.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted: go on with `cdimc cluster --resume {folder}`")]
+#[error(
+    "interrupted: go on with `cdimc cluster --resume {folder}`{}",
+    if *waits { "; the earlier result stays there until then" } else { "" }
+)]
 pub(crate) struct Interrupted {
     pub(crate) folder: String,
+    /// Whether an earlier result has the place of this run until it is whole.
+    pub(crate) waits: bool,
     /// The number of the signal.
     pub(crate) signal: usize,
 }

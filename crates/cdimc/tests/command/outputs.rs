@@ -96,6 +96,32 @@ fn two_runs_on_one_folder_do_not_meet() {
     assert!(!desk.path(".cdimc-out").exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn an_earlier_result_stays_until_the_run_that_replaces_it_is_whole() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o out"));
+    let earlier = desk.text("out/labels.csv");
+    desk.put("long.toml", "[pretrain]\nepochs = 2000\n[architecture]\nwide = 48\n");
+    let line = format!("cluster {VIEWS} -k 2 --method cdimc-net --config long.toml -o out --force");
+    let mut forced = desk.command(&format!("{line} --checkpoint-every 0"));
+    let mut run = forced.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.by_ref().any(|line| line.starts_with("pretrain")));
+    let kill = std::process::Command::new("kill").args(["-TERM", &run.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let last = lines.last().unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(143), "{last}");
+    assert!(last.ends_with("--resume out`; the earlier result stays there until then"), "{last}");
+    assert_eq!(desk.text("out/labels.csv"), earlier);
+    let error = desk.run(&cluster_line("-o out")).stderr;
+    let error = String::from_utf8_lossy(&error).into_owned();
+    assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
+    desk.succeeds("cluster --resume out -q");
+    assert!(desk.labels("out/labels.csv").iter().all(|(_, label)| label == "0" || label == "1"));
+    assert!(!desk.path(".cdimc-out").exists());
+}
+
 #[test]
 fn a_place_that_cannot_be_written_is_known_before_training() {
     let desk = Desk::new();

@@ -84,7 +84,8 @@ impl Run {
         let started = Instant::now();
         let shown = folder.display();
         let output = OutputFolder::begin(folder, true, &[])?;
-        let mut record = RunRecord::load(&folder.join(RUN_FILE))?;
+        let begun = output.unfinished();
+        let mut record = RunRecord::load(&begun.join(RUN_FILE))?;
         if record.status == Status::Finished {
             bail!("{shown}: this run has finished");
         }
@@ -94,7 +95,7 @@ impl Run {
                 gone.path
             );
         }
-        let path = folder.join(CHECKPOINT);
+        let path = begun.join(CHECKPOINT);
         record.interim.checkpoint = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             bytes => Some(bytes.with_context(|| format!("{}: cannot read", path.display()))?),
@@ -159,8 +160,8 @@ impl Run {
                     note!("{}", self.record.left(&interim));
                 }
                 let (folder, signal) = (self.output.shown().to_owned(), watch.signal());
-                self.output.place()?;
-                Err(Interrupted { folder, signal }.into())
+                let waits = !self.output.place()?;
+                Err(Interrupted { folder, waits, signal }.into())
             }
             Err(error) => {
                 self.output.forget();

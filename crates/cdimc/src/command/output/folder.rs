@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::fs::{DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parts of a workplace: the folder that grows, one that is whole and may take the target's place, the next
 /// and the last of these, and the earlier run while it is replaced.
@@ -20,7 +21,8 @@ const EARLIER: &str = "earlier";
 /// A folder under construction, locked against other runs.
 ///
 /// It is built in a workplace beside its target, where the earlier run that it replaces is kept meanwhile.
-/// The next run finds there what a killed one left.
+/// The next run finds there what a killed one left: a result takes its place then, and so does an unfinished run, but
+/// never that of a result.
 pub(crate) struct OutputFolder {
     /// As the user spelled it.
     shown: String,
@@ -30,6 +32,8 @@ pub(crate) struct OutputFolder {
     overwrite: bool,
     /// What must not lie in the folder.
     inputs: Vec<PathBuf>,
+    /// Whether this run has kept anything.
+    has_kept: AtomicBool,
 }
 
 impl OutputFolder {
@@ -47,7 +51,8 @@ impl OutputFolder {
             bail!("{shown}: another run is writing there");
         };
         // From here on the workplace goes with the value.
-        let output = Self { shown, target, workplace, overwrite, inputs: inputs.to_vec() };
+        let (inputs, has_kept) = (inputs.to_vec(), AtomicBool::new(false));
+        let output = Self { shown, target, workplace, overwrite, inputs, has_kept };
         output.repair().with_context(|| format!("{}: cannot repair", output.shown))?;
         output.check(overwrite)?;
         std::fs::create_dir(output.part(NEW))
@@ -60,13 +65,18 @@ impl OutputFolder {
         &self.shown
     }
 
+    /// Where the run is that can go on: in its place, or beside it where a result has that place.
+    pub(crate) fn unfinished(&self) -> PathBuf {
+        if self.part(WHOLE).exists() { self.part(WHOLE) } else { self.target.clone() }
+    }
+
     /// Writes one file of the folder.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         self.write_in(NEW, name, bytes)
     }
 
     /// Keeps the record and one file of an unfinished run, in place of those kept before: whatever ends the run, the
-    /// next finds them in its place.
+    /// next finds them.
     pub(crate) fn keep(
         &self,
         record: &impl Serialize,
@@ -77,30 +87,45 @@ impl OutputFolder {
         if let Some((name, bytes)) = file {
             self.write_in(NEXT, name, bytes)?;
         }
-        self.seal(NEXT, record)
+        self.seal(NEXT, record)?;
+        self.has_kept.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
-    /// Forgets what was kept of a run that cannot go on.
+    /// Forgets what this run kept, which cannot go on.
     pub(crate) fn forget(&self) {
-        // What stays is found by the next run.
-        let _ = remove(&self.part(WHOLE));
+        if self.has_kept.load(Ordering::Relaxed) {
+            // What stays is found by the next run.
+            let _ = remove(&self.part(WHOLE));
+        }
     }
 
     /// Writes the record of the run and puts the finished folder in its place.
     pub(crate) fn finish(self, record: &impl Serialize) -> anyhow::Result<()> {
         self.seal(NEW, record)?;
-        self.place()
+        self.place().map(|_| ())
     }
 
-    /// Puts in its place what was [kept](Self::keep).
-    pub(crate) fn place(self) -> anyhow::Result<()> {
+    /// Puts in its place what is whole, and says whether it did: what was [kept](Self::keep) waits where a result has
+    /// that place.
+    pub(crate) fn place(self) -> anyhow::Result<bool> {
         // While the run worked, anybody may have put something there.
         if let Err(refusal) = self.check(self.overwrite) {
             let beside = self.put_beside().with_context(|| refusal.to_string())?;
             return Err(refusal.context(format!("the result is in {}", beside.display())));
         }
+        if self.waits() {
+            return Ok(false);
+        }
         self.replace()
-            .with_context(|| format!("{}: cannot put the result in its place", self.shown))
+            .with_context(|| format!("{}: cannot put the result in its place", self.shown))?;
+        Ok(true)
+    }
+
+    /// Whether what is whole is an unfinished run, and what has its place is a result.
+    fn waits(&self) -> bool {
+        let is_unfinished = |folder: &Path| EarlierRun::of(folder).map(|run| run.is_interrupted);
+        is_unfinished(&self.part(WHOLE)) == Some(true) && is_unfinished(&self.target) == Some(false)
     }
 
     fn part(&self, name: &str) -> PathBuf {
@@ -177,7 +202,9 @@ impl OutputFolder {
                 let beside = self.put_beside()?;
                 return Err(refusal.context(format!("the killed run is in {}", beside.display())));
             }
-            self.replace()?;
+            if !self.waits() {
+                self.replace()?;
+            }
         } else if self.part(EARLIER).exists() && !self.target.exists() {
             std::fs::rename(self.part(EARLIER), &self.target)?;
         }
@@ -212,6 +239,12 @@ impl OutputFolder {
             bail!(
                 "{shown}: holds an interrupted run: go on with `cdimc cluster --resume {shown}`, choose \
                  another folder or give --force"
+            );
+        }
+        if !overwrite && self.waits() {
+            bail!(
+                "{shown}: holds an earlier run, and an interrupted one is to take its place: go on with `cdimc \
+                 cluster --resume {shown}`, choose another folder or give --force"
             );
         }
         if !overwrite {

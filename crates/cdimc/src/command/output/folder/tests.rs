@@ -108,6 +108,53 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
 }
 
 #[test]
+fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
+    let (desk, target) = with_a_run();
+    let workplace = desk.path().join(".cdimc-out");
+    let begin = || OutputFolder::begin(&target, true, &[]).unwrap();
+    let keep = |output: &OutputFolder, run: &str| {
+        let record = json!({ "run": run, "status": "interrupted" });
+        output.keep(&record, Some(("checkpoint", run.as_bytes()))).unwrap();
+    };
+    let waiting = |run: &str| {
+        let begun = begin().unfinished();
+        run_in(&target) == "first" && run_in(&begun) == run && begun != target
+    };
+    // Asked to end, and killed.
+    let asked = begin();
+    keep(&asked, "second");
+    assert!(!asked.place().unwrap() && waiting("second"));
+    let killed = begin();
+    keep(&killed, "third");
+    std::mem::forget(killed);
+    unlock(&workplace);
+    assert!(waiting("third"));
+    // Neither a run that may replace nothing nor one that ends by itself takes it away.
+    let error = refused(&target, false, &[]);
+    assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
+    begin().forget();
+    assert!(waiting("third"));
+    let failed = begin();
+    keep(&failed, "fourth");
+    failed.forget();
+    drop(failed);
+    assert!(!workplace.exists() && run_in(&target) == "first");
+    let asked = begin();
+    keep(&asked, "fifth");
+    asked.place().unwrap();
+    begin().finish(&json!({ "run": "sixth", "status": "finished" })).unwrap();
+    assert!(!workplace.exists() && run_in(&target) == "sixth");
+    // Without a result it has its place.
+    let asked = begin();
+    keep(&asked, "seventh");
+    asked.place().unwrap();
+    fs::remove_dir_all(&target).unwrap();
+    assert_eq!(begin().unfinished(), target);
+    assert_eq!(run_in(&target), "seventh");
+    assert!(!workplace.exists());
+}
+
+#[test]
 fn what_the_user_changed_is_never_replaced() {
     let (_desk, target) = with_a_run();
     let output = OutputFolder::begin(&target, true, &[]).unwrap();
@@ -168,6 +215,8 @@ fn what_the_user_put_among_what_a_killed_run_left_stays() {
             if mine.is_dir() { fs::remove_dir(&mine) } else { fs::remove_file(&mine) }.unwrap();
         }
     }
+    assert!(refused(&target, false, &[]).contains("an interrupted one is to take its place"));
+    fs::remove_dir_all(&target).unwrap();
     assert!(refused(&target, false, &[]).contains("holds an interrupted run"));
     assert!(!workplace.exists());
 }
