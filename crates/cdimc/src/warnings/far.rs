@@ -6,8 +6,8 @@ use crate::tables::Joined;
 /// Samples of a view of which one may be far from the others, at least.
 const FEWEST: usize = 20;
 
-/// The samples that lie far from all others in a view: in at least half of its columns they are beyond the range of the
-/// others by more than that range. Others that are all equal have none to measure by.
+/// The samples that lie far from all others in a view: in at least half of its columns, and in more than one, they are
+/// beyond the range of the others by more than that range. Others that are all equal have none to measure by.
 pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
@@ -17,7 +17,8 @@ pub fn far_samples(samples: &Joined) -> Vec<Warning> {
         }
         let mut n_beyond = vec![0_usize; data.n_samples()];
         columns.iter().flat_map(Ends::far).for_each(|i| n_beyond[i] += 1);
-        let is_far = |i: &usize| n_beyond[*i] > 0 && 2 * n_beyond[*i] >= data.width(v);
+        // One large value is none of the sample: of few columns with heavy tails many have one.
+        let is_far = |i: &usize| n_beyond[*i] > 1 && 2 * n_beyond[*i] >= data.width(v);
         let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
         let (first, name) = (&samples.ids[*far.first()?], &samples.names[v]);
         let text = match far.len() {
@@ -74,31 +75,58 @@ impl Ends {
 mod tests {
     use super::*;
     use crate::tables::Table;
+    use cdimc_data::Seed;
     use ndarray::Array2;
+    use rand::Rng;
+
+    /// What is said of samples with these views.
+    fn said_of(views: Vec<Array2<f64>>) -> Vec<String> {
+        let table = |(v, values): (usize, Array2<f64>)| Table {
+            name: format!("view{v}"),
+            path: format!("view{v}").into(),
+            ids: None,
+            labels: None,
+            features: (0..values.ncols()).map(|j| format!("x{j}")).collect(),
+            left_out: vec![],
+            values,
+        };
+        let tables = views.into_iter().enumerate().map(table).collect();
+        let samples = crate::training_set(tables, false).unwrap();
+        far_samples(&samples).into_iter().map(|warning| warning.text).collect()
+    }
 
     #[test]
     fn a_sample_far_from_all_others_is_named_and_a_large_value_is_not() {
-        let table = |v: usize, changed: &[usize]| {
-            let mut values =
-                Array2::from_shape_fn((60, 4), |(i, j)| ((i * (7 + v) + 3 * j) % 11) as f64);
-            changed.iter().for_each(|&j| values[[17, j]] = 300.0);
-            Table {
-                name: format!("view{v}"),
-                path: format!("view{v}").into(),
-                ids: None,
-                labels: None,
-                features: (0..4).map(|j| format!("x{j}")).collect(),
-                left_out: vec![],
-                values,
-            }
+        let found = |width, changed: &[usize]| {
+            let of_cell = |(i, j)| ((i * 7 + 3 * j) % 11) as f64;
+            let mut changed_view = Array2::from_shape_fn((60, width), of_cell);
+            changed.iter().for_each(|&j| changed_view[[17, j]] = 300.0);
+            said_of(vec![Array2::from_shape_fn((60, 4), of_cell), changed_view])
         };
-        let found = |changed| {
-            let samples = crate::training_set(vec![table(0, &[]), table(1, changed)], false);
-            let found = far_samples(&samples.unwrap());
-            found.into_iter().map(|warning| warning.text).collect::<Vec<_>>()
-        };
-        assert_eq!(found(&[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
-        assert!(found(&[1]).is_empty());
+        assert_eq!(found(4, &[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
+        assert_eq!(found(2, &[0, 1]).len(), 1);
+        for width in [1, 2, 4] {
+            assert!(found(width, &[0]).is_empty(), "{width} columns");
+        }
+    }
+
+    #[test]
+    fn wide_tables_of_counts_and_of_rare_marks_have_no_sample_far_from_all_others() {
+        let mut rng = Seed::new(1).rng();
+        let mut normal = || (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
+        let depths: Vec<f64> = (0..80).map(|_| normal().exp()).collect();
+        let of_columns: Vec<f64> = (0..300).map(|_| (1.5 * normal()).exp()).collect();
+        let mut counts = Array2::from_shape_fn((80, 300), |(i, j)| {
+            (depths[i] * of_columns[j] * normal().exp()).floor()
+        });
+        let marks = counts.mapv(|count| f64::from(u8::from(count > 9.0)));
+        assert!(said_of(vec![counts.clone(), marks.clone()]).is_empty());
+        // In another unit it is.
+        counts.row_mut(3).mapv_inplace(|count| 1000.0 * count + 1000.0);
+        assert_eq!(
+            said_of(vec![counts, marks]),
+            ["sample 4 lies far from all others in view `view0`"]
+        );
     }
 
     #[test]
