@@ -19,7 +19,7 @@ mod with_arrow {
     use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
     use arrow_array::{Array, RecordBatch};
     use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
-    use arrow_schema::{ArrowError, DataType, Schema};
+    use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
     use ndarray::Array2;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::metadata::{LevelHistogram, RowGroupMetaData};
@@ -230,7 +230,10 @@ mod with_arrow {
                     there: listed(names.iter().copied()),
                 })?),
                 None => {
-                    let first = names.first().is_some_and(|name| is_unnamed(name)).then_some(0);
+                    let is_id = |field: &FieldRef| {
+                        is_unnamed(field.name()) && !field.data_type().is_floating()
+                    };
+                    let first = schema.fields().first().is_some_and(is_id).then_some(0);
                     index.first().copied().or(first)
                 }
             };
@@ -238,6 +241,11 @@ mod with_arrow {
             let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
                 .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
                 .partition(|&j| is_unnamed(names[j]));
+            // No program writes such a column: what named it is damaged.
+            if let Some(j) = unnamed.iter().find(|&&j| names[j].is_empty()) {
+                let reason = format!("column {} has no name", j + 1);
+                return Err(Problem::Damaged { format, reason });
+            }
             let kept: Vec<usize> = named.into_iter().filter(|&j| options.takes(names[j])).collect();
             for &j in &kept {
                 let kind = schema.field(j).data_type();

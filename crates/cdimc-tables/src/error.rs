@@ -52,10 +52,10 @@ pub(crate) enum Problem {
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
     NoHeader,
     #[error(
-        "the header has {found} names, the first row {expected} cells: a name is missing, and --id `{id}` may name another \
+        "the header has {found} names, the first row {expected} cells: a name is missing, and `{name}` may name another \
          column than it stands above"
     )]
-    ShortHeader { id: String, found: usize, expected: usize },
+    ShortHeader { name: String, found: usize, expected: usize },
     #[error("no rows below the header")]
     NoRows,
     #[error("no column of numbers")]

@@ -256,8 +256,13 @@ impl Hdf5File {
                     .filter(|&n| n <= self.n_bytes as u64)
                     .ok_or_else(absent)?;
                 let chunk = chunk_shape.iter().try_fold(element, |n, &m| n.checked_mul(m));
-                self.budget.bytes(chunk.unwrap_or(u64::MAX))?;
+                let chunk = chunk.unwrap_or(u64::MAX);
+                self.budget.bytes(chunk)?;
                 let chunks = dataset.chunks().map_err(damaged)?;
+                // Where the filters are lost, what they packed would be taken for values.
+                if dataset.filters().is_empty() && chunks.iter().any(|c| c.storage_size != chunk) {
+                    return Err("damaged: a chunk without filters has another size".to_owned());
+                }
                 let inside = |offset: &[u64]| {
                     offset.len() == shape.len()
                         && offset.iter().zip(&shape).all(|(&at, &extent)| at < extent as u64)

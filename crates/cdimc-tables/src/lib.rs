@@ -341,6 +341,9 @@ fn check(table: &Table) -> Result<(), Problem> {
             }
         }
     }
+    if let Some(name) = table.features.iter().find(|name| name.contains('\0')) {
+        return Err(Problem::Message(format!("column {name:?} has a zero byte in its name")));
+    }
     let mut seen = std::collections::HashSet::with_capacity(n_features);
     match table.features.iter().find(|name| !seen.insert(name.as_str())) {
         Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),

@@ -119,12 +119,14 @@ fn table(
     Table { name, path, ids, labels, features: Vec::new(), left_out: Vec::new(), values }
 }
 
-/// Checks that no two members share a name, and that each has the same name where it stands as in the directory.
+/// Checks that no two members share a name, that each has the same name where it stands as in the directory, and that the
+/// directory ends with the last of them.
 fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
     let flaw = |reason: String| Problem::Damaged { format: "NumPy archive", reason };
     let zip = archive.zip_archive();
     let mut seen = std::collections::HashSet::new();
-    for index in 0..zip.len() {
+    let n_members = zip.len();
+    for index in 0..n_members {
         let entry = zip.by_index_raw(index).map_err(|e| flaw(e.to_string()))?;
         let name = entry.name_raw();
         let shown = String::from_utf8_lossy(name);
@@ -137,6 +139,18 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         }
         if !seen.insert(name.to_vec()) {
             return Err(flaw(format!("two members are named `{shown}`")));
+        }
+        // The lengths of name, extra field and comment stand 28 bytes into the directory's entry, and they behind its 46.
+        let entry = usize::try_from(entry.central_header_start()).ok();
+        let entry = entry.and_then(|at| bytes.get(at..)).unwrap_or_default();
+        let lengths = entry.get(28..34).unwrap_or_default().chunks_exact(2);
+        let length: usize =
+            lengths.map(|two| usize::from(u16::from_le_bytes([two[0], two[1]]))).sum();
+        let is_last = index + 1 == n_members;
+        if is_last && entry.get(46 + length..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
+            return Err(flaw(format!(
+                "its directory has more than the {n_members} members it counts"
+            )));
         }
     }
     Ok(())

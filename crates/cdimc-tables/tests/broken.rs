@@ -46,6 +46,45 @@ fn a_header_one_name_short_moves_no_ids() {
     assert!(message.contains("a name is missing"), "{message}");
 }
 
+/// What one changed byte made of files that other programs wrote.
+#[test]
+fn a_byte_takes_no_column_no_ids_and_no_name_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let source = ViewSource { name: None, path, member: None };
+        read_views(&source, &ReadOptions::default()).map(|_| name).unwrap_err().to_string()
+    };
+    // The separator behind the empty name of the row names became a letter of a name.
+    let message = refused("a.csv", b",a-b,c\nr1,1,2,3\nr2,2,1,4\n");
+    assert!(message.contains("the header has 3 names, the first row 4 cells"), "{message}");
+    // The directory of an archive counts one member less than it has.
+    let mut bytes = std::fs::read(corpus.join("npz/two.npz")).unwrap();
+    let end = bytes.windows(4).rposition(|four| four == b"PK\x05\x06").unwrap();
+    bytes[end + 8] -= 1;
+    let message = refused("a.npz", &bytes);
+    assert!(message.contains("more than the 2 members it counts"), "{message}");
+    // The name of a column begins with a zero byte.
+    let bytes = std::fs::read(corpus.join("hdf5/packed.h5ad")).unwrap();
+    let mut n_names = 0;
+    for at in
+        bytes.windows(8).enumerate().filter(|(_, word)| word == b"f2\0\0\0\0\0\0").map(|w| w.0)
+    {
+        let mut bytes = bytes.clone();
+        bytes[at] = 0;
+        n_names += usize::from(refused("a.h5ad", &bytes).contains("has a zero byte in its name"));
+    }
+    assert_eq!(n_names, 1);
+    // What packed the chunks is lost.
+    let mut bytes = std::fs::read(corpus.join("hdf5/packed.h5ad")).unwrap();
+    let filters = bytes.windows(8).position(|word| word == b"\x0b\0 \0\x01\0\0\0").unwrap();
+    bytes[filters + 1] = 1;
+    let message = refused("b.h5ad", &bytes);
+    assert!(message.contains("a chunk without filters has another size"), "{message}");
+}
+
 #[test]
 fn a_mean_that_overflows_names_file_id_and_column() {
     let tables = read("meanover.csv", Some("id")).unwrap();

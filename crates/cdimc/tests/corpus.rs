@@ -9,6 +9,7 @@ mod models;
 
 use cdimc::NamedModel;
 use cdimc_cluster::Stage;
+use cdimc_core::archive::with_new_checksum;
 use cdimc_core::{Clusterer, Observer};
 use cdimc_data::Seed;
 use cdimc_mixture::TMixture;
@@ -46,6 +47,25 @@ fn changed_bytes_under_a_new_checksum_are_answered() {
                 accepts(&changed);
             }
         }
+    }
+}
+
+/// Under a checksum that fits.
+#[test]
+fn more_views_than_any_file_holds_are_refused_at_once() {
+    for ((target, accepts), name) in TARGETS.into_iter().zip(["cdimc-net", "start"]) {
+        let bytes = std::fs::read(folder(target).join(name)).expect("a file");
+        assert!(accepts(&bytes), "{target}");
+        let at =
+            (0..bytes.len()).find(|&at| bytes[at..].starts_with(b"n_views")).expect("a number");
+        let at = (at..bytes.len()).find(|&at| bytes[at].is_ascii_digit()).expect("a number");
+        let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+        let most = u64::MAX.to_string();
+        let longer = length + most.len() as u64 - 1;
+        let parts = [&longer.to_le_bytes(), &bytes[8..at], most.as_bytes(), &bytes[at + 1..]];
+        let forged = parts.concat();
+        assert!(with_new_checksum(&forged).is_ok(), "{target}");
+        assert!(!accepts(&forged), "{target}");
     }
 }
 

@@ -35,10 +35,14 @@ pub(crate) fn read(
     let mut record = csv::StringRecord::new();
     let mut is_row = reader.read_record(&mut record).map_err(damaged)?;
     if is_row && begins_with_a_row_name(&record, &header) {
-        // The names would move by one column, and the ids with them.
-        if let Some(id) = options.id.as_ref().filter(|id| header.iter().any(|name| name == *id)) {
-            let (found, expected) = (header.len(), record.len());
-            return Err(Problem::ShortHeader { id: id.clone(), found, expected });
+        // The names would move by one column, and the ids with them; so they have where the row names have a name or the
+        // empty place of one.
+        let is_placed = |&(j, name): &(usize, &str)| {
+            (j == 0 && name.is_empty()) || options.id.as_deref() == Some(name)
+        };
+        if let Some((_, name)) = header.iter().enumerate().find(is_placed) {
+            let (name, found, expected) = (name.to_owned(), header.len(), record.len());
+            return Err(Problem::ShortHeader { name, found, expected });
         }
         header = std::iter::once("").chain(&header).collect();
     }

@@ -66,6 +66,8 @@ fn a_page_escapes_names_and_asks_nothing_of_the_network() {
     let html = html_of("concat", &joined, &clustering);
     assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));
     assert!(html.contains("a&amp;b"));
+    // A mark that turns the direction of what follows is shown.
+    assert_eq!(page::escape("\u{202e}<a>"), "\\u{202e}&lt;a&gt;");
     assert!(!html.contains("src=") && !html.contains("href="));
     assert!(html.contains("(none)"));
     let found = serde_json::json!({ "kinds": ["<unit>"], "each-view": [{ "gain": 0.12345 }] });
