@@ -55,6 +55,10 @@ mod with_arrow {
             }
         }
         let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
+        let said = reader.metadata().file_metadata().num_rows();
+        if said != n_rows {
+            return Err(damaged(&format!("it says {said} rows, its groups {n_rows}")));
+        }
         let n_columns = reader.schema().fields().len();
         // Looked at before anything is unpacked; what is read is taken batch by batch.
         budget.clone().values(&[n_rows as usize, n_columns]).map_err(Problem::Message)?;

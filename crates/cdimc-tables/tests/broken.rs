@@ -40,6 +40,13 @@ fn checksums_of_pages_are_compared() {
     assert!(message.contains("unreadable Parquet file"), "{message}");
 }
 
+#[cfg(feature = "columnar")]
+#[test]
+fn a_parquet_file_and_its_groups_have_the_same_rows() {
+    let message = read("rows_gone.parquet", None).unwrap_err().to_string();
+    assert!(message.ends_with("it says 12 rows, its groups 0"), "{message}");
+}
+
 #[test]
 fn a_header_one_name_short_moves_no_ids() {
     let message = read("header_short.csv", Some("id")).unwrap_err().to_string();
