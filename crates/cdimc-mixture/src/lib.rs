@@ -24,7 +24,7 @@ const NAME: &str = "t-mixture";
 mod agreement;
 mod archive;
 mod association;
-mod by_cluster;
+mod by_view;
 mod calibration;
 mod choice;
 mod cluster_number;

@@ -152,6 +152,26 @@ impl Observations {
         }
     }
 
+    /// The same samples with some of the views.
+    pub(crate) fn of_views(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        fn kept<T: Clone>(all: &[T], is_kept: &impl Fn(usize) -> bool) -> Vec<T> {
+            let those = all.iter().enumerate().filter(|(v, _)| is_kept(*v));
+            those.map(|(_, x)| x.clone()).collect()
+        }
+        let block = |block: &Block| Block {
+            first: block.first,
+            len: block.len,
+            views: kept(&block.views, &is_kept),
+        };
+        Self {
+            n_samples: self.n_samples,
+            widths: kept(&self.widths, &is_kept),
+            variances: kept(&self.variances, &is_kept),
+            resolutions: kept(&self.resolutions, &is_kept),
+            blocks: self.blocks.iter().map(block).collect(),
+        }
+    }
+
     /// The same samples, but in view `v` the `j`-th observed row is what was the `source[j]`-th.
     pub(crate) fn with_rows_moved(mut self, v: usize, source: &[usize]) -> Self {
         let mut rows = Vec::with_capacity(source.len());

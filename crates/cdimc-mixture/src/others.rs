@@ -2,7 +2,7 @@
 
 use crate::fitted::MixtureModel;
 use crate::model::passes::expectation;
-use crate::observations::{Block, Observations};
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Effort, Search};
 use cdimc_core::{ClusterError, Model, Observer};
@@ -59,7 +59,7 @@ impl MixtureModel {
         if samples.len() < LEAST * k {
             return Ok(labels);
         }
-        let others = without_view(observations, v).select(&samples);
+        let others = observations.of_views(|w| w != v).select(&samples);
         let seed = seed.stream("other views").nth(v as u64);
         let most = self.settings.search_samples;
         let part = (others.n_samples > most).then(|| {
@@ -87,22 +87,6 @@ impl MixtureModel {
             labels[i] = Some(label);
         }
         Ok(labels)
-    }
-}
-
-/// The observations without view `v`.
-fn without_view(observations: &Observations, v: usize) -> Observations {
-    fn kept<T: Clone>(all: &[T], v: usize) -> Vec<T> {
-        all.iter().enumerate().filter(|(w, _)| *w != v).map(|(_, x)| x.clone()).collect()
-    }
-    let block =
-        |block: &Block| Block { first: block.first, len: block.len, views: kept(&block.views, v) };
-    Observations {
-        n_samples: observations.n_samples,
-        widths: kept(&observations.widths, v),
-        variances: kept(&observations.variances, v),
-        resolutions: kept(&observations.resolutions, v),
-        blocks: observations.blocks.iter().map(block).collect(),
     }
 }
 

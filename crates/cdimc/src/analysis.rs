@@ -208,7 +208,10 @@ impl<'a> Analysis<'a> {
         let mut warnings = warnings::far_samples(self.samples);
         if !is_one {
             warnings.extend(warnings::signs(data, &self.samples.names, labels, n_clusters));
-            warnings.extend(warnings::less_agreement(&clustering.curves));
+            // The curves of the mixture are over its starts, of which none follows another.
+            if self.clusterer().name() != TMixture::NAME {
+                warnings.extend(warnings::less_agreement(&clustering.curves));
+            }
         }
         if self.compares && !is_one {
             warnings.extend(warnings::plain_is_better(data, labels, n_clusters));

@@ -39,6 +39,7 @@ impl Predict {
             losses: found.losses.as_deref(),
             unusual: found.unusual.as_deref(),
             stability: None,
+            by_view: &[],
         };
         output.finish(&labels.csv(&joined)?)?;
         if !quiet {

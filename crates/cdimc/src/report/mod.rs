@@ -1,12 +1,15 @@
 //! The report of a run: one HTML file that needs no network, readable in the dark and on paper.
 
 mod clinical;
+mod contributions;
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod drawing;
 pub mod figures;
 mod heat_map;
+mod how;
 mod page;
 mod plane;
+mod summary;
 mod svg;
 
 use self::clinical::p_value;
@@ -15,14 +18,11 @@ use crate::clinical::{Clinical, Comparison, short};
 use crate::markers::{Marker, Markers};
 use crate::recovery::Recovery;
 use crate::tables::Joined;
-use crate::warnings::Sign;
-use cdimc_cluster::CdimcNet;
 use cdimc_data::{MaskReport, Seed};
 use cdimc_mixture::TMixture;
 use figures::Coloring;
 use page::Page;
 use rand::seq::index::sample;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How many doubtful samples a page lists.
@@ -63,77 +63,27 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// The page.
     pub fn html(&self) -> String {
-        let mut page = Page::new("Clusters of incomplete multi-view data");
+        let mut page = Page::new(&self.title());
         self.summary(&mut page);
         self.warnings(&mut page);
-        self.missing(&mut page);
-        self.number_of_clusters(&mut page);
-        self.sizes(&mut page);
         self.embedding(&mut page);
+        self.profiles(&mut page);
         if let Some(comparison) = self.comparison {
             clinical::section(&mut page, comparison);
         }
-        self.profiles(&mut page);
+        self.sizes(&mut page);
+        self.contributions(&mut page);
+        self.number_of_clusters(&mut page);
+        self.missing(&mut page);
         self.doubtful(&mut page);
         self.confusion(&mut page);
         self.curves(&mut page);
-        self.facts(&mut page);
-        self.repeat(&mut page);
+        self.how(&mut page);
         page.finish()
     }
 
     fn n_clusters(&self) -> usize {
         self.outcome.clustering.labels.iter().max().map_or(0, |&most| most + 1)
-    }
-
-    fn summary(&self, page: &mut Page) {
-        let data = &self.joined.data;
-        // Among the compared methods some begin with means, of columns or of kernels.
-        let unfilled = match self.method {
-            TMixture::NAME | CdimcNet::NAME => {
-                "A missing view is never filled in before clustering; the"
-            }
-            _ => "The",
-        };
-        page.paragraph(&format!(
-            "{} samples in {} views were grouped into {} cluster{} by {}. {unfilled} known classes, if any, \
-             were not used.",
-            data.n_samples(),
-            data.n_views(),
-            self.n_clusters(),
-            if self.n_clusters() == 1 { "" } else { "s" },
-            self.method
-        ));
-        let number = self.outcome.cluster_number.as_ref();
-        if let Some(structure) = number.and_then(|number| number.shared_structure.as_ref()) {
-            let than = if structure.is_found() { "more than" } else { "no more than" };
-            page.paragraph(&format!(
-                "The views share {than} by chance: p = {:.3}, against {} permutations of their samples.",
-                structure.p_value, structure.n_permutations
-            ));
-        }
-        if let [first, ..] = self.joined.unobserved.as_slice() {
-            page.paragraph(&format!(
-                "Samples without a value in any view, left out: {} (first: {first}).",
-                self.joined.unobserved.len()
-            ));
-        }
-    }
-
-    fn warnings(&self, page: &mut Page) {
-        if self.outcome.warnings.is_empty() {
-            return;
-        }
-        page.section("Before you believe these clusters");
-        let mut explained: Vec<Sign> = Vec::new();
-        for warning in &self.outcome.warnings {
-            let mut text = format!("{}. ", warning.text);
-            if !explained.contains(&warning.sign) {
-                text.push_str(warning.sign.explanation());
-                explained.push(warning.sign);
-            }
-            page.warning(&text);
-        }
     }
 
     fn missing(&self, page: &mut Page) {
@@ -267,7 +217,7 @@ impl Report<'_> {
         page.figure(
             &figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
             &format!(
-                "{samples} at the two leading principal components, colored as in the table above."
+                "{samples} at the two leading principal components, in the colors of the clusters."
             ),
         );
         if let Some(confidence) = self.outcome.clustering.confidence.as_deref() {
@@ -331,6 +281,7 @@ impl Report<'_> {
             "q",
         ];
         page.colored_table(&header, rows);
+        page.paragraph("More of them are in markers.csv.");
     }
 
     fn doubtful(&self, page: &mut Page) {
@@ -370,7 +321,9 @@ impl Report<'_> {
     }
 
     fn curves(&self, page: &mut Page) {
-        if self.outcome.clustering.curves.iter().all(|curve| curve.values.is_empty()) {
+        // Those of the mixture are over its starts, which say nothing of the samples.
+        let curves = &self.outcome.clustering.curves;
+        if self.method == TMixture::NAME || curves.iter().all(|curve| curve.values.is_empty()) {
             return;
         }
         page.section("Training");
@@ -382,63 +335,9 @@ impl Report<'_> {
         }
     }
 
-    fn facts(&self, page: &mut Page) {
-        let found = self.outcome.facts();
-        if found.is_null() {
-            return;
-        }
-        page.section("What the method found out about the data");
-        let mut rows = Vec::new();
-        facts("", &found, &self.joined.names, &mut rows);
-        page.table(&["fact", "value"], rows.into_iter());
-    }
-
-    fn repeat(&self, page: &mut Page) {
-        page.section("Settings, and the command that repeats this run");
-        page.code(self.command);
-        page.code(self.settings);
-        let seconds = self.seconds.iter().map(|(stage, s)| format!("{stage} {s:.1} s"));
-        page.paragraph(&format!("Time: {}.", seconds.collect::<Vec<_>>().join(", ")));
-    }
-
     fn members(&self, cluster: usize) -> Vec<usize> {
         let labels = &self.outcome.clustering.labels;
         (0..labels.len()).filter(|&i| labels[i] == cluster).collect()
-    }
-}
-
-/// One line for every number and text of `value`, named by its way there; of a list with as many entries as
-/// there are views each goes by its view.
-fn facts(way: &str, value: &Value, views: &[String], rows: &mut Vec<Vec<String>>) {
-    let longer = |step: &str| if way.is_empty() { step.into() } else { format!("{way}, {step}") };
-    match value {
-        Value::Object(entries) => {
-            for (name, value) in entries {
-                facts(&longer(&name.replace('-', " ")), value, views, rows);
-            }
-        }
-        Value::Array(entries) if entries.iter().all(|entry| !entry.is_object()) => {
-            let words: Vec<String> = entries.iter().map(word).collect();
-            rows.push(vec![way.into(), words.join(", ")]);
-        }
-        Value::Array(entries) => {
-            for (i, value) in entries.iter().enumerate() {
-                let of_views = entries.len() == views.len();
-                let name = if of_views { views[i].clone() } else { (i + 1).to_string() };
-                facts(&longer(&name), value, views, rows);
-            }
-        }
-        value => rows.push(vec![way.into(), word(value)]),
-    }
-}
-
-fn word(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_f64() => {
-            format!("{:.4}", number.as_f64().unwrap_or(f64::NAN))
-        }
-        value => value.to_string(),
     }
 }
 

@@ -4,6 +4,9 @@ use super::figures::cluster_color;
 use crate::terminal::visible;
 use std::fmt::Write;
 
+/// Characters of a cell that stay in one line.
+const LONG: usize = 28;
+
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
@@ -11,14 +14,68 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: .8rem 0; display: block; overflow-x: auto; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); }
+td { white-space: nowrap; } td.long, .words td { white-space: normal; }
 th:first-child, td:first-child, .words th, .words td { text-align: left; }
 figure { display: inline-block; margin: .5rem .8rem .5rem 0; max-width: 100%; vertical-align: top; }
 figcaption { font-size: .85rem; max-width: 28rem; opacity: .8; }
 svg.figure { max-width: 100%; height: auto; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pre-wrap; }
 .warning { border-left: .3rem solid #d55e00; padding-left: .8rem; }
+.lead { font-size: 1.1rem; }
+.cards { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; }
+.cards div { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .9rem; max-width: 13rem; }
+.cards b { display: block; font-size: 1.5rem; }
+.cards span { font-size: .85rem; opacity: .8; }
+.table { margin: .8rem 0; } .table table { margin: .3rem 0; }
+.table input { font: inherit; padding: .1rem .4rem; max-width: 100%; }
+th[role=button] { cursor: pointer; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
-@media print { body { margin: 0; max-width: none; } figure { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+@page { size: A4; margin: 15mm; }
+@media print { .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
+  th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
+  body { margin: 0; max-width: none; } figure { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+";
+
+/// Tables are sorted by a click on a column's head and searched; long ones begin with their first rows. Without it all is
+/// there.
+const SCRIPT: &str = "
+document.querySelectorAll('.table').forEach(box => {
+  const table = box.querySelector('table'), body = table.tBodies[0], rows = [...body.rows];
+  const number = text => { const n = parseFloat(text.replace('below ', '')); return isNaN(n) ? text : n; };
+  let all = rows.length <= 30, search = null;
+  const show = () => {
+    const asked = search ? search.value.toLowerCase() : '';
+    let shown = 0;
+    [...body.rows].forEach(row => {
+      const fits = row.textContent.toLowerCase().includes(asked);
+      row.hidden = !fits || (!all && !asked && shown >= 20);
+      if (fits) shown += 1;
+    });
+  };
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    let sign = 1;
+    head.setAttribute('role', 'button'); head.tabIndex = 0; head.title = 'sort';
+    const sort = () => {
+      const key = row => number(row.cells[column].textContent.trim());
+      rows.sort((a, b) => { const x = key(a), y = key(b);
+        return sign * (typeof x === typeof y ? (x < y ? -1 : x > y ? 1 : 0) : typeof x === 'number' ? -1 : 1); });
+      sign = -sign; rows.forEach(row => body.append(row)); show();
+    };
+    head.addEventListener('click', sort);
+    head.addEventListener('keydown', event => { if (event.key === 'Enter') sort(); });
+  });
+  if (rows.length > 10) {
+    search = document.createElement('input');
+    search.type = 'search'; search.placeholder = 'search'; search.setAttribute('aria-label', 'search this table');
+    search.addEventListener('input', show); box.prepend(search);
+  }
+  if (!all) {
+    const more = document.createElement('button');
+    more.textContent = 'all ' + rows.length + ' rows';
+    more.addEventListener('click', () => { all = true; more.remove(); show(); }); box.append(more);
+  }
+  show();
+});
 ";
 
 /// A page under construction.
@@ -40,6 +97,32 @@ impl Page {
 
     pub(super) fn paragraph(&mut self, text: &str) {
         self.line(&format!("<p>{}</p>", escape(text)));
+    }
+
+    /// The first line.
+    pub(super) fn lead(&mut self, text: &str) {
+        self.line(&format!("<p class=\"lead\">{}</p>", escape(text)));
+    }
+
+    /// Numbers in large letters and what each is.
+    pub(super) fn cards(&mut self, cards: &[(String, String)]) {
+        let card = |(number, what): &(String, String)| {
+            format!("<div><b>{}</b><span>{}</span></div>", escape(number), escape(what))
+        };
+        let cards: String = cards.iter().map(card).collect();
+        self.line(&format!("<div class=\"cards\">{cards}</div>"));
+    }
+
+    /// A numbered list.
+    pub(super) fn list(&mut self, items: impl Iterator<Item = String>) {
+        let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
+        self.line(&format!("<ol>{items}</ol>"));
+    }
+
+    /// Text as it is typed, folded away under a title.
+    pub(super) fn folded(&mut self, title: &str, text: &str) {
+        let (title, text) = (escape(title), escape(text));
+        self.line(&format!("<details><summary>{title}</summary><pre>{text}</pre></details>"));
     }
 
     /// A paragraph that must not be overlooked.
@@ -75,7 +158,7 @@ impl Page {
     }
 
     pub(super) fn finish(mut self) -> String {
-        self.0.push_str("</body></html>\n");
+        self.line(&format!("<script>{SCRIPT}</script></body></html>"));
         self.0
     }
 
@@ -87,7 +170,8 @@ impl Page {
         let words = if header.len() == 2 { " class=\"words\"" } else { "" };
         let head = columns.iter().map(|&j| format!("<th>{}</th>", escape(header[j])));
         let head: String = head.collect();
-        let mut text = format!("<table{words}><thead><tr>{head}</tr></thead><tbody>\n");
+        let mut text =
+            format!("<div class=\"table\"><table{words}><thead><tr>{head}</tr></thead><tbody>\n");
         for row in &rows {
             text.push_str("<tr>");
             for &column in &columns {
@@ -100,11 +184,12 @@ impl Page {
                     _ => String::new(),
                 };
                 // Writing to a string cannot fail.
-                let _ = write!(text, "<td>{dot}{}</td>", escape(cell));
+                let long = if cell.chars().count() > LONG { " class=\"long\"" } else { "" };
+                let _ = write!(text, "<td{long}>{dot}{}</td>", escape(cell));
             }
             text.push_str("</tr>\n");
         }
-        text.push_str("</tbody></table>");
+        text.push_str("</tbody></table></div>");
         self.line(&text);
     }
 

@@ -144,7 +144,8 @@ fn the_default_is_the_mixture_with_all_it_can_tell() {
     assert!(markers.lines().skip(1).all(|line| q(line).is_some_and(|q| q <= 1.0)), "{markers}");
     assert!(markers.lines().filter_map(q).any(|q| q < 0.01), "{markers}");
     let report = desk.text("out/report.html");
-    assert!(report.contains("What the method found out") && report.contains("<svg"));
+    assert!(report.contains("What each view says of each cluster") && report.contains("<svg"));
+    assert!(report.contains("How it was done") && !report.contains("log-likelihood"), "{report}");
     desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -q -o again.csv"));
     assert_eq!(desk.labels("again.csv"), desk.labels("out/labels.csv"));
     let text = desk.succeeds(&format!("impute --model out/model.safetensors {VIEWS} -o filled"));
@@ -280,8 +281,15 @@ fn stability_is_looked_at_where_it_is_asked_or_quick() {
     assert_eq!(found["clusters"].as_array().map(Vec::len), Some(4), "{found}");
     assert_eq!(found["n-subsamples"], 6);
     let header = |path: &str| desk.text(path).lines().next().unwrap().to_owned();
-    assert_eq!(header("plain/labels.csv"), "id,cluster,confidence,loss,views,unusual");
-    assert_eq!(header("out/labels.csv"), "id,cluster,confidence,loss,views,unusual,stability");
+    let by_view = ",cluster_by_rna,cluster_by_protein,cluster_by_image";
+    assert_eq!(
+        header("plain/labels.csv"),
+        format!("id,cluster,confidence,loss,views,unusual{by_view}")
+    );
+    assert_eq!(
+        header("out/labels.csv"),
+        format!("id,cluster,confidence,loss,views,unusual,stability{by_view}")
+    );
     let report = desk.text("out/report.html");
     assert!(
         report.contains("mean Jaccard index")

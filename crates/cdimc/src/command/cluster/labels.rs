@@ -12,6 +12,8 @@ pub(crate) struct Labels<'a> {
     pub(crate) unusual: Option<&'a [bool]>,
     /// The share of its cluster's others that a sample stays with in subsamples.
     pub(crate) stability: Option<&'a [Option<f64>]>,
+    /// Of every view the clusters that it alone gives the samples that have it; none of a single view.
+    pub(crate) by_view: &'a [Vec<Option<usize>>],
 }
 
 impl Labels<'_> {
@@ -22,6 +24,13 @@ impl Labels<'_> {
         };
         let mut header = vec!["id", "cluster", "confidence", "loss", "views", "unusual"];
         header.extend(self.stability.map(|_| "stability"));
+        let by_view: Vec<String> = self
+            .by_view
+            .iter()
+            .zip(&joined.names)
+            .map(|(_, name)| format!("cluster_by_{name}"))
+            .collect();
+        header.extend(by_view.iter().map(String::as_str));
         let observed = joined.ids.iter().enumerate().map(|(i, id)| {
             let mut row = vec![
                 id.clone(),
@@ -32,6 +41,10 @@ impl Labels<'_> {
                 self.unusual.map_or_else(String::new, |u| u8::from(u[i]).to_string()),
             ];
             row.extend(self.stability.map(|s| s[i].map_or_else(String::new, |x| x.to_string())));
+            let of_view = |of_view: &Vec<Option<usize>>| {
+                of_view[i].map_or_else(String::new, |c| c.to_string())
+            };
+            row.extend(self.by_view.iter().map(of_view));
             row
         });
         let unobserved = joined.unobserved.iter().map(|id| {

@@ -4,6 +4,7 @@ use super::labels::Labels;
 use super::run::Run;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
+use cdimc::NamedModel;
 use cdimc::analysis::Outcome;
 use cdimc::markers::LISTED;
 use cdimc::report::Report;
@@ -24,12 +25,18 @@ impl Run {
         for warning in &outcome.warnings {
             tracing::warn!("{}", warning.text);
         }
+        let mixture = outcome.model.as_ref().and_then(NamedModel::mixture);
+        let by_view = match mixture {
+            Some(model) if joined.data.n_views() > 1 => model.labels_by_view(&joined.data)?,
+            _ => Vec::new(),
+        };
         let labels = Labels {
             labels: &clustering.labels,
             confidence: clustering.confidence.as_deref(),
             losses: clustering.losses.as_deref(),
             unusual: clustering.unusual.as_deref(),
             stability: outcome.stability.as_ref().map(|found| found.samples.as_slice()),
+            by_view: &by_view,
         };
         output.write("labels.csv", &labels.csv(joined)?)?;
         if let Some(probabilities) = &clustering.probabilities {

@@ -1,7 +1,8 @@
-//! What every view says of every cluster.
+//! What every view says: of every cluster, and of every sample by itself.
 
 use crate::criterion::each_contribution;
 use crate::fitted::MixtureModel;
+use crate::model::Mixture;
 use crate::model::passes::expectation;
 use crate::responsibilities::Responsibilities;
 use cdimc_core::{ClusterError, Model};
@@ -34,6 +35,34 @@ impl MixtureModel {
         });
         Ok(sums / counts)
     }
+
+    /// The clusters that every view alone gives the samples that have it, by the clusters fitted to all views.
+    ///
+    /// # Errors
+    /// If the data have not the model's views.
+    pub fn labels_by_view(
+        &self,
+        data: &MultiView,
+    ) -> Result<Vec<Vec<Option<usize>>>, ClusterError> {
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        cdimc_core::check_views(&self.widths(), data, &views)?;
+        let observations = self.observe(data, &views)?;
+        let k = self.mixture.n_clusters();
+        let of_view = |v: usize| {
+            let one = observations.of_views(|w| w == v);
+            let mixture = Mixture {
+                nu: self.mixture.nu,
+                log_weights: self.mixture.log_weights.clone(),
+                views: vec![self.mixture.views[v].clone()],
+            };
+            let mut responsibilities = Responsibilities::zeros(one.n_samples, k);
+            let _ = expectation(&one, &mixture, &mut responsibilities);
+            let (all, mut labels) = (responsibilities.labels(), vec![None; one.n_samples]);
+            one.each_row(0, |i, _| labels[i] = Some(all[i]));
+            labels
+        };
+        Ok((0..views.len()).map(of_view).collect())
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +89,9 @@ mod tests {
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let found = model.contributions_by_cluster(&data).unwrap();
         let labels = &fitted.clustering.labels;
+        let by_view = model.labels_by_view(&data).unwrap();
+        let alike = |v: usize| (0..n).filter(|&i| by_view[v][i] == Some(labels[i])).count();
+        assert!(alike(0) == n && alike(1) < n, "{} {}", alike(0), alike(1));
         assert!((found[[0, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
         assert!((found[[1, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
         assert!(

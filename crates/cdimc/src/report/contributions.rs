@@ -1,0 +1,73 @@
+//! What every view says of every cluster.
+
+use super::Report;
+use super::figures::cluster_color;
+use super::page::Page;
+use super::svg::{Anchor, Drawing, shortened};
+use crate::NamedModel;
+use ndarray::Array2;
+
+/// Clusters that are drawn, at most.
+const CLUSTERS: usize = 12;
+/// Points.
+const NAMES: f64 = 120.0;
+const ROW: f64 = 20.0;
+
+impl Report<'_> {
+    pub(super) fn contributions(&self, page: &mut Page) {
+        let data = &self.joined.data;
+        let Some(model) = self.outcome.model.as_ref().and_then(NamedModel::mixture) else { return };
+        if data.n_views() < 2 || self.n_clusters() < 2 {
+            return;
+        }
+        let Ok(nats) = model.contributions_by_cluster(data) else { return };
+        page.section("What each view says of each cluster");
+        page.figure(
+            &bars(&self.joined.names, &nats),
+            "What a view and the others say about one another in the samples of a cluster, in nats a sample (the mean of log \
+             p(all views) - log p(this view) - log p(the others)): a long bar is a view that tells the cluster from the rest as \
+             the others do, none one that does not know it, and one to the left a view that says otherwise.",
+        );
+        let rows = nats.rows().into_iter().zip(&self.joined.names).map(|(row, name)| {
+            let cell = |x: &f64| if x.is_finite() { format!("{x:.2}") } else { String::new() };
+            std::iter::once(name.clone()).chain(row.iter().map(cell)).collect()
+        });
+        let clusters: Vec<String> = (0..nats.ncols()).map(|c| format!("cluster {c}")).collect();
+        let header: Vec<&str> =
+            std::iter::once("view, nats").chain(clusters.iter().map(String::as_str)).collect();
+        page.table(&header, rows);
+    }
+}
+
+/// A bar for every view (rows) and cluster (columns), `(n_views, n_clusters)`.
+fn bars(views: &[String], nats: &Array2<f64>) -> String {
+    let shown = nats.ncols().min(CLUSTERS);
+    let known = || nats.iter().copied().filter(|x| x.is_finite());
+    let (low, high) = (known().fold(0.0, f64::min), known().fold(0.0, f64::max));
+    let range = if high > low { high - low } else { 1.0 };
+    let column = (600.0 / shown as f64).min(120.0);
+    let wide = column - 14.0;
+    let zero = -low / range * wide;
+    let mut drawing = Drawing::default();
+    for c in 0..shown {
+        let x = NAMES + c as f64 * column;
+        drawing.text((x + wide / 2.0, 14.0), Anchor::Middle, 12, &format!("cluster {c}"));
+        for (v, &value) in nats.column(c).iter().enumerate() {
+            let y = 24.0 + v as f64 * ROW;
+            drawing.cell((x + zero - 0.5, y - 2.0), (1.0, ROW), "#8888");
+            if value.is_finite() {
+                let length = value.abs() / range * wide;
+                let from = if value < 0.0 { zero - length } else { zero };
+                drawing.cell((x + from, y), (length, ROW - 5.0), &cluster_color(c));
+            }
+        }
+        let end = 24.0 + views.len() as f64 * ROW;
+        drawing.text((x + zero, end + 10.0), Anchor::Middle, 10, "0");
+        drawing.text((x + wide, end + 10.0), Anchor::End, 10, &format!("{high:.1} nats"));
+    }
+    for (v, name) in views.iter().enumerate() {
+        let y = 24.0 + v as f64 * ROW + ROW - 8.0;
+        drawing.text((NAMES - 8.0, y), Anchor::End, 12, &shortened(name, 18));
+    }
+    drawing.svg((NAMES + shown as f64 * column, 40.0 + views.len() as f64 * ROW))
+}

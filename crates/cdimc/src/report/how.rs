@@ -1,0 +1,80 @@
+//! How it was done: a paragraph for a methods section, what to cite, and the command that repeats it.
+
+use super::Report;
+use super::page::Page;
+use cdimc_cluster::CdimcNet;
+use cdimc_mixture::TMixture;
+
+/// Samples of the methods that are cited.
+const MIXTURE: &str = "Peel and McLachlan, Stat. Comput. 10, 2000, DOI 10.1023/A:1008981510081 (mixtures of t distributions)";
+const NETWORK: &str =
+    "Wen et al., CDIMC-net: Cognitive Deep Incomplete Multi-view Clustering Network, IJCAI 2020";
+
+impl Report<'_> {
+    pub(super) fn how(&self, page: &mut Page) {
+        page.section("How it was done");
+        let data = &self.joined.data;
+        let (n, n_views, version) = (data.n_samples(), data.n_views(), env!("CARGO_PKG_VERSION"));
+        let missing = 100.0
+            * (1.0
+                - (0..n_views).map(|v| data.mask().n_observed(v)).sum::<usize>() as f64
+                    / (n * n_views) as f64);
+        let mut text = format!(
+            "{n} samples, each in some of {n_views} views ({missing:.0} % of the rows missing), were grouped into {} \
+             clusters by {} of cdimc {version}",
+            self.n_clusters(),
+            self.method
+        );
+        let mut cited = Vec::new();
+        match self.method {
+            TMixture::NAME => {
+                text.push_str(
+                    ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
+                     out of its likelihood; nothing was filled in before",
+                );
+                cited.push(MIXTURE);
+            }
+            CdimcNet::NAME => {
+                text.push_str("; nothing was filled in before");
+                cited.push(NETWORK);
+            }
+            _ => {}
+        }
+        text.push_str(". Known classes, if any, were not used.");
+        if let Some(number) = &self.outcome.cluster_number {
+            text.push_str(&format!(
+                " The number of clusters was chosen by the data: {}.",
+                number.reason
+            ));
+        }
+        if let Some(found) = &self.outcome.stability {
+            text.push_str(&format!(
+                " Stability is the mean Jaccard index over {} subsamples of 80 % of the samples.",
+                found.n_subsamples
+            ));
+            cited.push("Hennig, Comput. Stat. Data Anal. 52, 2007, DOI 10.1016/j.csda.2006.11.025 (stability)");
+        }
+        text.push_str(" Markers are compared by Hedges' g");
+        if self.markers.untested.is_none() {
+            text.push_str(
+                " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
+                 Hochberg within the view",
+            );
+        }
+        text.push('.');
+        if self.comparison.is_some_and(|comparison| comparison.n_known > 0) {
+            text.push_str(
+                " Clinical columns, which were not clustered on, are compared by the tests that their table names, survival \
+                 by the log-rank test and Cox's model.",
+            );
+        }
+        page.paragraph(&text);
+        if !cited.is_empty() {
+            page.paragraph(&format!("To cite: cdimc {version}; {}.", cited.join("; ")));
+        }
+        page.code(self.command);
+        page.folded("All settings", self.settings);
+        let seconds = self.seconds.iter().map(|(stage, s)| format!("{stage} {s:.1} s"));
+        page.paragraph(&format!("Time: {}.", seconds.collect::<Vec<_>>().join(", ")));
+    }
+}
