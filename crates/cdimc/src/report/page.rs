@@ -33,7 +33,7 @@ th[role=button] { cursor: pointer; }
 @page { size: A4; margin: 15mm; }
 @media print { .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
-  body { margin: 0; max-width: none; } figure { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+  body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
 /// Tables are sorted by a click on a column's head and searched; long ones begin with their first rows. Without it all is
