@@ -10,8 +10,8 @@ use crate::halves::halves;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
-use crate::search::{Effort, Found, Search};
-use crate::settings::TMixture;
+use crate::search::{Begun, Effort, Found, Search, starts};
+use crate::settings::{Rule, TMixture};
 use crate::watch::{Progress, Watch};
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
@@ -35,10 +35,14 @@ pub struct Evidence {
 /// The coordinates and the prior chosen.
 pub(crate) struct Choice {
     pub(crate) projections: Vec<Projection>,
-    /// Of the samples that have a view.
+    /// Of the samples that have a view, those that are alike next to one another.
     pub(crate) observations: Observations,
+    /// The places of these samples in the order of the data.
+    pub(crate) order: Vec<usize>,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
+    /// What a search on the observations under the prior has found so far.
+    pub(crate) begun: Begun,
 }
 
 /// Starts of a search that compares coordinates, and how many of them are refined.
@@ -89,16 +93,23 @@ pub(crate) fn choose(
         _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, by_centers, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations) = short.coordinates(&views, kind, width)?;
-        return Ok(Choice { projections, observations, evidence, prior: *prior });
+        let (projections, observations, order) = short.coordinates(&views, kind, width)?;
+        let begun = Begun::default();
+        return Ok(Choice { projections, observations, order, evidence, prior: *prior, begun });
     }
     let best = match found {
         Some(best) => best,
-        None => short.search(&views, kind, width)?,
+        None => {
+            let mut pilot = short.begun(&views, kind, width)?;
+            short.refine(&mut pilot)?;
+            pilot
+        }
     };
-    let prior = best.likeliest(&priors, seed, &progress)?;
-    let Pilot { projections, observations, .. } = best;
-    Ok(Choice { projections, observations, evidence, prior })
+    let prior = best.likeliest(settings.rule, &priors, seed, &progress)?;
+    let Pilot { projections, observations, order, begun, .. } = best;
+    // Under another prior all starts end elsewhere.
+    let begun = if prior == priors[0] { begun } else { Begun::default() };
+    Ok(Choice { projections, observations, order, evidence, prior, begun })
 }
 
 /// The kinds to choose from.
@@ -146,35 +157,43 @@ impl Short<'_> {
         views: &Views<'_>,
         kind: Kind,
         width: Width,
-    ) -> Result<(Vec<Projection>, Observations), ClusterError> {
+    ) -> Result<(Vec<Projection>, Observations, Vec<usize>), ClusterError> {
         let kinds = kinds_of_views(kind, &views.profiles);
         let (projections, observations) =
             coordinates::fit(views.data, &views.profiles, &kinds, width)?;
-        Ok((projections, observations.with_views(self.n_clusters)))
+        let observations = observations.with_views(self.n_clusters);
+        let order = starts::order(&observations, self.n_clusters, self.seed)?;
+        Ok((projections, observations.select(&order), order))
     }
 
-    /// What a search finds with coordinates of this kind.
-    fn search(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
-        let Self { settings, prior, n_clusters, seed, progress } = *self;
-        let (projections, observations) = self.coordinates(views, kind, width)?;
+    /// Where EM ends from a few starts with coordinates of this kind.
+    fn begun(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
+        let (projections, observations, order) = self.coordinates(views, kind, width)?;
+        let mut pilot =
+            Pilot { kind, width, projections, observations, order, begun: Begun::default() };
+        self.search(&pilot.observations).begin(&mut pilot.begun, self.progress)?;
+        Ok(pilot)
+    }
+
+    /// Goes on to where no move is kept.
+    fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
+        self.search(&pilot.observations).refine(&mut pilot.begun, self.progress)
+    }
+
+    fn search<'b>(&'b self, observations: &'b Observations) -> Search<'b> {
+        let Self { settings, prior, n_clusters, seed, .. } = *self;
         let effort = Effort {
             starts: PILOT.0.min(settings.starts),
             refined: PILOT.1.min(settings.refined),
             tries: settings.tries,
         };
-        let search = Search { observations: &observations, prior, n_clusters, effort, seed };
-        let Some(found) = settings.rule.best(search.run(progress)?) else {
-            unreachable!("every pilot has one start at least")
-        };
-        let evidence = Evidence {
-            kinds: projections.iter().map(|projection| projection.kind).collect(),
-            widths: projections.iter().map(Projection::width).collect(),
-            shared_information: found.shared.information,
-        };
-        Ok(Pilot { kind, width, projections, observations, found, evidence })
+        Search { observations, prior, n_clusters, effort, seed }
     }
 
     /// The search with the kind under which the views share most, and with the second width if they share more then.
+    ///
+    /// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): the better half by where EM ends goes
+    /// on.
     fn best(
         &self,
         views: &Views<'_>,
@@ -182,17 +201,44 @@ impl Short<'_> {
         (width, other): (Width, Option<Width>),
         evidence: &mut Vec<Evidence>,
     ) -> Result<Pilot, ClusterError> {
+        let begun = |&kind: &Kind| self.begun(views, kind, width);
+        let mut pilots = kinds.iter().map(begun).collect::<Result<Vec<_>, _>>()?;
+        if pilots.len() > 1 {
+            let half = pilots.len().div_ceil(2);
+            self.sort(&mut pilots);
+            evidence.extend(
+                pilots.split_off(half).iter().map(|pilot| pilot.evidence(self.settings.rule)),
+            );
+        }
         let mut best = None;
-        for &kind in kinds {
-            best = Some(better(best, self.search(views, kind, width)?, evidence));
+        for mut pilot in pilots {
+            self.refine(&mut pilot)?;
+            best = Some(self.better(best, pilot, evidence));
         }
         let Some(best) = best else { unreachable!("one kind at least is searched") };
         match other {
             Some(width) => {
-                let new = self.search(views, best.kind, width)?;
-                Ok(better(Some(best), new, evidence))
+                let mut new = self.begun(views, best.kind, width)?;
+                self.refine(&mut new)?;
+                Ok(self.better(Some(best), new, evidence))
             }
             None => Ok(best),
+        }
+    }
+
+    /// That of the most shared information first.
+    fn sort(&self, pilots: &mut [Pilot]) {
+        let information = |pilot: &Pilot| pilot.best(self.settings.rule).shared.information;
+        pilots.sort_by(|a, b| information(b).total_cmp(&information(a)));
+    }
+
+    /// The pilot that shares more, the earlier of equals.
+    fn better(&self, best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilot {
+        let information = |pilot: &Pilot| pilot.best(self.settings.rule).shared.information;
+        evidence.push(new.evidence(self.settings.rule));
+        match best {
+            Some(best) if information(&new) <= information(&best) => best,
+            _ => new,
         }
     }
 }
@@ -203,15 +249,31 @@ struct Pilot {
     width: Width,
     projections: Vec<Projection>,
     observations: Observations,
-    found: Found,
-    evidence: Evidence,
+    order: Vec<usize>,
+    begun: Begun,
 }
 
 impl Pilot {
+    fn best(&self, rule: Rule) -> &Found {
+        let Some(best) = rule.best(self.begun.so_far().collect()) else {
+            unreachable!("every pilot has one start at least")
+        };
+        best
+    }
+
+    fn evidence(&self, rule: Rule) -> Evidence {
+        Evidence {
+            kinds: self.projections.iter().map(|projection| projection.kind).collect(),
+            widths: self.projections.iter().map(Projection::width).collect(),
+            shared_information: self.best(rule).shared.information,
+        }
+    }
+
     /// The prior under which samples held out of these clusters are likeliest (Friedman, JASA 84, 1989), EM going on from
     /// them under each; the first of equals.
     fn likeliest(
         &self,
+        rule: Rule,
         priors: &[Prior],
         seed: Seed,
         progress: &Progress<'_>,
@@ -219,6 +281,7 @@ impl Pilot {
         if let [prior] = priors {
             return Ok(*prior);
         }
+        let found = self.best(rule);
         let watch = Watch::new(progress, "shapes", priors.len(), self.observations.n_samples);
         let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
         samples.shuffle(&mut seed.stream("shapes").rng());
@@ -226,7 +289,7 @@ impl Pilot {
         let mut best = (f64::NEG_INFINITY, priors[0]);
         for prior in priors {
             let em = Em::new(&self.observations, prior, &watch);
-            let fit = em.run(self.found.fit.moments.clone())?;
+            let fit = em.run(found.fit.moments.clone())?;
             let value =
                 held_out_log_likelihood(&self.observations, &fit.responsibilities, prior, parts);
             if value > best.0 {
@@ -235,16 +298,6 @@ impl Pilot {
             watch.step()?;
         }
         Ok(best.1)
-    }
-}
-
-/// The pilot that shares more, the earlier of equals.
-fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilot {
-    evidence.push(new.evidence.clone());
-    let information = |pilot: &Pilot| pilot.evidence.shared_information;
-    match best {
-        Some(best) if information(&new) <= information(&best) => best,
-        _ => new,
     }
 }
 

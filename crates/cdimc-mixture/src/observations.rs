@@ -126,7 +126,7 @@ impl Observations {
         }
     }
 
-    /// The samples `samples`, ascending, with the variances and resolutions of all.
+    /// The samples `samples`, in their order, with the variances and resolutions of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
         for (first, part) in (0..).step_by(BLOCK).zip(samples.chunks(BLOCK)) {

@@ -47,9 +47,16 @@ impl Responsibilities {
 
     /// Those of the samples `samples`.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
-        let mut selected = Self::zeros(samples.len(), self.n_clusters);
+        self.of_clusters(samples, &(0..self.n_clusters).collect::<Vec<_>>())
+    }
+
+    /// What the samples `samples` have of the clusters `clusters`.
+    pub(crate) fn of_clusters(&self, samples: &[usize], clusters: &[usize]) -> Self {
+        let mut selected = Self::zeros(samples.len(), clusters.len());
         for (to, &i) in samples.iter().enumerate() {
-            (0..self.n_clusters).for_each(|c| *selected.at_mut(to, c) = self.at(i, c));
+            for (of, &c) in clusters.iter().enumerate() {
+                *selected.at_mut(to, of) = self.at(i, c);
+            }
         }
         selected
     }

@@ -6,6 +6,7 @@ use crate::model::Prior;
 use crate::search::{Effort, Found};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 
 /// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
 /// one cluster, and a view that it lacks drops out of its likelihood.
@@ -129,17 +130,18 @@ pub enum Rule {
 
 impl Rule {
     /// The best of `found` by this rule; the first of equals.
-    pub(crate) fn best(self, found: Vec<Found>) -> Option<Found> {
-        let most = found.iter().map(|f| f.shared.information).fold(f64::NEG_INFINITY, f64::max);
+    pub(crate) fn best<F: Borrow<Found>>(self, found: Vec<F>) -> Option<F> {
+        let information = |found: &F| found.borrow().shared.information;
+        let most = found.iter().map(information).fold(f64::NEG_INFINITY, f64::max);
         let least = match self {
             Self::Likelihood => f64::NEG_INFINITY,
             Self::SharedInformation => most,
             Self::LikelihoodAmongMostShared => least_equal(most),
         };
-        let allowed = found.into_iter().filter(|f| f.shared.information >= least);
-        allowed.reduce(|best, other| {
-            if other.fit.log_likelihood > best.fit.log_likelihood { other } else { best }
-        })
+        let likelihood = |found: &F| found.borrow().fit.log_likelihood;
+        let allowed = found.into_iter().filter(|found| information(found) >= least);
+        allowed
+            .reduce(|best, other| if likelihood(&other) > likelihood(&best) { other } else { best })
     }
 }
 

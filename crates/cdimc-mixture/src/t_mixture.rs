@@ -17,7 +17,7 @@ use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
 
 /// Operations of a fit for every number that an iteration reads: those of the search ...
-const SEARCH: f64 = 15_000.0;
+const SEARCH: f64 = 6_000.0;
 /// ... and of EM on all samples.
 const ALL: f64 = 200.0;
 /// The least `search-samples`.
@@ -43,9 +43,13 @@ impl TMixture {
         let effort = self.effort();
         let search =
             Search { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
-        let found = search.run(&|stage, done, of, loss| observer.step(stage, done, of, loss))?;
+        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
+        let mut begun = choice.begun;
+        search.begin(&mut begun, &progress)?;
+        search.refine(&mut begun, &progress)?;
+        let found = begun.found();
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(Found { fit, shared, .. }) = self.rule.best(found) else {
+        let Some(Found { mut fit, shared }) = self.rule.best(found) else {
             unreachable!("`check` asks for one refined start at least")
         };
         let (projections, evidence) = (choice.projections, choice.evidence);
@@ -59,13 +63,15 @@ impl TMixture {
             prior,
         };
         if choice.observations.n_samples == data.n_samples() {
-            return Ok(solution(choice.observations, fit));
+            let mut back = vec![0; choice.order.len()];
+            choice.order.iter().enumerate().for_each(|(place, &i)| back[i] = place);
+            fit.responsibilities = fit.responsibilities.select(&back);
+            return Ok(solution(choice.observations.select(&back), fit));
         }
         drop(part);
         let kinds: Vec<Kind> = projections.iter().map(|projection| projection.kind).collect();
         let seen = coordinates::observed(data, &kinds);
         let all = coordinates::observe(data, &projections, &seen);
-        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
         let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
@@ -174,7 +180,8 @@ impl Clusterer for TMixture {
         // A part of the samples, and halves of the columns.
         let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
         let copied = copies as f64 * searched * columns;
-        let held = 3.0 * (coordinates + k * columns) + (self.refined as f64 + 3.0) * n * k;
+        // Beside those of the data, those of every kind that competes, sorted.
+        let held = 6.0 * coordinates + 3.0 * k * columns + (self.refined as f64 + 3.0) * n * k;
         Some(Cost {
             bytes: 8.0 * (copied + held.max(coordinates + decomposed)),
             operations: iteration * (SEARCH * searched / n + ALL),

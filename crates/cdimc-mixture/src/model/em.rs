@@ -2,7 +2,7 @@
 
 use crate::model::components::Pooled;
 use crate::model::moments::Moments;
-use crate::model::passes::expectation;
+use crate::model::passes::expectation_of;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
@@ -45,6 +45,9 @@ const PATIENCE: usize = 4;
 /// A run is abandoned if this many gains like its last would not reach its goal.
 const GAINS_LEFT: f64 = 10.0;
 
+/// All clusters are evaluated at all samples once in so many iterations, between them at samples that they are near.
+const REFRESH: usize = 4;
+
 impl<'a> Em<'a> {
     /// EM on all of `observations` to the end.
     pub(crate) fn new(
@@ -76,7 +79,9 @@ impl<'a> Em<'a> {
             self.watch.check(last)?;
             let (mixture, pooled) =
                 Mixture::fit(&moments, self.observations, self.prior, self.held);
-            let (value, next) = expectation(self.observations, &mixture, &mut responsibilities);
+            let near = iteration % REFRESH > 0;
+            let (value, next) =
+                expectation_of(self.observations, &mixture, &mut responsibilities, near);
             moments = next;
             iteration += 1;
             let settled = (value - last).abs() < self.tolerance * value.abs();

@@ -30,6 +30,8 @@ pub(crate) struct SquaredDistances<'a> {
     pub(crate) offsets: &'a [f64],
     /// q.
     pub(crate) width: usize,
+    /// The clusters that are wanted.
+    pub(crate) near: &'a [bool],
     /// `(n_clusters, LANES)`.
     pub(crate) out: &'a mut [f64],
 }
@@ -43,7 +45,8 @@ impl WithSimd for SquaredDistances<'_> {
         let size = q * (q + 1) / 2;
         let (z, _) = S::as_simd_f64s(self.rows);
         let clusters = self.whitening.chunks_exact(size).zip(self.offsets.chunks_exact(q));
-        for ((w, g), out) in clusters.zip(self.out.chunks_exact_mut(LANES)) {
+        let clusters = clusters.zip(self.out.chunks_exact_mut(LANES)).zip(self.near);
+        for (((w, g), out), _) in clusters.filter(|(_, near)| **near) {
             of_cluster(simd, z, w, g, S::as_mut_simd_f64s(out).0);
         }
     }

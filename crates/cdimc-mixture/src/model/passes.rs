@@ -32,11 +32,26 @@ pub(crate) struct Densities {
 impl Densities {
     /// Computes those of `view`.
     pub(crate) fn of(&mut self, view: &BlockView, components: &Components, nu: f64) {
-        let size = view.samples.len().div_ceil(LANES) * components.n_clusters() * LANES;
-        self.logs.resize(size, 0.0);
-        self.weights.resize(size, 0.0);
+        self.of_near(view, components, nu, &Near::default());
+    }
+
+    /// Computes those of `view` for the clusters that are near its rows; the others keep any numbers.
+    fn of_near(&mut self, view: &BlockView, components: &Components, nu: f64, near: &Near) {
+        let k = components.n_clusters();
+        let n_chunks = view.samples.len().div_ceil(LANES);
+        self.logs.resize(n_chunks * k * LANES, 0.0);
+        self.weights.resize(n_chunks * k * LANES, 0.0);
         let Self { logs, weights } = self;
-        Arch::new().dispatch(DensitiesOf { rows: &view.lanes, components, nu, logs, weights });
+        let near = near.of_chunks(view, k);
+        let near = &near;
+        Arch::new().dispatch(DensitiesOf {
+            rows: &view.lanes,
+            components,
+            nu,
+            near,
+            logs,
+            weights,
+        });
     }
 
     /// The index of row `j` for cluster `c` of `n_clusters`.
@@ -46,10 +61,55 @@ impl Densities {
     }
 }
 
+/// Which clusters are near the samples of a block, by [`LANES`] samples: those of which one has a responsibility that is
+/// not negligible.
+#[derive(Debug, Default)]
+struct Near {
+    /// `(n_clusters, BLOCK / LANES)`, or empty for all of them.
+    flags: Vec<bool>,
+}
+
+impl Near {
+    /// By the responsibilities of a block, `(n_clusters, BLOCK)`.
+    fn set(&mut self, responsibilities: &[f64]) {
+        self.flags.clear();
+        let is_near = |group: &[f64]| {
+            group.iter().fold(0.0, |most, r| if *r > most { *r } else { most }) > NEGLIGIBLE
+        };
+        self.flags.extend(responsibilities.chunks_exact(LANES).map(is_near));
+    }
+
+    /// Of the rows of a view, `(n_chunks, n_clusters)`.
+    fn of_chunks(&self, view: &BlockView, n_clusters: usize) -> Vec<bool> {
+        let n_chunks = view.samples.len().div_ceil(LANES);
+        if self.flags.is_empty() {
+            return vec![true; n_chunks * n_clusters];
+        }
+        let mut near = Vec::with_capacity(n_chunks * n_clusters);
+        for samples in view.samples.chunks(LANES) {
+            let groups =
+                usize::from(samples[0]) / LANES..=usize::from(samples[samples.len() - 1]) / LANES;
+            let of_cluster = |flags: &[bool]| flags[groups.clone()].iter().any(|&near| near);
+            near.extend(self.flags.chunks_exact(BLOCK / LANES).map(of_cluster));
+        }
+        near
+    }
+
+    /// Takes all density from samples that a cluster is not near.
+    fn exclude(&self, joint: &mut [f64]) {
+        for (logs, _) in joint.chunks_exact_mut(LANES).zip(&self.flags).filter(|(_, near)| !**near)
+        {
+            logs.fill(f64::MIN);
+        }
+    }
+}
+
 struct DensitiesOf<'a> {
     rows: &'a [f64],
     components: &'a Components,
     nu: f64,
+    /// `(n_chunks, n_clusters)`.
+    near: &'a [bool],
     logs: &'a mut [f64],
     weights: &'a mut [f64],
 }
@@ -63,11 +123,15 @@ impl WithSimd for DensitiesOf<'_> {
         let size = constants.len() * LANES;
         let chunks = self.rows.chunks_exact(width * LANES).zip(self.logs.chunks_exact_mut(size));
         let (nu, reach) = (self.nu, self.nu + *width as f64);
-        for ((rows, logs), weights) in chunks.zip(self.weights.chunks_exact_mut(size)) {
-            SquaredDistances { rows, whitening, offsets, width: *width, out: weights }
+        let chunks = chunks.zip(self.weights.chunks_exact_mut(size));
+        for (((rows, logs), weights), near) in chunks.zip(self.near.chunks_exact(constants.len())) {
+            SquaredDistances { rows, whitening, offsets, width: *width, near, out: weights }
                 .with_simd(simd);
             let clusters = logs.chunks_exact_mut(LANES).zip(weights.chunks_exact_mut(LANES));
-            for ((logs, weights), constant) in clusters.zip(constants) {
+            for (((logs, weights), constant), near) in clusters.zip(constants).zip(near) {
+                if !near {
+                    continue;
+                }
                 for (log, weight) in logs.iter_mut().zip(weights) {
                     let reached = nu + *weight;
                     *log = constant - 0.5 * reach * ln(reached / nu);
@@ -81,6 +145,7 @@ impl WithSimd for DensitiesOf<'_> {
 /// What a block needs on its way.
 #[derive(Debug, Default)]
 struct Scratch {
+    near: Near,
     views: Vec<Densities>,
     /// Of four rows each.
     rows: Vec<f64>,
@@ -162,6 +227,16 @@ pub(crate) fn expectation(
     mixture: &Mixture,
     responsibilities: &mut Responsibilities,
 ) -> (f64, Moments) {
+    expectation_of(observations, mixture, responsibilities, false)
+}
+
+/// As [`expectation`]; if `near`, a cluster keeps out of samples that had nothing of it before, and neighbors of theirs.
+pub(crate) fn expectation_of(
+    observations: &Observations,
+    mixture: &Mixture,
+    responsibilities: &mut Responsibilities,
+    near: bool,
+) -> (f64, Moments) {
     let k = mixture.n_clusters();
     let part = |blocks: &[Block], values: &mut [f64]| {
         let mut moments = Moments::zeros(k, &observations.widths);
@@ -171,15 +246,19 @@ pub(crate) fn expectation(
         scratch.sums.resize(BLOCK, 0.0);
         let mut value = 0.0;
         for (block, joint) in blocks.iter().zip(values.chunks_exact_mut(k * BLOCK)) {
+            if near {
+                scratch.near.set(joint);
+            }
             for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
                 joint.fill(log_weight);
             }
             let views = block.views.iter().zip(&mixture.views).zip(&mut scratch.views);
             for ((view, components), densities) in views {
-                densities.of(view, components, mixture.nu);
+                densities.of_near(view, components, mixture.nu, &scratch.near);
                 add_logs(joint, view, &densities.logs);
             }
-            let Scratch { views, rows, maxima, sums } = &mut scratch;
+            scratch.near.exclude(joint);
+            let Scratch { views, rows, maxima, sums, .. } = &mut scratch;
             value += normalize_into(joint, block.len, maxima, sums);
             for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
                 moments.sizes[c] += joint.iter().sum::<f64>();

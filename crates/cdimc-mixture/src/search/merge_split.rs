@@ -7,21 +7,13 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{ROUNDS, Search, starts};
+use crate::search::{Found, Moved, PART_ITERATIONS, PART_TOLERANCE, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
-use rand::Rng;
 
 /// Fewest samples of a cluster that is split.
 const LEAST_SAMPLES: usize = 10;
-/// Splits of a cluster, of which the best counts.
-const SPLITS: u64 = 2;
-/// The share of a sample that is spread evenly over all clusters before EM.
-const SMOOTHING: f64 = 0.02;
-/// EM on a split: iterations at most, and its tolerance.
-const SPLIT_ITERATIONS: usize = 15;
-const SPLIT_TOLERANCE: f64 = 1e-4;
 /// The share of a cluster's samples that may change before it is split anew.
 const CHANGE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
@@ -33,35 +25,31 @@ const ALL_PAIRS: usize = 16;
 /// See [`ALL_PAIRS`].
 const NEAR: usize = 8;
 
-/// Merges two clusters and splits a third where that gains most, EM, kept if better; until nothing is.
-pub(crate) fn improve(
+/// Where merging two clusters and splitting a third gains, of the combinations that promise most; none if none does.
+/// `splits`: what is known of splits, and then of these.
+pub(crate) fn improved(
     search: &Search<'_>,
-    mut fit: Fit,
+    found: &Found,
+    splits: &mut Vec<Split>,
     seed: Seed,
     watch: &Watch<'_>,
-) -> Result<Fit, ClusterError> {
-    let mut splits = Vec::new();
-    for round in 0..ROUNDS {
-        let groups = Groups::new(search, &fit);
-        let losses = groups.merge_losses(&fit);
-        splits = self::splits(search, &fit, &groups, splits, seed.nth(round as u64), watch)?;
-        let mut moves = Vec::new();
-        for split in &splits {
-            for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
-                moves.push((split.gain - loss, split, a, b));
-            }
-        }
-        moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
-            let moved = split.and_merge(&fit.responsibilities, a, b);
-            moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
-        });
-        match search.first_better(&fit, moves, watch)? {
-            Some(better) => fit = better,
-            None => break,
+) -> Result<Option<Found>, ClusterError> {
+    let fit = &found.fit;
+    let groups = Groups::new(search, fit);
+    let losses = groups.merge_losses(fit);
+    *splits = self::splits(search, fit, &groups, std::mem::take(splits), seed, watch)?;
+    let mut moves = Vec::new();
+    for split in &*splits {
+        for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
+            moves.push((split.gain - loss, split, a, b));
         }
     }
-    Ok(fit)
+    moves.sort_by(|x, y| y.0.total_cmp(&x.0));
+    let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
+        let responsibilities = split.and_merge(&fit.responsibilities, a, b);
+        Moved { responsibilities, changed: vec![split.c, a, b] }
+    });
+    search.first_better(found, moves, watch)
 }
 
 /// The rows of every cluster and their responsibilities, for the likelihoods of groups.
@@ -174,8 +162,8 @@ fn members(observations: &Observations, responsibilities: &Responsibilities) -> 
     (0..observations.n_views()).map(of_view).collect()
 }
 
-/// The better of the halvings of a cluster.
-struct Split {
+/// The halving of a cluster.
+pub(crate) struct Split {
     /// The cluster.
     c: usize,
     gain: f64,
@@ -204,45 +192,30 @@ fn splits(
             continue;
         }
         let observations = search.observations.select(&samples);
-        let mut best: Option<Split> = None;
-        for split in 0..SPLITS {
-            let seed = seed.stream("split").nth(c as u64).nth(split);
-            let halves = halve(search, &observations, split > 0, groups.pooled, seed, watch)?;
-            let gain = gain(search, &observations, &halves, groups.pooled);
-            if best.as_ref().is_none_or(|best| gain > best.gain) {
-                best = Some(Split { c, gain, samples: samples.clone(), halves });
-            }
-        }
-        found.extend(best);
+        let halves = halve(search, &observations, groups.pooled, seed.nth(c as u64), watch)?;
+        let gain = gain(search, &observations, &halves, groups.pooled);
+        found.push(Split { c, gain, samples, halves });
     }
     Ok(found)
 }
 
-/// Two clusters on the samples of one: k-means, of columns weighted at random if `weighted`, and EM.
+/// Two clusters on the samples of one: k-means and EM.
 fn halve(
     search: &Search<'_>,
     observations: &Observations,
-    weighted: bool,
     pooled: &[Pooled],
     seed: Seed,
     watch: &Watch<'_>,
 ) -> Result<Responsibilities, ClusterError> {
-    let mut points = observations.side_by_side(&vec![1.0; observations.n_views()]);
-    if weighted {
-        let mut rng = seed.stream("weights").rng();
-        for mut column in points.columns_mut() {
-            let weight = (-(1.0 - rng.r#gen::<f64>()).ln()).sqrt();
-            column.mapv_inplace(|x| x * weight);
-        }
-    }
+    let points = observations.side_by_side(&vec![1.0; observations.n_views()]);
     let k_means = KMeans { restarts: 1, ..KMeans::new(2) };
-    let labels = k_means.fit(points.view(), seed.stream("k-means"))?.labels;
+    let labels = k_means.fit(points.view(), seed)?.labels;
     let halves = Responsibilities::from_labels(&labels, 2);
     let moments = moments_of(observations, &halves).mixed_with_uniform(starts::SMOOTHING);
     let em = Em {
         observations,
-        iterations: SPLIT_ITERATIONS,
-        tolerance: SPLIT_TOLERANCE,
+        iterations: PART_ITERATIONS,
+        tolerance: PART_TOLERANCE,
         held: Some(pooled),
         ..search.em(watch)
     };

@@ -5,14 +5,17 @@ pub(crate) mod repair;
 pub(crate) mod starts;
 
 use crate::criterion::{Shared, least_equal, shared_information};
+use crate::model::Prior;
 use crate::model::em::{Em, Fit, TOLERANCE};
-use crate::model::{Prior, moments::Moments};
+use crate::model::passes::moments_of;
 use crate::observations::Observations;
+use crate::responsibilities::Responsibilities;
 use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::Seed;
+use merge_split::Split;
 use rayon::prelude::*;
-use std::cell::LazyCell;
+use starts::Tried;
 
 /// How long to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,11 +26,15 @@ pub(crate) struct Effort {
     pub(crate) tries: usize,
 }
 
-/// Most rounds of merge-and-split and repair.
-const CYCLES: usize = 3;
-/// Rounds of merge-and-split, and of repair, at most.
-pub(crate) const ROUNDS: usize = 10;
-/// A mixture that the search ended at.
+/// Rounds of merge-and-split and of repair at most, together.
+const ROUNDS: usize = 60;
+/// The share of a sample that is spread evenly over all clusters before EM from a move.
+const SMOOTHING: f64 = 0.02;
+/// EM on the samples of few clusters: iterations at most, and its tolerance.
+const PART_ITERATIONS: usize = 15;
+const PART_TOLERANCE: f64 = 1e-4;
+
+/// A mixture that the search came to.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) fit: Fit,
@@ -44,6 +51,44 @@ pub(crate) struct Search<'a> {
     pub(crate) seed: Seed,
 }
 
+/// How far a search has come; a search of more effort goes on from it.
+#[derive(Default)]
+pub(crate) struct Begun {
+    tried: Vec<Tried>,
+    courses: Vec<Course>,
+}
+
+/// The way of a start from the end of EM to where no move is kept.
+struct Course {
+    start: usize,
+    found: Found,
+    next: Move,
+    /// What is known of splitting its clusters.
+    splits: Vec<Split>,
+    /// Kinds of moves that were tried in vain since the last that was kept.
+    in_vain: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Move {
+    MergeSplit,
+    Repair,
+}
+
+impl Begun {
+    /// Where the starts have come to, that of the most shared information first.
+    pub(crate) fn found(self) -> Vec<Found> {
+        let mut found: Vec<Found> = self.courses.into_iter().map(|course| course.found).collect();
+        found.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));
+        found
+    }
+
+    /// The mixtures that its starts have come to.
+    pub(crate) fn so_far(&self) -> impl Iterator<Item = &Found> {
+        self.courses.iter().map(|course| &course.found)
+    }
+}
+
 impl<'a> Search<'a> {
     /// EM on all samples to the end.
     pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
@@ -55,9 +100,24 @@ impl<'a> Search<'a> {
     /// # Errors
     /// If the observer asks to stop.
     pub(crate) fn run(&self, progress: &Progress<'_>) -> Result<Vec<Found>, ClusterError> {
+        let mut begun = Begun::default();
+        self.begin(&mut begun, progress)?;
+        self.refine(&mut begun, progress)?;
+        Ok(begun.found())
+    }
+
+    /// Starts up to as many as the search has, and EM to its end from the likeliest of them.
+    ///
+    /// # Errors
+    /// If the observer asks to stop.
+    pub(crate) fn begin(
+        &self,
+        begun: &mut Begun,
+        progress: &Progress<'_>,
+    ) -> Result<(), ClusterError> {
         let n = self.observations.n_samples;
         let watch = Watch::new(progress, "starts", self.effort.starts, n);
-        let tried: Vec<starts::Tried> = (0..self.effort.starts)
+        let new: Vec<Tried> = (begun.tried.len()..self.effort.starts)
             .into_par_iter()
             .map(|start| {
                 let tried = starts::attempt(self, start, &watch)?;
@@ -65,65 +125,162 @@ impl<'a> Search<'a> {
                 Ok(tried)
             })
             .collect::<Result<_, ClusterError>>()?;
-        let tried = starts::best(tried, self.effort.refined);
-        let watch = Watch::new(progress, "refinement", tried.len(), n);
-        let mut found: Vec<Found> = tried
+        begun.tried.extend(new);
+        let best = starts::best(&begun.tried, self.effort.refined);
+        let is_new = |tried: &&Tried| begun.courses.iter().all(|c| c.start != tried.start);
+        let courses: Vec<Course> = best
             .into_par_iter()
+            .filter(is_new)
             .map(|tried| {
-                let fit = self.refine(tried.moments, tried.start, &watch)?;
-                let shared =
-                    shared_information(self.observations, &fit.responsibilities, self.prior);
-                watch.step()?;
-                Ok(Found { fit, shared })
+                let fit = self.em(&watch).run(tried.moments.clone())?;
+                let found = self.judged(fit);
+                let next = Move::MergeSplit;
+                Ok(Course { start: tried.start, found, next, splits: Vec::new(), in_vain: 0 })
             })
             .collect::<Result<_, ClusterError>>()?;
-        found.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));
-        Ok(found)
+        begun.courses.extend(courses);
+        Ok(())
     }
 
-    /// EM, then merge-and-split and repair in turn until neither finds a move.
+    /// Merge-and-split and repair in turn, each until it finds no move, and until neither does. Of starts that meet one
+    /// goes on.
+    ///
+    /// # Errors
+    /// If the observer asks to stop.
     pub(crate) fn refine(
         &self,
-        moments: Moments,
-        start: usize,
-        watch: &Watch<'_>,
-    ) -> Result<Fit, ClusterError> {
-        let mut fit = self.em(watch).run(moments)?;
-        let seed = self.seed.stream("splits").nth(start as u64);
-        for cycle in 0..CYCLES {
-            let before = fit.log_likelihood;
-            fit = merge_split::improve(self, fit, seed.nth(cycle as u64), watch)?;
-            fit = repair::repair(self, fit, watch)?;
-            if !raises(fit.log_likelihood, before) {
+        begun: &mut Begun,
+        progress: &Progress<'_>,
+    ) -> Result<(), ClusterError> {
+        let n = self.observations.n_samples;
+        let watch = Watch::new(progress, "refinement", begun.courses.len(), n);
+        for round in 0..ROUNDS {
+            keep_one_of_equals(&mut begun.courses);
+            let open: Vec<&mut Course> =
+                begun.courses.iter_mut().filter(|course| course.in_vain < 2).collect();
+            if open.is_empty() {
                 break;
             }
+            open.into_par_iter().try_for_each(|course| course.go_on(self, round, &watch))?;
         }
-        Ok(fit)
+        Ok(())
     }
 
-    /// Where EM ends from the first of `moves` that raises the likelihood of `fit` while its views share as
+    fn judged(&self, fit: Fit) -> Found {
+        let shared = shared_information(self.observations, &fit.responsibilities, self.prior);
+        Found { fit, shared }
+    }
+
+    /// Where EM ends from the first of `moves` that raises the likelihood of `found` while its views share as
     /// much, or nearly so; none if none does.
     ///
     /// Likelihood alone trades clusters that the views agree on for shapes of one view.
-    pub(crate) fn first_better(
+    fn first_better(
         &self,
-        fit: &Fit,
-        moves: impl Iterator<Item = Moments>,
+        found: &Found,
+        moves: impl Iterator<Item = Moved>,
         watch: &Watch<'_>,
-    ) -> Result<Option<Fit>, ClusterError> {
-        let em = Em { goal: Some(goal(fit.log_likelihood)), ..self.em(watch) };
-        let shared = |fit: &Fit| {
-            shared_information(self.observations, &fit.responsibilities, self.prior).information
-        };
-        let least = LazyCell::new(|| least_equal(shared(fit)));
-        for moments in moves {
-            let tried = em.run(moments)?;
-            if raises(tried.log_likelihood, fit.log_likelihood) && shared(&tried) >= *least {
-                return Ok(Some(tried));
+    ) -> Result<Option<Found>, ClusterError> {
+        let likelihood = found.fit.log_likelihood;
+        let em = Em { goal: Some(goal(likelihood)), ..self.em(watch) };
+        let least = least_equal(found.shared.information);
+        let labels = found.fit.responsibilities.labels();
+        for moved in moves {
+            if !self.is_promising(found, &labels, &moved, watch)? {
+                continue;
+            }
+            let moments = moments_of(self.observations, &moved.responsibilities);
+            let fit = em.run(moments.mixed_with_uniform(SMOOTHING))?;
+            if raises(fit.log_likelihood, likelihood) {
+                let tried = self.judged(fit);
+                if tried.shared.information >= least {
+                    return Ok(Some(tried));
+                }
             }
         }
         Ok(None)
     }
+
+    /// Whether a move gains among the samples of the clusters that it changes, on which EM costs little.
+    fn is_promising(
+        &self,
+        found: &Found,
+        labels: &[usize],
+        moved: &Moved,
+        watch: &Watch<'_>,
+    ) -> Result<bool, ClusterError> {
+        let is_of = |i: &usize| moved.changed.contains(&labels[*i]);
+        let samples: Vec<usize> = (0..labels.len()).filter(is_of).collect();
+        let part = self.observations.select(&samples);
+        let em = Em {
+            observations: &part,
+            iterations: PART_ITERATIONS,
+            tolerance: PART_TOLERANCE,
+            held: Some(&found.fit.pooled),
+            ..self.em(watch)
+        };
+        let value = |responsibilities: &Responsibilities, goal| -> Result<f64, ClusterError> {
+            let of_part = responsibilities.of_clusters(&samples, &moved.changed);
+            Ok(Em { goal, ..em }.run(moments_of(&part, &of_part))?.log_likelihood)
+        };
+        let before = value(&found.fit.responsibilities, None)?;
+        Ok(value(&moved.responsibilities, Some(before))? > before)
+    }
+}
+
+/// What a move makes of responsibilities.
+struct Moved {
+    responsibilities: Responsibilities,
+    /// The clusters that it changes.
+    changed: Vec<usize>,
+}
+
+impl Course {
+    /// One round of moves.
+    fn go_on(
+        &mut self,
+        search: &Search<'_>,
+        round: usize,
+        watch: &Watch<'_>,
+    ) -> Result<(), ClusterError> {
+        let better = match self.next {
+            Move::MergeSplit => {
+                let seed = search.seed.stream("splits").nth(self.start as u64).nth(round as u64);
+                merge_split::improved(search, &self.found, &mut self.splits, seed, watch)?
+            }
+            Move::Repair => repair::repaired(search, &self.found, watch)?,
+        };
+        match better {
+            Some(better) => {
+                self.found = better;
+                self.in_vain = 0;
+            }
+            None => {
+                self.in_vain += 1;
+                self.next = match self.next {
+                    Move::MergeSplit => Move::Repair,
+                    Move::Repair => Move::MergeSplit,
+                };
+                if self.in_vain == 2 {
+                    watch.step()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of courses whose likelihoods are equal to within EM's tolerance, the first.
+fn keep_one_of_equals(courses: &mut Vec<Course>) {
+    let mut kept: Vec<f64> = Vec::new();
+    courses.retain(|course| {
+        let value = course.found.fit.log_likelihood;
+        let is_new = kept.iter().all(|&other| raises(value, other) || raises(other, value));
+        if is_new {
+            kept.push(value);
+        }
+        is_new
+    });
 }
 
 /// Whether a log-likelihood is higher than another by more than EM's tolerance.

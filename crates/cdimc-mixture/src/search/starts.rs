@@ -2,16 +2,33 @@
 
 use crate::model::moments::Moments;
 use crate::model::passes::moments_of;
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::Search;
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
+use cdimc_data::Seed;
 use rand::Rng;
 
 /// Iterations after which starts are compared.
 const ITERATIONS: usize = 6;
 /// The share of a sample that is spread evenly over all clusters: label smoothing (Szegedy et al., CVPR 2016).
 pub(crate) const SMOOTHING: f64 = 0.1;
+
+/// The samples in an order in which those that are alike lie next to one another, so that a pass finds few clusters near
+/// any few of them.
+pub(crate) fn order(
+    observations: &Observations,
+    n_clusters: usize,
+    seed: Seed,
+) -> Result<Vec<usize>, ClusterError> {
+    let points = observations.side_by_side(&vec![1.0; observations.n_views()]);
+    let k_means = KMeans { restarts: 1, ..KMeans::new(n_clusters) };
+    let labels = k_means.fit(points.view(), seed.stream("order"))?.labels;
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|&i| labels[i]);
+    Ok(order)
+}
 
 /// A start after its first iterations.
 pub(crate) struct Tried {
@@ -50,8 +67,9 @@ pub(crate) fn attempt(
 }
 
 /// The `n` starts of highest likelihood.
-pub(crate) fn best(mut tried: Vec<Tried>, n: usize) -> Vec<Tried> {
-    tried.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
-    tried.truncate(n);
-    tried
+pub(crate) fn best(tried: &[Tried], n: usize) -> Vec<&Tried> {
+    let mut best: Vec<&Tried> = tried.iter().collect();
+    best.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
+    best.truncate(n);
+    best
 }
