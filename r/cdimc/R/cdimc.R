@@ -23,6 +23,7 @@
 #' @param strict Whether single missing cells are refused.
 #' @param threads Threads at most.
 #' @param progress Whether steps are shown on the standard error.
+#' @param test_markers Whether markers are tested, which takes a fit for every view.
 #'
 #' @return An object of class `cdimc`, a list of
 #' * `cluster`: the cluster of every sample, `1..k`, named; `NA` for a sample without a value in any view.
@@ -33,7 +34,8 @@
 #' * `embedding`: the common representation, `(n_samples, n_components)`, or `NULL`.
 #' * `observed`: which sample has which view, `(n_samples, n_views)`.
 #' * `contributions`: for every view what it and the others say about one another, in nats (`tmixture()` alone).
-#' * `markers`: the columns that set each cluster apart, and by how many standard deviations.
+#' * `markers`: the columns that set each cluster apart, as the command's `markers.csv` has them: Hedges' g with its interval,
+#'   AUC, means; and if `test_markers`, p and q against the clusters that the other views alone give.
 #' * `cluster_number`: what [choose_k()] gives, if `k` was `"auto"`.
 #' * `curves`, `facts`, `warnings`: what was recorded along the way.
 #' * `model`: the bytes of the model file, see [write_model()]; `NULL` where a method keeps no model.
@@ -51,27 +53,28 @@
 #' @export
 tmixture <- function(x, k, ..., coordinates = "auto", dimensions = 20, degrees_of_freedom = 5, starts = 16,
                      range = c(2, 12), seed = NULL, strict = FALSE, threads = getOption("cdimc.threads", 2),
-                     progress = interactive()) {
+                     progress = interactive(), test_markers = FALSE) {
   cdimc(x, k, "t-mixture",
     coordinates = coordinates, dimensions = dimensions, degrees_of_freedom = degrees_of_freedom, starts = starts, ...,
-    range = range, seed = seed, strict = strict, threads = threads, progress = progress
+    range = range, seed = seed, strict = strict, threads = threads, progress = progress, test_markers = test_markers
   )
 }
 
 #' @rdname tmixture
 #' @export
 cdimc <- function(x, k, method = "cdimc-net", ..., range = c(2, 12), seed = NULL, strict = FALSE,
-                  threads = getOption("cdimc.threads", 2), progress = interactive()) {
+                  threads = getOption("cdimc.threads", 2), progress = interactive(), test_markers = FALSE) {
   number <- if (identical(k, "auto")) range_of(range) else whole(k, "k", 2)
   method <- one_of(method, "method", cdimc_methods())
   seed <- seed_of(seed)
-  fit_views(as_views(x), number, method, settings_in(list(...)), seed, strict, threads, progress)
+  test_markers <- flag(test_markers, "test_markers")
+  fit_views(as_views(x), number, method, settings_in(list(...)), seed, strict, threads, progress, test_markers)
 }
 
 # The fit of views; `seed` may say which stream of a root it is.
-fit_views <- function(views, number, method, settings, seed, strict, threads, progress) {
+fit_views <- function(views, number, method, settings, seed, strict, threads, progress, test_markers = FALSE) {
   start <- .Call(
-    wrap__fit, method, settings, views, number, seed, flag(strict, "strict"), threads_of(threads)
+    wrap__fit, method, settings, views, number, seed, test_markers, flag(strict, "strict"), threads_of(threads)
   )
   found <- result_of(start, flag(progress, "progress"))
   warn(found)
@@ -81,7 +84,7 @@ fit_views <- function(views, number, method, settings, seed, strict, threads, pr
   colnames(observed) <- found$view_names
   observed <- all(observed)
   observed[is.na(observed)] <- FALSE
-  markers <- as.data.frame(found$markers, stringsAsFactors = FALSE)
+  markers <- as.data.frame(lapply(found$markers, utils::type.convert, as.is = TRUE), stringsAsFactors = FALSE)
   markers$cluster <- markers$cluster + 1L
   structure(
     list(

@@ -10,6 +10,10 @@ test_that("a fit is printed, summed up and made a table", {
   expect_named(table, c("sample", "cluster", "confidence", "loss", "unusual", "views"))
   expect_equal(fit$contributions$view, c("rna", "protein", "methylation"))
   expect_true(all(fit$markers$view %in% fit$contributions$view))
+  expect_setequal(fit$markers$cluster, 1:3)
+  expect_true(all(is.na(fit$markers$q)))
+  tested <- fit_of(named(data), 3, test_markers = TRUE)
+  expect_false(all(is.na(tested$markers$q)))
 })
 
 test_that("a fit is drawn", {

@@ -7,7 +7,7 @@ use crate::{answer, text};
 use cdimc::analysis::{Analysis, Interim, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::data::Seed;
-use cdimc::markers::{LISTED, markers};
+use cdimc::markers::LISTED;
 use cdimc::tables::Joined;
 use cdimc::training_set;
 use extendr_api::prelude::*;
@@ -28,7 +28,7 @@ fn settings_of(method: &str, settings: Robj) -> List {
 }
 
 /// Groups the samples of views: `number` is one number of clusters, or the first and last to try; `seed` is the root of
-/// all randomness, or that and which of its streams.
+/// all randomness, or that and which of its streams. Markers are tested if that is asked.
 #[extendr]
 fn fit(
     method: &str,
@@ -36,6 +36,7 @@ fn fit(
     views: List,
     number: &[f64],
     seed: &[f64],
+    tests_markers: bool,
     strict: bool,
     n_threads: i32,
 ) -> List {
@@ -58,7 +59,8 @@ fn fit(
         let seed = seed.get(1).map_or(root, |&nth| root.nth(nth as u64));
         Job::start(n_threads, move |observer| {
             let joined = training_set(tables, strict).map_err(text)?;
-            let analysis = Analysis::new(&configured, &joined, number, seed);
+            let mut analysis = Analysis::new(&configured, &joined, number, seed);
+            analysis.tests_markers = tests_markers;
             let outcome = analysis.run(&mut Interim::default(), observer).map_err(text)?;
             let model = outcome.model.as_ref().map(|model| model.to_bytes().map_err(text));
             let model = model.transpose()?;
@@ -69,20 +71,16 @@ fn fit(
 }
 
 fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
+    let markers = outcome.markers(joined, LISTED);
     let number = to_value(&outcome.cluster_number).unwrap_or(Value::Null);
     let facts = outcome.facts();
     let found = outcome.clustering;
-    let named = markers(&joined.data, &found.labels, LISTED);
-    let (mut clusters, mut of_views, mut columns, mut differences) =
-        (vec![], vec![], vec![], vec![]);
-    for (cluster, found) in named.iter().enumerate() {
-        for marker in found {
-            clusters.push(cluster);
-            of_views.push(joined.names[marker.view].as_str());
-            columns.push(joined.features[marker.view][marker.column].as_str());
-            differences.push(marker.difference);
-        }
-    }
+    let (header, rows) = markers.table(&joined.names, &joined.features);
+    let columns = header.iter().enumerate().map(|(j, &name)| {
+        let column: Vec<&str> = rows.iter().map(|row| row[j].as_str()).collect();
+        (name, Robj::from(column))
+    });
+    let columns: Vec<(&str, Robj)> = columns.collect();
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
@@ -103,12 +101,7 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
         probabilities = or_null(found.probabilities.as_ref().map(matrix)),
         embedding = or_null(found.embedding.as_ref().map(matrix)),
         curves = List::from_pairs(curves),
-        markers = list!(
-            cluster = integers(&clusters),
-            view = of_views,
-            column = columns,
-            difference = differences
-        ),
+        markers = List::from_pairs(columns),
         n_clusters = outcome.n_clusters as i32,
         cluster_number = from_json(&number),
         facts = from_json(&facts),
