@@ -87,7 +87,7 @@ fn mnist70k_is_the_training_set_and_then_the_test_set() {
     let n_sevens = |labels: &[usize]| labels.iter().filter(|&&label| label == 7).count();
     assert_eq!((n_sevens(&labels[..60_000]), n_sevens(&labels[60_000..])), (6265, 1028));
     let first_of_test = IdxFile::read(catalog.find("mnist/t10k-images-idx3-ubyte.gz").unwrap());
-    let first_of_test = first_of_test.unwrap().matrix().unwrap();
+    let first_of_test = first_of_test.unwrap().matrix();
     assert_eq!(data.views()[0].slice(s![60_000.., ..]), first_of_test);
 }
 
