@@ -53,7 +53,8 @@ def test_progress_hears_every_step_and_may_stop_the_fit(quick, data):
     stages = list(dict.fromkeys(stage for stage, *_ in heard))
     assert stages.index("pretrain") < stages.index("finetune")
     pretrain = [step for step in heard if step[0] == "pretrain"]
-    assert [(done, of) for _, done, of, _ in pretrain] == [(1, 3), (2, 3), (3, 3)]
+    # Three pre-trainings of three epochs.
+    assert [(done, of) for _, done, of, _ in pretrain] == [(epoch, 9) for epoch in range(1, 10)]
     assert all(isinstance(loss, float) for *_, loss in pretrain)
 
     def tired(stage, done, of, loss):

@@ -75,13 +75,19 @@ impl Method {
                 let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
                 analysis.tests_markers = tests_markers;
                 let outcome = analysis.run(&mut Interim::default(), observer)?;
-                Ok((joined, outcome))
+                // On the call's own threads too: those of the whole process do not survive a fork.
+                let markers = outcome.markers(&joined, LISTED);
+                let markers = markers.table(&joined.names, &joined.features);
+                Ok((joined, outcome, markers))
             };
         let (found, n_steps) = call.run(py, work)?;
-        let (joined, outcome) = found.map_err(value_error)?;
-        Fit::new(py, joined, outcome, n_steps)
+        let (joined, outcome, markers) = found.map_err(value_error)?;
+        Fit::new(py, joined, outcome, markers, n_steps)
     }
 }
+
+/// The header and the rows of the command's `markers.csv`.
+type MarkersTable = (Vec<&'static str>, Vec<Vec<String>>);
 
 /// The result of a fit, one entry a sample that has a value in some view.
 #[pyclass(frozen, get_all, module = "cdimc._cdimc")]
@@ -97,7 +103,7 @@ pub(crate) struct Fit {
     embedding: Option<Py<PyArray2<f64>>>,
     curves: Vec<(String, Vec<f64>)>,
     /// The header and the rows of the command's `markers.csv`.
-    markers: (Vec<&'static str>, Vec<Vec<String>>),
+    markers: MarkersTable,
     n_clusters: usize,
     n_steps: usize,
     cluster_number: String,
@@ -107,12 +113,16 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    fn new(py: Python<'_>, joined: Joined, outcome: Outcome, n_steps: usize) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        joined: Joined,
+        outcome: Outcome,
+        markers: MarkersTable,
+        n_steps: usize,
+    ) -> PyResult<Self> {
         let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
-        let markers = outcome.markers(&joined, LISTED);
         let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
         let found = outcome.clustering;
-        let markers = markers.table(&joined.names, &joined.features);
         Ok(Self {
             samples: joined.ids,
             unobserved: joined.unobserved,

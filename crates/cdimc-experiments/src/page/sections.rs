@@ -58,14 +58,14 @@ fn main(results: &Results, scores: &[&str]) -> Table {
                 for label in [NETWORK, CHOSEN] {
                     let found = row(label).and_then(|row| row.percent(score));
                     let all = planned(results, experiment);
-                    // A mean over some of the masks says so.
-                    let part = found.filter(|found| found.n < all);
-                    let part =
-                        part.map_or_else(String::new, |f| format!(" ({} of {all} masks)", f.n));
-                    line.extend([
-                        Cell::from(format!("{}{part}", or_dash(found))),
-                        Verdict::of(NETWORK, found, paper).to_string().into(),
-                    ]);
+                    // A mean over some of the masks says so, and is no verdict.
+                    let (part, verdict) = match found {
+                        Some(found) if found.n < all => {
+                            (format!(" ({} of {all} masks)", found.n), "unfinished".to_owned())
+                        }
+                        _ => (String::new(), Verdict::of(NETWORK, found, paper).to_string()),
+                    };
+                    line.extend([Cell::from(format!("{}{part}", or_dash(found))), verdict.into()]);
                 }
             }
             table.rows.push(line);
