@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Makes R's value of a result, on R's thread.
 pub(crate) type IntoR = Box<dyn FnOnce() -> Robj + Send>;
@@ -57,16 +57,18 @@ impl Job {
     /// Waits so long for the end; NULL for nothing new, a list of `stage`, `done`, `of` and `loss` for the last step since,
     /// or what the work gives.
     fn poll(&self, patience: Duration) -> List {
-        let mut last = None;
+        let (mut last, began) = (None, Instant::now());
         let mut wait = self.events.recv_timeout(patience);
         loop {
             match wait {
                 Ok(Event::Done(result)) => return answer(result.map(|into_r| into_r())),
-                Ok(Event::Step(step)) => last = Some(step),
+                // Steps may come faster than they are read: R has its turn all the same.
+                Ok(Event::Step(step)) if began.elapsed() < patience => last = Some(step),
                 Err(RecvTimeoutError::Disconnected) => {
                     return answer(Err("the computation ended without a result".into()));
                 }
-                Err(RecvTimeoutError::Timeout) => {
+                rest => {
+                    let last = if let Ok(Event::Step(step)) = rest { Some(step) } else { last };
                     let step = last.map(|Step { stage, done, of, loss }| {
                         let (done, of) = (done as f64, of as f64);
                         list!(stage = stage, done = done, of = of, loss = loss)
