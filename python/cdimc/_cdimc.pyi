@@ -26,7 +26,11 @@ class Method:
     @property
     def described(self) -> str: ...
     def fit(
-        self, views: list[View], number_and_seed: tuple[int | tuple[int, int], int], call: _Call
+        self,
+        views: list[View],
+        number_and_seed: tuple[int | tuple[int, int], int],
+        tests_markers: bool,
+        call: _Call,
     ) -> Fit: ...
 
 class _Result:
