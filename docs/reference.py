@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Adds the pages of Python's and R's functions to the book, for mdbook, from docstrings and Rd files.
+
+Nothing has to be installed for Python's pages; those of R need R, and are left out with a word where there is none.
+"""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = ("__init__", "datasets", "metrics", "missing", "pp", "tl")
+
+
+def python_pages():
+    """A page a module; what a module takes over from private ones stands with it."""
+    package = ROOT / "python" / "cdimc"
+    trees = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in package.glob("*.py")}
+    known = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    private = [name for name in exported(trees["_methods"]) if name in known]
+    for module in MODULES:
+        name = "cdimc" if module == "__init__" else f"cdimc.{module}"
+        own = {node.name: node for node in trees[module].body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        names = exported(trees[module]) + (private if module == "__init__" else [])
+        parts = [f"# `{name}`", prose(ast.get_docstring(trees[module]) or "")]
+        parts += [entry(f"{name}.{n}", own.get(n) or known[n]) for n in names if n in own or (module == "__init__" and n in known)]
+        yield name, f"reference/{name}.md", "\n\n".join(parts) + "\n"
+
+
+def exported(tree):
+    """The names in ``__all__``."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
+            return ast.literal_eval(node.value)
+    return []
+
+
+def entry(name, node):
+    """Heading, signature and text of a class, with its public methods, or of a function."""
+    if isinstance(node, ast.FunctionDef):
+        return f"## {name.rpartition('.')[2]}\n\n{signature(name, node)}\n\n{prose(ast.get_docstring(node) or '')}"
+    methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+    begins = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    fields = [n for n in node.body if isinstance(n, ast.AnnAssign) and node.decorator_list]
+    text = f"## {node.name}\n\n"
+    if begins:
+        text += signature(name, begins) + "\n\n"
+    elif fields:
+        text += f"```python\n{name}({', '.join(ast.unparse(field) for field in fields)})\n```\n\n"
+    text += prose(ast.get_docstring(node) or "")
+    for method in methods:
+        doc = prose(ast.get_docstring(method) or "")
+        is_property = any(getattr(d, "id", "") == "property" for d in method.decorator_list)
+        head = "" if is_property else f"\n\n{signature(f'{node.name}.{method.name}', method)}"
+        text += f"\n\n### {node.name}.{method.name}{head}\n\n{doc}"
+    return text
+
+
+def signature(name, function):
+    """The call, one argument a line where it is long."""
+    arguments = ast.parse(f"def f({ast.unparse(function.args)}): pass").body[0].args
+    own = [a for a in (arguments.posonlyargs + arguments.args)[:1] if a.arg == "self"]
+    for argument in own:
+        arguments.args.remove(argument)
+    for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs:
+        argument.annotation = None
+    inside = ast.unparse(arguments)
+    line = f"{name}({inside})"
+    if len(line) > 100:
+        line = f"{name}(\n    " + ",\n    ".join(re.split(r", (?![^(\[]*[)\]])", inside)) + ",\n)"
+    return f"```python\n{line}\n```"
+
+
+def prose(doc):
+    """A docstring of NumPy's form as Markdown."""
+    lines, text, section = doc.splitlines(), [], ""
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        if i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1]):
+            section, i = line, i + 2
+            text += ["", f"**{section}**", ""]
+        elif line.startswith(">>>"):
+            end = next((j for j in range(i, len(lines)) if not lines[j]), len(lines))
+            text += ["```python", *lines[i:end], "```"]
+            i = end
+        elif section in ("Parameters", "Attributes", "Returns", "Raises", "Yields", "See Also") and line and not line.startswith(" "):
+            what, _, kind = line.partition(" : ")
+            text.append(f"- `{what}`{': ' + kind if kind else ''}  ")
+            i += 1
+        else:
+            # What belongs to an item stays under it.
+            text.append(("  " + line.strip() if line.startswith(" ") and section else line).replace("``", "`"))
+            i += 1
+    return "\n".join(text).strip()
+
+
+def r_pages():
+    """A page a topic, as R itself makes it."""
+    if not shutil.which("Rscript"):
+        print("reference: no R, its pages are left out", file=sys.stderr)
+        return
+    for path in sorted((ROOT / "r" / "cdimc" / "man").glob("*.Rd")):
+        program = f'tools::Rd2HTML("{path.as_posix()}", stages = c("build", "install", "render"), package = "cdimc")'
+        html = subprocess.run(["Rscript", "--vanilla", "-e", program], capture_output=True, text=True, check=True).stdout
+        title = re.search(r"\\title\{(.*)\}", path.read_text(encoding="utf-8"))[1]
+        body = re.search(r"</h2>(.*?)(<hr|</body>)", html, re.S)[1]
+        body = re.sub(r"<pre>(?!<code)(.*?)</pre>", r"<pre><code>\1</code></pre>", body, flags=re.S)
+        # A blank line would end the block of HTML.
+        body = re.sub(r"<pre>.*?</pre>", lambda m: m[0].replace("\n\n", "\n&#10;"), body, flags=re.S)
+        body = re.sub(r"\n\s*\n", "\n", body).replace("</div>", "")
+        name = path.stem
+        yield name, f"reference/r/{name}.md", f"# {name}: {title}\n\n<div>\n{body.strip()}\n</div>\n"
+
+
+def chapter(name, path, content, parents=(), below=()):
+    return {"Chapter": {"name": name, "content": content, "number": None, "sub_items": list(below), "path": path,
+                        "source_path": None, "parent_names": list(parents)}}
+
+
+def main():
+    if sys.argv[1:2] == ["supports"]:
+        sys.exit(0 if sys.argv[2] == "html" else 1)
+    _, book = json.load(sys.stdin)
+    items = book["items"] if "items" in book else book["sections"]
+    items.append({"PartTitle": "Reference"})
+    for title, path, pages in (("Python", "reference/python.md", python_pages()), ("R", "reference/r.md", r_pages())):
+        pages = list(pages)
+        if pages:
+            list_of = "\n".join(f"- [{name}]({page.removeprefix('reference/')})" for name, page, _ in pages)
+            below = [chapter(*page, parents=[f"{title}: functions"]) for page in pages]
+            items.append(chapter(f"{title}: functions", path, f"# {title}: functions\n\n{list_of}\n", below=below))
+    json.dump(book, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
