@@ -1,11 +1,11 @@
 //! Which kind of coordinates the views get, and how many where clusters are many and small, chosen without labels by
-//! shared information (specification, sections 1 and 4): it does not change under invertible maps of a view, as
-//! likelihoods do. And whether clusters have shapes of their own, by the likelihood of samples held out.
+//! shared information of samples held out (specification, sections 1 and 4): it does not change under invertible maps of
+//! a view, as likelihoods do. And whether clusters have shapes of their own, by the likelihood of samples held out.
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
-use crate::folds::held_out_log_likelihood;
+use crate::folds::{held_out_log_likelihood, held_out_shared_information};
 use crate::halves::halves;
 use crate::model::Prior;
 use crate::model::em::Em;
@@ -28,7 +28,7 @@ pub struct Evidence {
     /// How many coordinates every view has; empty in models that were saved before there was a choice.
     #[serde(default)]
     pub widths: Vec<usize>,
-    /// T of the best mixture found with them, in nats.
+    /// T of the best mixture found with them, in nats, on samples held out of it.
     pub shared_information: f64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Choice {
 
 /// Starts of a search that compares coordinates, and how many of them are refined.
 const PILOT: (usize, usize) = (8, 2);
-/// Parts of the samples, each held out once, that choose the prior.
+/// Parts of the samples, each held out once, that choose coordinates and the prior.
 const FOLDS: usize = 10;
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
 const DOMINANT: f64 = 0.5;
@@ -105,7 +105,7 @@ pub(crate) fn choose(
             pilot
         }
     };
-    let prior = best.likeliest(settings.rule, &priors, seed, &progress)?;
+    let prior = short.likeliest(&best, &priors)?;
     let Pilot { projections, observations, order, begun, .. } = best;
     // Under another prior all starts end elsewhere.
     let begun = if prior == priors[0] { begun } else { Begun::default() };
@@ -169,15 +169,34 @@ impl Short<'_> {
     /// Where EM ends from a few starts with coordinates of this kind.
     fn begun(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
         let (projections, observations, order) = self.coordinates(views, kind, width)?;
+        let begun = Begun::default();
         let mut pilot =
-            Pilot { kind, width, projections, observations, order, begun: Begun::default() };
+            Pilot { kind, width, projections, observations, order, begun, held_out: 0.0 };
         self.search(&pilot.observations).begin(&mut pilot.begun, self.progress)?;
+        self.judge(&mut pilot);
         Ok(pilot)
     }
 
     /// Goes on to where no move is kept.
     fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
-        self.search(&pilot.observations).refine(&mut pilot.begun, self.progress)
+        self.search(&pilot.observations).refine(&mut pilot.begun, self.progress)?;
+        self.judge(pilot);
+        Ok(())
+    }
+
+    /// T of the samples that a mixture was fitted to says too much where columns are many and samples few.
+    fn judge(&self, pilot: &mut Pilot) {
+        let (samples, observations) = (self.shuffled(pilot), &pilot.observations);
+        let responsibilities = &pilot.best(self.settings.rule).fit.responsibilities;
+        let parts = (samples.as_slice(), FOLDS);
+        pilot.held_out =
+            held_out_shared_information(observations, responsibilities, self.prior, parts);
+    }
+
+    fn shuffled(&self, pilot: &Pilot) -> Vec<usize> {
+        let mut samples: Vec<usize> = (0..pilot.observations.n_samples).collect();
+        samples.shuffle(&mut self.seed.stream("shapes").rng());
+        samples
     }
 
     fn search<'b>(&'b self, observations: &'b Observations) -> Search<'b> {
@@ -205,41 +224,55 @@ impl Short<'_> {
         let mut pilots = kinds.iter().map(begun).collect::<Result<Vec<_>, _>>()?;
         if pilots.len() > 1 {
             let half = pilots.len().div_ceil(2);
-            self.sort(&mut pilots);
-            evidence.extend(
-                pilots.split_off(half).iter().map(|pilot| pilot.evidence(self.settings.rule)),
-            );
+            pilots.sort_by(|a, b| b.held_out.total_cmp(&a.held_out));
+            evidence.extend(pilots.split_off(half).iter().map(Pilot::evidence));
         }
         let mut best = None;
         for mut pilot in pilots {
             self.refine(&mut pilot)?;
-            best = Some(self.better(best, pilot, evidence));
+            best = Some(better(best, pilot, evidence));
         }
         let Some(best) = best else { unreachable!("one kind at least is searched") };
         match other {
             Some(width) => {
                 let mut new = self.begun(views, best.kind, width)?;
                 self.refine(&mut new)?;
-                Ok(self.better(Some(best), new, evidence))
+                Ok(better(Some(best), new, evidence))
             }
             None => Ok(best),
         }
     }
 
-    /// That of the most shared information first.
-    fn sort(&self, pilots: &mut [Pilot]) {
-        let information = |pilot: &Pilot| pilot.best(self.settings.rule).shared.information;
-        pilots.sort_by(|a, b| information(b).total_cmp(&information(a)));
-    }
-
-    /// The pilot that shares more, the earlier of equals.
-    fn better(&self, best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilot {
-        let information = |pilot: &Pilot| pilot.best(self.settings.rule).shared.information;
-        evidence.push(new.evidence(self.settings.rule));
-        match best {
-            Some(best) if information(&new) <= information(&best) => best,
-            _ => new,
+    /// The prior under which samples held out of the best clusters of `pilot` are likeliest (Friedman, JASA 84, 1989), EM
+    /// going on from them under each; the first of equals.
+    fn likeliest(&self, pilot: &Pilot, priors: &[Prior]) -> Result<Prior, ClusterError> {
+        if let [prior] = priors {
+            return Ok(*prior);
         }
+        let (found, observations) = (pilot.best(self.settings.rule), &pilot.observations);
+        let watch = Watch::new(self.progress, "shapes", priors.len(), observations.n_samples);
+        let samples = self.shuffled(pilot);
+        let parts = (samples.as_slice(), FOLDS);
+        let mut best = (f64::NEG_INFINITY, priors[0]);
+        for prior in priors {
+            let em = Em::new(observations, prior, &watch);
+            let fit = em.run(found.fit.moments.clone())?;
+            let value = held_out_log_likelihood(observations, &fit.responsibilities, prior, parts);
+            if value > best.0 {
+                best = (value, *prior);
+            }
+            watch.step()?;
+        }
+        Ok(best.1)
+    }
+}
+
+/// The pilot whose held-out samples share more, the earlier of equals.
+fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilot {
+    evidence.push(new.evidence());
+    match best {
+        Some(best) if new.held_out <= best.held_out => best,
+        _ => new,
     }
 }
 
@@ -251,6 +284,8 @@ struct Pilot {
     observations: Observations,
     order: Vec<usize>,
     begun: Begun,
+    /// T of samples held out of the best mixture so far.
+    held_out: f64,
 }
 
 impl Pilot {
@@ -261,43 +296,12 @@ impl Pilot {
         best
     }
 
-    fn evidence(&self, rule: Rule) -> Evidence {
+    fn evidence(&self) -> Evidence {
         Evidence {
             kinds: self.projections.iter().map(|projection| projection.kind).collect(),
             widths: self.projections.iter().map(Projection::width).collect(),
-            shared_information: self.best(rule).shared.information,
+            shared_information: self.held_out,
         }
-    }
-
-    /// The prior under which samples held out of these clusters are likeliest (Friedman, JASA 84, 1989), EM going on from
-    /// them under each; the first of equals.
-    fn likeliest(
-        &self,
-        rule: Rule,
-        priors: &[Prior],
-        seed: Seed,
-        progress: &Progress<'_>,
-    ) -> Result<Prior, ClusterError> {
-        if let [prior] = priors {
-            return Ok(*prior);
-        }
-        let found = self.best(rule);
-        let watch = Watch::new(progress, "shapes", priors.len(), self.observations.n_samples);
-        let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
-        samples.shuffle(&mut seed.stream("shapes").rng());
-        let parts = (samples.as_slice(), FOLDS);
-        let mut best = (f64::NEG_INFINITY, priors[0]);
-        for prior in priors {
-            let em = Em::new(&self.observations, prior, &watch);
-            let fit = em.run(found.fit.moments.clone())?;
-            let value =
-                held_out_log_likelihood(&self.observations, &fit.responsibilities, prior, parts);
-            if value > best.0 {
-                best = (value, *prior);
-            }
-            watch.step()?;
-        }
-        Ok(best.1)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Mixtures judged by samples that they were not fitted to.
 
+use crate::criterion::shared_information_under;
 use crate::model::passes::{expectation, moments_of};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
@@ -43,4 +44,19 @@ pub(crate) fn held_out_log_likelihood(
     };
     let of_parts = cross_fitted(observations, responsibilities, prior, parts, log_likelihood);
     of_parts.iter().sum()
+}
+
+/// T of `samples`, those of each part under the mixture of the others.
+pub(crate) fn held_out_shared_information(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+    prior: &Prior,
+    parts: (&[usize], usize),
+) -> f64 {
+    let of_parts =
+        cross_fitted(observations, responsibilities, prior, parts, shared_information_under);
+    let n: usize = of_parts.iter().map(|shared| shared.n_samples).sum();
+    let total: f64 =
+        of_parts.iter().map(|shared| shared.information * shared.n_samples as f64).sum();
+    total / n.max(1) as f64
 }

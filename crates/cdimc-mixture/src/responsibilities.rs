@@ -47,16 +47,9 @@ impl Responsibilities {
 
     /// Those of the samples `samples`.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
-        self.of_clusters(samples, &(0..self.n_clusters).collect::<Vec<_>>())
-    }
-
-    /// What the samples `samples` have of the clusters `clusters`.
-    pub(crate) fn of_clusters(&self, samples: &[usize], clusters: &[usize]) -> Self {
-        let mut selected = Self::zeros(samples.len(), clusters.len());
+        let mut selected = Self::zeros(samples.len(), self.n_clusters);
         for (to, &i) in samples.iter().enumerate() {
-            for (of, &c) in clusters.iter().enumerate() {
-                *selected.at_mut(to, of) = self.at(i, c);
-            }
+            (0..self.n_clusters).for_each(|c| *selected.at_mut(to, c) = self.at(i, c));
         }
         selected
     }

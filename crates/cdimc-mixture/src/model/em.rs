@@ -15,7 +15,7 @@ pub(crate) struct Em<'a> {
     pub(crate) observations: &'a Observations,
     pub(crate) prior: &'a Prior,
     pub(crate) iterations: usize,
-    /// It ends when the log-likelihood moves by less than this share of itself.
+    /// It ends when the log-likelihood moves by less than this a sample.
     pub(crate) tolerance: f64,
     /// The pooled scatters, where they are not to follow the responsibilities.
     pub(crate) held: Option<&'a [Pooled]>,
@@ -38,8 +38,8 @@ pub(crate) struct Fit {
 
 /// Iterations at most.
 const ITERATIONS: usize = 100;
-/// A run ends when the log-likelihood moves by less than this share of itself.
-pub(crate) const TOLERANCE: f64 = 1e-5;
+/// A run ends when the log-likelihood moves by less nats a sample: units of the data shift it, and do not change that.
+pub(crate) const TOLERANCE: f64 = 5e-4;
 /// Iterations before a run may be abandoned.
 const PATIENCE: usize = 4;
 /// A run is abandoned if this many gains like its last would not reach its goal.
@@ -84,7 +84,8 @@ impl<'a> Em<'a> {
                 expectation_of(self.observations, &mixture, &mut responsibilities, near);
             moments = next;
             iteration += 1;
-            let settled = (value - last).abs() < self.tolerance * value.abs();
+            let settled =
+                (value - last).abs() < self.tolerance * self.observations.n_samples as f64;
             let hopeless = iteration >= PATIENCE
                 && self.goal.is_some_and(|goal| value + GAINS_LEFT * (value - last) < goal);
             if settled || hopeless || iteration >= self.iterations {

@@ -2,18 +2,23 @@
 //! (specification, section 3; Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use crate::model::components::{Components, Pooled};
-use crate::model::em::{Em, Fit};
+use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, Moved, PART_ITERATIONS, PART_TOLERANCE, Search, starts};
+use crate::search::{Found, ROUNDS, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
 
 /// Fewest samples of a cluster that is split.
 const LEAST_SAMPLES: usize = 10;
+/// The share of a sample that is spread evenly over all clusters before EM.
+const SMOOTHING: f64 = 0.02;
+/// EM on a split: iterations at most, and its tolerance.
+const SPLIT_ITERATIONS: usize = 15;
+const SPLIT_TOLERANCE: f64 = 10.0 * TOLERANCE;
 /// The share of a cluster's samples that may change before it is split anew.
 const CHANGE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
@@ -25,31 +30,36 @@ const ALL_PAIRS: usize = 16;
 /// See [`ALL_PAIRS`].
 const NEAR: usize = 8;
 
-/// Where merging two clusters and splitting a third gains, of the combinations that promise most; none if none does.
-/// `splits`: what is known of splits, and then of these.
-pub(crate) fn improved(
+/// Merges two clusters and splits a third where that gains, of the combinations that promise most; until none does.
+pub(crate) fn improve(
     search: &Search<'_>,
-    found: &Found,
-    splits: &mut Vec<Split>,
+    found: &mut Found,
     seed: Seed,
     watch: &Watch<'_>,
-) -> Result<Option<Found>, ClusterError> {
-    let fit = &found.fit;
-    let groups = Groups::new(search, fit);
-    let losses = groups.merge_losses(fit);
-    *splits = self::splits(search, fit, &groups, std::mem::take(splits), seed, watch)?;
-    let mut moves = Vec::new();
-    for split in &*splits {
-        for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
-            moves.push((split.gain - loss, split, a, b));
+) -> Result<(), ClusterError> {
+    let mut splits = Vec::new();
+    for round in 0..ROUNDS {
+        let fit = &found.fit;
+        let groups = Groups::new(search, fit);
+        let losses = groups.merge_losses(fit);
+        splits = self::splits(search, fit, &groups, splits, seed.nth(round as u64), watch)?;
+        let mut moves = Vec::new();
+        for split in &splits {
+            for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
+                moves.push((split.gain - loss, split, a, b));
+            }
+        }
+        moves.sort_by(|x, y| y.0.total_cmp(&x.0));
+        let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
+            let moved = split.and_merge(&fit.responsibilities, a, b);
+            moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
+        });
+        match search.first_better(found, moves, watch)? {
+            Some(better) => *found = better,
+            None => break,
         }
     }
-    moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-    let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
-        let responsibilities = split.and_merge(&fit.responsibilities, a, b);
-        Moved { responsibilities, changed: vec![split.c, a, b] }
-    });
-    search.first_better(found, moves, watch)
+    Ok(())
 }
 
 /// The rows of every cluster and their responsibilities, for the likelihoods of groups.
@@ -163,7 +173,7 @@ fn members(observations: &Observations, responsibilities: &Responsibilities) -> 
 }
 
 /// The halving of a cluster.
-pub(crate) struct Split {
+struct Split {
     /// The cluster.
     c: usize,
     gain: f64,
@@ -214,8 +224,8 @@ fn halve(
     let moments = moments_of(observations, &halves).mixed_with_uniform(starts::SMOOTHING);
     let em = Em {
         observations,
-        iterations: PART_ITERATIONS,
-        tolerance: PART_TOLERANCE,
+        iterations: SPLIT_ITERATIONS,
+        tolerance: SPLIT_TOLERANCE,
         held: Some(pooled),
         ..search.em(watch)
     };

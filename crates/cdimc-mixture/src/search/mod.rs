@@ -7,13 +7,11 @@ pub(crate) mod starts;
 use crate::criterion::{Shared, least_equal, shared_information};
 use crate::model::Prior;
 use crate::model::em::{Em, Fit, TOLERANCE};
-use crate::model::passes::moments_of;
+use crate::model::moments::Moments;
 use crate::observations::Observations;
-use crate::responsibilities::Responsibilities;
 use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::Seed;
-use merge_split::Split;
 use rayon::prelude::*;
 use starts::Tried;
 
@@ -26,13 +24,10 @@ pub(crate) struct Effort {
     pub(crate) tries: usize,
 }
 
-/// Rounds of merge-and-split and of repair at most, together.
-const ROUNDS: usize = 60;
-/// The share of a sample that is spread evenly over all clusters before EM from a move.
-const SMOOTHING: f64 = 0.02;
-/// EM on the samples of few clusters: iterations at most, and its tolerance.
-const PART_ITERATIONS: usize = 15;
-const PART_TOLERANCE: f64 = 1e-4;
+/// Most rounds of merge-and-split and repair.
+const CYCLES: u64 = 3;
+/// Rounds of merge-and-split, and of repair, at most.
+const ROUNDS: usize = 10;
 
 /// A mixture that the search came to.
 #[derive(Debug, Clone)]
@@ -62,17 +57,7 @@ pub(crate) struct Begun {
 struct Course {
     start: usize,
     found: Found,
-    next: Move,
-    /// What is known of splitting its clusters.
-    splits: Vec<Split>,
-    /// Kinds of moves that were tried in vain since the last that was kept.
-    in_vain: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Move {
-    MergeSplit,
-    Repair,
+    is_refined: bool,
 }
 
 impl Begun {
@@ -132,18 +117,15 @@ impl<'a> Search<'a> {
             .into_par_iter()
             .filter(is_new)
             .map(|tried| {
-                let fit = self.em(&watch).run(tried.moments.clone())?;
-                let found = self.judged(fit);
-                let next = Move::MergeSplit;
-                Ok(Course { start: tried.start, found, next, splits: Vec::new(), in_vain: 0 })
+                let found = self.judged(self.em(&watch).run(tried.moments.clone())?);
+                Ok(Course { start: tried.start, found, is_refined: false })
             })
             .collect::<Result<_, ClusterError>>()?;
         begun.courses.extend(courses);
         Ok(())
     }
 
-    /// Merge-and-split and repair in turn, each until it finds no move, and until neither does. Of starts that meet one
-    /// goes on.
+    /// Merge-and-split and repair from where EM ended, in turn until neither finds a move.
     ///
     /// # Errors
     /// If the observer asks to stop.
@@ -152,16 +134,31 @@ impl<'a> Search<'a> {
         begun: &mut Begun,
         progress: &Progress<'_>,
     ) -> Result<(), ClusterError> {
-        let n = self.observations.n_samples;
-        let watch = Watch::new(progress, "refinement", begun.courses.len(), n);
-        for round in 0..ROUNDS {
-            keep_one_of_equals(&mut begun.courses);
-            let open: Vec<&mut Course> =
-                begun.courses.iter_mut().filter(|course| course.in_vain < 2).collect();
-            if open.is_empty() {
+        let watch =
+            Watch::new(progress, "refinement", begun.courses.len(), self.observations.n_samples);
+        begun.courses.par_iter_mut().try_for_each(|course| {
+            if !course.is_refined {
+                let seed = self.seed.stream("splits").nth(course.start as u64);
+                self.improve(&mut course.found, seed, &watch)?;
+                course.is_refined = true;
+            }
+            watch.step()
+        })
+    }
+
+    fn improve(
+        &self,
+        found: &mut Found,
+        seed: Seed,
+        watch: &Watch<'_>,
+    ) -> Result<(), ClusterError> {
+        for cycle in 0..CYCLES {
+            let before = found.fit.log_likelihood;
+            merge_split::improve(self, found, seed.nth(cycle), watch)?;
+            repair::improve(self, found, watch)?;
+            if found.fit.log_likelihood <= self.goal(before) {
                 break;
             }
-            open.into_par_iter().try_for_each(|course| course.go_on(self, round, &watch))?;
         }
         Ok(())
     }
@@ -178,20 +175,15 @@ impl<'a> Search<'a> {
     fn first_better(
         &self,
         found: &Found,
-        moves: impl Iterator<Item = Moved>,
+        moves: impl Iterator<Item = Moments>,
         watch: &Watch<'_>,
     ) -> Result<Option<Found>, ClusterError> {
-        let likelihood = found.fit.log_likelihood;
-        let em = Em { goal: Some(goal(likelihood)), ..self.em(watch) };
+        let goal = self.goal(found.fit.log_likelihood);
+        let em = Em { goal: Some(goal), ..self.em(watch) };
         let least = least_equal(found.shared.information);
-        let labels = found.fit.responsibilities.labels();
-        for moved in moves {
-            if !self.is_promising(found, &labels, &moved, watch)? {
-                continue;
-            }
-            let moments = moments_of(self.observations, &moved.responsibilities);
-            let fit = em.run(moments.mixed_with_uniform(SMOOTHING))?;
-            if raises(fit.log_likelihood, likelihood) {
+        for moments in moves {
+            let fit = em.run(moments)?;
+            if fit.log_likelihood > goal {
                 let tried = self.judged(fit);
                 if tried.shared.information >= least {
                     return Ok(Some(tried));
@@ -201,94 +193,8 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Whether a move gains among the samples of the clusters that it changes, on which EM costs little.
-    fn is_promising(
-        &self,
-        found: &Found,
-        labels: &[usize],
-        moved: &Moved,
-        watch: &Watch<'_>,
-    ) -> Result<bool, ClusterError> {
-        let is_of = |i: &usize| moved.changed.contains(&labels[*i]);
-        let samples: Vec<usize> = (0..labels.len()).filter(is_of).collect();
-        let part = self.observations.select(&samples);
-        let em = Em {
-            observations: &part,
-            iterations: PART_ITERATIONS,
-            tolerance: PART_TOLERANCE,
-            held: Some(&found.fit.pooled),
-            ..self.em(watch)
-        };
-        let value = |responsibilities: &Responsibilities, goal| -> Result<f64, ClusterError> {
-            let of_part = responsibilities.of_clusters(&samples, &moved.changed);
-            Ok(Em { goal, ..em }.run(moments_of(&part, &of_part))?.log_likelihood)
-        };
-        let before = value(&found.fit.responsibilities, None)?;
-        Ok(value(&moved.responsibilities, Some(before))? > before)
+    /// The log-likelihood that a move from `value` has to exceed: EM ends at less.
+    fn goal(&self, value: f64) -> f64 {
+        value + TOLERANCE * self.observations.n_samples as f64
     }
-}
-
-/// What a move makes of responsibilities.
-struct Moved {
-    responsibilities: Responsibilities,
-    /// The clusters that it changes.
-    changed: Vec<usize>,
-}
-
-impl Course {
-    /// One round of moves.
-    fn go_on(
-        &mut self,
-        search: &Search<'_>,
-        round: usize,
-        watch: &Watch<'_>,
-    ) -> Result<(), ClusterError> {
-        let better = match self.next {
-            Move::MergeSplit => {
-                let seed = search.seed.stream("splits").nth(self.start as u64).nth(round as u64);
-                merge_split::improved(search, &self.found, &mut self.splits, seed, watch)?
-            }
-            Move::Repair => repair::repaired(search, &self.found, watch)?,
-        };
-        match better {
-            Some(better) => {
-                self.found = better;
-                self.in_vain = 0;
-            }
-            None => {
-                self.in_vain += 1;
-                self.next = match self.next {
-                    Move::MergeSplit => Move::Repair,
-                    Move::Repair => Move::MergeSplit,
-                };
-                if self.in_vain == 2 {
-                    watch.step()?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Of courses whose likelihoods are equal to within EM's tolerance, the first.
-fn keep_one_of_equals(courses: &mut Vec<Course>) {
-    let mut kept: Vec<f64> = Vec::new();
-    courses.retain(|course| {
-        let value = course.found.fit.log_likelihood;
-        let is_new = kept.iter().all(|&other| raises(value, other) || raises(other, value));
-        if is_new {
-            kept.push(value);
-        }
-        is_new
-    });
-}
-
-/// Whether a log-likelihood is higher than another by more than EM's tolerance.
-fn raises(value: f64, than: f64) -> bool {
-    value > goal(than)
-}
-
-/// The log-likelihood that a move from `value` has to exceed: EM ends at less.
-fn goal(value: f64) -> f64 {
-    value + TOLERANCE * value.abs()
 }

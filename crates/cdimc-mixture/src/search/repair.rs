@@ -11,7 +11,7 @@ use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize}
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
-use crate::search::{Found, Moved, Search};
+use crate::search::{Found, ROUNDS, Search};
 use crate::watch::Watch;
 use cdimc_core::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
@@ -21,29 +21,35 @@ const TRIES: usize = 6;
 /// Beyond this many views only single ones and pairs are exchanged.
 const ALL_SUBSETS: usize = 6;
 
-/// Where exchanging two clusters within a subset of the views gains, of the exchanges that promise most; none if none does.
-pub(crate) fn repaired(
+/// Exchanges two clusters within a subset of the views where that gains, of the exchanges that promise most; until none
+/// does.
+pub(crate) fn improve(
     search: &Search<'_>,
-    found: &Found,
+    found: &mut Found,
     watch: &Watch<'_>,
-) -> Result<Option<Found>, ClusterError> {
+) -> Result<(), ClusterError> {
     let subsets = subsets(search.observations.n_views());
-    if subsets.is_empty() {
-        return Ok(None);
+    for _ in 0..ROUNDS {
+        if subsets.is_empty() {
+            break;
+        }
+        let fit = &found.fit;
+        watch.check(fit.log_likelihood)?;
+        let logs = Logs::new(search, fit);
+        let pairs = near_pairs(fit);
+        let values = logs.values_of_exchanges(search.observations, &subsets, &pairs);
+        let mut moves: Vec<usize> = (0..values.len()).collect();
+        moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
+        let moves = moves.into_iter().take(TRIES).map(|index| {
+            let (subset, pair) = (&subsets[index / pairs.len()], pairs[index % pairs.len()]);
+            moments_of(search.observations, &logs.exchanged(search.observations, subset, pair))
+        });
+        match search.first_better(found, moves, watch)? {
+            Some(better) => *found = better,
+            None => break,
+        }
     }
-    let fit = &found.fit;
-    watch.check(fit.log_likelihood)?;
-    let logs = Logs::new(search, fit);
-    let pairs = near_pairs(fit);
-    let values = logs.values_of_exchanges(search.observations, &subsets, &pairs);
-    let mut moves: Vec<usize> = (0..values.len()).collect();
-    moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
-    let moves = moves.into_iter().take(TRIES).map(|index| {
-        let (subset, pair) = (&subsets[index / pairs.len()], pairs[index % pairs.len()]);
-        let responsibilities = logs.exchanged(search.observations, subset, pair);
-        Moved { responsibilities, changed: vec![pair.0, pair.1] }
-    });
-    search.first_better(found, moves, watch)
+    Ok(())
 }
 
 /// Subsets of up to half of the views, one of each two that complement one another.
