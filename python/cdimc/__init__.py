@@ -15,7 +15,7 @@ Examples
 True
 """
 
-from . import datasets, metrics, missing, pp, tl
+from . import datasets, metrics, missing, pl, pp, tl
 from ._cdimc import __version__, method_names
 from ._estimator import MultiViewClusterer, load
 from ._methods import *  # noqa: F403
@@ -44,6 +44,7 @@ __all__ = [
     "method_names",
     "metrics",
     "missing",
+    "pl",
     "pp",
     "sample_names",
     "tl",

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, MultiViewClusterer, columns_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, columns_of, seed_of
 from ._methods import by_name
-from ._progress import Progress
+from ._progress import Progress, reporter
+from ._views import as_views
 
-__all__ = ["associations", "cluster", "markers", "survival"]
+__all__ = ["associations", "cluster", "markers", "stability", "survival"]
 
 
 def cluster(
@@ -41,7 +43,8 @@ def cluster(
         A method's name, as the command takes it, or an estimator with all parameters set.
     key_added : str
         Results go to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]`` (embedding),
-        ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers and what it found out).
+        ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, the model and what it
+        found out).
     random_state, n_jobs, progress
         As for the estimators.
     copy : bool
@@ -90,6 +93,11 @@ def cluster(
     }
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
+    if estimator.view_contributions_ is not None:
+        nats = [found["shared-information"] for found in estimator.view_contributions_]
+        mdata.uns[key_added]["contributions"] = dict(zip(estimator.view_names_, nats))
+    if estimator._model is not None:
+        mdata.uns[key_added]["model"] = np.frombuffer(estimator._model.to_bytes(), dtype=np.uint8)
     return mdata if copy else None
 
 
@@ -120,6 +128,54 @@ def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> A
     return frame if cluster is None else frame[frame["cluster"] == cluster].reset_index(drop=True)
 
 
+def stability(
+    data: Any,
+    n_subsamples: int = 50,
+    *,
+    key: str = "cluster",
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Any:
+    """How far clusters of ``TMixture`` stay the same in random four fifths of the observations.
+
+    Parameters
+    ----------
+    data : MuData
+        What `cluster` wrote its results into.
+    n_subsamples : int
+        How many times.
+    key : str
+        The ``key_added`` of `cluster`; the share of its cluster's others that every observation stays with goes to
+        ``obs[f"{key}_stability"]``, all else to ``uns[key]["stability"]``.
+    random_state, n_jobs, progress
+        As for the estimators.
+
+    Returns
+    -------
+    DataFrame
+        A row a cluster: its name and its ``stability``, the mean Jaccard index with the cluster most like it; about 0.85
+        and more stays, below 0.6 should not be believed.
+    """
+    import pandas as pd
+
+    if key not in data.uns or "model" not in data.uns[key]:
+        raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
+    model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
+    call = Call(effective_n_jobs(n_jobs), False, reporter(progress))
+    samples, _, text = model.stability(as_views(data), (n_subsamples, seed_of(random_state)), call)
+    found = json.loads(text)
+    of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
+    data.obs[f"{key}_stability"] = of_sample.reindex(list(map(str, data.obs_names))).to_numpy()
+    of_cluster = np.array(found["clusters"], dtype=float)
+    data.uns[key]["stability"] = {
+        "clusters": of_cluster,
+        "n_subsamples": found["n-subsamples"],
+        "ambiguous": np.nan if found["ambiguous"] is None else found["ambiguous"],
+    }
+    return pd.DataFrame({"cluster": [str(c) for c in range(len(of_cluster))], "stability": of_cluster})
+
+
 def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: str = "cluster") -> Any:
     """How clusters differ in what else is known of the samples: the command's ``associations.csv``.
 
@@ -136,7 +192,8 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     -------
     DataFrame
         A row a column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg over
-        these columns), ``effect`` and its ``size``, what is typical of each cluster, and a ``note`` where nothing was
+        these columns), ``effect`` and its ``size``, ``ari`` (the adjusted Rand index of clusters and
+        categories), what is typical of each cluster, and a ``note`` where nothing was
         tested. Clusters are numbered in the order of their categories.
 
     Examples

@@ -109,3 +109,44 @@ def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     mdata.write(tmp_path / "out.h5mu")
     again = md.read(tmp_path / "out.h5mu")
     assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
+
+
+def test_stability_and_pictures_of_what_was_found(tmp_path):
+    ad, md, matplotlib = map(pytest.importorskip, ("anndata", "mudata", "matplotlib"))
+    matplotlib.use("agg")
+    made = cdimc.datasets.make_views(90, 3, random_state=1)
+    mask = cdimc.missing.PerView(0.3).mask(90, len(made.views), seed=0)
+    modalities = {}
+    for v, view in enumerate(made.views):
+        rows = np.flatnonzero(mask[:, v])
+        names = [f"s{i}" for i in rows]
+        modalities[f"view{v}"] = ad.AnnData(pd.DataFrame(view[rows], index=names).rename(columns=str))
+    mdata = md.MuData(modalities)
+    with pytest.raises(ValueError, match="no model"):
+        cdimc.tl.stability(mdata)
+    cdimc.tl.cluster(mdata, 3)
+    with pytest.raises(ValueError, match="no stability"):
+        cdimc.pl.stability(mdata)
+    found = cdimc.tl.stability(mdata, 10)
+    assert list(found["cluster"]) == ["0", "1", "2"] and found["stability"].between(0, 1).all()
+    estimator = cdimc.TMixture(n_clusters=3, random_state=0).fit(mdata)
+    clusters, samples = estimator.stability(mdata, 10)
+    assert np.array_equal(found["stability"], clusters)
+    of_name = dict(zip(estimator.samples_, samples))
+    assert [of_name[name] for name in mdata.obs_names] == list(mdata.obs["cluster_stability"])
+    contributions = cdimc.pl.contributions(mdata)
+    expected = [found["shared-information"] for found in estimator.view_contributions_]
+    assert [bar.get_width() for bar in contributions.patches] == expected
+    mdata.obs["days"] = np.arange(1, mdata.n_obs + 1)
+    mdata.obs["dead"] = (np.arange(mdata.n_obs) % 3 > 0).astype(int)
+    p = cdimc.tl.survival(mdata, "days", "dead")["p"]
+    curves = cdimc.pl.survival(mdata, "days", "dead")
+    assert f"{p:.2g}" in curves.get_title() and len(curves.get_lines()) == 6
+    assert cdimc.pl.missing(mdata).get_ylim()[0] == mdata.n_obs
+    # Five columns of three clusters, each with an interval and a point, and the line at none.
+    markers = cdimc.pl.markers(mdata)
+    assert len(markers.get_yticklabels()) == 15
+    assert cdimc.pl.stability(mdata, ax=curves) is curves
+    mdata.write(tmp_path / "out.h5mu")
+    again = md.read(tmp_path / "out.h5mu")
+    assert np.array_equal(cdimc.tl.stability(again, 10)["stability"], clusters)

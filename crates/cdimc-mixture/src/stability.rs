@@ -38,6 +38,10 @@ pub struct Stability {
     /// cluster (Monti, Tamayo, Mesirov and Golub, Mach. Learn. 52, 2003); `None` of more than 2000 samples.
     #[serde(skip)]
     pub consensus: Option<Array2<f32>>,
+    /// The share of the pairs of samples that some subsamples have together and others apart: whose consensus lies between
+    /// 0.1 and 0.9 (Senbabaoglu, Michailidis and Li, Sci. Rep. 4, 2014); `None` where the consensus is.
+    #[serde(default)]
+    pub ambiguous: Option<f64>,
     /// Subsamples.
     pub n_subsamples: usize,
     /// Subsamples in which a search of their own found better clusters than those that began from the model.
@@ -102,10 +106,12 @@ impl MixtureModel {
         for Subsample { seen, labels: others, .. } in &found {
             Overlap::of(&labels, k, seen, others).add_to(&mut clusters, &mut samples);
         }
+        let consensus = (n <= MOST).then(|| consensus(n, &found));
         Ok(Stability {
+            ambiguous: consensus.as_ref().map(ambiguous),
             clusters: clusters.iter().map(Mean::value).collect(),
             samples: samples.iter().map(Mean::value).collect(),
-            consensus: (n <= MOST).then(|| consensus(n, &found)),
+            consensus,
             n_subsamples,
             n_afresh: found.iter().filter(|subsample| subsample.is_afresh).count(),
         })
@@ -146,6 +152,14 @@ fn consensus(n: usize, subsamples: &[Subsample]) -> Array2<f32> {
         let at = [i.max(j), i.min(j)];
         together[at] as f32 / both[at].max(1) as f32
     })
+}
+
+/// The share of the pairs of a [`consensus`] that are neither apart nor together.
+fn ambiguous(shares: &Array2<f32>) -> f64 {
+    let n = shares.nrows();
+    let pairs = (0..n).flat_map(|i| (0..i).map(move |j| shares[[i, j]]));
+    let between = pairs.filter(|share| (0.1..0.9).contains(share)).count();
+    between as f64 / (n * n.saturating_sub(1) / 2).max(1) as f64
 }
 
 #[derive(Debug, Clone, Default)]
@@ -244,6 +258,8 @@ mod tests {
         let shares = consensus(4, &found);
         assert_eq!(shares.row(0).to_vec(), [1.0, 0.5, 0.0, 0.0]);
         assert_eq!(shares, shares.t());
+        // Of six pairs one is together in one of two subsamples.
+        assert_eq!(ambiguous(&shares), 1.0 / 6.0);
     }
 
     #[test]

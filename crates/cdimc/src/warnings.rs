@@ -483,6 +483,7 @@ mod tests {
             clusters: clusters.iter().map(|&jaccard| Some(jaccard)).collect(),
             samples: Vec::new(),
             consensus: None,
+            ambiguous: None,
             n_subsamples: 50,
             n_afresh: 0,
         };

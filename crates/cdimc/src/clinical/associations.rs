@@ -4,6 +4,7 @@ use super::digits;
 use super::variables::Variable;
 use crate::statistics::{Contingency, kruskal_wallis};
 use cdimc_data::Seed;
+use cdimc_metrics::ari;
 
 /// Tables with given sums up to which all are looked at, about a hundredth of a second.
 const MOST_TABLES: usize = 200_000;
@@ -37,13 +38,15 @@ pub struct Outcome {
     pub effect_name: &'static str,
     /// Its size in 0..=1: eta squared, or Cramer's V.
     pub effect: f64,
+    /// The adjusted Rand index of clusters and categories; `None` of numbers.
+    pub agreement: Option<f64>,
     /// What is typical of each cluster: the median, the share of the last of two categories, or the most common one.
     pub typical: Vec<String>,
 }
 
 impl Association {
-    pub(super) const HEADER: [&'static str; 10] =
-        ["column", "test", "n", "statistic", "p", "q", "effect", "size", "clusters", "note"];
+    pub(super) const HEADER: [&'static str; 11] =
+        ["column", "test", "n", "statistic", "p", "q", "effect", "size", "ari", "clusters", "note"];
 
     pub(super) fn new(name: &str, variable: Result<&Variable, &String>, labels: &[usize]) -> Self {
         let outcome = match variable {
@@ -58,7 +61,7 @@ impl Association {
         let mut row = vec![String::new(); Self::HEADER.len()];
         row[0].clone_from(&self.column);
         match &self.outcome {
-            Err(reason) => row[9].clone_from(reason),
+            Err(reason) => row[10].clone_from(reason),
             Ok(found) => {
                 row[1] = found.test.into();
                 row[2] = found.n.to_string();
@@ -66,7 +69,8 @@ impl Association {
                 row[3..6].iter_mut().zip(numbers).for_each(|(cell, x)| *cell = digits(x));
                 row[6] = found.effect_name.into();
                 row[7] = digits(found.effect);
-                row[8] = found.told();
+                row[8] = found.agreement.map(digits).unwrap_or_default();
+                row[9] = found.told();
             }
         }
         row
@@ -107,6 +111,7 @@ fn of_numbers(numbers: &[Option<f64>], labels: &[usize]) -> Result<Outcome, Stri
         q: f64::NAN,
         effect_name: "eta squared",
         effect: found.eta_squared,
+        agreement: None,
         typical: (0..n_clusters(labels)).map(median).collect(),
     })
 }
@@ -154,6 +159,7 @@ fn of_categories(
         q: f64::NAN,
         effect_name: "Cramer's V",
         effect: found.cramers_v,
+        agreement: ari(&categories, &groups).ok(),
         typical: (0..n_clusters(labels)).map(typical).collect(),
     })
 }
@@ -199,6 +205,7 @@ mod tests {
         assert_eq!(rare.test, "Fisher, exact");
         // Two of sixty, in two of three clusters: chi squared is 30/29.
         assert!((rare.effect - (0.5_f64 / 29.0).sqrt()).abs() < 1e-12, "{rare:?}");
+        assert_eq!(test(&|i| usize::from(i % 3 == 0)).agreement.map(|ari| ari > 0.5), Some(true));
     }
 
     #[test]

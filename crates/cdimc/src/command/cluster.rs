@@ -64,17 +64,20 @@ pub(crate) struct Cluster {
     /// Threads; all cores by default
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Write the report's pictures as figure-NAME.svg too
+    #[arg(long)]
+    figures: bool,
     /// The folder for the results
     #[arg(short, long, value_name = "DIR", required_unless_present = "resume")]
     output: Option<PathBuf>,
     /// Replace an earlier run in DIR
     #[arg(long)]
     force: bool,
-    /// Seconds between two checkpoints of what is done, for a run that is killed
+    /// Seconds between checkpoints of what is done
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint_every: u64,
     /// Go on with an interrupted run, as it was begun
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "stability", "method", "seed", "config", "device", "output", "force"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "stability", "method", "seed", "config", "device", "figures", "output", "force"])]
     resume: Option<PathBuf>,
 }
 
@@ -126,6 +129,7 @@ impl Cluster {
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;
         run.record.n_subsamples = self.stability;
+        run.record.figures = self.figures;
         run.record.k_range = self.k_range.map(|range| NumberRange { seeds: self.k_seeds, ..range });
         Ok(run)
     }

@@ -9,7 +9,7 @@ use cdimc::core::{ClusterError, Clustering};
 use cdimc::data::Seed;
 use cdimc::machine::check_cost;
 use cdimc::metrics::{Scores, ari, scores};
-use cdimc::report::table_html;
+use cdimc::report::{Grouping, comparison_html};
 use cdimc::tables::ReadOptions;
 use cdimc::{note, say};
 use clap::Args;
@@ -143,7 +143,8 @@ impl Compare {
         let note = "Stability: mean adjusted Rand index between the repetitions. Scores, where known classes were \
                     given, are means over the repetitions; NMI is normalized by the arithmetic mean.";
         output.write("comparison.csv", &csv_bytes(&header, rows.clone())?)?;
-        let html = table_html("Methods compared", note, &header, rows.clone());
+        let html =
+            comparison_html(note, &header, rows.clone(), &flows(&outcomes, labels.as_deref()));
         output.write("report.html", html.as_bytes())?;
         let record = serde_json::json!({ "command": command_line(), "input": self.input,
             "n-clusters": self.clusters, "seed": self.seed, "repetitions": self.repetitions });
@@ -154,6 +155,18 @@ impl Compare {
         }
         Ok(())
     }
+}
+
+/// The first clusters of every method beside the known classes, or beside those of the first method where none are known.
+fn flows(outcomes: &[Outcome], classes: Option<&[String]>) -> Vec<(Grouping, Grouping)> {
+    let known = classes.map(|classes| Grouping::new("classes", classes.iter().cloned()));
+    let of = |outcome: &Outcome| {
+        let labels = &outcome.found.as_ref().ok()?.first()?.labels;
+        Some(Grouping::new(&outcome.method, labels.iter().map(ToString::to_string)))
+    };
+    let mut found = outcomes.iter().filter_map(of);
+    let Some(from) = known.or_else(|| found.next()) else { return Vec::new() };
+    found.map(|to| (from.clone(), to)).collect()
 }
 
 /// The samples whose class is known, and their classes.

@@ -34,6 +34,9 @@ pub(crate) struct RunRecord {
     /// Subsamples in which the stability of the clusters is looked at, if it is said.
     #[serde(default)]
     pub(crate) n_subsamples: Option<usize>,
+    /// Whether the pictures of the report are files of their own too.
+    #[serde(default)]
+    pub(crate) figures: bool,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     /// The numbers of clusters tried so far, and the one chosen.

@@ -53,7 +53,8 @@ fn survival(page: &mut Page, found: &Survival) {
         n => format!(" The {n} smallest clusters are not drawn."),
     };
     page.figure(
-        &kaplan_meier(&found.columns.time, &largest),
+        "survival",
+        kaplan_meier(&found.columns.time, &largest),
         &format!(
             "Kaplan-Meier curves; a tick is a sample last seen then without the event. Below, how many samples of each \
              cluster were still watched.{left_out}"
@@ -104,6 +105,7 @@ fn associations(page: &mut Page, associations: &[Association]) {
                 p_value(found.p),
                 p_value(found.q),
                 format!("{} {:.2}", found.effect_name, found.effect),
+                found.agreement.map_or_else(String::new, |ari| format!("{ari:.2}")),
                 found.n.to_string(),
                 found.test.into(),
                 found.told(),
@@ -111,10 +113,11 @@ fn associations(page: &mut Page, associations: &[Association]) {
         })
         .collect();
     if !rows.is_empty() {
-        let header = ["column", "p", "q", "effect", "samples", "test", "cluster: typical"];
+        let header = ["column", "p", "q", "effect", "ARI", "samples", "test", "cluster: typical"];
         page.table(&header, rows.into_iter());
         page.paragraph(
-            "Typical of a cluster: the median; of two categories the share of the second; of more the most common. \
+            "ARI is the agreement of clusters and categories beyond chance: 1 where they are the same, 0 where one says \
+             nothing of the other. Typical of a cluster: the median; of two categories the share of the second; of more the most common. \
              Fisher's test takes the place of chi squared where few samples are expected in a cell.",
         );
     }
@@ -257,7 +260,7 @@ mod tests {
     fn html(comparison: &Comparison) -> String {
         let mut page = Page::new("x");
         section(&mut page, comparison);
-        page.finish()
+        page.finish().html
     }
 
     #[test]

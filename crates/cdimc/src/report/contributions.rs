@@ -23,7 +23,8 @@ impl Report<'_> {
         let Ok(nats) = model.contributions_by_cluster(data) else { return };
         page.section("What each view says of each cluster");
         page.figure(
-            &bars(&self.joined.names, &nats),
+            "contributions",
+            bars(&self.joined.names, &nats),
             "What a view and the others say about one another in the samples of a cluster, in nats a sample (the mean of log \
              p(all views) - log p(this view) - log p(the others)): a long bar is a view that tells the cluster from the rest as \
              the others do, none one that does not know it, and one to the left a view that says otherwise.",
@@ -54,7 +55,7 @@ fn bars(views: &[String], nats: &Array2<f64>) -> String {
         drawing.text((x + wide / 2.0, 14.0), Anchor::Middle, 12, &format!("cluster {c}"));
         for (v, &value) in nats.column(c).iter().enumerate() {
             let y = 24.0 + v as f64 * ROW;
-            drawing.cell((x + zero - 0.5, y - 2.0), (1.0, ROW), "#8888");
+            drawing.cell((x + zero - 0.5, y - 2.0), (1.0, ROW), "#888888");
             if value.is_finite() {
                 let length = value.abs() / range * wide;
                 let from = if value < 0.0 { zero - length } else { zero };

@@ -1,5 +1,6 @@
 //! The report of a run: one HTML file that needs no network, readable in the dark and on paper.
 
+mod alluvial;
 mod clinical;
 mod contributions;
 #[doc(hidden)] // Of the workspace's programs, not of users.
@@ -18,10 +19,12 @@ use crate::clinical::{Clinical, Comparison, short};
 use crate::markers::{Marker, Markers};
 use crate::recovery::Recovery;
 use crate::tables::Joined;
+pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
 use cdimc_mixture::TMixture;
 use figures::Coloring;
 use page::Page;
+pub use page::Written;
 use rand::seq::index::sample;
 use std::collections::BTreeMap;
 
@@ -61,8 +64,8 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The page.
-    pub fn html(&self) -> String {
+    /// The page and its pictures.
+    pub fn page(&self) -> Written {
         let mut page = Page::new(&self.title());
         self.summary(&mut page);
         self.warnings(&mut page);
@@ -97,7 +100,8 @@ impl Report<'_> {
         });
         page.table(&["view", "features", "samples", "missing"], rows);
         page.figure(
-            &figures::missing_pattern(&self.joined.names, &report.patterns),
+            "views",
+            figures::missing_pattern(&self.joined.names, &report.patterns),
             "Blue: measured. Each row is a group of samples that have the same views.",
         );
         let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
@@ -122,7 +126,8 @@ impl Report<'_> {
         if let (true, Some(first)) = (shared.len() > 1, number.candidates.first()) {
             let title = "shared information on held-out samples";
             page.figure(
-                &figures::lines_from(
+                "number-of-clusters",
+                figures::lines_from(
                     first.n_clusters,
                     title,
                     "number of clusters",
@@ -184,12 +189,17 @@ impl Report<'_> {
             page.paragraph(&format!(
                 "Stability is the mean Jaccard index of a cluster with the one most like it in each of {} subsamples of \
                  80 % of the samples: about 0.85 and more is a cluster that stays, below 0.6 one that should \
-                 not be believed (Hennig 2007).",
-                found.n_subsamples
+                 not be believed (Hennig 2007).{}",
+                found.n_subsamples,
+                found.ambiguous.map_or_else(String::new, |share| format!(
+                    " Of the pairs of samples {:.1} % are neither nearly always together nor nearly always apart.",
+                    100.0 * share
+                ))
             ));
             if let Some(shares) = &found.consensus {
                 page.figure(
-                    &figures::consensus(shares, &self.outcome.clustering.labels),
+                    "consensus",
+                    figures::consensus(shares, &self.outcome.clustering.labels),
                     "How often two samples are in one cluster, of the subsamples that have both: white never, blue \
                      always. Samples stand in the order of their clusters, from the top and from the left.",
                 );
@@ -215,7 +225,8 @@ impl Report<'_> {
         let points: Vec<[f64; 2]> = drawn.iter().map(|&i| points[i]).collect();
         let labels: Vec<usize> = drawn.iter().map(|&i| self.outcome.clustering.labels[i]).collect();
         page.figure(
-            &figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
+            "embedding",
+            figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
             &format!(
                 "{samples} at the two leading principal components, in the colors of the clusters."
             ),
@@ -228,12 +239,8 @@ impl Report<'_> {
             };
             let confidence: Vec<f64> = drawn.iter().map(|&i| confidence[i]).collect();
             page.figure(
-                &figures::scatter(
-                    "by confidence",
-                    axes,
-                    &points,
-                    Coloring::Confidence(&confidence),
-                ),
+                "confidence",
+                figures::scatter("by confidence", axes, &points, Coloring::Confidence(&confidence)),
                 &format!("The same, from {range}."),
             );
         }
@@ -246,7 +253,7 @@ impl Report<'_> {
             None => format!("{DIFFERENCE} {}", Markers::MEANING),
         });
         if let Some((svg, caption)) = heat_map::heat_map(self) {
-            page.figure(&svg, &caption);
+            page.figure("markers", svg, &caption);
         }
         let number = |x: f64| format!("{x:.2}");
         let rows = (0..self.markers.clusters.len()).flat_map(|cluster| {
@@ -303,19 +310,27 @@ impl Report<'_> {
     fn confusion(&self, page: &mut Page) {
         let Some(labels) = &self.joined.labels else { return };
         page.section("Against the known classes");
+        let known = Grouping::new("classes", labels.iter().cloned());
+        let found = &self.outcome.clustering.labels;
+        let clusters = Grouping::new("clusters", found.iter().map(ToString::to_string));
+        page.figure(
+            "classes",
+            alluvial::alluvial(&known, &clusters),
+            "Where the samples of every class go; each band is as wide as it has samples.",
+        );
         page.paragraph(
             "Rows: the label column. Columns: clusters. The labels were not used before this.",
         );
-        let mut counts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut counts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (class, &cluster) in labels.iter().zip(&self.outcome.clustering.labels) {
-            let class = if class.is_empty() { "(none)" } else { class.as_str() };
-            counts.entry(class).or_insert_with(|| vec![0; self.n_clusters()])[cluster] += 1;
+            counts.entry(class_name(class)).or_insert_with(|| vec![0; self.n_clusters()])
+                [cluster] += 1;
         }
         let clusters: Vec<String> = (0..self.n_clusters()).map(|c| c.to_string()).collect();
         let header: Vec<&str> =
             std::iter::once("class").chain(clusters.iter().map(String::as_str)).collect();
         let rows = counts.into_iter().map(|(class, row)| {
-            std::iter::once(class.to_owned()).chain(row.iter().map(ToString::to_string)).collect()
+            std::iter::once(class).chain(row.iter().map(ToString::to_string)).collect()
         });
         page.table(&header, rows);
     }
@@ -331,7 +346,8 @@ impl Report<'_> {
         {
             let step = if curve.name.starts_with("pretrain") { "epoch" } else { "round" };
             let title = curve.name.replace('-', " ");
-            page.figure(&figures::lines(&title, step, &[(&curve.name, &curve.values)]), "");
+            let svg = figures::lines(&title, step, &[(&curve.name, &curve.values)]);
+            page.figure(&format!("training-{}", curve.name), svg, "");
         }
     }
 
@@ -362,15 +378,32 @@ pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> S
     page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
     page.section("The command that repeats this");
     page.code(command);
-    page.finish()
+    page.finish().html
 }
 
-/// A table of scores as a page: `rows` begin with the method's name.
-pub fn table_html(title: &str, note: &str, header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut page = Page::new(title);
+/// Methods side by side as a page: `rows` of scores begin with the method's name; of each pair of `flows` a picture
+/// shows where the samples of the first grouping are in the second.
+pub fn comparison_html(
+    note: &str,
+    header: &[&str],
+    rows: Vec<Vec<String>>,
+    flows: &[(Grouping, Grouping)],
+) -> String {
+    let mut page = Page::new("Methods compared");
     page.paragraph(note);
     page.table(header, rows.into_iter());
-    page.finish()
+    if !flows.is_empty() {
+        page.section("Where the samples are");
+    }
+    for (from, to) in flows {
+        page.figure(to.name(), alluvial::alluvial(from, to), "");
+    }
+    page.finish().html
+}
+
+/// What a class is called on the page.
+fn class_name(class: &str) -> String {
+    if class.is_empty() { "(none)".into() } else { class.into() }
 }
 
 /// The samples that a picture shows: all, or a random part of more than anyone can see.

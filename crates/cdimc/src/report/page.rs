@@ -78,17 +78,28 @@ document.querySelectorAll('.table').forEach(box => {
 });
 ";
 
+/// A page, and the pictures in it, each of which stands alone as well.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Written {
+    /// The page.
+    pub html: String,
+    /// The pictures' names and SVG text, in the order of the page.
+    pub figures: Vec<(String, String)>,
+}
+
 /// A page under construction.
-pub(super) struct Page(String);
+pub(super) struct Page(Written);
 
 impl Page {
     pub(super) fn new(title: &str) -> Self {
         let title = escape(title);
-        Self(format!(
+        let html = format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
-        ))
+        );
+        Self(Written { html, figures: Vec::new() })
     }
 
     pub(super) fn section(&mut self, title: &str) {
@@ -134,14 +145,15 @@ impl Page {
         self.line(&format!("<pre>{}</pre>", escape(text)));
     }
 
-    /// `svg` is a figure of this crate and goes in as it is.
-    pub(super) fn figure(&mut self, svg: &str, caption: &str) {
+    /// `svg` is a figure of this crate and goes in as it is; it is the page's only one of this name.
+    pub(super) fn figure(&mut self, name: &str, svg: String, caption: &str) {
         let caption = if caption.is_empty() {
             String::new()
         } else {
             format!("<figcaption>{}</figcaption>", escape(caption))
         };
         self.line(&format!("<figure>{svg}{caption}</figure>"));
+        self.0.figures.push((name.to_owned(), svg));
     }
 
     pub(super) fn table(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
@@ -157,7 +169,7 @@ impl Page {
         self.rows(header, rows, true);
     }
 
-    pub(super) fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) -> Written {
         self.line(&format!("<script>{SCRIPT}</script></body></html>"));
         self.0
     }
@@ -194,8 +206,8 @@ impl Page {
     }
 
     fn line(&mut self, html: &str) {
-        self.0.push_str(html);
-        self.0.push('\n');
+        self.0.html.push_str(html);
+        self.0.html.push('\n');
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) enum Anchor {
 pub(super) struct Drawing {
     /// The path of every color.
     cells: BTreeMap<String, String>,
+    /// The same of what lets others through.
+    bands: BTreeMap<String, String>,
     above: String,
 }
 
@@ -33,6 +35,22 @@ impl Drawing {
             short(width),
             short(height),
             short(width)
+        );
+    }
+
+    /// A band between two heights on the left and two on the right, bent smoothly; others are seen through it.
+    pub(super) fn band(
+        &mut self,
+        (left, right): (f64, f64),
+        (from, to): ((f64, f64), (f64, f64)),
+        color: &str,
+    ) {
+        let [left, right, middle] = [left, right, f64::midpoint(left, right)].map(short);
+        let [a, b, c, d] = [from.0, from.1, to.0, to.1].map(short);
+        let path = self.bands.entry(color.to_owned()).or_default();
+        let _ = write!(
+            path,
+            "M{left} {a}C{middle} {a} {middle} {c} {right} {c}V{d}C{middle} {d} {middle} {b} {left} {b}z"
         );
     }
 
@@ -65,6 +83,9 @@ impl Drawing {
                 svg,
                 "<path d=\"{path}\" fill=\"{color}\" shape-rendering=\"crispEdges\"/>"
             );
+        }
+        for (color, path) in &self.bands {
+            let _ = writeln!(svg, "<path d=\"{path}\" fill=\"{color}\" fill-opacity=\"0.5\"/>");
         }
         svg.push_str(&self.above);
         svg.push_str("</svg>\n");

@@ -47,7 +47,8 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
         settings: "{}",
         seconds: &[("total", 0.1)],
     }
-    .html()
+    .page()
+    .html
 }
 
 #[test]

@@ -30,7 +30,9 @@ fn record(desk: &Desk, run: &str) -> Value {
 fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluster() {
     let desk = Desk::new();
     clinic(&desk);
-    let line = format!("cluster {VIEWS} --clinical clinic.csv --survival days,dead -k 4 -q -o out");
+    let line = format!(
+        "cluster {VIEWS} --clinical clinic.csv --survival days,dead -k 4 -q --figures -o out"
+    );
     desk.succeeds(&line);
     assert_eq!(desk.text("out/labels.csv"), desk.text("before/labels.csv"));
     assert_eq!(desk.text("out/markers.csv"), desk.text("before/markers.csv"));
@@ -53,7 +55,8 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     assert_eq!(age[2], (samples - 1).to_string(), "one age is missing");
     let [p, q] = [4, 5].map(|j| age[j].parse::<f64>().unwrap());
     assert!(p < 1e-9 && p < q, "{age:?}");
-    assert_eq!(row("stage")[1], "chi squared");
+    assert_eq!((row("stage")[1].as_str(), age[8].as_str()), ("chi squared", ""));
+    assert!((-0.5..=1.0).contains(&row("stage")[8].parse::<f64>().unwrap()), "{:?}", row("stage"));
     assert!(row("seen").last().unwrap().starts_with("dates are not tested"));
     assert_eq!(row("site").last().unwrap(), "one value");
     assert!(
@@ -67,6 +70,10 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     assert!(survival.starts_with("cluster,time,at_risk,events,censored,survival,lower,upper\n0,"));
     let report = desk.text("out/report.html");
     assert!(report.contains("log-rank p = ") && report.contains("Kaplan-Meier curves"));
+    for name in ["embedding", "markers", "survival", "contributions", "views"] {
+        let svg = desk.text(&format!("out/figure-{name}.svg"));
+        assert!(svg.starts_with("<svg") && report.contains(&svg), "{name}");
+    }
 }
 
 /// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:

@@ -61,7 +61,7 @@ impl Run {
             self.write_comparison(comparison)?;
             self.record.comparison = comparison.record();
         }
-        let html = Report {
+        let page = Report {
             method: &self.record.method,
             command: &self.record.command,
             joined,
@@ -72,8 +72,13 @@ impl Run {
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
         }
-        .html();
-        output.write("report.html", html.as_bytes())?;
+        .page();
+        output.write("report.html", page.html.as_bytes())?;
+        if self.record.figures {
+            for (name, svg) in &page.figures {
+                output.write(&format!("figure-{name}.svg"), svg.as_bytes())?;
+            }
+        }
         let report = Path::new(output.shown()).join("report.html");
         self.output.finish(&self.record)?;
         say!("{}", report.display());

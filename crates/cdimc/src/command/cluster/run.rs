@@ -59,6 +59,7 @@ impl Run {
             n_clusters: None,
             k_range: None,
             n_subsamples: None,
+            figures: false,
             stability: None,
             seed: 0,
             threads: 0,
