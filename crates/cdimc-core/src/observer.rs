@@ -1,6 +1,7 @@
 //! How a running method reports its steps, and how it is stopped.
 
 use crate::ClusterError;
+use serde::{Serialize, de::DeserializeOwned};
 use std::ops::ControlFlow;
 
 /// One step of a method: an epoch, a round, an iteration, a chunk.
@@ -25,6 +26,17 @@ pub trait Checkpoints: Sync {
 
     /// Takes one, which replaces those before it.
     fn keep(&self, checkpoint: Vec<u8>);
+
+    /// The part of this name that was done before, as JSON.
+    fn part(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
+    /// Takes a part that is done, as JSON.
+    fn keep_part(&self, name: String, part: String) {
+        let _ = (name, part);
+    }
 }
 
 /// Receives every step of a method, and may stop it.
@@ -81,6 +93,32 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
+    /// The `nth` of independent parts of a computation: what `make` gives, or gave before the computation was ended.
+    ///
+    /// What was kept and `fits` not is made anew.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn part<T: Serialize + DeserializeOwned>(
+        &self,
+        (of, nth): (&'static str, usize),
+        fits: impl FnOnce(&T) -> bool,
+        make: impl FnOnce() -> Result<T, ClusterError>,
+    ) -> Result<T, ClusterError> {
+        let Some(kept) = self.checkpoints else { return make() };
+        let name = format!("{of} {nth}");
+        let known = kept.part(&name).and_then(|part| serde_json::from_str(&part).ok());
+        if let Some(part) = known.filter(fits) {
+            return Ok(part);
+        }
+        let part = make()?;
+        // What cannot be kept is made again.
+        if let Ok(text) = serde_json::to_string(&part) {
+            kept.keep_part(name, text);
+        }
+        Ok(part)
+    }
+
     /// Reports that `done` steps of at most `of` of a stage are done, with the loss after them.
     ///
     /// # Errors
@@ -104,5 +142,45 @@ impl<'a> Observer<'a> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ClusterError::Interrupted { checkpoint: None }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    struct Kept(Mutex<BTreeMap<String, String>>);
+
+    impl Checkpoints for Kept {
+        fn is_due(&self) -> bool {
+            true
+        }
+
+        fn keep(&self, _: Vec<u8>) {}
+
+        fn part(&self, name: &str) -> Option<String> {
+            self.0.lock().unwrap().get(name).cloned()
+        }
+
+        fn keep_part(&self, name: String, part: String) {
+            self.0.lock().unwrap().insert(name, part);
+        }
+    }
+
+    #[test]
+    fn a_part_is_made_once_unless_what_was_kept_does_not_fit() {
+        let kept = Kept(Mutex::new(BTreeMap::new()));
+        let observer = Observer::silent().keeping(&kept);
+        let part = |observer: &Observer<'_>, nth, value: usize, most| {
+            observer.part(("square", nth), |&x: &usize| x <= most, || Ok(value)).unwrap()
+        };
+        assert_eq!([part(&observer, 3, 9, 9), part(&observer, 3, 0, 9)], [9, 9]);
+        assert_eq!(part(&observer, 4, 16, 9), 16, "another part");
+        assert_eq!(part(&observer, 3, 7, 8), 7, "9 does not fit");
+        kept.0.lock().unwrap().insert("square 3".into(), "[9".into());
+        assert_eq!(part(&observer, 3, 5, 9), 5, "it cannot be read");
+        assert_eq!(part(&Observer::silent(), 3, 1, 9), 1, "nothing is kept");
     }
 }

@@ -44,6 +44,7 @@ impl MixtureModel {
                 ("column-means", &projection.means),
                 ("column-scales", &projection.scales),
                 ("shift", &projection.shift),
+                ("resolutions", &projection.resolutions),
                 ("means", &components.means),
                 ("whitening", &components.whitening),
                 ("constants", &components.constants),
@@ -175,16 +176,18 @@ fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, 
     let is_whole = q == d && !archive.has(&format!("view{v}.directions"));
     let directions = if is_whole { None } else { Some(matrix("directions")?) };
     let quantiles = if kind == Kind::Ranks { Some(matrix("quantiles")?) } else { None };
+    // Only a fit asks how far apart values are; models that were saved before do not say.
+    let known = archive.has(&format!("view{v}.resolutions"));
+    let resolutions = if known { list("resolutions")? } else { vec![0.0; q] };
     let fits = q > 0
         && scales.len() == d
+        && resolutions.len() == q
         && directions.as_ref().is_none_or(|a| a.dim() == (d, q))
         && quantiles.as_ref().is_none_or(|a| a.nrows() == d && a.ncols() > 0);
     if !fits {
         return Err(unfit());
     }
     let scores = quantiles.map(NormalScores::new);
-    // Only a fit asks how far apart values are.
-    let resolutions = vec![0.0; q];
     Ok(Projection { kind, scores, means, scales, directions, shift, resolutions })
 }
 

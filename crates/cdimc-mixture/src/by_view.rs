@@ -102,6 +102,6 @@ mod tests {
         for (c, nats) in found.row(0).iter().enumerate() {
             all += nats * labels.iter().filter(|&&l| l == c).count() as f64 / n as f64;
         }
-        assert!((all - model.findings.contributions[0].shared_information).abs() < 1e-9);
+        assert!((all - model.findings.contributions[0].shared_information.unwrap()).abs() < 1e-9);
     }
 }

@@ -85,8 +85,8 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
 #[non_exhaustive]
 pub struct Contribution {
     /// The mean of `log p(all views) - log p(this view) - log p(the others)` in nats, over the samples that
-    /// have this view and another; 0 without such samples.
-    pub shared_information: f64,
+    /// have this view and another; `None` without such samples.
+    pub shared_information: Option<f64>,
     /// The number of such samples.
     pub n_samples: usize,
 }
@@ -99,7 +99,7 @@ pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> V
         totals[v].1 += 1;
     });
     let contribution = |(total, n_samples): (f64, usize)| Contribution {
-        shared_information: if n_samples > 0 { total / n_samples as f64 } else { 0.0 },
+        shared_information: (n_samples > 0).then(|| total / n_samples as f64),
         n_samples,
     };
     totals.into_iter().map(contribution).collect()

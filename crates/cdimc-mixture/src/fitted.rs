@@ -69,8 +69,9 @@ pub struct Findings {
     /// The share of the pooled scatter that is its diagonal alone; absent as κ is.
     #[serde(default)]
     pub diagonal: Option<f64>,
-    /// T in nats: what the views of a sample say about one another, as the clusters explain it.
-    pub shared_information: f64,
+    /// T in nats: what the views of a sample say about one another, as the clusters explain it; `None` where no sample has
+    /// two views.
+    pub shared_information: Option<f64>,
     /// The log-likelihood of the data, but for a constant of each view.
     pub log_likelihood: f64,
     /// What every view says about the others and they about it.
@@ -116,7 +117,7 @@ impl MixtureModel {
                 evidence: evidence.clone(),
                 pooling: Some(solution.prior.kappa),
                 diagonal: Some(solution.prior.diagonal),
-                shared_information: shared.information,
+                shared_information: (shared.n_samples > 0).then_some(shared.information),
                 log_likelihood: fit.log_likelihood,
                 contributions: contributions(observations, &fit.mixture),
                 n_samples: observations.n_samples,

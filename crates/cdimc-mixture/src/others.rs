@@ -35,9 +35,15 @@ impl MixtureModel {
             return Ok(None);
         }
         let observations = self.observe(data, &views)?;
-        let found: Result<Vec<_>, _> =
-            views.iter().map(|&v| self.without(&observations, v, seed, observer)).collect();
-        found.map(Some)
+        let (n, k) = (observations.n_samples, self.mixture.n_clusters());
+        let fits = |labels: &Vec<Option<usize>>| {
+            labels.len() == n && labels.iter().flatten().all(|&label| label < k)
+        };
+        let without = |&v: &usize| {
+            let make = || self.without(&observations, v, seed, observer);
+            observer.part(("without view", v), fits, make)
+        };
+        views.iter().map(without).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
     /// The clusters without view `v`.

@@ -73,21 +73,19 @@ impl MixtureModel {
         let mut all = Responsibilities::zeros(n, k);
         let _ = expectation(&observations, &self.mixture, &mut all);
         let labels = all.labels();
-        let of_subsample = |b: usize| {
-            let seed = seed.stream("stability").nth(b as u64);
-            let mut seen =
-                sample(&mut seed.stream("samples").rng(), n, n * SEEN.0 / SEEN.1).into_vec();
-            seen.sort_unstable();
-            let part = observations.select(&seen);
+        let seed_of = |b: usize| seed.stream("stability").nth(b as u64);
+        let clusters_of = |b: usize, seen: &[usize]| {
+            let part = observations.select(seen);
             let tell = |_: &'static str, _: usize, _: usize, loss| {
                 observer.step("stability", b, n_subsamples, loss)
             };
             let watch = Watch::new(&tell, "stability", n_subsamples, part.n_samples);
-            let begin = moments_of(&part, &all.select(&seen));
+            let begin = moments_of(&part, &all.select(seen));
             let fit = Em::new(&part, &prior, &watch).run(begin)?;
             let shared = shared_information(&part, &fit.responsibilities, &prior);
             let begun_from = fit.log_likelihood;
             let effort = Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries };
+            let seed = seed_of(b);
             let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
             let mut found = vec![Found { fit, shared }];
             found.extend(search.run(&tell)?);
@@ -95,7 +93,18 @@ impl MixtureModel {
                 unreachable!("there is the fit that began from the model")
             };
             let is_afresh = best.fit.log_likelihood > begun_from;
-            Ok(Subsample { seen, labels: best.fit.responsibilities.labels(), is_afresh })
+            Ok((best.fit.responsibilities.labels(), is_afresh))
+        };
+        let of_subsample = |b: usize| {
+            let mut rng = seed_of(b).stream("samples").rng();
+            let mut seen = sample(&mut rng, n, n * SEEN.0 / SEEN.1).into_vec();
+            seen.sort_unstable();
+            let fits = |(labels, _): &(Vec<usize>, bool)| {
+                labels.len() == seen.len() && labels.iter().all(|&label| label < k)
+            };
+            let (labels, is_afresh) =
+                observer.part(("subsample", b), fits, || clusters_of(b, &seen))?;
+            Ok(Subsample { seen, labels, is_afresh })
         };
         let found = (0..n_subsamples)
             .into_par_iter()
@@ -245,6 +254,33 @@ mod tests {
         };
         let (right, too_many) = (mean(4), mean(9));
         assert!(right > 0.8 && right > too_many + 0.1, "{right} {too_many}");
+    }
+
+    /// Columns of few values, whose steps the model has to know of.
+    #[test]
+    fn a_model_from_a_file_has_the_stability_of_the_fit() {
+        let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
+        let views = [4, 6].map(|d| Array2::from_shape_fn((120, d), |(i, j)| answers(i, j + d)));
+        let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
+        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let fitted = settings.fit(&data, 3, Seed::new(3), &Observer::silent()).unwrap();
+        let bytes = fitted.model.as_ref().unwrap().to_bytes().unwrap();
+        let again = settings.resume(&bytes, &data, &Observer::silent()).unwrap();
+        let of = |fitted: &cdimc_core::Fitted| {
+            let model: &dyn std::any::Any = &**fitted.model.as_ref().unwrap();
+            let model = model.downcast_ref::<MixtureModel>().unwrap();
+            let resolutions: Vec<f64> =
+                model.projections.iter().flat_map(|view| view.resolutions.clone()).collect();
+            assert!(resolutions.iter().all(|&r| r > 0.0), "{resolutions:?}");
+            let found = model.stability(&data, 5, Seed::new(1), &Observer::silent()).unwrap();
+            (found, resolutions)
+        };
+        assert_eq!(of(&again), of(&fitted));
+        let labels = (again.clustering.labels, again.clustering.losses);
+        assert_eq!(labels, (fitted.clustering.labels, fitted.clustering.losses));
+        let other = TMixture { starts: 5, ..settings };
+        let error = other.resume(&bytes, &data, &Observer::silent()).unwrap_err().to_string();
+        assert!(error.ends_with("it has other settings"), "{error}");
     }
 
     #[test]

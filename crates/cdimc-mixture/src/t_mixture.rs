@@ -7,6 +7,7 @@ use crate::criterion::Shared;
 use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Found, Search};
 use crate::settings::TMixture;
@@ -142,7 +143,6 @@ impl Clusterer for TMixture {
             seed,
         );
         let model = MixtureModel::new(self.clone(), data, &solution, exponent);
-        let prediction = model.predict_observed(&solution.observations);
         let rule_values = |of: fn(&(f64, Shared)) -> f64| solution.refined.iter().map(of).collect();
         let curves = vec![
             Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
@@ -151,16 +151,24 @@ impl Clusterer for TMixture {
                 values: rule_values(|refined| refined.1.information),
             },
         ];
-        let clustering = Clustering {
-            labels: prediction.labels,
-            losses: prediction.losses,
-            confidence: Some(prediction.confidence),
-            probabilities: prediction.probabilities,
-            embedding: Some(prediction.embedding),
-            curves,
-            unusual: prediction.unusual,
-        };
-        Ok(Fitted { clustering, model: Some(Box::new(model)) })
+        Ok(fitted(model, &solution.observations, curves))
+    }
+
+    /// The checkpoint is the model of a fit that has ended; its curves are not kept.
+    fn resume(
+        &self,
+        checkpoint: &[u8],
+        data: &MultiView,
+        observer: &Observer<'_>,
+    ) -> Result<Fitted, ClusterError> {
+        observer.step("calibration", 1, 1, None)?;
+        let model = MixtureModel::from_bytes(checkpoint)?;
+        if model.settings != *self {
+            return Err(ClusterError::Model(format!("{}: it has other settings", Self::NAME)));
+        }
+        let observations =
+            model.observe(data, &(0..model.projections.len()).collect::<Vec<_>>())?;
+        Ok(fitted(model, &observations, Vec::new()))
     }
 
     /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more, and of the copies
@@ -187,6 +195,21 @@ impl Clusterer for TMixture {
             operations: iteration * (SEARCH * searched / n + ALL),
         })
     }
+}
+
+/// What a model says of the samples that it was fitted to.
+fn fitted(model: MixtureModel, observations: &Observations, curves: Vec<Curve>) -> Fitted {
+    let prediction = model.predict_observed(observations);
+    let clustering = Clustering {
+        labels: prediction.labels,
+        losses: prediction.losses,
+        confidence: Some(prediction.confidence),
+        probabilities: prediction.probabilities,
+        embedding: Some(prediction.embedding),
+        curves,
+        unusual: prediction.unusual,
+    };
+    Fitted { clustering, model: Some(Box::new(model)) }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use cdimc_mixture::{Stability, TMixture};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -90,6 +91,9 @@ pub struct Interim {
     /// The last checkpoint of the fit with that number.
     #[serde(skip)]
     pub checkpoint: Option<Vec<u8>>,
+    /// Parts of what follows the fit, as JSON.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
 }
 
 /// The program that an analysis runs in.
@@ -218,12 +222,18 @@ impl<'a> Analysis<'a> {
             host.end_of("warnings");
         }
         let model = model.map(|model| NamedModel::new(model, self.samples));
-        let stability = match (&model, self.n_subsamples(n_clusters)) {
-            (Some(model), n_subsamples @ 1..) => self.stability(model, n_subsamples, host)?,
+        let n_subsamples = self.n_subsamples(n_clusters);
+        if let Some(model) = model.as_ref().filter(|model| model.mixture().is_some()) {
+            // What follows can take longer than the fit.
+            interim.checkpoint = Some(model.to_bytes()?);
+        }
+        let kept = Kept { host, interim: Mutex::new(&mut *interim) };
+        let stability = match &model {
+            Some(model) if n_subsamples > 0 => self.stability(model, n_subsamples, &kept)?,
             _ => None,
         };
         let by_others = match &model {
-            Some(model) if self.tests_markers => self.by_others(model, labels, host)?,
+            Some(model) if self.tests_markers => self.by_others(model, labels, &kept)?,
             _ => None,
         };
         // Each subsample is searched with a seed of its own.
@@ -328,13 +338,13 @@ impl<'a> Analysis<'a> {
         &self,
         model: &NamedModel,
         n_subsamples: usize,
-        host: &dyn Host,
+        kept: &Kept<'_>,
     ) -> Result<Option<Stability>, ClusterError> {
-        let report = |step: &Step| host.inner_step(step);
+        let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("stability");
-        let observer = Observer::new(&report);
+        let observer = Observer::new(&report).keeping(kept);
         let found = model.stability(self.samples, n_subsamples, seed, &observer);
-        host.end_of("stability");
+        kept.host.end_of("stability");
         match found {
             // Where nobody asked, too few samples for it are no fault.
             Err(ClusterError::ClusterCount { .. }) if self.n_subsamples.is_none() => Ok(None),
@@ -349,13 +359,14 @@ impl<'a> Analysis<'a> {
         &self,
         model: &NamedModel,
         labels: &[usize],
-        host: &dyn Host,
+        kept: &Kept<'_>,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
         let Some(model) = model.mixture() else { return Ok(None) };
-        let report = |step: &Step| host.inner_step(step);
+        let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("other views");
-        let found = model.labels_by_others(&self.samples.data, seed, &Observer::new(&report));
-        host.end_of("other views");
+        let observer = Observer::new(&report).keeping(kept);
+        let found = model.labels_by_others(&self.samples.data, seed, &observer);
+        kept.host.end_of("other views");
         let mut found = found?;
         found.iter_mut().flatten().for_each(|of_view| name_like(of_view, labels));
         Ok(found)
@@ -400,7 +411,7 @@ fn name_like(clusters: &mut [Option<usize>], labels: &[usize]) {
     }
 }
 
-/// Hands checkpoints of the method to the host, with what was done before the fit.
+/// Hands checkpoints of the method, and parts of what follows it, to the host with what was done before.
 struct Kept<'a> {
     host: &'a dyn Host,
     interim: Mutex<&'a mut Interim>,
@@ -416,6 +427,18 @@ impl Checkpoints for Kept<'_> {
         interim.checkpoint = Some(checkpoint);
         self.host.keep(&interim);
     }
+
+    fn part(&self, name: &str) -> Option<String> {
+        self.interim.lock().unwrap_or_else(PoisonError::into_inner).parts.get(name).cloned()
+    }
+
+    fn keep_part(&self, name: String, part: String) {
+        let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
+        interim.parts.insert(name, part);
+        if self.host.is_due() {
+            self.host.keep(&interim);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -425,7 +448,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn stability_that_is_interrupted_is_not_left_out() {
+    fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
         let table = |name: &str, sign: f64| Table {
             name: name.into(),
             path: name.into(),
@@ -442,14 +465,42 @@ mod tests {
         let method = crate::configured("t-mixture", Value::Null).unwrap();
         let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
         analysis.n_subsamples = Some(3);
-        let run = |stop_at: &str| {
-            let report = |step: &Step| match step.stage {
-                stage if stage == stop_at => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+        analysis.tests_markers = true;
+        // What is reported before the run ends or is stopped at this step, one thread taking the parts in turn.
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let run = |interim: &mut Interim, stop_at: (&str, usize)| {
+            let seen = Mutex::new(Vec::new());
+            let report = |step: &Step| {
+                seen.lock().unwrap().push((step.stage, step.done));
+                if (step.stage, step.done) == stop_at {
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
             };
-            analysis.run(&mut Interim::default(), &Observer::new(&report))
+            let found = one.install(|| analysis.run(interim, &Observer::new(&report)));
+            (found, seen.into_inner().unwrap())
         };
-        assert!(run("none").unwrap().stability.is_some());
-        assert!(matches!(run("stability"), Err(ClusterError::Interrupted { .. })));
+        let whole = run(&mut Interim::default(), ("none", 0)).0.unwrap();
+        assert!(whole.stability.is_some());
+        let mut interim = Interim::default();
+        for (stop_at, parts) in [
+            (("stability", 2), vec!["subsample 0", "subsample 1"]),
+            (
+                ("other views", 1),
+                vec!["subsample 0", "subsample 1", "subsample 2", "without view 0"],
+            ),
+        ] {
+            let stopped = run(&mut interim, stop_at).0;
+            // Who waits for stability gets it or hears that the run can go on.
+            assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
+            assert_eq!(interim.parts.keys().collect::<Vec<_>>(), parts);
+        }
+        let (rest, seen) = run(&mut interim, ("none", 0));
+        let again = |(stage, done): &(&str, usize)| *stage != "calibration" && *done == 0;
+        assert!(!seen.iter().any(again), "{seen:?}");
+        let rest = rest.unwrap();
+        assert_eq!(rest.clustering, Clustering { curves: vec![], ..whole.clustering });
+        assert_eq!((rest.stability, rest.by_others), (whole.stability, whole.by_others));
+        assert_eq!(rest.warnings, whole.warnings);
     }
 }

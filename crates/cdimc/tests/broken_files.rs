@@ -110,6 +110,40 @@ fn written(desk: &TempDir, name: &str) -> Vec<String> {
 }
 
 #[test]
+fn groups_of_equal_rows_are_the_clusters() {
+    for (file, k) in [("onehot.csv", 3), ("corners.csv", 4)] {
+        let desk = tempfile::tempdir().unwrap();
+        let line =
+            format!("cp $BROKEN/{file} . && $CDIMC cluster -q --view {file} --id id -k {k} -o c");
+        let output = shell(desk.path(), &line);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (rows, labels) = (written(&desk, file), written(&desk, "c/labels.csv"));
+        let mut groups: Vec<(&str, &str)> = Vec::new();
+        for (row, label) in rows.iter().zip(&labels).skip(1) {
+            let (id, values) = row.split_once(',').unwrap();
+            let mut cells = label.split(',');
+            assert_eq!(cells.next(), Some(id), "{file}");
+            groups.push((values, cells.next().unwrap()));
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        assert_eq!(groups.len(), k, "{file}: {groups:?}");
+        groups.sort_unstable_by_key(|group| group.1);
+        groups.dedup_by_key(|group| group.1);
+        assert_eq!(groups.len(), k, "{file}: {groups:?}");
+    }
+}
+
+/// They were one cluster, without any confidence.
+#[test]
+fn two_tables_of_200_columns_are_no_clusters_without_confidence() {
+    let views = "--view $BROKEN/wa.csv.gz --view $BROKEN/wb.csv.gz --id id";
+    let (done, said) = told(&format!("$CDIMC cluster {views} -k 3 --method pmvc -q -o c"));
+    assert!(!done && said.contains("pmvc found nothing usable: lambda = 0.01"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
 fn a_model_with_numbers_that_are_not_finite_is_refused() {
     let view = "--view $BROKEN/na3.csv";
     let message =

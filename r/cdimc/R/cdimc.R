@@ -145,7 +145,8 @@ contributions_of <- function(facts, view_names) {
   if (is.null(found)) return(NULL)
   data.frame(
     view = view_names,
-    shared_information = vapply(found, `[[`, 0, "shared-information"),
+    # A single view shares nothing that could be measured.
+    shared_information = vapply(found, function(of) as.double(c(of$`shared-information`, NA)[1]), 0),
     n_samples = as.integer(vapply(found, `[[`, 0, "n-samples"))
   )
 }
