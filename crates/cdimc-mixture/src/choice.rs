@@ -49,6 +49,8 @@ pub(crate) struct Choice {
 const PILOT: (usize, usize) = (8, 2);
 /// Parts of the samples, each held out once, that choose coordinates and the prior.
 const FOLDS: usize = 10;
+/// T below this many nats is none.
+const NOTHING: f64 = 1e-6;
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
 const DOMINANT: f64 = 0.5;
 /// A column in which so large a share of the samples has one value has hardly an order.
@@ -193,8 +195,9 @@ impl Short<'_> {
             held_out_shared_information(observations, responsibilities, self.prior, parts);
     }
 
+    /// The samples in a random order, which is the same for every kind: their parts are those of the other kinds too.
     fn shuffled(&self, pilot: &Pilot) -> Vec<usize> {
-        let mut samples: Vec<usize> = (0..pilot.observations.n_samples).collect();
+        let mut samples = starts::places(&pilot.order);
         samples.shuffle(&mut self.seed.stream("shapes").rng());
         samples
     }
@@ -232,7 +235,13 @@ impl Short<'_> {
             self.refine(&mut pilot)?;
             best = Some(better(best, pilot, evidence));
         }
-        let Some(best) = best else { unreachable!("one kind at least is searched") };
+        let Some(mut best) = best else { unreachable!("one kind at least is searched") };
+        // What held-out samples do not share speaks for no kind.
+        let is_open = kinds.contains(&Kind::Standard) && best.kind != Kind::Standard;
+        if is_open && best.held_out < NOTHING {
+            best = self.begun(views, Kind::Standard, width)?;
+            self.refine(&mut best)?;
+        }
         match other {
             Some(width) => {
                 let mut new = self.begun(views, best.kind, width)?;

@@ -9,7 +9,7 @@ use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, Search};
+use crate::search::{Found, Search, starts};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -18,7 +18,7 @@ use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
 
 /// Operations of a fit for every number that an iteration reads: those of the search ...
-const SEARCH: f64 = 6_000.0;
+const SEARCH: f64 = 12_000.0;
 /// ... and of EM on all samples.
 const ALL: f64 = 200.0;
 /// The least `search-samples`.
@@ -64,8 +64,7 @@ impl TMixture {
             prior,
         };
         if choice.observations.n_samples == data.n_samples() {
-            let mut back = vec![0; choice.order.len()];
-            choice.order.iter().enumerate().for_each(|(place, &i)| back[i] = place);
+            let back = starts::places(&choice.order);
             fit.responsibilities = fit.responsibilities.select(&back);
             return Ok(solution(choice.observations.select(&back), fit));
         }

@@ -30,6 +30,13 @@ pub(crate) fn order(
     Ok(order)
 }
 
+/// Where in `order` each sample is.
+pub(crate) fn places(order: &[usize]) -> Vec<usize> {
+    let mut places = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(place, &i)| places[i] = place);
+    places
+}
+
 /// A start after its first iterations.
 pub(crate) struct Tried {
     pub(crate) start: usize,
