@@ -31,9 +31,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = match terminal::arguments::<Arguments>() {
+    let arguments = match terminal::arguments::<Arguments>(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(code) => return code,
+        Err(code) => return code.into(),
     };
     let outcome = match arguments.command {
         Command::Experiments(command) => command.run(),
@@ -41,5 +41,5 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Torture(arguments) => torture::run(&arguments),
     };
-    outcome.unwrap_or_else(|error| terminal::failure(&error))
+    outcome.unwrap_or_else(|error| terminal::failure(&error).into())
 }

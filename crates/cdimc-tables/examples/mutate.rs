@@ -132,7 +132,10 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
 
 /// Reads one file and says what was found.
 fn one(file: &str) {
-    let options = ReadOptions { decoder: std::env::current_exe().ok(), ..ReadOptions::default() };
+    let options = ReadOptions {
+        decoder: std::env::current_exe().ok().map(|program| vec![program.into()]),
+        ..ReadOptions::default()
+    };
     let source = ViewSource { name: None, path: file.into(), member: None };
     let outcome = match read_views(&source, &options) {
         Ok(tables) => json!({ "tables": tables.iter().map(described).collect::<Vec<_>>() }),

@@ -1,5 +1,8 @@
 //! What can be wrong with a user's file or a data set; the message names the file and the row or column.
 
+// Where no file is read, few of these occur.
+#![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
+
 use cdimc_data::DataError;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

@@ -52,10 +52,14 @@ pub use cdimc_tables as tables;
 pub mod analysis;
 pub mod clinical;
 pub mod cluster_number;
+#[cfg(feature = "command")]
+#[doc(hidden)] // As `terminal`.
+pub mod command;
 pub mod machine;
 pub mod markers;
 pub mod recovery;
 pub mod report;
+#[cfg(feature = "command")]
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod terminal;
 pub mod warnings;
@@ -64,6 +68,7 @@ mod methods;
 mod named_model;
 mod new_samples;
 mod training_set;
+mod visible;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {

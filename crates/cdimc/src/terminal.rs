@@ -3,9 +3,10 @@
 //! A reader may stop early, as `head` does. On the standard output that ends the program, without a
 //! failure; on the standard error it changes nothing.
 
+use crate::visible::visible;
+use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// Characters of a name that a message shows.
 const LONGEST: usize = 80;
@@ -47,33 +48,33 @@ pub fn note(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
 
-/// The command line; or the exit code, after help or an error message was shown.
+/// The command line, program first; or the exit code, after help or an error message was shown.
 ///
 /// # Errors
 /// If the help was asked for, or the command line makes no sense.
-pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
-    A::try_parse().map_err(|error| {
+pub fn arguments<A: clap::Parser>(words: impl IntoIterator<Item = OsString>) -> Result<A, u8> {
+    A::try_parse_from(words).map_err(|error| {
         if !error.use_stderr() {
             let printed = error.print().and_then(|()| io::stdout().flush());
             return match printed {
-                Ok(()) => ExitCode::SUCCESS,
+                Ok(()) => 0,
                 Err(error) => failure(&OutputError(error).into()),
             };
         }
         // The first paragraph says what is wrong; the usage is a `--help` away.
         let text = error.to_string();
         note!("{}", one_line(text.split("\n\n").next().unwrap_or_default()));
-        ExitCode::from(2)
+        2
     })
 }
 
 /// Says in one line why the program ends, and gives the exit code.
-pub fn failure(error: &anyhow::Error) -> ExitCode {
+pub fn failure(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<OutputError>() {
-        Some(OutputError(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Some(OutputError(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => 0,
         _ => {
             note!("error: {}", one_line(&format!("{error:#}")));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -96,17 +97,6 @@ fn cut(part: &str, is_name: bool) -> String {
         }
     }
     shown
-}
-
-/// The character, or its code if it is not seen: a control character other than line end and tab, or a mark that
-/// turns the direction of what follows.
-pub(crate) fn visible(c: char) -> String {
-    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    match c {
-        '\n' | '\t' => c.to_string(),
-        c if c.is_control() || turns => c.escape_unicode().to_string(),
-        c => c.to_string(),
-    }
 }
 
 /// A writer for log lines, which hold names too.

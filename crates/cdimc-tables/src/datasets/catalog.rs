@@ -3,7 +3,7 @@
 use super::decode;
 use super::manifest::{Checksum, DataFile, Manifest};
 use crate::error::DatasetError;
-use crate::gzip;
+use crate::files::gzip;
 use cdimc_data::{Dataset, ViewMask};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;

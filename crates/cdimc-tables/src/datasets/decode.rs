@@ -3,9 +3,9 @@
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
 use crate::error::DatasetError;
-use crate::gzip;
-use crate::idx::IdxFile;
-use crate::matlab::MatFile;
+use crate::files::gzip;
+use crate::files::idx::IdxFile;
+use crate::files::matlab::MatFile;
 use cdimc_data::{Dataset, ViewMask};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;

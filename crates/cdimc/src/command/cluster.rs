@@ -12,11 +12,11 @@ pub(crate) use watch::Seconds;
 
 use super::input::Input;
 use super::output::OutputFolder;
+use crate::clinical::SurvivalColumns;
+use crate::cluster_number::NumberRange;
+use crate::mixture::TMixture;
+use crate::{DEFAULT_METHOD, MethodError};
 use anyhow::{Context, bail};
-use cdimc::clinical::SurvivalColumns;
-use cdimc::cluster_number::NumberRange;
-use cdimc::mixture::TMixture;
-use cdimc::{DEFAULT_METHOD, MethodError};
 use clap::{Args, ValueEnum};
 use run::Run;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ impl Cluster {
         }
         // A wrong name or setting is found before any file is read.
         let settings = self.settings()?;
-        let configured = match (cdimc::configured(&self.method, settings), &self.config) {
+        let configured = match (crate::configured(&self.method, settings), &self.config) {
             (Err(error), Some(path)) if !matches!(error, MethodError::Unknown { .. }) => {
                 return Err(error).with_context(|| path.display().to_string());
             }
@@ -157,7 +157,7 @@ impl Cluster {
                 DeviceName::Cpu => "cpu",
                 DeviceName::Cuda => "cuda",
             };
-            let defaults = cdimc::configured(&self.method, serde_json::Value::Null)?.settings;
+            let defaults = crate::configured(&self.method, serde_json::Value::Null)?.settings;
             if defaults.get("device").is_none() {
                 bail!("--device {name}: {} trains on no device", self.method);
             }
@@ -172,14 +172,14 @@ pub(crate) fn set_threads(threads: Option<usize>) -> anyhow::Result<usize> {
     if threads == Some(0) {
         bail!("--threads = 0: at least one is needed");
     }
-    let threads = threads.map_or(0, cdimc::machine::threads);
+    let threads = threads.map_or(0, crate::machine::threads);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     Ok(rayon::current_num_threads())
 }
 
 /// The command line as it was typed, quoted where a shell needs it.
 pub(crate) fn command_line() -> String {
-    let quote = |word: std::ffi::OsString| {
+    let quote = |word: &std::ffi::OsString| {
         let word = word.to_string_lossy().into_owned();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,#+@%".contains(c);
         if !word.is_empty() && word.chars().all(plain) {
@@ -188,6 +188,7 @@ pub(crate) fn command_line() -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     };
-    let words = std::env::args_os().skip(1).map(quote);
+    let words =
+        super::STARTED.get().into_iter().flat_map(|started| started.arguments.iter().map(quote));
     std::iter::once("cdimc".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -4,14 +4,14 @@ use super::cluster::{command_line, set_threads};
 use super::evaluate::{classes, numbered};
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes};
+use crate::core::{ClusterError, Clustering};
+use crate::data::Seed;
+use crate::machine::check_cost;
+use crate::metrics::{Scores, ari, scores};
+use crate::report::{Grouping, comparison_html};
+use crate::tables::ReadOptions;
+use crate::{note, say};
 use anyhow::{Context, bail};
-use cdimc::core::{ClusterError, Clustering};
-use cdimc::data::Seed;
-use cdimc::machine::check_cost;
-use cdimc::metrics::{Scores, ari, scores};
-use cdimc::report::{Grouping, comparison_html};
-use cdimc::tables::ReadOptions;
-use cdimc::{note, say};
 use clap::Args;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -72,14 +72,14 @@ impl Compare {
         }
         let all = self.methods.iter().any(|method| method == "all");
         let names: Vec<String> = if all {
-            cdimc::method_names().into_iter().map(str::to_owned).collect()
+            crate::method_names().into_iter().map(str::to_owned).collect()
         } else {
             let mut seen = HashSet::new();
             self.methods.iter().filter(|method| seen.insert(*method)).cloned().collect()
         };
         let methods: Vec<_> = names
             .iter()
-            .map(|name| cdimc::method(name, serde_json::Value::Null))
+            .map(|name| crate::method(name, serde_json::Value::Null))
             .collect::<Result<_, _>>()?;
         let inputs = [self.input.files(), self.truth.iter().cloned().collect()].concat();
         let output = OutputFolder::begin(&self.output, self.force, &inputs)?;
@@ -97,7 +97,7 @@ impl Compare {
         };
         // Before the methods take their time.
         let truth = labels.as_deref().map(Truth::new).transpose()?;
-        cdimc::core::check_n_clusters(self.clusters, joined.data.n_samples())
+        crate::core::check_n_clusters(self.clusters, joined.data.n_samples())
             .with_context(|| self.input.samples(&joined))?;
         let mut outcomes = Vec::new();
         for (method, name) in methods.iter().zip(names) {

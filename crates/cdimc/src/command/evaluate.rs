@@ -1,9 +1,9 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
+use crate::metrics::scores;
+use crate::say;
+use crate::tables::{ReadOptions, is_missing};
 use anyhow::{Context, bail};
-use cdimc::metrics::scores;
-use cdimc::say;
-use cdimc::tables::{ReadOptions, is_missing};
 use clap::Args;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -3,11 +3,11 @@
 use super::cluster::command_line;
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, view_file};
-use cdimc::NamedModel;
-use cdimc::data::Seed;
-use cdimc::recovery::recoveries;
-use cdimc::report::imputation_html;
-use cdimc::say;
+use crate::NamedModel;
+use crate::data::Seed;
+use crate::recovery::recoveries;
+use crate::report::imputation_html;
+use crate::say;
 use clap::Args;
 use std::path::PathBuf;
 

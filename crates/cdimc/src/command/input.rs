@@ -1,12 +1,12 @@
 //! The options that say which files are the views and how to read them.
 
-use anyhow::bail;
-use cdimc::clinical::ClinicalTable;
-use cdimc::tables::{
+use crate::clinical::ClinicalTable;
+use crate::tables::{
     Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing, read_views,
     read_words,
 };
-use cdimc::{NamedModel, training_set};
+use crate::{NamedModel, training_set};
+use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ impl Input {
             drop: self.drop.clone(),
             transposed: false,
             max_bytes: self.max_bytes,
-            decoder: std::env::current_exe().ok(),
+            decoder: super::STARTED.get().map(|started| started.program.clone()),
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
@@ -258,7 +258,7 @@ fn report_gaps(joined: &Joined) {
 
 /// View sources as the text the command line takes.
 mod as_text {
-    use cdimc::tables::ViewSource;
+    use crate::tables::ViewSource;
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(views: &[ViewSource], s: S) -> Result<S::Ok, S::Error> {

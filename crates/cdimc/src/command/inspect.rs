@@ -2,10 +2,10 @@
 
 use super::input::Input;
 use super::output::OutputFile;
-use cdimc::data::MaskReport;
-use cdimc::report::figures::missing_pattern;
-use cdimc::say;
-use cdimc::tables::{Joined, Table};
+use crate::data::MaskReport;
+use crate::report::figures::missing_pattern;
+use crate::say;
+use crate::tables::{Joined, Table};
 use clap::Args;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Inspect {
         for table in &tables {
             say_table(table)?;
         }
-        let joined = cdimc::tables::join(tables, self.input.strict)?;
+        let joined = crate::tables::join(tables, self.input.strict)?;
         let report = MaskReport::new(joined.data.mask());
         say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
         print_patterns(&joined, &report)?;

@@ -2,9 +2,9 @@
 
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, view_file};
+use crate::data::{DataError, MissingPattern, Seed, ViewMask};
+use crate::say;
 use anyhow::anyhow;
-use cdimc::data::{DataError, MissingPattern, Seed, ViewMask};
-use cdimc::say;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ impl Mask {
             "command": "mask", "pattern": self.pattern, "seed": self.seed, "input": self.input,
         });
         output.finish(&record)?;
-        say!("{}", cdimc::data::MaskReport::new(&mask));
+        say!("{}", crate::data::MaskReport::new(&mask));
         Ok(())
     }
 }

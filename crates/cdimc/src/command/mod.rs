@@ -1,4 +1,6 @@
-//! The sub-commands; each reads files, calls the library and writes its output whole or not at all.
+//! The command `cdimc`: each sub-command reads files, calls the library and writes its output whole or not at all.
+//!
+//! It is part of the library so that other programs, as Python's package, can be the command too.
 
 mod cluster;
 mod compare;
@@ -13,8 +15,54 @@ mod predict;
 mod progress;
 mod run_record;
 
-use cdimc::terminal;
+use crate::{note, terminal};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// How the command was started.
+static STARTED: OnceLock<Started> = OnceLock::new();
+
+#[derive(Debug, Default)]
+struct Started {
+    program: Vec<OsString>,
+    arguments: Vec<OsString>,
+}
+
+/// Does what `arguments` ask for, as the only command of this process, and gives the exit code. `program` with further
+/// arguments after it is a command line that comes here as well: damaged files are decoded in processes of their own.
+pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
+    outlive_file_limits();
+    let words = std::iter::once("cdimc".into()).chain(arguments.iter().cloned());
+    let cli = terminal::arguments::<Cli>(words);
+    let _ = STARTED.set(Started { program, arguments });
+    let code = match cli.map(Cli::run) {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => match error.downcast_ref::<Interrupted>() {
+            Some(interrupted) => {
+                note!("{error}");
+                128 + interrupted.signal as u8
+            }
+            None => terminal::failure(&error),
+        },
+        Err(code) => code,
+    };
+    // Lines are written as they end; what had no end is left for here.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+/// A file that grows beyond its limit is an error of writing, as one on a full disk is, and ends no program.
+#[cfg(unix)]
+fn outlive_file_limits() {
+    let heard = std::sync::Arc::default();
+    // Without a handler it is as it was.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
+}
+
+#[cfg(not(unix))]
+fn outlive_file_limits() {}
 
 /// Clusters samples described by several tables, any of which may lack any sample.
 ///
@@ -27,7 +75,7 @@ use clap::{Parser, Subcommand};
     max_term_width = 100,
     after_help = "Example:\n  cdimc cluster --view rna.csv --view protein.npy --id patient -k 4 -o result\n\nEach sub-command's --help has one more."
 )]
-pub(crate) struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Say nothing but errors
@@ -73,7 +121,7 @@ pub(crate) struct Interrupted {
 
 impl Cli {
     /// Does what the command line asks for.
-    pub(crate) fn run(self) -> anyhow::Result<()> {
+    fn run(self) -> anyhow::Result<()> {
         let level = match (self.quiet, self.verbose) {
             (true, _) => tracing::Level::ERROR,
             (_, 0) => tracing::Level::WARN,
@@ -100,7 +148,7 @@ impl Cli {
             Command::Compare(compare) => compare.run(quiet),
             Command::Mask(mask) => mask.run(),
             Command::Manual(manual) => manual.run(),
-            Command::Decode => Ok(cdimc::tables::decode_for_parent()?),
+            Command::Decode => Ok(crate::tables::decode_for_parent()?),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::cluster::Labels;
 use super::input::Input;
 use super::output::OutputFile;
-use cdimc::{NamedModel, note};
+use crate::{NamedModel, note};
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
-use cdimc::core::Step;
-use cdimc::note;
+use crate::core::Step;
+use crate::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashSet;
 use std::io::IsTerminal;

@@ -2,12 +2,12 @@
 
 use super::cluster::{ClinicalInput, Seconds};
 use super::input::Input;
+use crate::analysis::Interim;
+use crate::cluster_number::NumberRange;
+use crate::mixture::Stability;
+use crate::tables::datasets::sha256;
+use crate::warnings::Warning;
 use anyhow::Context;
-use cdimc::analysis::Interim;
-use cdimc::cluster_number::NumberRange;
-use cdimc::mixture::Stability;
-use cdimc::tables::datasets::sha256;
-use cdimc::warnings::Warning;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! The frame of a page: headings, paragraphs, tables and figures, with all text escaped.
 
 use super::figures::cluster_color;
-use crate::terminal::visible;
+use crate::visible::visible;
 use std::fmt::Write;
 
 /// Characters of a cell that stay in one line.

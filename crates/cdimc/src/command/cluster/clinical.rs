@@ -1,10 +1,10 @@
 //! What else is known of the samples, and what is written of it.
 
 use super::run::Run;
+use crate::clinical::{Clinical, ClinicalTable, Comparison, SurvivalColumns};
 use crate::command::input::Input;
 use crate::command::output::csv_bytes;
 use anyhow::bail;
-use cdimc::clinical::{Clinical, ClinicalTable, Comparison, SurvivalColumns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

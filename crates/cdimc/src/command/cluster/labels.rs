@@ -1,7 +1,7 @@
 //! `labels.csv`: one line a sample.
 
 use crate::command::output::csv_bytes;
-use cdimc::tables::Joined;
+use crate::tables::Joined;
 
 /// What is known of every sample's cluster.
 pub(crate) struct Labels<'a> {

@@ -2,13 +2,13 @@
 
 use super::labels::Labels;
 use super::run::Run;
+use crate::NamedModel;
+use crate::analysis::Outcome;
 use crate::command::output::csv_bytes;
 use crate::command::run_record::Status;
-use cdimc::NamedModel;
-use cdimc::analysis::Outcome;
-use cdimc::markers::LISTED;
-use cdimc::report::Report;
-use cdimc::say;
+use crate::markers::LISTED;
+use crate::report::Report;
+use crate::say;
 use ndarray::Array2;
 use std::path::Path;
 

@@ -2,17 +2,17 @@
 
 use super::watch::{Seconds, Watch};
 use super::{ClinicalInput, command_line};
+use crate::analysis::{Analysis, Host, Interim, Number};
+use crate::clinical::Clinical;
 use crate::command::Interrupted;
 use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE};
 use crate::command::run_record::{RunRecord, Status, file_records};
+use crate::core::{ClusterError, Step};
+use crate::data::Seed;
+use crate::tables::Joined;
+use crate::{Configured, note};
 use anyhow::{Context, bail};
-use cdimc::analysis::{Analysis, Host, Interim, Number};
-use cdimc::clinical::Clinical;
-use cdimc::core::{ClusterError, Step};
-use cdimc::data::Seed;
-use cdimc::tables::Joined;
-use cdimc::{Configured, note};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -111,7 +111,7 @@ impl Run {
         let clinical = record.clinical.as_ref();
         let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined.ids));
         let clinical = clinical.transpose()?;
-        let configured = cdimc::configured(&record.method, record.settings.clone())
+        let configured = crate::configured(&record.method, record.settings.clone())
             .with_context(|| format!("{shown}: the settings of the run"))?;
         record.threads = threads;
         watch.lap("read");

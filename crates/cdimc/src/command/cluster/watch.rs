@@ -1,7 +1,7 @@
 //! What a run does while its method works: show progress, take the time, listen for signals.
 
 use crate::command::progress::Progress;
-use cdimc::core::Step;
+use crate::core::Step;
 use serde::{Deserialize, Serialize};
 use signal_hook::{consts, flag};
 use std::ops::ControlFlow;

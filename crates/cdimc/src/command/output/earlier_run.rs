@@ -1,7 +1,7 @@
 //! What stands in a folder of output: a record that says what its run wrote.
 
 use super::RUN_FILE;
-use cdimc::tables::datasets::sha256;
+use crate::tables::datasets::sha256;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{DirEntry, File};

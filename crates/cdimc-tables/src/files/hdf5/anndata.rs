@@ -3,9 +3,10 @@
 //! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
+use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::hdf5_file::{Group, Hdf5File, not_read, text};
-use crate::{ReadOptions, Table, ViewSource, stem};
+use crate::files::hdf5_file::{Group, Hdf5File, not_read, text};
+use crate::files::{ReadOptions, ViewSource, stem};
 use ndarray::Array2;
 
 /// The `AnnData` that the whole file is.
@@ -181,7 +182,8 @@ impl AnnData<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TableError, read_views};
+    use crate::TableError;
+    use crate::files::read_views;
     use hdf5_pure::AttrValue;
     use hdf5_pure::{EnumTypeBuilder, FileBuilder};
     use ndarray::array;

@@ -1,7 +1,7 @@
 //! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
 
 use super::file::{EXACT, MAX_DEPTH, MatValue};
-use crate::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, damaged, text};
+use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, damaged, text};
 
 /// What MATLAB keeps beside the variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];

@@ -3,7 +3,7 @@
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
 use crate::error::DatasetError;
-use crate::gzip;
+use crate::files::gzip;
 use ndarray::{Array2, ArrayViewMut1, ArrayViewMut2};
 use std::io::Read;
 use std::path::{Path, PathBuf};

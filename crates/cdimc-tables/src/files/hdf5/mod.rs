@@ -1,9 +1,10 @@
 //! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
 
+use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::hdf5_file::{Dataset, Group, Hdf5File};
-use crate::matlab::{self, MatFile};
-use crate::{Budget, Found, ReadOptions, Table, ViewSource};
+use crate::files::hdf5_file::{Dataset, Group, Hdf5File};
+use crate::files::matlab::{self, MatFile};
+use crate::files::{Budget, Found, ReadOptions, ViewSource};
 
 mod anndata;
 
@@ -92,7 +93,8 @@ fn is_matrix(dataset: &Dataset) -> Result<bool, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TableError, read_views};
+    use crate::TableError;
+    use crate::files::read_views;
     use hdf5_pure::AttrValue;
     use hdf5_pure::FileBuilder;
     use ndarray::array;

@@ -1,7 +1,8 @@
 //! What text tables give and how they are refused.
 
 use super::*;
-use crate::{TableError, read_views};
+use crate::TableError;
+use crate::files::read_views;
 use ndarray::array;
 use std::io::Write;
 

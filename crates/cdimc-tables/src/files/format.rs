@@ -133,7 +133,7 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
         Format::Arrow
     } else if head.starts_with(b"\xff\xff\xff\xff") {
         Format::ArrowStream
-    } else if crate::hdf5_file::is_hdf5(head) {
+    } else if crate::files::hdf5_file::is_hdf5(head) {
         Format::Hdf5
     } else if mat_text {
         Format::Mat5

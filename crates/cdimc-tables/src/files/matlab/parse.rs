@@ -1,9 +1,9 @@
 //! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
 
 use super::file::{EXACT, MAX_DEPTH, MatValue};
-use crate::Budget;
-use crate::gzip::MAX_EXPANSION;
-use crate::sparse::Compressed;
+use crate::files::Budget;
+use crate::files::gzip::MAX_EXPANSION;
+use crate::files::sparse::Compressed;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 

@@ -1,6 +1,6 @@
 //! Sparse matrices with their zeros filled in.
 
-use crate::Budget;
+use crate::files::Budget;
 use ndarray::Array2;
 
 /// A matrix in compressed rows or compressed columns, both called lines here.

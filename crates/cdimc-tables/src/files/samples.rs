@@ -1,7 +1,8 @@
 //! Which sample a row is of, where its id says more than that: barcodes of aliquots, maps of assays, replicates.
 
 use crate::error::Problem;
-use crate::{Table, TableError, read_words};
+use crate::files::read_words;
+use crate::{Table, TableError};
 use ndarray::Array2;
 use regex::Regex;
 use serde::{Deserialize, Serialize};

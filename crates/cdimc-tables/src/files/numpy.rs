@@ -3,8 +3,9 @@
 //! An NPY file has no room for ids: they are looked for in a text file of the same name that ends in
 //! `.ids.txt`, one id a line. An NPZ archive may hold them as an array.
 
+use crate::Table;
 use crate::error::{Problem, listed};
-use crate::{Budget, ReadOptions, Table, ViewSource, stem};
+use crate::files::{Budget, ReadOptions, ViewSource, stem};
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::{Cursor, Read};
@@ -298,7 +299,7 @@ fn damaged(format: &'static str, error: &std::io::Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read_views;
+    use crate::files::read_views;
     use ndarray::array;
     use npyz::WriterBuilder;
 

@@ -4,12 +4,13 @@
 //! and gets the tables back. Whatever the child allocates, however long it computes and
 //! however it ends, a damaged file is an error of one line.
 
+use crate::Table;
 use crate::error::Problem;
-use crate::{Budget, Found, ReadOptions, Table, ViewSource, decode, format};
+use crate::files::{Budget, Found, ReadOptions, ViewSource, decode, format};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What a process needs besides the files and what they hold.
@@ -49,9 +50,9 @@ struct Described {
     shape: (usize, usize),
 }
 
-/// The tables in `bytes`, decoded by `program decode`.
+/// The tables in `bytes`, decoded by the command line `program` with `decode` after it.
 pub(crate) fn read(
-    program: &Path,
+    program: &[OsString],
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
@@ -67,7 +68,10 @@ pub(crate) fn read(
         memory: memory(limit, n_bytes),
         seconds: SECONDS + limit.max(n_bytes) / BYTES_A_SECOND / 8,
     };
+    let (program, arguments) =
+        program.split_first().ok_or_else(|| Problem::Message("no program to decode it".into()))?;
     let mut child = Command::new(program)
+        .args(arguments)
         .arg("decode")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,7 +1,7 @@
 //! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
 
 use crate::error::Problem;
-use crate::{Budget, Found, ReadOptions, ViewSource};
+use crate::files::{Budget, Found, ReadOptions, ViewSource};
 
 #[cfg(feature = "columnar")]
 pub(crate) use with_arrow::{read_arrow, read_arrow_stream, read_parquet};
@@ -12,9 +12,10 @@ pub(crate) use without::{read_arrow, read_arrow as read_arrow_stream, read_parqu
 #[cfg(feature = "columnar")]
 mod with_arrow {
     use super::{Budget, Found, Problem, ReadOptions, ViewSource};
+    use crate::Table;
     use crate::error::{listed, one_line};
-    use crate::parquet_types::check_column_types;
-    use crate::{Table, is_unnamed, stem, warning_of_unnamed};
+    use crate::files::parquet_types::check_column_types;
+    use crate::files::{is_unnamed, stem, warning_of_unnamed};
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
     use arrow_array::{Array, RecordBatch};
@@ -362,7 +363,7 @@ mod without {
 #[cfg(all(test, feature = "columnar"))]
 mod tests {
     use super::*;
-    use crate::read_bytes;
+    use crate::files::read_bytes;
     use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
     use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! A shape is accepted only if the file can hold it, and what the file does not hold is an
 //! error: HDF5 itself would give a fill value for a part that is absent.
 
-use crate::sparse::Compressed;
-use crate::{Budget, hdf5_headers};
+use crate::files::sparse::Compressed;
+use crate::files::{Budget, hdf5_headers};
 pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
 use ndarray::Array2;

@@ -7,10 +7,11 @@ mod words;
 
 pub use words::{Words, read_words};
 
+use crate::Table;
 use crate::error::{Problem, listed};
-use crate::format::Opened;
-use crate::{
-    Budget, Found, ReadOptions, Table, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
+use crate::files::format::Opened;
+use crate::files::{
+    Budget, Found, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
 };
 use ndarray::Array2;
 use rows::Rows;

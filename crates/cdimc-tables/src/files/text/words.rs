@@ -1,9 +1,10 @@
 //! A table of text, whose cells mean whatever its reader takes them for.
 
 use super::{begins_with_a_row_name, damaged, records, unpacked};
+use crate::TableError;
 use crate::error::{Problem, listed};
-use crate::format::{Format, Opened};
-use crate::{Budget, TableError};
+use crate::files::Budget;
+use crate::files::format::{Format, Opened};
 use std::path::Path;
 
 /// A table of text, all columns of which have a cell for each row.

@@ -2,7 +2,7 @@
 
 use super::{Columns, Role};
 use crate::error::Problem;
-use crate::{Budget, ReadOptions, is_missing};
+use crate::files::{Budget, ReadOptions, is_missing};
 
 /// What the rows below the header hold.
 pub(super) struct Rows<'a> {

@@ -1,8 +1,9 @@
 //! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
+use crate::Table;
 use crate::error::DatasetError;
 use crate::error::{Problem, listed};
-use crate::{Found, ReadOptions, Table, ViewSource, stem};
+use crate::files::{Found, ReadOptions, ViewSource, stem};
 pub use file::MatFile;
 use file::MatValue;
 
@@ -14,7 +15,7 @@ mod version73;
 
 /// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
 /// that is the only one is named after the file.
-pub(crate) fn read(
+pub(super) fn read(
     file: &MatFile,
     source: &ViewSource,
     options: &ReadOptions,

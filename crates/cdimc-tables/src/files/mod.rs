@@ -1,0 +1,338 @@
+//! Readers: the views of a file, whatever its format.
+
+mod budget;
+mod columnar;
+mod format;
+pub(crate) mod gzip;
+mod hdf5;
+mod hdf5_file;
+mod hdf5_headers;
+pub(crate) mod idx;
+mod isolated;
+pub(crate) mod matlab;
+mod numpy;
+#[cfg(feature = "columnar")]
+mod parquet_types;
+mod samples;
+mod source;
+mod sparse;
+mod text;
+
+pub use idx::IdxFile;
+pub use isolated::serve as decode_for_parent;
+pub use matlab::MatFile;
+pub use samples::{Replicates, SampleNames};
+pub use source::ViewSource;
+pub use text::{Words, read_words};
+
+use crate::error::{Problem, TableError, listed};
+use crate::table::{Table, check, check_name};
+use budget::Budget;
+use format::{Format, Opened};
+use ndarray::{Array2, Axis};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What a file means beyond its format.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+pub struct ReadOptions {
+    /// The column (or array) that names each sample. Without it, a column without a name or the
+    /// row names that a format brings along are taken, if there are any.
+    pub id: Option<String>,
+    /// A column that holds a known class: kept aside, never clustered on.
+    pub label: Option<String>,
+    /// Values that stand for "not measured", besides empty cells, `NA`, `NaN` and `null`. Numbers are
+    /// compared as numbers: `-999` hides `-999.0` too.
+    pub missing_values: Vec<String>,
+    /// The only columns to read, where there are any.
+    pub columns: Vec<String>,
+    /// Columns to leave out.
+    pub drop: Vec<String>,
+    /// Whether the samples are the columns of the file and the features its rows.
+    #[serde(default)]
+    pub transposed: bool,
+    /// The memory that the content of a file may take; without it, 64 bytes for each of its bytes and at least 256 MiB.
+    pub max_bytes: Option<u64>,
+    /// The command line that with `decode` after it is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
+    /// with bounded memory and time, and contains crashes. Without it they are decoded here.
+    pub decoder: Option<Vec<OsString>>,
+}
+
+impl ReadOptions {
+    /// Whether the column of this name is one to cluster on.
+    fn takes(&self, column: &str) -> bool {
+        let is_in = |names: &[String]| names.iter().any(|name| name == column);
+        (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
+    }
+
+    /// Those of these columns that are to be left out by name.
+    fn dropped<N: AsRef<str>>(&self, columns: &[N]) -> Vec<String> {
+        let is_there = |name: &&String| columns.iter().any(|column| column.as_ref() == *name);
+        self.drop.iter().filter(is_there).cloned().collect()
+    }
+}
+
+/// Reads the views of one source: one table, or several where the file holds several.
+///
+/// # Errors
+/// If the file cannot be read, is damaged, or holds something else than numbers; the message names
+/// the file and the row or column.
+pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, TableError> {
+    Opened::new(&source.path)
+        .and_then(|opened| read(opened, source, options))
+        .map_err(|problem| TableError::new(&source.path, problem))
+}
+
+/// As [`read_views`], of a file whose bytes are at hand; the path of `source` names it.
+///
+/// # Errors
+/// As [`read_views`].
+pub fn read_bytes(
+    bytes: Vec<u8>,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Vec<Table>, TableError> {
+    Opened::of_bytes(bytes, &source.path)
+        .and_then(|opened| read(opened, source, options))
+        .map_err(|problem| TableError::new(&source.path, problem))
+}
+
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    // Columns are chosen by name once they are features.
+    let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
+    let stored = &ReadOptions { columns, ..options.clone() };
+    let format = opened.format()?;
+    if let (Some(name), true) = (&source.member, format.holds_one_table()) {
+        return Err(Problem::OneTable { name: name.clone() });
+    }
+    let Found { mut tables, warnings } = match format {
+        // Text is read as it comes: it may be larger than memory.
+        Format::Text => text::read(opened, source, stored)?,
+        format => {
+            let bytes = opened.bytes(options.max_bytes)?;
+            match &options.decoder {
+                Some(program) if format.is_foreign() => {
+                    isolated::read(program, bytes, source, stored)?
+                }
+                _ => decode(format, bytes, source, stored)?,
+            }
+        }
+    };
+    for warning in warnings {
+        tracing::warn!("{}: {warning}", source.path.display());
+    }
+    if let Some(name) = &source.name {
+        if tables.len() > 1 {
+            let there = listed(tables.iter().map(|table| table.name.as_str()));
+            return Err(Problem::OneName { name: name.clone(), there });
+        }
+        tables.iter_mut().for_each(|table| table.name.clone_from(name));
+    }
+    for table in &mut tables {
+        table.path.clone_from(&source.path);
+        check_name(&table.name).map_err(|rule| Problem::Name { name: table.name.clone(), rule })?;
+        if options.transposed {
+            transpose(table)?;
+        }
+        if table.features.is_empty() {
+            table.features = numbered(table.values.ncols());
+        }
+        leave_out(table, options);
+        hide_missing_numbers(&mut table.values, options);
+        let labels = table.labels.iter_mut().flatten();
+        labels.filter(|label| is_missing(label, options)).for_each(String::clear);
+        check(table)?;
+    }
+    Ok(tables)
+}
+
+/// What a reader finds in a file.
+struct Found {
+    /// Without features where the format has no names for columns.
+    tables: Vec<Table>,
+    /// What looks wrong with them, without the path.
+    warnings: Vec<String>,
+}
+
+impl From<Vec<Table>> for Found {
+    fn from(tables: Vec<Table>) -> Self {
+        Self { tables, warnings: Vec::new() }
+    }
+}
+
+/// The tables in the bytes of a file that is no text.
+fn decode(
+    format: Format,
+    bytes: Vec<u8>,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Found, Problem> {
+    let budget = Budget::of_file(bytes.len(), options.max_bytes);
+    let read = || match format {
+        Format::Text => Err(Problem::NotA("binary file")),
+        Format::Npy => Ok(Found::from(vec![numpy::read_npy(&bytes, &budget, source)?])),
+        Format::Npz => numpy::read_npz(&bytes, &budget, source, options).map(Found::from),
+        Format::Mat5 => {
+            let file = MatFile::parse_within(&source.path, &bytes, budget);
+            matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
+        }
+        Format::Hdf5 => hdf5::read(bytes, budget, source, options),
+        Format::Parquet => columnar::read_parquet(bytes, &budget, source, options),
+        Format::Arrow => columnar::read_arrow(bytes, &budget, source, options),
+        Format::ArrowStream => columnar::read_arrow_stream(bytes, &budget, source, options),
+    };
+    // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(Problem::Damaged {
+            format: format.name(),
+            reason: "its parts contradict each other".into(),
+        })
+    })
+}
+
+/// Makes rows of the columns. Named columns become the ids, and the ids were the names of the features; in
+/// a format without names for columns, ids and labels are vectors of their own and name the samples already.
+fn transpose(table: &mut Table) -> Result<(), Problem> {
+    let n_rows = table.values.nrows();
+    table.values = table.values.t().as_standard_layout().into_owned();
+    if table.features.is_empty() {
+        return Ok(());
+    }
+    if table.labels.take().is_some() {
+        let reason =
+            "--label names a column, and the columns of a transposed table are its samples";
+        return Err(Problem::Message(reason.into()));
+    }
+    let names = table.ids.take().unwrap_or_else(|| numbered(n_rows));
+    table.ids = Some(std::mem::replace(&mut table.features, names));
+    Ok(())
+}
+
+/// Drops the columns that were not asked for, where the reader has not done so.
+fn leave_out(table: &mut Table, options: &ReadOptions) {
+    table.left_out.extend(options.dropped(&table.features));
+    let kept: Vec<usize> =
+        (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();
+    if kept.len() < table.features.len() {
+        table.values = table.values.select(Axis(1), &kept);
+        table.features = kept.into_iter().map(|j| table.features[j].clone()).collect();
+    }
+}
+
+/// The file's name without folder and endings: `rna` of `data/rna.csv.gz`.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+}
+
+/// Whether `text` is one of the user's or everyone's words for "not measured".
+pub fn is_missing(text: &str, options: &ReadOptions) -> bool {
+    matches!(
+        text,
+        "" | "NA"
+            | "N/A"
+            | "na"
+            | "n/a"
+            | "#N/A"
+            | "<NA>"
+            | "NaN"
+            | "nan"
+            | "NAN"
+            | "null"
+            | "NULL"
+            | "None"
+            | "?"
+    ) || options.missing_values.iter().any(|missing| missing == text)
+}
+
+/// Makes NaN of the numbers that stand for "not measured".
+fn hide_missing_numbers(values: &mut Array2<f64>, options: &ReadOptions) {
+    let missing: Vec<f64> = options.missing_values.iter().filter_map(|m| m.parse().ok()).collect();
+    if !missing.is_empty() {
+        values.mapv_inplace(|x| if missing.contains(&x) { f64::NAN } else { x });
+    }
+}
+
+/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
+fn is_unnamed(name: &str) -> bool {
+    name.is_empty()
+        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+}
+
+/// What is said where the columns of these places have no names and are left out, if there are any.
+fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
+    let first = columns.first()? + 1;
+    Some(format!("column {first} has no name and is left out: it is taken for row numbers"))
+}
+
+/// Names for the columns of a format that has none: `0`, `1`, ...
+fn numbered(n_features: usize) -> Vec<String> {
+    (0..n_features).map(|j| j.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposed_columns_are_samples_and_rows_features() {
+        let folder = tempfile::tempdir().unwrap();
+        let genes = folder.path().join("genes.csv");
+        std::fs::write(&genes, "gene,chromosome,p1,p2,p3\nTP53,17,1,2,3\nEGFR,7,4,5,6\n").unwrap();
+        let source = ViewSource { name: None, path: genes, member: None };
+        let options = ReadOptions {
+            id: Some("gene".into()),
+            drop: vec!["chromosome".into()],
+            transposed: true,
+            ..ReadOptions::default()
+        };
+        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
+        assert_eq!(table.ids.unwrap(), ["p1", "p2", "p3"]);
+        assert_eq!(table.features, ["TP53", "EGFR"]);
+        assert_eq!(table.values, ndarray::array![[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
+        let options = ReadOptions { columns: vec!["EGFR".into()], ..options };
+        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
+        assert_eq!(table.values, ndarray::array![[4.0], [5.0], [6.0]]);
+    }
+
+    #[test]
+    fn the_columns_of_a_text_are_named_even_by_numbers() {
+        let source = ViewSource { name: None, path: "genes.csv".into(), member: None };
+        let options = ReadOptions { transposed: true, ..ReadOptions::default() };
+        let tables = read_bytes(b",0,1,2\na,1,2,3\nb,4,5,6\n".to_vec(), &source, &options);
+        let [table] = <[Table; 1]>::try_from(tables.unwrap()).unwrap();
+        assert_eq!(table.ids.unwrap(), ["0", "1", "2"]);
+        assert_eq!(table.features, ["a", "b"]);
+    }
+
+    #[test]
+    fn ids_and_labels_count_the_rows() {
+        let vector = |n: usize| Some(vec!["a".to_owned(); n]);
+        let table = |labels| Table {
+            name: "x".into(),
+            path: "x.mat".into(),
+            ids: None,
+            labels,
+            features: numbered(2),
+            left_out: Vec::new(),
+            values: Array2::zeros((3, 2)),
+        };
+        assert!(check(&table(vector(3))).is_ok());
+        let message = check(&table(vector(2))).unwrap_err().to_string();
+        assert!(message.starts_with("2 labels for 3 rows"), "{message}");
+        assert!(
+            message.contains("as many columns: if those are the samples, add --transposed FILE")
+        );
+        let mut samples_in_columns = Table { features: Vec::new(), ..table(vector(2)) };
+        transpose(&mut samples_in_columns).unwrap();
+        assert!(check(&samples_in_columns).is_ok());
+        assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
+    }
+
+    #[test]
+    fn the_stem_drops_every_known_ending() {
+        assert_eq!(stem(Path::new("x/rna.csv.gz")), "rna");
+        assert_eq!(stem(Path::new("protein.v2.npy")), "protein.v2");
+    }
+}

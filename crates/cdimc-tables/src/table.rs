@@ -1,0 +1,123 @@
+//! One view as a table, and the rules of every table.
+
+use crate::error::{Problem, TableError};
+use ndarray::Array2;
+use std::path::PathBuf;
+
+/// One view as its file gives it.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The view's name: given, or the file's or member's name.
+    pub name: String,
+    /// The file it came from.
+    pub path: PathBuf,
+    /// The name of each row, where the file has one.
+    pub ids: Option<Vec<String>>,
+    /// The known class of each row, where asked for and present; empty where unknown.
+    pub labels: Option<Vec<String>>,
+    /// The name of each column; their numbers where the file has no names.
+    pub features: Vec<String>,
+    /// The names of [`ReadOptions::drop`] that the file has.
+    pub left_out: Vec<String>,
+    /// `(n_rows, n_features)`, NaN where a cell is missing.
+    pub values: Array2<f64>,
+}
+
+impl Table {
+    /// Checks the rules of every table, wherever it comes from: its name is no path, it has rows and
+    /// columns, its values are finite or NaN, no id or column occurs twice.
+    ///
+    /// # Errors
+    /// If it does not; the message begins with the path.
+    pub fn check(&self) -> Result<(), TableError> {
+        check_name(&self.name)
+            .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
+            .and_then(|()| check(self))
+            .map_err(|problem| TableError::new(&self.path, problem))
+    }
+}
+
+/// Whether a view may have this name: outputs are named after views, and no name is to be a path.
+///
+/// # Errors
+/// What the rule is, if not.
+pub fn check_name(name: &str) -> Result<(), &'static str> {
+    let drive =
+        name.chars().nth(1) == Some(':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if name.is_empty() || name.len() > 200 {
+        Err("it must have 1 to 200 bytes")
+    } else if name.contains(['/', '\\']) || name == "." || name == ".." || drive {
+        Err("it must not be a path")
+    } else if name.chars().any(char::is_control) {
+        Err("it must not hold control characters")
+    } else {
+        Ok(())
+    }
+}
+
+/// What every table must obey, whatever its format.
+pub(crate) fn check(table: &Table) -> Result<(), Problem> {
+    let (n_rows, n_features) = table.values.dim();
+    if n_rows == 0 {
+        return Err(Problem::NoRows);
+    }
+    if n_features == 0 {
+        return Err(Problem::NoFeatures);
+    }
+    if let Some(((row, column), &value)) =
+        table.values.indexed_iter().find(|(_, x)| x.is_infinite())
+    {
+        let column = table.features[column].clone();
+        return Err(Problem::Infinite { row: row + 1, column, value });
+    }
+    let miscounted =
+        |names: &Option<Vec<String>>| names.as_ref().map(Vec::len).filter(|&count| count != n_rows);
+    if let Some(count) = miscounted(&table.ids).or_else(|| miscounted(&table.labels)) {
+        let what = if miscounted(&table.ids).is_some() { "id" } else { "label" };
+        let in_columns = count == n_features && count > 1;
+        return Err(Problem::Count { what, count, rows: n_rows, in_columns });
+    }
+    if let Some(ids) = &table.ids {
+        let mut first = std::collections::HashMap::with_capacity(n_rows);
+        for (row, id) in ids.iter().enumerate() {
+            if id.is_empty() {
+                return Err(Problem::EmptyId { row: row + 1 });
+            }
+            // Where words have a fixed width it ends them, and elsewhere nobody writes it.
+            if id.contains('\0') {
+                let message = format!("row {}: id {id:?} has a zero byte in it", row + 1);
+                return Err(Problem::Message(message));
+            }
+            if let Some(earlier) = first.insert(id.as_str(), row) {
+                return Err(Problem::DuplicateId {
+                    id: id.clone(),
+                    first: earlier + 1,
+                    row: row + 1,
+                });
+            }
+        }
+    }
+    if let Some(name) = table.features.iter().find(|name| name.contains('\0')) {
+        return Err(Problem::Message(format!("column {name:?} has a zero byte in its name")));
+    }
+    let mut seen = std::collections::HashSet::with_capacity(n_features);
+    match table.features.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_view_is_a_path() {
+        for name in ["", ".", "..", "../x", "/x", "a/b", "a\\b", "C:x", "a\nb", "\u{1b}[31m"] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+        for name in ["rna", "..x", "protein (2)", "Ähre", "chr:1"] {
+            assert_eq!(check_name(name), Ok(()));
+        }
+    }
+}
