@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = ("__init__", "datasets", "metrics", "missing", "pp", "tl")
+MODULES = ("__init__", "datasets", "metrics", "missing", "pl", "pp", "tl")
 
 
 def python_pages():

@@ -8,6 +8,7 @@
 
 mod call;
 mod clinical;
+mod command;
 mod experiments;
 mod log;
 mod method;
@@ -20,25 +21,17 @@ mod module {
     #[pymodule_export]
     use crate::clinical::compare;
     #[pymodule_export]
+    use crate::command::command;
+    #[pymodule_export]
     use crate::experiments::{dataset, dataset_names, mask, match_labels, scores, synthetic};
     #[pymodule_export]
     use crate::method::{Fit, Method, method_names};
     #[pymodule_export]
     use crate::model::{Imputation, Model, Prediction};
-    use pyo3::prelude::*;
-
     #[pymodule_export]
     const DEFAULT_METHOD: &str = cdimc::DEFAULT_METHOD;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
-
-    // PyO3 asks for a result.
-    #[allow(clippy::unnecessary_wraps)]
-    #[pymodule_init]
-    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::log::install();
-        Ok(())
-    }
 }

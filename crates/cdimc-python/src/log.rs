@@ -19,14 +19,10 @@ static WAITING: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
 /// Python's number of the lowest level that its logger takes.
 static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Sends the events of the library to Python from now on.
-pub(crate) fn install() {
-    // A second module in the process shares the first one's.
-    tracing::subscriber::set_global_default(Queue).ok();
-}
-
-/// Takes over the level of Python's logger, to which a call is about to log.
+/// Sends the events of the library to Python from now on, from the level that its logger has.
 pub(crate) fn begin(py: Python<'_>) -> PyResult<()> {
+    // Once a process, and not where it is the command, which speaks for itself.
+    tracing::subscriber::set_global_default(Queue).ok();
     let level = logger(py)?.call_method0("getEffectiveLevel")?.extract()?;
     LOWEST.store(level, Ordering::Relaxed);
     Ok(())
