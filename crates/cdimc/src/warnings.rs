@@ -86,8 +86,8 @@ impl Sign {
                 "The method was asked for more clusters than it found. Ask for fewer, or try another method."
             }
             Self::SingleSamples => {
-                "A cluster of one sample is an outlier rather than a group: look at that sample, and leave it \
-                 out if it was measured wrongly."
+                "A cluster of one sample is an outlier rather than a group, or one of too many clusters: look at that \
+                 sample, leave it out if it was measured wrongly, and ask for fewer clusters if it was not."
             }
             Self::MissingPattern => {
                 "Samples were grouped by which views they lack more than chance allows. Either the method \
