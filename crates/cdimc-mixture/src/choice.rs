@@ -236,9 +236,10 @@ impl Short<'_> {
             best = Some(better(best, pilot, evidence));
         }
         let Some(mut best) = best else { unreachable!("one kind at least is searched") };
-        // What held-out samples do not share speaks for no kind.
+        // Clusters by which the views share nothing speak for no kind.
+        let shared = best.best(self.settings.rule).shared.information;
         let is_open = kinds.contains(&Kind::Standard) && best.kind != Kind::Standard;
-        if is_open && best.held_out < NOTHING {
+        if is_open && shared < NOTHING {
             best = self.begun(views, Kind::Standard, width)?;
             self.refine(&mut best)?;
         }
