@@ -17,7 +17,7 @@ pub struct Table {
     pub labels: Option<Vec<String>>,
     /// The name of each column; their numbers where the file has no names.
     pub features: Vec<String>,
-    /// The names of [`ReadOptions::drop`] that the file has.
+    /// The names of `ReadOptions::drop` that the file has.
     pub left_out: Vec<String>,
     /// `(n_rows, n_features)`, NaN where a cell is missing.
     pub values: Array2<f64>,
