@@ -44,7 +44,6 @@ def missing(Xs: Views, *, ax: Any = None) -> Any:
         there = table[name].to_numpy()
         ax.bar(place, np.where(there, counts, 0), bottom=begins, width=0.92, color=color(0), edgecolor="white")
     ax.set(xticks=range(len(names)), xticklabels=names, ylabel="samples", ylim=(counts.sum(), 0))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -79,7 +78,6 @@ def markers(data: Any, n: int = 5, *, key: str = "cluster", ax: Any = None) -> A
     ax.set(yticks=range(len(frame)), yticklabels=frame["view"] + ": " + frame["column"].astype(str))
     ax.set(xlabel="difference from the other samples, in deviations (Hedges' g, 95 %)", ylim=(len(frame) - 0.5, -0.5))
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -108,7 +106,6 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster", ax: 
         ax.plot(times[1:][censored], shares[1:][censored], "|", color=color(cluster))
     ax.set(xlabel=time, ylabel="share without the event", ylim=(0, 1.02), title=f"log-rank p = {found['p']:.2g}")
     ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -136,7 +133,6 @@ def stability(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
     for level in (0.6, 0.85):
         ax.axhline(level, color="0.5", linewidth=0.8, linestyle="--")
     ax.set(xticks=range(len(values)), xlabel="cluster", ylabel="mean Jaccard index in subsamples", ylim=(0, 1))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -163,14 +159,14 @@ def contributions(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
     ax.barh(range(len(nats)), list(nats.values()), color=color(0))
     ax.axvline(0, color="0.6", linewidth=0.8)
     ax.set(yticks=range(len(nats)), yticklabels=list(nats), xlabel="nats a sample", ylim=(len(nats) - 0.5, -0.5))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+    """The axes given, or those of a new figure, without a frame."""
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    return plt.figure(figsize=size, layout="constrained").add_subplot()
+        ax = plt.figure(figsize=size, layout="constrained").add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

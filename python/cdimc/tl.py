@@ -93,9 +93,11 @@ def cluster(
     }
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
-    if estimator.view_contributions_ is not None:
-        nats = [found["shared-information"] for found in estimator.view_contributions_]
-        mdata.uns[key_added]["contributions"] = dict(zip(estimator.view_names_, nats))
+    nats = [found["shared-information"] for found in estimator.view_contributions_ or []]
+    # What a view without a sample in common with another says of the others is not known.
+    contributions = {name: known for name, known in zip(estimator.view_names_, nats) if known is not None}
+    if contributions:
+        mdata.uns[key_added]["contributions"] = contributions
     if estimator._model is not None:
         mdata.uns[key_added]["model"] = np.frombuffer(estimator._model.to_bytes(), dtype=np.uint8)
     return mdata if copy else None

@@ -150,3 +150,8 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     mdata.write(tmp_path / "out.h5mu")
     again = md.read(tmp_path / "out.h5mu")
     assert np.array_equal(cdimc.tl.stability(again, 10)["stability"], clusters)
+    alone = md.MuData({"view0": modalities["view0"]})
+    cdimc.tl.cluster(alone, 3)
+    with pytest.raises(ValueError, match="several views"):
+        cdimc.pl.contributions(alone)
+    alone.write(tmp_path / "alone.h5mu")

@@ -39,7 +39,7 @@ pub struct Outcome {
     /// Its size in 0..=1: eta squared, or Cramer's V.
     pub effect: f64,
     /// The adjusted Rand index of clusters and categories; `None` of numbers.
-    pub agreement: Option<f64>,
+    pub ari: Option<f64>,
     /// What is typical of each cluster: the median, the share of the last of two categories, or the most common one.
     pub typical: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl Association {
                 row[3..6].iter_mut().zip(numbers).for_each(|(cell, x)| *cell = digits(x));
                 row[6] = found.effect_name.into();
                 row[7] = digits(found.effect);
-                row[8] = found.agreement.map(digits).unwrap_or_default();
+                row[8] = found.ari.map(digits).unwrap_or_default();
                 row[9] = found.told();
             }
         }
@@ -111,7 +111,7 @@ fn of_numbers(numbers: &[Option<f64>], labels: &[usize]) -> Result<Outcome, Stri
         q: f64::NAN,
         effect_name: "eta squared",
         effect: found.eta_squared,
-        agreement: None,
+        ari: None,
         typical: (0..n_clusters(labels)).map(median).collect(),
     })
 }
@@ -159,7 +159,7 @@ fn of_categories(
         q: f64::NAN,
         effect_name: "Cramer's V",
         effect: found.cramers_v,
-        agreement: ari(&categories, &groups).ok(),
+        ari: ari(&categories, &groups).ok(),
         typical: (0..n_clusters(labels)).map(typical).collect(),
     })
 }
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(rare.test, "Fisher, exact");
         // Two of sixty, in two of three clusters: chi squared is 30/29.
         assert!((rare.effect - (0.5_f64 / 29.0).sqrt()).abs() < 1e-12, "{rare:?}");
-        assert_eq!(test(&|i| usize::from(i % 3 == 0)).agreement.map(|ari| ari > 0.5), Some(true));
+        assert_eq!(test(&|i| usize::from(i % 3 == 0)).ari.map(|ari| ari > 0.5), Some(true));
     }
 
     #[test]

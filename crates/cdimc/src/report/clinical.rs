@@ -105,7 +105,7 @@ fn associations(page: &mut Page, associations: &[Association]) {
                 p_value(found.p),
                 p_value(found.q),
                 format!("{} {:.2}", found.effect_name, found.effect),
-                found.agreement.map_or_else(String::new, |ari| format!("{ari:.2}")),
+                found.ari.map_or_else(String::new, |ari| format!("{ari:.2}")),
                 found.n.to_string(),
                 found.test.into(),
                 found.told(),

@@ -24,7 +24,7 @@ use cdimc_data::{MaskReport, Seed};
 use cdimc_mixture::TMixture;
 use figures::Coloring;
 use page::Page;
-pub use page::Written;
+pub use page::Rendered;
 use rand::seq::index::sample;
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ pub struct Report<'a> {
 
 impl Report<'_> {
     /// The page and its pictures.
-    pub fn page(&self) -> Written {
+    pub fn render(&self) -> Rendered {
         let mut page = Page::new(&self.title());
         self.summary(&mut page);
         self.warnings(&mut page);

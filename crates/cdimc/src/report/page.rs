@@ -78,10 +78,10 @@ document.querySelectorAll('.table').forEach(box => {
 });
 ";
 
-/// A page, and the pictures in it, each of which stands alone as well.
+/// A page as HTML, and the pictures in it, each of which stands alone as well.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Written {
+pub struct Rendered {
     /// The page.
     pub html: String,
     /// The pictures' names and SVG text, in the order of the page.
@@ -89,7 +89,7 @@ pub struct Written {
 }
 
 /// A page under construction.
-pub(super) struct Page(Written);
+pub(super) struct Page(Rendered);
 
 impl Page {
     pub(super) fn new(title: &str) -> Self {
@@ -99,7 +99,7 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
         );
-        Self(Written { html, figures: Vec::new() })
+        Self(Rendered { html, figures: Vec::new() })
     }
 
     pub(super) fn section(&mut self, title: &str) {
@@ -169,7 +169,7 @@ impl Page {
         self.rows(header, rows, true);
     }
 
-    pub(super) fn finish(mut self) -> Written {
+    pub(super) fn finish(mut self) -> Rendered {
         self.line(&format!("<script>{SCRIPT}</script></body></html>"));
         self.0
     }

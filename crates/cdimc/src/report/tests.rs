@@ -47,7 +47,7 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
         settings: "{}",
         seconds: &[("total", 0.1)],
     }
-    .page()
+    .render()
     .html
 }
 

@@ -239,6 +239,8 @@ fn inspect_and_compare_tell_what_they_found() {
     let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(desk.path("compared/labels-concat.csv").is_file());
+    let report = desk.text("compared/report.html");
+    assert!(report.contains("Where the samples are") && report.contains(">best-view</text>"));
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Run {
             settings: &serde_json::to_string_pretty(&self.record.settings)?,
             seconds: &self.record.seconds.pairs(),
         }
-        .page();
+        .render();
         output.write("report.html", page.html.as_bytes())?;
         if self.record.figures {
             for (name, svg) in &page.figures {
