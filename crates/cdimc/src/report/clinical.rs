@@ -3,7 +3,7 @@
 use super::drawing::{Area, DrawResult, GRAY, INK, PALETTE, words};
 use super::figures::draw;
 use super::page::Page;
-use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
+use crate::clinical::{Association, ClusterSurvival, Comparison, Survival, short};
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 
@@ -33,12 +33,12 @@ pub(super) fn section(page: &mut Page, comparison: &Comparison) {
 
 fn survival(page: &mut Page, found: &Survival) {
     page.paragraph(&format!(
-        "Survival (`{}`, `{}`): log-rank p = {}, q = {} (chi squared {:.2}, {} degrees of freedom; {} samples, {} \
+        "Survival ({}, {}): log-rank {}, {} (chi squared {:.2}, {} degrees of freedom; {} samples, {} \
          with the event).",
         found.columns.time,
         found.columns.event,
-        p_value(found.log_rank.p),
-        p_value(found.q),
+        named_p_value("p", found.log_rank.p),
+        named_p_value("q", found.q),
         found.log_rank.statistic,
         found.log_rank.degrees,
         found.n,
@@ -78,8 +78,8 @@ fn survival(page: &mut Page, found: &Survival) {
             c.cluster.to_string(),
             c.n.to_string(),
             c.n_events.to_string(),
-            c.median.map_or("not reached".into(), |time| format!("{time:.4}")),
-            format!("{:.4} ± {:.4}", mean.mean, mean.error),
+            c.median.map_or("not reached".into(), short),
+            format!("{} ± {}", short(mean.mean), short(mean.error)),
             ratio,
             p,
         ]
@@ -90,7 +90,7 @@ fn survival(page: &mut Page, found: &Survival) {
         "Times are as in the table. The restricted mean, with its standard error, is the mean time without the event up \
          to {}, until when all clusters were watched. Hazard ratios with 95 % intervals are against cluster {}, by Cox's \
          model (ties by Efron); a cluster without events has ratio 0 and no interval.",
-        found.horizon, found.reference
+        short(found.horizon), found.reference
     ));
 }
 
@@ -133,18 +133,26 @@ fn associations(page: &mut Page, associations: &[Association]) {
     }
     for (reason, columns) in reasons {
         page.paragraph(&match columns[..] {
-            [column] => format!("Not tested, {reason}: `{column}`."),
+            [column] => format!("Not tested, {reason}: {column}."),
             _ => {
-                format!("Not tested, {reason}: {} columns, `{}` first.", columns.len(), columns[0])
+                format!("Not tested, {reason}: {} columns, {} first.", columns.len(), columns[0])
             }
         });
+    }
+}
+
+/// A p value to read, with the name it goes by.
+pub(super) fn named_p_value(name: &str, p: f64) -> String {
+    match p_value(p) {
+        bound if bound.starts_with('<') => format!("{name} {bound}"),
+        value => format!("{name} = {value}"),
     }
 }
 
 /// A p value to read.
 pub(super) fn p_value(p: f64) -> String {
     match p {
-        p if p < 1e-300 => "below 1e-300".into(),
+        p if p < 1e-300 => "< 1e-300".into(),
         p if p < 0.001 => format!("{p:.1e}"),
         p => format!("{p:.3}"),
     }
@@ -188,13 +196,15 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
                 level = step.survival;
                 corners.push((step.time, level));
             }
-            chart.draw_series(LineSeries::new(corners, color.stroke_width(2)))?;
             let censored = cluster.curve.steps.iter().filter(|step| step.censored > 0);
-            let mark = |step: &crate::statistics::Step| {
-                let at = (step.time, step.survival);
+            let mut marks: Vec<_> = censored.map(|step| (step.time, step.survival)).collect();
+            // Of tens of thousands of samples most fall on the pixel of the one before.
+            corners.dedup_by_key(|corner| chart.backend_coord(corner));
+            marks.dedup_by_key(|mark| chart.backend_coord(mark));
+            chart.draw_series(LineSeries::new(corners, color.stroke_width(2)))?;
+            chart.draw_series(marks.into_iter().map(|at| {
                 EmptyElement::at(at) + PathElement::new([(0, -5), (0, 5)], color.stroke_width(1))
-            };
-            chart.draw_series(censored.map(mark))?;
+            }))?;
         }
         let ink = words(12);
         let centered = |text: String, x: i32, y: i32, style: &TextStyle<'static>| {
@@ -272,7 +282,7 @@ mod tests {
             assert!(html.contains(text), "{text}");
         }
         assert!(html.contains("do not suffer from the clustering itself"));
-        assert!(html.contains("Not tested, one value: `seen`."));
+        assert!(html.contains("Not tested, one value: seen."));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The first screen: how many clusters, how sure, whether to believe it, and what sets them apart most.
 
 use super::Report;
-use super::clinical::p_value;
+use super::clinical::named_p_value;
 use super::page::Page;
 use crate::clinical::short;
 use crate::markers::Marker;
@@ -54,8 +54,8 @@ impl Report<'_> {
         let structure = number.and_then(|number| number.shared_structure.as_ref());
         let shared = structure.map(|found| {
             let than = if found.is_found() { "more than" } else { "no more than" };
-            let (p, n) = (p_value(found.p_value), found.n_permutations);
-            format!("the views share {than} by chance (p = {p}, {n} permutations)")
+            let (p, n) = (named_p_value("p", found.p_value), found.n_permutations);
+            format!("the views share {than} by chance ({p}, {n} permutations)")
         });
         let stays = self.outcome.stability.as_ref().map(|found| {
             let known = || found.clusters.iter().flatten();
@@ -110,7 +110,7 @@ impl Report<'_> {
         }
         if let Some(survival) = self.comparison.and_then(|found| found.survival.as_ref()) {
             cards.push((
-                format!("p = {}", p_value(survival.log_rank.p)),
+                named_p_value("p", survival.log_rank.p),
                 "log-rank test of survival".into(),
             ));
         }
@@ -154,7 +154,7 @@ impl Report<'_> {
             let (view, column) = (&self.joined.names[view], &self.joined.features[view][column]);
             let side = if contrast.difference > 0.0 { "higher" } else { "lower" };
             let (lower, upper) = contrast.interval;
-            let q = test.map_or_else(String::new, |test| format!("; q = {}", p_value(test.q)));
+            let q = test.map_or_else(String::new, |test| format!("; {}", named_p_value("q", test.q)));
             format!(
                 "Cluster {cluster}: {column} of {view} is {side}, by {:.1} deviations ({lower:.1} to {upper:.1}); mean {} \
                  against {}{q}.",
