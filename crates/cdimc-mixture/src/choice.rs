@@ -5,7 +5,7 @@
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{self, Kind, Width};
-use crate::folds::{held_out_log_likelihood, held_out_shared_information};
+use crate::folds::{held_out_log_likelihood, held_out_terms};
 use crate::halves::halves;
 use crate::model::Prior;
 use crate::model::em::Em;
@@ -49,6 +49,8 @@ pub(crate) struct Choice {
 const PILOT: (usize, usize) = (8, 2);
 /// Parts of the samples, each held out once, that choose coordinates and the prior.
 const FOLDS: usize = 10;
+/// So many standard errors a difference of T is by chance in 5 of 100 cases.
+const CHANCE: f64 = 1.645;
 /// T below this many nats is none.
 const NOTHING: f64 = 1e-6;
 /// A column that holds more than this share of the squared lengths of a view's rows is their direction.
@@ -163,41 +165,79 @@ impl Short<'_> {
         let kinds = kinds_of_views(kind, &views.profiles);
         let (projections, observations) =
             coordinates::fit(views.data, &views.profiles, &kinds, width)?;
-        let observations = observations.with_views(self.n_clusters);
-        let order = starts::order(&observations, self.n_clusters, self.seed)?;
+        let samples = observations.with_views(self.n_clusters);
+        let order = starts::order(&observations.select(&samples), self.n_clusters, self.seed)?;
+        let order: Vec<usize> = order.into_iter().map(|place| samples[place]).collect();
         Ok((projections, observations.select(&order), order))
     }
 
     /// Where EM ends from a few starts with coordinates of this kind.
     fn begun(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
         let (projections, observations, order) = self.coordinates(views, kind, width)?;
-        let begun = Begun::default();
+        let mut places = vec![None; views.data.n_samples()];
+        order.iter().enumerate().for_each(|(place, &i)| places[i] = Some(place));
+        let (begun, held_out) = (Begun::default(), Vec::new());
         let mut pilot =
-            Pilot { kind, width, projections, observations, order, begun, held_out: 0.0 };
+            Pilot { kind, width, projections, observations, order, places, begun, held_out };
         self.search(&pilot.observations).begin(&mut pilot.begun, self.progress)?;
-        self.judge(&mut pilot);
+        pilot.held_out = self.held_out(&pilot, &pilot);
         Ok(pilot)
     }
 
     /// Goes on to where no move is kept.
     fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
         self.search(&pilot.observations).refine(&mut pilot.begun, self.progress)?;
-        self.judge(pilot);
+        pilot.held_out = self.held_out(pilot, pilot);
         Ok(())
     }
 
+    /// The terms of T of samples held out of the best clusters of one pilot with the coordinates of another, for every
+    /// sample of the data; not a number of one that either lacks, or without two views.
+    ///
     /// T of the samples that a mixture was fitted to says too much where columns are many and samples few.
-    fn judge(&self, pilot: &mut Pilot) {
-        let (samples, observations) = (self.shuffled(pilot), &pilot.observations);
-        let responsibilities = &pilot.best(self.settings.rule).fit.responsibilities;
-        let parts = (samples.as_slice(), FOLDS);
-        pilot.held_out =
-            held_out_shared_information(observations, responsibilities, self.prior, parts);
+    fn held_out(&self, coordinates: &Pilot, clusters: &Pilot) -> Vec<f64> {
+        let observations = &coordinates.observations;
+        let mut rows = vec![0; observations.n_samples];
+        let (mut those, mut places) = (Vec::new(), Vec::new());
+        for i in self.shuffled(coordinates.places.len()) {
+            if let (Some(place), Some(row)) = (coordinates.places[i], clusters.places[i]) {
+                those.push(i);
+                places.push(place);
+                rows[place] = row;
+            }
+        }
+        let best = &clusters.best(self.settings.rule).fit.responsibilities;
+        let parts = (places.as_slice(), FOLDS);
+        let of_those = held_out_terms(observations, &best.select(&rows), self.prior, parts);
+        let mut terms = vec![f64::NAN; coordinates.places.len()];
+        those.into_iter().zip(of_those).for_each(|(i, term)| terms[i] = term);
+        terms
     }
 
-    /// The samples in a random order, which is the same for every kind: their parts are those of the other kinds too.
-    fn shuffled(&self, pilot: &Pilot) -> Vec<usize> {
-        let mut samples = starts::places(&pilot.order);
+    /// That of larger T, the earlier of equals; but where the difference may be chance, the other if its clusters share more
+    /// under the coordinates of both, which is no chance: T of either under its own coordinates differs, too, by how much
+    /// these show of any clusters.
+    fn better(&self, earlier: Pilot, later: Pilot) -> Pilot {
+        let (first, second) = if later.shared_information() > earlier.shared_information() {
+            (later, earlier)
+        } else {
+            (earlier, later)
+        };
+        let (own, others) = (&first.held_out, &second.held_out);
+        if standard_errors(own.iter().zip(others).map(|(a, b)| a - b)) > CHANCE {
+            return first;
+        }
+        let (mine, theirs) = (self.held_out(&second, &first), self.held_out(&first, &second));
+        let by_first = own.iter().zip(&mine).map(|(a, b)| a + b);
+        let by_second = others.iter().zip(&theirs).map(|(a, b)| a + b);
+        let gain = standard_errors(by_second.zip(by_first).map(|(second, first)| second - first));
+        if gain > CHANCE { second } else { first }
+    }
+
+    /// The samples of the data in a random order, which is the same for every kind: their parts are those of the other
+    /// kinds too.
+    fn shuffled(&self, n_samples: usize) -> Vec<usize> {
+        let mut samples: Vec<usize> = (0..n_samples).collect();
         samples.shuffle(&mut self.seed.stream("shapes").rng());
         samples
     }
@@ -227,13 +267,17 @@ impl Short<'_> {
         let mut pilots = kinds.iter().map(begun).collect::<Result<Vec<_>, _>>()?;
         if pilots.len() > 1 {
             let half = pilots.len().div_ceil(2);
-            pilots.sort_by(|a, b| b.held_out.total_cmp(&a.held_out));
+            pilots.sort_by(|a, b| b.shared_information().total_cmp(&a.shared_information()));
             evidence.extend(pilots.split_off(half).iter().map(Pilot::evidence));
         }
         let mut best = None;
         for mut pilot in pilots {
             self.refine(&mut pilot)?;
-            best = Some(better(best, pilot, evidence));
+            evidence.push(pilot.evidence());
+            best = Some(match best {
+                Some(best) => self.better(best, pilot),
+                None => pilot,
+            });
         }
         let Some(mut best) = best else { unreachable!("one kind at least is searched") };
         // Clusters by which the views share nothing speak for no kind.
@@ -247,7 +291,8 @@ impl Short<'_> {
             Some(width) => {
                 let mut new = self.begun(views, best.kind, width)?;
                 self.refine(&mut new)?;
-                Ok(better(Some(best), new, evidence))
+                evidence.push(new.evidence());
+                Ok(self.better(best, new))
             }
             None => Ok(best),
         }
@@ -261,7 +306,8 @@ impl Short<'_> {
         }
         let (found, observations) = (pilot.best(self.settings.rule), &pilot.observations);
         let watch = Watch::new(self.progress, "shapes", priors.len(), observations.n_samples);
-        let samples = self.shuffled(pilot);
+        let samples: Vec<usize> =
+            self.shuffled(pilot.places.len()).into_iter().filter_map(|i| pilot.places[i]).collect();
         let parts = (samples.as_slice(), FOLDS);
         let mut best = (f64::NEG_INFINITY, priors[0]);
         for prior in priors {
@@ -277,15 +323,6 @@ impl Short<'_> {
     }
 }
 
-/// The pilot whose held-out samples share more, the earlier of equals.
-fn better(best: Option<Pilot>, new: Pilot, evidence: &mut Vec<Evidence>) -> Pilot {
-    evidence.push(new.evidence());
-    match best {
-        Some(best) if new.held_out <= best.held_out => best,
-        _ => new,
-    }
-}
-
 /// Coordinates, and what a short search on them found.
 struct Pilot {
     kind: Kind,
@@ -293,9 +330,11 @@ struct Pilot {
     projections: Vec<Projection>,
     observations: Observations,
     order: Vec<usize>,
+    /// The inverse of `order`: `None` of a sample without a view.
+    places: Vec<Option<usize>>,
     begun: Begun,
-    /// T of samples held out of the best mixture so far.
-    held_out: f64,
+    /// The terms of T of samples held out of the best mixture so far, of every sample of the data.
+    held_out: Vec<f64>,
 }
 
 impl Pilot {
@@ -306,13 +345,29 @@ impl Pilot {
         best
     }
 
+    /// T of samples held out; 0 where none has two views.
+    fn shared_information(&self) -> f64 {
+        let terms = self.held_out.iter().filter(|term| !term.is_nan());
+        let (total, n) = terms.fold((0.0, 0), |(total, n), term| (total + term, n + 1));
+        total / f64::from(n.max(1))
+    }
+
     fn evidence(&self) -> Evidence {
         Evidence {
             kinds: self.projections.iter().map(|projection| projection.kind).collect(),
             widths: self.projections.iter().map(Projection::width).collect(),
-            shared_information: self.held_out,
+            shared_information: self.shared_information(),
         }
     }
+}
+
+/// The mean of those of `differences` that are numbers, in its standard errors.
+fn standard_errors(differences: impl Iterator<Item = f64>) -> f64 {
+    let differences: Vec<f64> = differences.filter(|x| !x.is_nan()).collect();
+    let n = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / n;
+    let squares: f64 = differences.iter().map(|x| (x - mean).powi(2)).sum();
+    mean / (squares / (n - 1.0) / n).sqrt()
 }
 
 /// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
@@ -369,6 +424,15 @@ mod tests {
             evidence.iter().max_by(|a, b| a.shared_information.total_cmp(&b.shared_information));
         let widths: Vec<usize> = projections.iter().map(Projection::width).collect();
         assert_eq!(widths, most.unwrap().widths);
+    }
+
+    #[test]
+    fn a_difference_is_told_in_standard_errors_of_the_samples_that_both_have() {
+        // Mean 2, variance 1.
+        let value = standard_errors([1.0, f64::NAN, 2.0, 3.0].into_iter());
+        assert!((value - 12.0_f64.sqrt()).abs() < 1e-12, "{value}");
+        // Equal clusters differ by neither more nor less than chance.
+        assert!(standard_errors([0.0; 3].into_iter()).is_nan());
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl ClusterNumberSearch {
         let width = Width::by_samples(settings.dimensions, largest * SEEN.1 / SEEN.0);
         let (_, observations) =
             coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
-        let observations = observations.with_views(largest);
+        let observations = observations.select(&observations.with_views(largest));
         let split = |nth| {
             let mut samples: Vec<usize> = (0..observations.n_samples).collect();
             samples.shuffle(&mut seed.stream("splits").nth(nth).rng());

@@ -37,6 +37,11 @@ pub(crate) fn shared_information(
 
 /// T under a given mixture, which may come from other samples.
 pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mixture) -> Shared {
+    terms_under(observations, mixture).1
+}
+
+/// T under a given mixture, and before it the term of every sample, not a number without two views.
+pub(crate) fn terms_under(observations: &Observations, mixture: &Mixture) -> (Vec<f64>, Shared) {
     let k = mixture.n_clusters();
     let mut joints = vec![0.0; observations.blocks.len() * BLOCK];
     let part = |blocks: &[Block], joints: &mut [f64]| {
@@ -65,9 +70,14 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
                 }
             }
             normalize_into(&mut joint, block.len, of_block, &mut sums);
-            for i in (0..block.len).filter(|&i| n_views[i] > 1) {
-                total += of_block[i] - own[i];
-                n_samples += 1;
+            for i in 0..block.len {
+                if n_views[i] > 1 {
+                    of_block[i] -= own[i];
+                    total += of_block[i];
+                    n_samples += 1;
+                } else {
+                    of_block[i] = f64::NAN;
+                }
             }
         }
         (total, n_samples)
@@ -75,8 +85,9 @@ pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mi
     let parts = in_parts(observations, &mut joints, BLOCK, part);
     let (total, n_samples) =
         parts.into_iter().fold((0.0, 0), |(total, n), part| (total + part.0, n + part.1));
+    joints.truncate(observations.n_samples);
     let information = if n_samples > 0 { total / n_samples as f64 } else { 0.0 };
-    Shared { information, n_samples }
+    (joints, Shared { information, n_samples })
 }
 
 /// What a view and the others say about one another.

@@ -1,6 +1,6 @@
 //! Mixtures judged by samples that they were not fitted to.
 
-use crate::criterion::shared_information_under;
+use crate::criterion::terms_under;
 use crate::model::passes::{expectation, moments_of};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
@@ -46,17 +46,65 @@ pub(crate) fn held_out_log_likelihood(
     of_parts.iter().sum()
 }
 
-/// T of `samples`, those of each part under the mixture of the others.
-pub(crate) fn held_out_shared_information(
+/// The terms of T of `samples`, those of each part under the mixture of the others; not a number without two views.
+pub(crate) fn held_out_terms(
     observations: &Observations,
     responsibilities: &Responsibilities,
     prior: &Prior,
-    parts: (&[usize], usize),
-) -> f64 {
-    let of_parts =
-        cross_fitted(observations, responsibilities, prior, parts, shared_information_under);
-    let n: usize = of_parts.iter().map(|shared| shared.n_samples).sum();
-    let total: f64 =
-        of_parts.iter().map(|shared| shared.information * shared.n_samples as f64).sum();
-    total / n.max(1) as f64
+    (samples, n_folds): (&[usize], usize),
+) -> Vec<f64> {
+    let terms_of_part =
+        |held_out: &Observations, mixture: &Mixture| terms_under(held_out, mixture).0;
+    let parts = (samples, n_folds);
+    let of_parts = cross_fitted(observations, responsibilities, prior, parts, terms_of_part);
+    let mut terms = vec![f64::NAN; samples.len()];
+    for (fold, of_part) in of_parts.into_iter().enumerate() {
+        let mut positions: Vec<usize> = (fold..samples.len()).step_by(n_folds).collect();
+        positions.sort_unstable_by_key(|&position| samples[position]);
+        positions.into_iter().zip(of_part).for_each(|(position, term)| terms[position] = term);
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinates::{self, Kind, Width, profile::ColumnProfile};
+    use crate::criterion::shared_information;
+    use crate::settings::TMixture;
+    use cdimc_data::{MissingPattern, Seed, SyntheticViews};
+
+    #[test]
+    fn every_sample_has_its_own_term_whatever_the_order_of_the_parts() {
+        let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(1)).unwrap();
+        let mask = MissingPattern::PerView(0.3).mask(120, dataset.n_views(), Seed::new(1)).unwrap();
+        let data = dataset.observe(mask).unwrap();
+        let width = Width::by_samples(20, 4);
+        let kinds = vec![Kind::Standard; data.n_views()];
+        let profiles = ColumnProfile::of_views(&data);
+        let (_, observations) = coordinates::fit(&data, &profiles, &kinds, width).unwrap();
+        let truth = Responsibilities::from_labels(dataset.labels().unwrap(), 4);
+        let prior = TMixture::default().priors()[0];
+        let terms = |samples: &[usize]| {
+            let held_out = held_out_terms(&observations, &truth, &prior, (samples, 10));
+            let mut of_samples = vec![0.0; samples.len()];
+            samples.iter().zip(held_out).for_each(|(&i, term)| of_samples[i] = term);
+            of_samples
+        };
+        let in_order: Vec<usize> = (0..120).collect();
+        // Each part backwards, so that the parts stay what they are.
+        let backwards: Vec<usize> = (0..120).map(|i| 110 - i / 10 * 10 + i % 10).collect();
+        let (one, other) = (terms(&in_order), terms(&backwards));
+        for i in 0..120 {
+            let has_two =
+                (0..data.n_views()).filter(|&v| data.mask().is_observed(i, v)).count() > 1;
+            assert_eq!(one[i].is_nan(), !has_two);
+            assert!(!has_two || (one[i] - other[i]).abs() < 1e-9, "{i}: {} {}", one[i], other[i]);
+        }
+        let known: Vec<f64> = one.into_iter().filter(|term| !term.is_nan()).collect();
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let fitted = shared_information(&observations, &truth, &prior).information;
+        assert!(0.0 < mean && mean < fitted, "{mean} {fitted}");
+    }
 }

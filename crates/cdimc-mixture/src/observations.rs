@@ -189,12 +189,11 @@ impl Observations {
 
     /// The samples that have a view, if there are `least` of them; otherwise all. The others say nothing of
     /// the clusters, and at the mean of everything they would mislead k-means.
-    pub(crate) fn with_views(self, least: usize) -> Self {
+    pub(crate) fn with_views(&self, least: usize) -> Vec<usize> {
         let mut has_views = vec![false; self.n_samples];
         (0..self.n_views()).for_each(|v| self.each_row(v, |i, _| has_views[i] = true));
         let samples: Vec<usize> = (0..self.n_samples).filter(|&i| has_views[i]).collect();
-        let all = samples.len() == self.n_samples || samples.len() < least;
-        if all { self } else { self.select(&samples) }
+        if samples.len() < least { (0..self.n_samples).collect() } else { samples }
     }
 
     /// The views side by side, `(n_samples, Σ q)`: each centered, of total variance 1 and multiplied by
