@@ -20,7 +20,6 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 */
 
 pub use crate::{
-    agreement::Agreement,
     archive::note,
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
     configured::{Configured, MethodError, configure, settings_of},
@@ -29,13 +28,13 @@ pub use crate::{
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, Prediction, check_views},
     observer::{Checkpoints, Observer, Step},
+    shared_information::SharedInformation,
 };
 
 pub mod archive;
 pub mod check;
 pub mod confidence;
 
-mod agreement;
 mod clusterer;
 mod configured;
 mod distance;
@@ -45,3 +44,4 @@ mod kmeans;
 pub mod linear_algebra;
 mod model;
 mod observer;
+mod shared_information;

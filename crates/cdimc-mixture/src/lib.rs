@@ -21,7 +21,6 @@ pub use crate::{
 /// The method's name.
 const NAME: &str = "t-mixture";
 
-mod agreement;
 mod archive;
 mod association;
 mod by_view;
@@ -45,6 +44,7 @@ mod responsibilities;
 mod scale;
 mod search;
 mod settings;
+mod shared_information;
 mod sharing;
 mod stability;
 mod t_mixture;

@@ -214,7 +214,7 @@ impl<'a> Analysis<'a> {
             warnings.extend(warnings::signs(data, &self.samples.names, labels, n_clusters));
             // The curves of the mixture are over its starts, of which none follows another.
             if self.clusterer().name() != TMixture::NAME {
-                warnings.extend(warnings::less_agreement(&clustering.curves));
+                warnings.extend(warnings::less_shared(&clustering.curves));
             }
         }
         if self.compares && !is_one {

@@ -18,7 +18,7 @@ mod far;
 mod training;
 
 pub use far::far_samples;
-pub use training::less_agreement;
+pub use training::less_shared;
 
 /// Permutations that say what chance gives.
 const PERMUTATIONS: usize = 99;
@@ -72,10 +72,10 @@ pub enum Sign {
     UnstableClusters,
     /// Different seeds give different clusters.
     SeedsDisagree,
-    /// A plain method finds clusters that the views agree on more.
+    /// A plain method finds clusters under which the views share more.
     PlainIsBetter,
-    /// The views agree less on the clusters than on those that the training went on from.
-    LessAgreement,
+    /// The views share less under the clusters than under those that the training went on from.
+    LessShared,
 }
 
 impl Sign {
@@ -129,10 +129,10 @@ impl Sign {
                  clusters, or another method."
             }
             Self::PlainIsBetter => {
-                "The views agree more on the clusters of k-means after filling in means than on these. The \
+                "The views share more under the clusters of k-means after filling in means than under these. The \
                  method may not suit the data."
             }
-            Self::LessAgreement => {
+            Self::LessShared => {
                 "Fine-tuning moved samples to clusters that the views know less of. With `finetune.rounds = 0` the \
                  clusters are those that it began with."
             }
@@ -167,7 +167,7 @@ pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
         let text = format!("no shared structure: permuted views share as much (p = {p_value:.3})");
         return Some(Warning { sign: Sign::NoSharedStructure, text });
     }
-    let share = number.agreement().filter(|&share| share < MAJORITY)?;
+    let share = number.share_of_chosen().filter(|&share| share < MAJORITY)?;
     let next = number
         .runner_up
         .map_or_else(String::new, |k| format!("; {:.0} % choose {k}", 100.0 * number.share_of(k)));
@@ -225,7 +225,7 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     })
 }
 
-/// Whether the views agree more on the clusters of k-means after filling in means than on `labels`; looked at
+/// Whether the views share more under the clusters of k-means after filling in means than under `labels`; looked at
 /// where that is quick.
 pub(crate) fn plain_is_better(
     data: &MultiView,
@@ -238,13 +238,13 @@ pub(crate) fn plain_is_better(
     }
     // Nothing comes of a method or a criterion that does not apply.
     let plain = Concat::default().cluster(data, n_clusters, Seed::new(0)).ok()?;
-    let agreement = TMixture::default().agreement(data, n_clusters).ok()?;
-    let own = agreement.shared_information(labels);
-    let plain = agreement.shared_information(&plain.labels);
+    let shared = TMixture::default().shared_information(data, n_clusters).ok()?;
+    let own = shared.of(labels);
+    let plain = shared.of(&plain.labels);
     (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
         sign: Sign::PlainIsBetter,
         text: format!(
-            "the views agree more on plain k-means than on these clusters: {plain:.2} against {own:.2} nats"
+            "the views share {plain:.2} nats under the clusters of plain k-means, and {own:.2} under these"
         ),
     })
 }

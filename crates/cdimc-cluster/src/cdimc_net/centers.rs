@@ -1,7 +1,7 @@
 //! The first centers of fine-tuning: which k-means of the latents.
 //!
 //! The solution of least inertia is often not the one that the latents hold: two classes share a center and a third
-//! has two. From there two centers merge and a third splits, as long as the views agree more on the clusters (merge and
+//! has two. From there two centers merge and a third splits, as long as the views share more under the clusters (merge and
 //! split: Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use cdimc_core::{ClusterError, KMeans, KMeansFit};

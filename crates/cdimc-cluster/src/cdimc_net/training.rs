@@ -6,7 +6,8 @@ use crate::{
     components::{Components, n_directions},
 };
 use cdimc_core::{
-    Agreement, ClusterError, Clustering, Curve, Observer, Step, confidence::relative_margins,
+    ClusterError, Clustering, Curve, Observer, SharedInformation, Step,
+    confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
@@ -28,7 +29,7 @@ pub struct Training {
     components: Vec<Option<Components>>,
     pub(crate) on: TrainingData,
     /// Tells what the views share under clusters, where something is chosen by it.
-    agreement: Option<Box<dyn Agreement>>,
+    shared_information: Option<Box<dyn SharedInformation>>,
     pub(crate) trainer: Box<dyn Trainer>,
     pub(crate) state: State,
     /// The best of the pre-trainings that have ended, while there are others to come.
@@ -162,8 +163,8 @@ impl Training {
         let on = TrainingData { input, graphs, alpha: settings.alpha };
         let asks = settings.restarts > 1 || settings.kmeans.choice == Choice::SharedInformation;
         // Views that no sample has together share nothing, whatever the clusters.
-        let agreement = if asks && data.mask().shares_samples() {
-            Some(TMixture::default().agreement(data, n_clusters)?)
+        let shared_information = if asks && data.mask().shares_samples() {
+            Some(TMixture::default().shared_information(data, n_clusters)?)
         } else {
             None
         };
@@ -178,7 +179,7 @@ impl Training {
             standardizers,
             components,
             on,
-            agreement,
+            shared_information,
             trainer,
             state,
             best,
@@ -262,8 +263,8 @@ impl Training {
         };
         let z = model.weights.embed(&in_callers_order(&self.on.input, &self.order))?;
         let Assignment { labels, losses, margins } = Assignment::new(z.view(), model.centers());
-        if let Some(agreement) = &self.agreement {
-            self.curves.shared_information.push(agreement.shared_information(&labels));
+        if let Some(shared) = &self.shared_information {
+            self.curves.shared_information.push(shared.of(&labels));
         }
         let recorded = self.curves.named().into_iter().filter(|(_, values)| !values.is_empty());
         let curve =
@@ -300,7 +301,7 @@ impl Training {
 
     /// How many pre-trainings there are: one where nothing tells which is the best.
     pub(crate) fn n_restarts(&self) -> usize {
-        if self.agreement.is_some() { self.settings.restarts } else { 1 }
+        if self.shared_information.is_some() { self.settings.restarts } else { 1 }
     }
 
     /// One epoch on eq. 7, batch by batch.
@@ -336,11 +337,11 @@ impl Training {
         let (kmeans, seed) =
             (self.settings.kmeans.with_clusters(self.n_clusters), self.seed.stream("kmeans"));
         let mut found = kmeans.fit(z.view(), seed)?;
-        if let Some(agreement) = &self.agreement {
+        if let Some(shared) = &self.shared_information {
             let shared = |labels: &[usize]| {
                 let mut of_samples = vec![0; labels.len()];
                 self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
-                agreement.shared_information(&of_samples)
+                shared.of(&of_samples)
             };
             let information = match self.settings.kmeans.choice {
                 Choice::Inertia => shared(&found.labels),

@@ -231,7 +231,7 @@ impl ClusterNumber {
     }
 
     /// The share of the splits that choose the number by themselves; `None` where splits do not decide.
-    pub(crate) fn agreement(&self) -> Option<f64> {
+    pub(crate) fn share_of_chosen(&self) -> Option<f64> {
         (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
     }
 

@@ -200,14 +200,14 @@ fn row(outcome: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> 
             cells.push(reason.clone());
         }
         Ok(found) => {
-            let mut agreement = Vec::new();
+            let mut alike = Vec::new();
             for (a, first) in found.iter().enumerate() {
                 for second in &found[a + 1..] {
-                    agreement.push(ari(&first.labels, &second.labels)?);
+                    alike.push(ari(&first.labels, &second.labels)?);
                 }
             }
             let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            let stability = (!agreement.is_empty()).then(|| format!("{:.3}", mean(&agreement)));
+            let stability = (!alike.is_empty()).then(|| format!("{:.3}", mean(&alike)));
             cells.push(stability.unwrap_or_default());
             cells.push(format!("{:.2}", outcome.seconds));
             if let Some(truth) = truth {

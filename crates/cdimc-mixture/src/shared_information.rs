@@ -1,15 +1,15 @@
-//! How much views agree on clusters that any method found: shared information after one M step from their
-//! labels (specification, section 4).
+//! What views share under clusters that any method found: T after one M step from their labels (specification,
+//! section 4).
 
 use crate::choice::{candidates, kinds_of_views};
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::{self, Width};
-use crate::criterion::shared_information;
+use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_core::{Agreement, ClusterError};
+use cdimc_core::{ClusterError, SharedInformation};
 use cdimc_data::MultiView;
 
 impl TMixture {
@@ -18,11 +18,11 @@ impl TMixture {
     ///
     /// # Errors
     /// If the views have no coordinates.
-    pub fn agreement(
+    pub fn shared_information(
         &self,
         data: &MultiView,
         n_clusters: usize,
-    ) -> Result<Box<dyn Agreement>, ClusterError> {
+    ) -> Result<Box<dyn SharedInformation>, ClusterError> {
         let profiles = ColumnProfile::of_views(data);
         let width = Width::by_centers(self.dimensions, n_clusters);
         let of_kind = |kind| {
@@ -45,11 +45,11 @@ struct OnCoordinates {
     n_clusters: usize,
 }
 
-impl Agreement for OnCoordinates {
-    fn shared_information(&self, labels: &[usize]) -> f64 {
+impl SharedInformation for OnCoordinates {
+    fn of(&self, labels: &[usize]) -> f64 {
         let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
         let under = |observations| {
-            shared_information(observations, &responsibilities, &self.prior).information
+            criterion::shared_information(observations, &responsibilities, &self.prior).information
         };
         self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)
     }
@@ -61,16 +61,15 @@ mod tests {
     use cdimc_data::{Seed, SyntheticViews};
 
     #[test]
-    fn views_agree_on_the_truth_and_not_on_chance() {
+    fn views_share_more_under_the_truth_than_under_chance() {
         let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(2)).unwrap();
         let truth = dataset.labels().unwrap().to_vec();
         let n_clusters = dataset.n_classes();
         let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let chance: Vec<usize> = (0..240).map(|i| (i * 7 + i / 11) % n_clusters).collect();
-        let agreement = TMixture::default().agreement(&data, n_clusters).unwrap();
-        let [of_truth, of_chance] =
-            [truth, chance].map(|labels| agreement.shared_information(&labels));
+        let shared = TMixture::default().shared_information(&data, n_clusters).unwrap();
+        let [of_truth, of_chance] = [truth, chance].map(|labels| shared.of(&labels));
         assert!(of_truth > of_chance + 0.2, "{of_truth} and {of_chance}");
     }
 }
