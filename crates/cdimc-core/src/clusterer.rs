@@ -7,6 +7,9 @@ use rand::seq::SliceRandom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// GiB of values that sparse views may become where a method asks for their zeros.
+const LARGEST_DENSE: f64 = 2.0;
+
 /// A method that groups incomplete multi-view samples.
 ///
 /// A clusterer reads observed values only, draws all randomness from the seed, and gives the same
@@ -35,6 +38,11 @@ pub trait Clusterer: Send + Sync {
         Ok(())
     }
 
+    /// Whether the method reads sparse views as they are; for the others they become dense, up to 2 GiB.
+    fn reads_sparse(&self) -> bool {
+        false
+    }
+
     /// The method itself, once settings, number of clusters and data are checked.
     ///
     /// # Errors
@@ -61,6 +69,9 @@ pub trait Clusterer: Send + Sync {
     ) -> Result<Fitted, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
+        if !self.reads_sparse() {
+            check_dense(self.name(), data)?;
+        }
         self.applies(data, n_clusters)?;
         let fitted = self.run(data, n_clusters, seed, observer)?;
         fitted.clustering.check(self.name())?;
@@ -105,6 +116,25 @@ pub trait Clusterer: Send + Sync {
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         None
     }
+}
+
+/// Whether the sparse views of the data are small enough to be made dense.
+///
+/// # Errors
+/// [`ClusterError::Inapplicable`] with their size if they are not.
+fn check_dense(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
+    let sparse = (0..data.n_views()).filter(|&v| data.matrix(v).sparse().is_some());
+    let size = |v: usize| data.n_samples() as f64 * data.width(v) as f64 * size_of::<f64>() as f64;
+    let (bytes, gibibyte) = (sparse.map(size).sum::<f64>(), (1_u64 << 30) as f64);
+    if bytes <= LARGEST_DENSE * gibibyte {
+        return Ok(());
+    }
+    let reason = format!(
+        "it reads the zeros of sparse views too, {:.1} GiB of values: at most {LARGEST_DENSE} GiB are written out; leave out \
+         columns, or take t-mixture, which reads sparse views as they are",
+        bytes / gibibyte
+    );
+    Err(ClusterError::Inapplicable { method, reason })
 }
 
 /// What a fit needs, to be known before it starts.

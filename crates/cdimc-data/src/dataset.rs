@@ -22,7 +22,7 @@ impl Dataset {
         views: Vec<Array2<f64>>,
         labels: Option<Vec<usize>>,
     ) -> Result<Self, DataError> {
-        let expected = check_shapes(&views)?;
+        let expected = check_shapes(views.iter().map(Array2::dim))?;
         match &labels {
             Some(labels) if labels.len() != expected => {
                 Err(DataError::LabelCount { expected, found: labels.len() })

@@ -71,6 +71,12 @@ pub enum DataError {
         /// The offending value.
         value: f64,
     },
+    /// Compressed rows or columns that are no sparse matrix.
+    #[error("a sparse matrix: {rule}")]
+    Sparse {
+        /// The rule and the value.
+        rule: String,
+    },
     /// A file that cannot be read, or does not hold what it should.
     #[error("{}: {reason}", path.display())]
     File {

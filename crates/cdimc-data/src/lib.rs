@@ -27,11 +27,13 @@ pub use crate::{
     file::write_whole,
     mask::ViewMask,
     mask_report::MaskReport,
+    matrix::Matrix,
     mechanism::Mechanism,
     multi_view::MultiView,
     pattern::MissingPattern,
     preprocessing::{Geometry, Standardizer, geometry_version, unit_of},
     seed::Seed,
+    sparse::Sparse,
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
 };
 
@@ -40,6 +42,7 @@ mod error;
 mod file;
 mod mask;
 mod mask_report;
+mod matrix;
 mod mechanism;
 mod multi_view;
 mod pattern;
@@ -47,4 +50,5 @@ mod pattern_text;
 mod preprocessing;
 mod removal;
 mod seed;
+mod sparse;
 mod synthetic;

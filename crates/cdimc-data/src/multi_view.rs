@@ -1,26 +1,27 @@
 //! What a method sees: several views of the same samples, NaN where unobserved, and no labels.
 
-use crate::{DataError, ViewMask};
-use ndarray::{Array2, ArrayView2, Axis};
+use crate::{DataError, Matrix, ViewMask};
+use ndarray::{Array2, ArrayView2};
 
 /// Several views of the same samples; rows that the mask hides are NaN.
 #[derive(Debug, Clone)]
 pub struct MultiView {
-    /// One `(n_samples, n_features)` matrix a view, in standard layout.
-    views: Vec<Array2<f64>>,
+    /// One `(n_samples, n_features)` matrix a view.
+    views: Vec<Matrix>,
     mask: ViewMask,
 }
 
 impl MultiView {
     /// The views, with every row that `mask` hides overwritten by NaN.
     ///
-    /// `views`: one `(n_samples, n_features)` matrix each.
+    /// `views`: one `(n_samples, n_features)` matrix each, dense or sparse.
     ///
     /// # Errors
     /// If there is no view, sample or feature, if the shapes disagree, or an observed value is not
     /// finite.
-    pub fn new(views: Vec<Array2<f64>>, mask: ViewMask) -> Result<Self, DataError> {
-        let n_samples = check_shapes(&views)?;
+    pub fn new(views: Vec<impl Into<Matrix>>, mask: ViewMask) -> Result<Self, DataError> {
+        let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
+        let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
         if (mask.n_samples(), mask.n_views()) != (n_samples, views.len()) {
             return Err(DataError::MaskShape {
                 n_samples,
@@ -31,20 +32,11 @@ impl MultiView {
         }
         let mut hidden = Vec::with_capacity(views.len());
         for (v, view) in views.into_iter().enumerate() {
-            let mut view = if view.is_standard_layout() {
-                view
-            } else {
-                view.as_standard_layout().into_owned()
-            };
-            for (i, mut row) in view.outer_iter_mut().enumerate() {
-                if !mask.is_observed(i, v) {
-                    row.fill(f64::NAN);
-                } else if let Some(feature) = row.iter().position(|x| !x.is_finite()) {
-                    let value = row[feature];
-                    return Err(DataError::NotFinite { view: v, sample: i, feature, value });
-                }
+            let found = view.find(|i, x| !x.is_finite() && mask.is_observed(i, v));
+            if let Some((sample, feature, value)) = found {
+                return Err(DataError::NotFinite { view: v, sample, feature, value });
             }
-            hidden.push(view);
+            hidden.push(view.hide_rows(|i| !mask.is_observed(i, v)));
         }
         Ok(Self { views: hidden, mask })
     }
@@ -53,11 +45,11 @@ impl MultiView {
     ///
     /// # Errors
     /// As [`MultiView::new`]; a NaN inside an otherwise observed row is an error.
-    pub fn from_nan_rows(views: Vec<Array2<f64>>) -> Result<Self, DataError> {
-        let n_samples = check_shapes(&views)?;
-        let observed = Array2::from_shape_fn((n_samples, views.len()), |(i, v)| {
-            !views[v].row(i).iter().all(|x| x.is_nan())
-        });
+    pub fn from_nan_rows(views: Vec<impl Into<Matrix>>) -> Result<Self, DataError> {
+        let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
+        let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
+        let observed =
+            Array2::from_shape_fn((n_samples, views.len()), |(i, v)| !views[v].is_missing(i));
         Self::new(views, ViewMask::new(observed)?)
     }
 
@@ -78,17 +70,23 @@ impl MultiView {
 
     /// Number of features of every view.
     pub fn widths(&self) -> Vec<usize> {
-        self.views.iter().map(Array2::ncols).collect()
+        self.views.iter().map(Matrix::ncols).collect()
     }
 
-    /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved.
+    /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved. Of a sparse view a dense copy is
+    /// made once and kept; who can do without it asks for [`MultiView::matrix`].
     pub fn view(&self, view: usize) -> ArrayView2<'_, f64> {
-        self.views[view].view()
+        self.views[view].dense().view()
+    }
+
+    /// View `view`, `(n_samples, n_features)`, as it is held; rows that are unobserved are missing.
+    pub fn matrix(&self, view: usize) -> &Matrix {
+        &self.views[view]
     }
 
     /// The observed rows of `view`, `(n_observed, n_features)`, in sample order.
     pub fn observed(&self, view: usize) -> Array2<f64> {
-        self.views[view].select(Axis(0), &self.mask.observed_rows(view))
+        self.views[view].rows(&self.mask.observed_rows(view))
     }
 
     /// Which sample was observed in which view.
@@ -105,22 +103,24 @@ impl MultiView {
     /// If a row is out of range.
     pub fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
         let mask = self.mask.select_rows(rows)?;
-        let views = self.views.iter().map(|view| view.select(Axis(0), rows)).collect();
+        let views = self.views.iter().map(|view| view.select_rows(rows)).collect();
         Ok(Self { views, mask })
     }
 }
 
-/// The common number of rows of `views`.
-pub(crate) fn check_shapes(views: &[Array2<f64>]) -> Result<usize, DataError> {
-    let expected = views.first().ok_or(DataError::NoViews)?.nrows();
+/// The common number of rows of matrices of these shapes.
+pub(crate) fn check_shapes(
+    shapes: impl Iterator<Item = (usize, usize)> + Clone,
+) -> Result<usize, DataError> {
+    let (expected, _) = shapes.clone().next().ok_or(DataError::NoViews)?;
     if expected == 0 {
         return Err(DataError::NoSamples);
     }
-    for (view, x) in views.iter().enumerate() {
-        if x.nrows() != expected {
-            return Err(DataError::SampleCount { view, expected, found: x.nrows() });
+    for (view, (found, n_features)) in shapes.enumerate() {
+        if found != expected {
+            return Err(DataError::SampleCount { view, expected, found });
         }
-        if x.ncols() == 0 {
+        if n_features == 0 {
             return Err(DataError::NoFeatures { view });
         }
     }

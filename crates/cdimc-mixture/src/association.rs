@@ -10,7 +10,7 @@ use crate::model::Mixture;
 use crate::observations::{Block, Observations};
 use cdimc_data::MultiView;
 use faer::Mat;
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use std::collections::HashMap;
 
 /// Coordinates of all views together at most; where there are more, the clusters alone fill in.
@@ -58,7 +58,7 @@ impl Association {
         let mut with_columns: Vec<Array2<f64>> = (0..n_views)
             .map(|v| Array2::zeros((observations.widths[v], columns[v].all.len())))
             .collect();
-        let step = observations.blocks.len().div_ceil(BLOCKS);
+        let (step, mut buffer) = (observations.blocks.len().div_ceil(BLOCKS), Vec::new());
         for block in observations.blocks.iter().step_by(step) {
             let p = probabilities(block);
             let deviations = deviations(block, mixture, &p.view(), &starts);
@@ -70,7 +70,8 @@ impl Association {
                     block.views[v].samples.iter().map(|&i| usize::from(i)).collect();
                 let mut off = -p.select(Axis(0), &rows).dot(&columns[v].shrunk);
                 for (mut off, &i) in off.rows_mut().into_iter().zip(&rows) {
-                    off += &data.view(v).row(block.first + i);
+                    let row = data.matrix(v).row(block.first + i, &mut buffer);
+                    off += &ArrayView1::from(row);
                 }
                 let own = deviations.slice(s![.., range(v)]).select(Axis(0), &rows);
                 *with_columns += &own.t().dot(&off);

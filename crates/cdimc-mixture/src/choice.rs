@@ -74,7 +74,7 @@ pub(crate) fn choose(
     let by_centers = Width::by_centers(settings.dimensions, n_clusters);
     let by_samples = Width::by_samples(settings.dimensions, n_clusters);
     let is_crowded = |v: usize| {
-        let (n, d) = (data.mask().n_observed(v), data.view(v).ncols());
+        let (n, d) = (data.mask().n_observed(v), data.width(v));
         by_samples.of(n).min(d) < by_centers.of(n).min(d)
     };
     let fewer = (0..data.n_views()).any(is_crowded).then_some(by_samples);

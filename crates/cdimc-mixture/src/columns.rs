@@ -20,17 +20,18 @@ pub(crate) struct ColumnMeans {
 impl ColumnMeans {
     /// Those of view `v` under `labels`.
     pub(crate) fn of(data: &MultiView, v: usize, labels: &[usize], n_clusters: usize) -> Self {
-        let x = data.view(v);
+        let (x, mut buffer) = (data.matrix(v), Vec::new());
         let rows = data.mask().observed_rows(v);
         let d = x.ncols();
         let mut sums = Array2::<f64>::zeros((n_clusters, d));
         let mut counts = vec![0.0_f64; n_clusters];
         // Counted from a first row, so that large values do not hide small differences.
-        let origin = x.row(rows[0]);
+        let origin = x.row(rows[0], &mut buffer).to_vec();
         for &i in &rows {
             counts[labels[i]] += 1.0;
             let mut sum = sums.row_mut(labels[i]);
-            sum.iter_mut().zip(x.row(i).iter().zip(origin)).for_each(|(s, (x, o))| *s += x - o);
+            let row = x.row(i, &mut buffer);
+            sum.iter_mut().zip(row.iter().zip(&origin)).for_each(|(s, (x, o))| *s += x - o);
         }
         let n = rows.len() as f64;
         let mean = |j: usize| sums.column(j).sum() / n + origin[j];
@@ -41,7 +42,7 @@ impl ColumnMeans {
         });
         let mut spread = vec![0.0; d];
         for &i in &rows {
-            for (j, &x) in x.row(i).iter().enumerate() {
+            for (j, &x) in x.row(i, &mut buffer).iter().enumerate() {
                 spread[j] += (x - all[j]) * (x - all[j]) / n;
             }
         }

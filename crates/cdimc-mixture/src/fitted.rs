@@ -15,7 +15,7 @@ use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Model, Prediction, archive::Archive, check_views};
 use cdimc_data::{MultiView, Standardizer};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -210,10 +210,12 @@ impl Model for MixtureModel {
         let has =
             |i: usize, view: usize| given(view).is_some_and(|v| data.mask().is_observed(i, v));
         let fill = |view: usize| {
+            let mut buffer = Vec::new();
             let mut filled = probabilities.dot(&self.columns[view].shrunk);
             for (i, mut row) in filled.rows_mut().into_iter().enumerate() {
                 if let Some(given) = given(view).filter(|_| has(i, view)) {
-                    row.assign(&data.view(given).row(i));
+                    let measured = data.matrix(given).row(i, &mut buffer);
+                    row.assign(&ArrayView1::from(measured));
                 }
             }
             filled

@@ -61,7 +61,7 @@ fn observations(data: &MultiView) -> Observations {
     let profiles = ColumnProfile::of_views(data);
     let projection = |v| {
         let rows = data.mask().observed_rows(v);
-        Projection::fit(data.view(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()
+        Projection::fit(data.matrix(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()
     };
     let projections: Vec<Projection> = (0..3).map(projection).collect();
     observe(data, &projections, &data.mask().entries().to_owned())

@@ -3,7 +3,7 @@
 use crate::coordinates::profile::ColumnProfile;
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, ViewMask};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use rand::seq::SliceRandom;
 
 /// The data with two random halves of the columns of each view in its place; columns that do not vary are left
@@ -16,7 +16,7 @@ pub(crate) fn halves(
     let mut rng = seed.stream("halves").rng();
     let (mut views, mut observed) = (Vec::new(), Vec::new());
     for (v, profiles) in profiles.iter().enumerate() {
-        let x = data.view(v);
+        let x = data.matrix(v);
         let varies = |&j: &usize| !profiles[j].is_constant();
         let mut columns: Vec<usize> = (0..x.ncols()).filter(varies).collect();
         if columns.is_empty() {
@@ -26,7 +26,7 @@ pub(crate) fn halves(
         let (one, other) = columns.split_at(columns.len() / 2);
         for half in [one, other] {
             if !half.is_empty() {
-                views.push(x.select(Axis(1), half));
+                views.push(x.select_columns(half));
                 observed.push(v);
             }
         }

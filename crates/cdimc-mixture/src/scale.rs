@@ -3,7 +3,8 @@
 use crate::coordinates::Kind;
 use crate::coordinates::projection::{Projection, length};
 use crate::fitted::MixtureModel;
-use ndarray::ArrayView2;
+use cdimc_data::Matrix;
+use ndarray::ArrayView1;
 
 /// Some rows of a view on the scale that the model used: columns as given, but for `ranks` their normal scores, and for
 /// `unit` every row divided by its length.
@@ -12,8 +13,6 @@ use ndarray::ArrayView2;
 #[derive(Debug)]
 pub struct Scale<'a> {
     projection: &'a Projection,
-    x: ArrayView2<'a, f64>,
-    rows: &'a [usize],
     /// Of the rows; empty unless the kind is `unit`.
     lengths: Vec<f64>,
 }
@@ -23,35 +22,35 @@ impl MixtureModel {
     ///
     /// # Panics
     /// If the model has not this view, or there is no such row.
-    pub fn scale<'a>(
-        &'a self,
-        view: usize,
-        x: ArrayView2<'a, f64>,
-        rows: &'a [usize],
-    ) -> Scale<'a> {
+    pub fn scale(&self, view: usize, x: &Matrix, rows: &[usize]) -> Scale<'_> {
         let projection = &self.projections[view];
+        let mut buffer = Vec::new();
+        // Zeros add nothing to a length.
+        let mut length_of = |&i: &usize| match x.sparse() {
+            Some(sparse) => length(ArrayView1::from(sparse.row(i).1)),
+            None => length(ArrayView1::from(x.row(i, &mut buffer))),
+        };
         let lengths = match projection.kind {
-            Kind::Unit => rows.iter().map(|&i| length(x.row(i))).collect(),
+            Kind::Unit => rows.iter().map(&mut length_of).collect(),
             _ => Vec::new(),
         };
-        Scale { projection, x, rows, lengths }
+        Scale { projection, lengths }
     }
 }
 
 impl Scale<'_> {
-    /// The values of a column.
+    /// The values of a column, given as they are.
     ///
     /// # Panics
     /// If there is no such column.
-    pub fn column(&self, j: usize) -> Vec<f64> {
-        let given = self.rows.iter().map(|&i| self.x[[i, j]]);
+    pub fn of_column(&self, j: usize, given: &[f64]) -> Vec<f64> {
         match (&self.projection.scores, self.projection.kind) {
-            (Some(scores), _) => given.map(|x| scores.of(x, j)).collect(),
+            (Some(scores), _) => given.iter().map(|&x| scores.of(x, j)).collect(),
             (None, Kind::Unit) => {
                 let unit = |(x, &length)| if length > 0.0 { x / length } else { 0.0 };
-                given.zip(&self.lengths).map(unit).collect()
+                given.iter().zip(&self.lengths).map(unit).collect()
             }
-            (None, _) => given.collect(),
+            (None, _) => given.to_vec(),
         }
     }
 }

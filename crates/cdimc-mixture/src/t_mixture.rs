@@ -126,6 +126,10 @@ impl Clusterer for TMixture {
         setting("search-samples", self.search_samples, few, |&n| n >= LEAST_SEARCH_SAMPLES)
     }
 
+    fn reads_sparse(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         data: &MultiView,
@@ -176,9 +180,13 @@ impl Clusterer for TMixture {
         let (n, k) = (data.n_samples() as f64, n_clusters as f64);
         let searched = n.min(self.search_samples as f64);
         let (mut decomposed, mut coordinates, mut iteration) = (0.0_f64, 0.0, 0.0);
+        let mut values = 0.0;
         for v in 0..data.n_views() {
             let (observed, d) = (data.mask().n_observed(v) as f64, data.width(v) as f64);
             let q = d.min(self.dimensions as f64);
+            let sparse = data.matrix(v).sparse();
+            let read = sparse.map_or(n * d, |sparse| 1.5 * sparse.n_entries() as f64);
+            values += read;
             decomposed = decomposed.max(projection::numbers_held(observed * searched / n, d, q));
             coordinates += observed * q + k * q * q;
             iteration += observed * k * (q * q + q);
@@ -186,7 +194,7 @@ impl Clusterer for TMixture {
         let columns = data.widths().iter().sum::<usize>() as f64;
         // A part of the samples, and halves of the columns.
         let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
-        let copied = copies as f64 * searched * columns;
+        let copied = copies as f64 * values * searched / n;
         // Beside those of the data, those of every kind that competes, sorted.
         let held = 6.0 * coordinates + 3.0 * k * columns + (self.refined as f64 + 3.0) * n * k;
         Some(Cost {

@@ -49,7 +49,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
         labels: None,
         features: view.features.unwrap_or_else(numbered),
         left_out: Vec::new(),
-        values,
+        values: values.into(),
     };
     table.check().map_err(value_error)?;
     Ok(table)

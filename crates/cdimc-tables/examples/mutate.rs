@@ -156,7 +156,8 @@ fn peak_bytes() -> u64 {
 /// Shape, names and a sum over the bits of all values, each weighted with its place.
 fn described(table: &Table) -> Value {
     let bits = |x: &f64| if x.is_nan() { 0x7ff8_0000_0000_0000 } else { x.to_bits() };
-    let weighted = table.values.iter().zip(1_u64..).map(|(x, place)| bits(x).wrapping_mul(place));
+    let weighted =
+        table.values.dense().iter().zip(1_u64..).map(|(x, place)| bits(x).wrapping_mul(place));
     let sum = weighted.fold(0_u64, u64::wrapping_add);
     json!({
         "name": table.name, "shape": table.values.dim(), "sum": format!("{sum:016x}"),

@@ -1,7 +1,7 @@
 //! Tables become views of the same samples: joined by id, or row by row.
 
 use crate::{Table, overlap};
-use cdimc_data::{DataError, MultiView, ViewMask};
+use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
 use ndarray::Array2;
 use std::collections::HashMap;
 
@@ -185,8 +185,8 @@ fn assemble(
     };
     let mut observed = Array2::from_elem((all_ids.len(), tables.len()), false);
     for (v, table) in tables.iter().enumerate() {
-        for (row, sample) in table.values.outer_iter().zip(rows_of(table)) {
-            observed[[sample, v]] = !row.iter().all(|x| x.is_nan());
+        for (row, sample) in rows_of(table).into_iter().enumerate() {
+            observed[[sample, v]] = !table.values.is_missing(row);
         }
         if !observed.column(v).iter().any(|&o| o) {
             return Err(JoinError::AllMissing { file: file(table) });
@@ -205,7 +205,7 @@ fn assemble(
         filled.extend(fill_cells(&mut table, &fill, strict)?);
         let places: Vec<usize> =
             rows_of(&table).into_iter().map(|sample| new_place[sample]).collect();
-        views.push(placed(table.values, &places, kept.len()));
+        views.push(table.values.placed(&places, kept.len()));
         names.push(table.name);
         features.push(table.features);
     }
@@ -231,20 +231,6 @@ fn assemble(
     })
 }
 
-/// The rows of `values` in their places of `n_samples`, those without one left out; what is in place is not copied.
-fn placed(values: Array2<f64>, places: &[usize], n_samples: usize) -> Array2<f64> {
-    if places.iter().copied().eq(0..n_samples) {
-        return values;
-    }
-    let mut view = Array2::from_elem((n_samples, values.ncols()), f64::NAN);
-    for (row, &place) in values.outer_iter().zip(places) {
-        if place < n_samples {
-            view.row_mut(place).assign(&row);
-        }
-    }
-    view
-}
-
 /// Views of which no two have a sample in common say nothing about each other.
 fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
     let mut seen = std::collections::HashSet::new();
@@ -262,13 +248,8 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
 
 /// A view whose columns are all constant is the same for all samples.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
-    let constant = |column: ndarray::ArrayView1<f64>| {
-        let mut measured = column.iter().filter(|x| !x.is_nan());
-        measured.next().is_some_and(|first| measured.all(|x| x == first))
-    };
-    let n_observed =
-        table.values.outer_iter().filter(|row| !row.iter().all(|x| x.is_nan())).count();
-    if n_observed > 1 && table.values.columns().into_iter().all(constant) {
+    let is_observed = |&i: &usize| !table.values.is_missing(i);
+    if (0..table.values.nrows()).filter(is_observed).nth(1).is_some() && !table.values.varies() {
         return Err(JoinError::ConstantView { file: file(table) });
     }
     Ok(())
@@ -350,8 +331,8 @@ fn known_labels(
 }
 
 /// The mean of the cells that are not missing.
-fn column_mean(values: &Array2<f64>, column: usize) -> Option<f64> {
-    let measured = || values.column(column).into_iter().filter(|x| !x.is_nan());
+fn column_mean(values: &Matrix, column: usize) -> Option<f64> {
+    let measured = || (0..values.nrows()).map(|i| values[[i, column]]).filter(|x| !x.is_nan());
     let n_measured = measured().count();
     (n_measured > 0).then(|| measured().sum::<f64>() / n_measured as f64)
 }
@@ -362,24 +343,21 @@ fn fill_cells(
     fill: impl Fn(&Table, usize) -> Option<f64>,
     strict: bool,
 ) -> Result<Vec<FilledColumn>, JoinError> {
-    let observed: Vec<usize> = (0..table.values.nrows())
-        .filter(|&i| !table.values.row(i).iter().all(|x| x.is_nan()))
-        .collect();
     let path = file(table);
-    let mut filled = Vec::new();
-    for j in 0..table.features.len() {
-        let gaps: Vec<usize> =
-            observed.iter().copied().filter(|&i| table.values[[i, j]].is_nan()).collect();
-        let Some(&first) = gaps.first() else { continue };
+    let (mut filled, mut means) = (Vec::new(), HashMap::new());
+    for (j, gaps) in table.values.missing_cells() {
         let column = table.features[j].clone();
         if strict {
-            return Err(JoinError::MissingCell { file: path, row: first + 1, column });
+            return Err(JoinError::MissingCell { file: path, row: gaps[0] + 1, column });
         }
         let Some(mean) = fill(table, j) else {
             return Err(JoinError::EmptyColumn { file: path, column });
         };
-        gaps.iter().for_each(|&i| table.values[[i, j]] = mean);
+        means.insert(j, mean);
         filled.push(FilledColumn { view: table.name.clone(), column, n_cells: gaps.len() });
+    }
+    if !means.is_empty() {
+        table.values.fill_cells(|j| means.get(&j).copied());
     }
     Ok(filled)
 }
@@ -401,7 +379,7 @@ mod tests {
             labels: None,
             features: (0..values.ncols()).map(|j| format!("f{j}")).collect(),
             left_out: Vec::new(),
-            values,
+            values: values.into(),
         }
     }
 

@@ -202,7 +202,7 @@ mod tests {
             labels: None,
             features: vec!["f".into(), "g".into()],
             left_out: Vec::new(),
-            values: Array2::zeros((ids.len(), 2)),
+            values: Array2::zeros((ids.len(), 2)).into(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! One view as a table, and the rules of every table.
 
 use crate::error::{Problem, TableError};
-use ndarray::Array2;
+use cdimc_data::Matrix;
 use std::path::PathBuf;
 
 /// One view as its file gives it.
@@ -19,8 +19,8 @@ pub struct Table {
     pub features: Vec<String>,
     /// The names of `ReadOptions::drop` that the file has.
     pub left_out: Vec<String>,
-    /// `(n_rows, n_features)`, NaN where a cell is missing.
-    pub values: Array2<f64>,
+    /// `(n_rows, n_features)`, dense or sparse, NaN where a cell is missing.
+    pub values: Matrix,
 }
 
 impl Table {
@@ -64,9 +64,7 @@ pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     if n_features == 0 {
         return Err(Problem::NoFeatures);
     }
-    if let Some(((row, column), &value)) =
-        table.values.indexed_iter().find(|(_, x)| x.is_infinite())
-    {
+    if let Some((row, column, value)) = table.values.find(|_, x| x.is_infinite()) {
         let column = table.features[column].clone();
         return Err(Problem::Infinite { row: row + 1, column, value });
     }

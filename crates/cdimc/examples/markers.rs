@@ -108,7 +108,7 @@ impl Kind {
             labels: None,
             features: (0..values.ncols()).map(|j| format!("x{j}")).collect(),
             left_out: vec![],
-            values,
+            values: values.into(),
         };
         Ok(training_set(views.into_iter().enumerate().map(table).collect(), false)?)
     }

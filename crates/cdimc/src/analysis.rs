@@ -37,7 +37,7 @@ const OTHER_SEEDS: u64 = 2;
 /// #     name: name.into(), path: name.into(), ids: None, labels: None, features: vec!["x".into(), "y".into()],
 /// #     left_out: vec![], values: ndarray::Array2::from_shape_fn((40, 2), |(i, j)| {
 /// #         sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
-/// #     }),
+/// #     }).into(),
 /// # };
 /// # let tables = vec![table("rna", 1.0), table("protein", -1.0)];
 /// let samples = cdimc::training_set(tables, false)?;
@@ -458,7 +458,8 @@ mod tests {
             left_out: vec![],
             values: Array2::from_shape_fn((40, 2), |(i, j)| {
                 sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
-            }),
+            })
+            .into(),
         };
         let tables = vec![table("rna", 1.0), table("protein", -1.0)];
         let samples = crate::training_set(tables, false).unwrap();

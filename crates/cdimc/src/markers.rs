@@ -7,7 +7,6 @@ use crate::clinical::digits;
 use cdimc_data::MultiView;
 use cdimc_mixture::MixtureModel;
 use cdimc_statistics::{Contrast, benjamini_hochberg, contrasts};
-use rayon::prelude::*;
 
 /// How many columns of a view are listed for a cluster.
 pub const LISTED: usize = 100;
@@ -160,11 +159,11 @@ impl Clustered<'_> {
                 .filter_map(|(place, &i)| Some((place, by_others[view][i]?)));
             known.unzip::<usize, usize, Vec<usize>, Vec<usize>>()
         });
-        let x = self.data.view(view);
+        let x = self.data.matrix(view);
         let scale = self.model.map(|model| model.scale(view, x, &rows));
-        let of_column = |column: usize| {
-            let given: Vec<f64> = rows.iter().map(|&i| x[[i, column]]).collect();
-            let values = scale.as_ref().map_or_else(|| given.clone(), |scale| scale.column(column));
+        let of_column = |column: usize, given: Vec<f64>| {
+            let scaled = scale.as_ref().map(|scale| scale.of_column(column, &given));
+            let values = scaled.as_deref().unwrap_or(&given);
             let tested = others.as_ref().map(|(places, groups)| {
                 let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();
                 contrasts(&values, groups, n_clusters)
@@ -175,11 +174,10 @@ impl Clustered<'_> {
                 let test = test.map(|contrast| MarkerTest { contrast, q: f64::NAN });
                 Marker { view, column, contrast, means: means[cluster], test }
             };
-            let found = contrasts(&values, &groups, n_clusters).into_iter().enumerate();
+            let found = contrasts(values, &groups, n_clusters).into_iter().enumerate();
             found.map(|(cluster, found)| Some(marker(cluster, found?))).collect()
         };
-        let columns: Vec<Vec<Option<Marker>>> =
-            (0..self.data.width(view)).into_par_iter().map(of_column).collect();
+        let columns: Vec<Vec<Option<Marker>>> = x.map_columns(&rows, of_column);
         let mut found = vec![Vec::new(); n_clusters];
         for column in columns {
             for (found, marker) in found.iter_mut().zip(column) {
@@ -211,6 +209,7 @@ fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_data::Sparse;
     use ndarray::array;
 
     fn found(data: &MultiView, labels: &[usize], most: usize) -> Markers {
@@ -228,6 +227,17 @@ mod tests {
         let (inside, outside) = first(0).means;
         assert!((inside - 0.1).abs() < 1e-12 && (outside - 9.1).abs() < 1e-12);
         assert!(found.untested.unwrap().starts_with("there is one view"));
+    }
+
+    #[test]
+    fn a_column_of_a_sparse_view_is_compared_as_it_were_of_a_dense_one() {
+        let (starts, columns) = (vec![0, 2, 3, 3, 5, 6], vec![0, 2, 2, 0, 1, 2]);
+        let sparse = Sparse::from_rows(3, starts, columns, vec![1., 4., 2., 7., 6., 5.]).unwrap();
+        let dense = MultiView::from_nan_rows(vec![sparse.dense()]).unwrap();
+        let sparse = MultiView::from_nan_rows(vec![sparse]).unwrap();
+        let labels = [0, 0, 0, 1, 1];
+        assert_eq!(found(&sparse, &labels, 9), found(&dense, &labels, 9));
+        assert_eq!(found(&dense, &labels, 9).clusters[0][0].len(), 3);
     }
 
     #[test]

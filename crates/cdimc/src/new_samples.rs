@@ -131,7 +131,7 @@ fn order_columns(
         )
     });
     let order: Vec<usize> = features.iter().map(|feature| column_of[feature.as_str()]).collect();
-    table.values = table.values.select(ndarray::Axis(1), &order);
+    table.values = table.values.select_columns(&order);
     table.features = features.to_vec();
     Ok(warning)
 }
@@ -145,18 +145,19 @@ fn listed(names: &[&str]) -> String {
 
 /// A line about the values of view `given` that lie far from all that the model was trained on.
 fn far_values(joined: &Joined, given: usize, trained: &Standardizer) -> Option<String> {
-    let (values, mask) = (joined.data.view(given), joined.data.mask());
+    let (values, mask) = (joined.data.matrix(given), joined.data.mask());
     let off = |column: usize, value: f64| {
         // Of a constant column the mean is the scale there is.
         let scale = trained.scale[column];
         let unit = if scale > 0.0 { scale } else { trained.mean[column].abs() };
         (value - trained.mean[column]).abs() / unit
     };
-    let far = |((i, j), &value): ((usize, usize), &f64)| {
-        let off = off(j, value);
-        (mask.is_observed(i, given) && off > FAR).then_some((off, i, j))
-    };
-    let found: Vec<(f64, usize, usize)> = values.indexed_iter().filter_map(far).collect();
+    let (mut found, mut buffer) = (Vec::new(), Vec::new());
+    for i in mask.observed_rows(given) {
+        let row = values.row(i, &mut buffer).iter().enumerate();
+        let of_row = row.map(|(j, &value)| (off(j, value), i, j));
+        found.extend(of_row.filter(|&(off, ..)| off > FAR));
+    }
     let &(_, i, j) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
         "view {}: {} values lie more than {FAR} deviations from the mean of training, farthest `{}` of sample \

@@ -4,6 +4,7 @@ pub(crate) mod leading;
 pub(crate) mod normal_scores;
 pub(crate) mod profile;
 pub(crate) mod projection;
+mod sparse;
 
 use crate::observations::Observations;
 use cdimc_core::ClusterError;
@@ -44,8 +45,9 @@ const LEAST_WIDTH: usize = 5;
 pub(crate) fn with_direction(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     let mut seen = data.mask().entries().to_owned();
     for (v, _) in kinds.iter().enumerate().filter(|&(_, kind)| *kind == Kind::Unit) {
-        for (i, row) in data.view(v).rows().into_iter().enumerate() {
-            seen[[i, v]] &= row.iter().any(|&x| x != 0.0);
+        let view = data.matrix(v);
+        for i in 0..data.n_samples() {
+            seen[[i, v]] &= !view.is_zero_row(i);
         }
     }
     seen
@@ -107,7 +109,7 @@ pub(crate) fn fit(
     for (v, &kind) in kinds.iter().enumerate() {
         let rows = rows_of(&seen, v);
         let q = width.of(rows.len());
-        projections.push(Projection::fit(data.view(v), &rows, &profiles[v], q, kind)?);
+        projections.push(Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?);
     }
     let observations = observe(data, &projections, &seen);
     Ok((projections, observations))
@@ -139,7 +141,7 @@ pub(crate) fn observe_given(
             let rows = rows_of(seen, view);
             let mut all = Array2::zeros((rows.len(), projection.width()));
             if let Some(given) = views.iter().position(|&v| v == view) {
-                projection.each_block(data.view(given), &rows, |start, block| {
+                projection.each_block(data.matrix(given), &rows, |start, block| {
                     all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
                 });
             }

@@ -1,7 +1,8 @@
 //! Columns as normal scores: what is kept of a column is the order of its values.
 
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
-use rayon::prelude::*;
+use crate::coordinates::profile::ColumnProfile;
+use cdimc_data::Matrix;
+use ndarray::{Array2, ArrayViewMut2};
 
 /// Quantiles of a column at most; of so many samples or fewer every value is one.
 const QUANTILES: usize = 100;
@@ -17,19 +18,13 @@ pub(crate) struct NormalScores {
 
 impl NormalScores {
     /// Those of the rows `rows` of `x`, of which there is one at least.
-    pub(crate) fn fit(x: ArrayView2<'_, f64>, rows: &[usize]) -> Self {
+    pub(crate) fn fit(x: &Matrix, rows: &[usize]) -> Self {
         let (n, m) = (rows.len(), rows.len().min(QUANTILES));
-        let mut quantiles = Array2::zeros((x.ncols(), m));
-        quantiles.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(
-            |(column, mut quantiles)| {
-                let mut values: Vec<f64> = rows.iter().map(|&i| x[[i, column]]).collect();
-                values.sort_unstable_by(f64::total_cmp);
-                for (j, quantile) in quantiles.iter_mut().enumerate() {
-                    *quantile = values[(2 * j + 1) * n / (2 * m)];
-                }
-            },
-        );
-        Self::new(quantiles)
+        let quantiles = x.map_columns(rows, |_, mut values| {
+            values.sort_unstable_by(f64::total_cmp);
+            (0..m).map(|j| values[(2 * j + 1) * n / (2 * m)]).collect::<Vec<f64>>()
+        });
+        Self::new(Array2::from_shape_fn((x.ncols(), m), |(column, j)| quantiles[column][j]))
     }
 
     /// Those of given quantiles, `(n_features, n_quantiles)`.
@@ -48,6 +43,14 @@ impl NormalScores {
             let columns = row.iter_mut().zip(quantiles.chunks_exact(self.quantiles.ncols()));
             columns.for_each(|(x, quantiles)| *x = self.score(*x, quantiles));
         }
+    }
+
+    /// What the scores of the columns of `x` over the rows `rows` are like.
+    pub(crate) fn profiles(&self, x: &Matrix, rows: &[usize]) -> Vec<ColumnProfile> {
+        x.map_columns(rows, |j, mut values| {
+            values.iter_mut().for_each(|x| *x = self.of(*x, j));
+            ColumnProfile::of(&mut values)
+        })
     }
 
     /// The score of a value of column `j`.
@@ -89,12 +92,12 @@ fn normal_quantile(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array1, array};
+    use ndarray::{Array1, Axis, array};
 
     fn scored(x: &Array2<f64>) -> Array2<f64> {
         let rows: Vec<usize> = (0..x.nrows()).collect();
         let mut scores = x.clone();
-        NormalScores::fit(x.view(), &rows).apply(scores.view_mut());
+        NormalScores::fit(&x.clone().into(), &rows).apply(scores.view_mut());
         scores
     }
 
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn equal_values_share_the_middle_and_new_ones_lie_between() {
         let x = array![[0.0], [0.0], [0.0], [4.0], [8.0]];
-        let map = NormalScores::fit(x.view(), &[0, 1, 2, 3, 4]);
+        let map = NormalScores::fit(&x.into(), &[0, 1, 2, 3, 4]);
         let mut new = array![[-1.0], [0.0], [1.0], [4.0], [6.0], [8.0], [f64::MAX]];
         map.apply(new.view_mut());
         let new = new.column(0).to_vec();

@@ -1,13 +1,10 @@
 //! What a fit has to know of the columns of a view before anything is made of them.
 
-use cdimc_data::MultiView;
-use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
+use cdimc_data::{Matrix, MultiView};
+use ndarray::Array2;
 
 /// Values nearer to one another than this share of their range are one value.
 const SAME_VALUE: f64 = 1e-9;
-/// Columns read together: those of a row lie side by side in memory.
-const TOGETHER: usize = 16;
 
 /// The values of a column over the observed samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,32 +60,14 @@ impl ColumnProfile {
         Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2 }
     }
 
-    /// Those of `n_columns` columns over the rows `rows`, whose values are `value(row, column)`.
-    pub(crate) fn of_columns(
-        n_columns: usize,
-        rows: &[usize],
-        value: impl Fn(usize, usize) -> f64 + Sync,
-    ) -> Vec<Self> {
-        let together = |first: usize| {
-            let columns = first..n_columns.min(first + TOGETHER);
-            let mut values = vec![Vec::with_capacity(rows.len()); columns.len()];
-            for &i in rows {
-                for (values, j) in values.iter_mut().zip(columns.clone()) {
-                    values.push(value(i, j));
-                }
-            }
-            values.into_iter().map(|mut values| Self::of(&mut values)).collect::<Vec<_>>()
-        };
-        let firsts: Vec<usize> = (0..n_columns).step_by(TOGETHER).collect();
-        firsts.into_par_iter().flat_map_iter(together).collect()
+    /// Those of the columns of `x` over the rows `rows`.
+    pub(crate) fn of_columns(x: &Matrix, rows: &[usize]) -> Vec<Self> {
+        x.map_columns(rows, |_, mut values| Self::of(&mut values))
     }
 
     /// Those of all views over their observed samples.
     pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
-        let of_view = |v| {
-            let x: ArrayView2<'_, f64> = data.view(v);
-            Self::of_columns(x.ncols(), &data.mask().observed_rows(v), |i, j| x[[i, j]])
-        };
+        let of_view = |v| Self::of_columns(data.matrix(v), &data.mask().observed_rows(v));
         (0..data.n_views()).map(of_view).collect()
     }
 
@@ -133,7 +112,7 @@ mod tests {
         let rows: Vec<usize> = (0..x.nrows()).collect();
         let data = MultiView::from_nan_rows(vec![x]).unwrap();
         let profiles = ColumnProfile::of_views(&data);
-        Projection::fit(data.view(0), &rows, &profiles[0], q, kind).unwrap().resolutions
+        Projection::fit(data.matrix(0), &rows, &profiles[0], q, kind).unwrap().resolutions
     }
 
     fn answers() -> Array2<f64> {

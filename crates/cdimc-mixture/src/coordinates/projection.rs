@@ -4,7 +4,9 @@ use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
 use crate::coordinates::normal_scores::NormalScores;
 use crate::coordinates::profile::{ColumnProfile, resolutions};
+use crate::coordinates::sparse::SparseRows;
 use cdimc_core::ClusterError;
+use cdimc_data::Matrix;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -49,7 +51,7 @@ impl Projection {
     /// # Errors
     /// If a decomposition does not converge.
     pub(crate) fn fit(
-        x: ArrayView2<'_, f64>,
+        x: &Matrix,
         rows: &[usize],
         columns: &[ColumnProfile],
         q: usize,
@@ -65,10 +67,7 @@ impl Projection {
             shift: Vec::new(),
             resolutions: Vec::new(),
         };
-        let of_scores = fitted
-            .scores
-            .as_ref()
-            .map(|scores| ColumnProfile::of_columns(d, rows, |i, j| scores.of(x[[i, j]], j)));
+        let of_scores = fitted.scores.as_ref().map(|scores| scores.profiles(x, rows));
         let columns = of_scores.as_deref().unwrap_or(columns);
         if kind != Kind::Unit {
             fitted.scale(columns);
@@ -107,7 +106,7 @@ impl Projection {
     /// number of the first.
     pub(crate) fn each_block(
         &self,
-        x: ArrayView2<'_, f64>,
+        x: &Matrix,
         rows: &[usize],
         mut visit: impl FnMut(usize, ArrayView2<'_, f64>),
     ) {
@@ -122,12 +121,14 @@ impl Projection {
     }
 
     /// The coordinates of some rows, `(n_rows, q)`.
-    fn coordinates(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
-        let prepared = self.prepared(x, rows);
+    fn coordinates(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut z = match &self.directions {
-            None => prepared,
+            None => self.prepared(x, rows),
             Some(directions) => {
-                let mut z = dot(prepared.view(), directions.view());
+                let mut z = match self.sparse_rows(x) {
+                    Some(sparse) => sparse.times(rows, directions.view()),
+                    None => dot(self.prepared(x, rows).view(), directions.view()),
+                };
                 if self.kind == Kind::Unit {
                     z.rows_mut().into_iter().for_each(|mut row| {
                         let length = length(row.view());
@@ -143,8 +144,14 @@ impl Projection {
         z
     }
 
+    /// The rows of a view that is sparse, and so wide that its zeros are better left out of every sum.
+    fn sparse_rows<'a>(&'a self, x: &'a Matrix) -> Option<SparseRows<'a>> {
+        let sparse = x.sparse().filter(|_| self.scores.is_none() && x.ncols() > LARGEST_GRAM)?;
+        Some(SparseRows::new(sparse, self.kind, &self.means, &self.scales))
+    }
+
     /// Rows before the directions are applied: of unit length, or centered and scaled.
-    fn prepared(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
+    fn prepared(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut prepared = self.given(x, rows);
         for mut row in prepared.rows_mut() {
             if self.kind == Kind::Unit {
@@ -161,8 +168,8 @@ impl Projection {
     }
 
     /// Rows as they are given, or their normal scores.
-    fn given(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Array2<f64> {
-        let mut given = x.select(ndarray::Axis(0), rows);
+    fn given(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
+        let mut given = x.rows(rows);
         if let Some(scores) = &self.scores {
             scores.apply(given.view_mut());
         }
@@ -203,7 +210,7 @@ impl Projection {
     ///
     /// A constant, a total, a column in another unit: where a scatter has no width, what it shrinks towards has one, and
     /// each such direction would draw samples into the largest cluster.
-    fn independent_columns(&self, x: ArrayView2<'_, f64>, rows: &[usize]) -> Option<Array2<f64>> {
+    fn independent_columns(&self, x: &Matrix, rows: &[usize]) -> Option<Array2<f64>> {
         let (n, d) = (rows.len(), x.ncols());
         let sums = self.sum_over_rows(x, rows, (d, 1), |rows, sum| {
             for row in rows.rows() {
@@ -242,13 +249,17 @@ impl Projection {
     /// The `q` leading right singular directions of the prepared rows, `(n_features, q)`.
     fn leading_directions(
         &self,
-        x: ArrayView2<'_, f64>,
+        x: &Matrix,
         rows: &[usize],
         q: usize,
     ) -> Result<Array2<f64>, ClusterError> {
         let (n, d) = (rows.len(), x.ncols());
         if n.min(d) > LARGEST_GRAM {
+            let sparse = self.sparse_rows(x);
             let leading = leading::of_operator(d, q, |b| {
+                if let Some(sparse) = &sparse {
+                    return sparse.gram_times(rows, b);
+                }
                 self.sum_over_rows(x, rows, (d, b.ncols()), |rows, sum| {
                     let rows = faer_view(rows);
                     let image = product(rows, b);
@@ -289,7 +300,7 @@ impl Projection {
     /// The sum of what `add` adds for each block of prepared rows, in fixed parts.
     fn sum_over_rows(
         &self,
-        x: ArrayView2<'_, f64>,
+        x: &Matrix,
         rows: &[usize],
         shape: (usize, usize),
         add: impl Fn(ArrayView2<'_, f64>, &mut Mat<f64>) + Sync,
@@ -378,13 +389,13 @@ mod tests {
 
     fn fitted(view: &Array2<f64>, q: usize, kind: Kind) -> Projection {
         let rows: Vec<usize> = (0..view.nrows()).collect();
-        let columns = ColumnProfile::of_columns(view.ncols(), &rows, |i, j| view[[i, j]]);
-        Projection::fit(view.view(), &rows, &columns, q, kind).unwrap()
+        let columns = ColumnProfile::of_columns(&view.clone().into(), &rows);
+        Projection::fit(&view.clone().into(), &rows, &columns, q, kind).unwrap()
     }
 
     fn coordinates(view: &Array2<f64>, kind: Kind) -> Array2<f64> {
         let rows: Vec<usize> = (0..view.nrows()).collect();
-        fitted(view, 20, kind).coordinates(view.view(), &rows)
+        fitted(view, 20, kind).coordinates(&view.clone().into(), &rows)
     }
 
     #[test]

@@ -284,7 +284,7 @@ mod with_arrow {
                 labels: label.map(|_| labels),
                 features: kept.iter().map(|&j| names[j].to_owned()).collect(),
                 left_out: options.dropped(&names),
-                values,
+                values: values.into(),
             };
             let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
             Ok(Found { tables: vec![table], warnings })

@@ -5,6 +5,7 @@
 
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, hdf5_headers};
+use cdimc_data::Sparse;
 pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
 use ndarray::Array2;
@@ -121,11 +122,11 @@ impl Hdf5File {
     }
 
     /// The matrix that a group of `data`, `indices` and `indptr` (as of `AnnData`) or `data`, `ir` and
-    /// `jc` (as of MATLAB) holds in compressed rows or columns, zeros filled in.
+    /// `jc` (as of MATLAB) holds in compressed rows or columns.
     ///
     /// # Errors
     /// If it is none, its parts disagree, or it takes too much memory.
-    pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Array2<f64>, String> {
+    pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, String> {
         let attrs = group.attrs().map_err(damaged)?;
         let of_matlab = attrs.get("MATLAB_sparse");
         let [starts, places] =
@@ -157,13 +158,8 @@ impl Hdf5File {
         } else {
             (list(places)?, self.numbers(&group.dataset("data").map_err(damaged)?, name)?)
         };
-        if places.len() != entries.len() {
-            return Err("damaged: the entries of a sparse matrix: its parts disagree".to_owned());
-        }
-        let shape = if by_column { [n_columns, n_rows] } else { [n_rows, n_columns] };
-        let parts = Compressed { shape, starts: &starts, places: &places, entries: &entries };
-        let values = parts.dense(&self.budget)?;
-        Ok(if by_column { values.reversed_axes() } else { values })
+        let shape = [n_rows, n_columns];
+        Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)
     }
 
     /// The values of a dataset of any shape, the last dimension running fastest.

@@ -7,6 +7,7 @@
 use crate::Table;
 use crate::error::Problem;
 use crate::files::{Budget, Found, ReadOptions, ViewSource, decode, format};
+use cdimc_data::{Matrix, Sparse};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -48,6 +49,8 @@ struct Described {
     features: Vec<String>,
     left_out: Vec<String>,
     shape: (usize, usize),
+    /// Of a sparse matrix, of which its compressed rows follow.
+    n_entries: Option<usize>,
 }
 
 /// The tables in `bytes`, decoded by the command line `program` with `decode` after it.
@@ -118,18 +121,23 @@ fn answered(
     };
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
     let mut tables = Vec::with_capacity(described.len());
-    for Described { name, ids, labels, features, left_out, shape } in described {
-        let n_values = budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
-        let mut values = Vec::with_capacity(n_values);
-        let mut row = vec![0; shape.1 * size_of::<f64>()];
-        for _ in 0..shape.0 {
-            stdout.read_exact(&mut row)?;
-            values.extend(
-                row.chunks_exact(8)
-                    .map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or_default())),
-            );
-        }
-        let values = Array2::from_shape_vec(shape, values).map_err(std::io::Error::other)?;
+    for Described { name, ids, labels, features, left_out, shape, n_entries } in described {
+        let values = match n_entries {
+            None => {
+                budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
+                let values = numbers(&mut stdout, shape.0 * shape.1, f64::from_le_bytes)?;
+                Array2::from_shape_vec(shape, values).map_err(std::io::Error::other)?.into()
+            }
+            Some(n_entries) => {
+                budget.values(&[shape.0.saturating_add(1)]).map_err(std::io::Error::other)?;
+                budget.values(&[2, n_entries]).map_err(std::io::Error::other)?;
+                let starts = numbers(&mut stdout, shape.0 + 1, |x| u64::from_le_bytes(x) as usize)?;
+                let columns = numbers(&mut stdout, n_entries, u32::from_le_bytes)?;
+                let values = numbers(&mut stdout, n_entries, f64::from_le_bytes)?;
+                let matrix = Sparse::from_rows(shape.1, starts, columns, values);
+                matrix.map_err(std::io::Error::other)?.into()
+            }
+        };
         let path = source.path.clone();
         tables.push(Table { name, path, ids, labels, features, left_out, values });
     }
@@ -159,7 +167,7 @@ pub fn serve() -> std::io::Result<()> {
 }
 
 fn write_answer(found: Result<Found, Problem>, mut to: impl Write) -> std::io::Result<()> {
-    let (answer, values): (_, Vec<Array2<f64>>) = match found {
+    let (answer, values): (_, Vec<Matrix>) = match found {
         Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
         Ok(Found { tables, warnings }) => {
             let (described, values) = tables.into_iter().map(described).unzip();
@@ -167,15 +175,40 @@ fn write_answer(found: Result<Found, Problem>, mut to: impl Write) -> std::io::R
         }
     };
     write_framed(&mut to, &serde_json::to_vec(&answer)?)?;
-    for value in values.iter().flatten() {
-        to.write_all(&value.to_le_bytes())?;
+    for matrix in values {
+        match matrix.sparse() {
+            None => matrix.dense().iter().try_for_each(|x| to.write_all(&x.to_le_bytes()))?,
+            Some(sparse) => {
+                let (starts, columns) = sparse.places();
+                starts.iter().try_for_each(|&x| to.write_all(&(x as u64).to_le_bytes()))?;
+                columns.iter().try_for_each(|x| to.write_all(&x.to_le_bytes()))?;
+                sparse.values().iter().try_for_each(|x| to.write_all(&x.to_le_bytes()))?;
+            }
+        }
     }
     to.flush()
 }
 
-fn described(table: Table) -> (Described, Array2<f64>) {
+fn described(table: Table) -> (Described, Matrix) {
     let Table { name, ids, labels, features, left_out, values, .. } = table;
-    (Described { name, ids, labels, features, left_out, shape: values.dim() }, values)
+    let (shape, n_entries) = (values.dim(), values.sparse().map(Sparse::n_entries));
+    (Described { name, ids, labels, features, left_out, shape, n_entries }, values)
+}
+
+/// So many numbers of as many bytes as each has.
+fn numbers<T, const BYTES: usize>(
+    from: &mut impl Read,
+    n: usize,
+    number: impl Fn([u8; BYTES]) -> T,
+) -> std::io::Result<Vec<T>> {
+    let mut numbers = Vec::with_capacity(n);
+    let mut buffer = vec![0; BYTES << 13];
+    while numbers.len() < n {
+        let part = &mut buffer[..BYTES * (n - numbers.len()).min(1 << 13)];
+        from.read_exact(part)?;
+        numbers.extend(part.as_chunks::<BYTES>().0.iter().map(|bytes| number(*bytes)));
+    }
+    Ok(numbers)
 }
 
 /// Sets the limits of this process.
@@ -229,16 +262,20 @@ mod tests {
             labels: None,
             features: Vec::new(),
             left_out: Vec::new(),
-            values: array![[1.5, f64::NAN]],
+            values: array![[1.5, f64::NAN]].into(),
         };
+        let sparse = Sparse::from_rows(5, vec![0, 2], vec![1, 4], vec![2.5, -1.0]).unwrap();
+        let other = Table { values: sparse.into(), ..table.clone() };
         let mut answer = Vec::new();
         let warnings = vec!["odd".to_owned()];
-        write_answer(Ok(Found { tables: vec![table], warnings }), &mut answer).unwrap();
+        let tables = vec![table, other.clone()];
+        write_answer(Ok(Found { tables, warnings }), &mut answer).unwrap();
         let found = answered(&answer[..], 1 << 20, &source).unwrap().unwrap();
         assert_eq!(found.warnings, ["odd"]);
         assert_eq!(found.tables[0].ids, Some(vec!["s".to_owned()]));
         assert_eq!(found.tables[0].values[[0, 0]], 1.5);
         assert!(found.tables[0].values[[0, 1]].is_nan());
+        assert_eq!(found.tables[1].values.sparse(), other.values.sparse());
     }
 
     #[test]

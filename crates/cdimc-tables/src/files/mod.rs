@@ -28,8 +28,8 @@ pub use text::{Words, read_words};
 use crate::error::{Problem, TableError, listed};
 use crate::table::{Table, check, check_name};
 use budget::Budget;
+use cdimc_data::Matrix;
 use format::{Format, Opened};
-use ndarray::{Array2, Axis};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -194,7 +194,7 @@ fn decode(
 /// a format without names for columns, ids and labels are vectors of their own and name the samples already.
 fn transpose(table: &mut Table) -> Result<(), Problem> {
     let n_rows = table.values.nrows();
-    table.values = table.values.t().as_standard_layout().into_owned();
+    table.values = table.values.transposed();
     if table.features.is_empty() {
         return Ok(());
     }
@@ -214,7 +214,7 @@ fn leave_out(table: &mut Table, options: &ReadOptions) {
     let kept: Vec<usize> =
         (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();
     if kept.len() < table.features.len() {
-        table.values = table.values.select(Axis(1), &kept);
+        table.values = table.values.select_columns(&kept);
         table.features = kept.into_iter().map(|j| table.features[j].clone()).collect();
     }
 }
@@ -247,10 +247,10 @@ pub fn is_missing(text: &str, options: &ReadOptions) -> bool {
 }
 
 /// Makes NaN of the numbers that stand for "not measured".
-fn hide_missing_numbers(values: &mut Array2<f64>, options: &ReadOptions) {
+fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
     let missing: Vec<f64> = options.missing_values.iter().filter_map(|m| m.parse().ok()).collect();
     if !missing.is_empty() {
-        values.mapv_inplace(|x| if missing.contains(&x) { f64::NAN } else { x });
+        values.map(|x| if missing.contains(&x) { f64::NAN } else { x });
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
             labels,
             features: numbered(2),
             left_out: Vec::new(),
-            values: Array2::zeros((3, 2)),
+            values: ndarray::Array2::zeros((3, 2)).into(),
         };
         assert!(check(&table(vector(3))).is_ok());
         let message = check(&table(vector(2))).unwrap_err().to_string();

@@ -5,7 +5,9 @@
 
 use crate::Table;
 use crate::error::{Problem, listed};
+use crate::files::sparse::Compressed;
 use crate::files::{Budget, ReadOptions, ViewSource, stem};
+use cdimc_data::{Matrix, Sparse};
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::{Cursor, Read};
@@ -33,9 +35,15 @@ pub(crate) fn read_npy(
         Content::Matrix(values) => values,
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
+    let ids = ids_beside(source, &name)?;
+    Ok(table(source, name, values.into(), ids, None))
+}
+
+/// The lines of `NAME.ids.txt`, if there is one.
+fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Problem> {
     let beside = source.path.with_file_name(format!("{name}.ids.txt"));
     // A broken link is there, too, and is not the same as no ids.
-    let ids = if beside.symlink_metadata().is_ok() {
+    if beside.symlink_metadata().is_ok() {
         let flaw = |reason: &dyn std::fmt::Display| {
             Problem::Message(format!("its ids in {}: {reason}", beside.display()))
         };
@@ -45,12 +53,14 @@ pub(crate) fn read_npy(
         let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
         // The byte order mark would otherwise become part of the first id.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        Some(text.lines().map(|line| line.trim().to_owned()).collect())
+        Ok(Some(text.lines().map(|line| line.trim().to_owned()).collect()))
     } else {
-        None
-    };
-    Ok(table(source, name, values, ids, None))
+        Ok(None)
+    }
 }
+
+/// The members of an archive that `save_npz` of `SciPy` writes for compressed rows or columns.
+const SPARSE: [&str; 5] = ["data", "format", "indices", "indptr", "shape"];
 
 /// Reads every matrix of an archive, or the member asked for; `--id` and `--label` name vectors in it.
 pub(crate) fn read_npz(
@@ -64,6 +74,12 @@ pub(crate) fn read_npz(
     check_names(&mut archive, bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
+    if source.member.is_none() && SPARSE.iter().all(|part| names.iter().any(|name| name == part)) {
+        let name = stem(&source.path);
+        let values = sparse(&mut archive, &name, budget)?;
+        let ids = ids_beside(source, &name)?;
+        return Ok(vec![table(source, name, values.into(), ids, None)]);
+    }
     let there = || listed(names.iter().map(String::as_str));
     let ids_name = options.id.clone().unwrap_or_else(|| "ids".to_owned());
     let (mut matrices, mut vectors) = (Vec::new(), std::collections::HashMap::new());
@@ -105,19 +121,49 @@ pub(crate) fn read_npz(
         None => vectors.get(&ids_name).cloned(),
     };
     let labels = options.label.as_ref().and_then(|label| vectors.get(label).cloned());
-    let table = |(name, values)| table(source, name, values, ids.clone(), labels.clone());
+    let table = |(name, values): (String, Array2<f64>)| {
+        table(source, name, values.into(), ids.clone(), labels.clone())
+    };
     Ok(matrices.into_iter().map(table).collect())
 }
 
 fn table(
     source: &ViewSource,
     name: String,
-    values: Array2<f64>,
+    values: Matrix,
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
 ) -> Table {
     let path = source.path.clone();
     Table { name, path, ids, labels, features: Vec::new(), left_out: Vec::new(), values }
+}
+
+/// The sparse matrix that is an archive of `SciPy`.
+fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Sparse, Problem> {
+    let format = member(archive, "format", budget)?;
+    let file = opened(&format)?;
+    claimed_shape(&file, &format, "format", budget)?;
+    let format = values::<String>(file)?.join(" ");
+    if !["csr", "csc"].contains(&format.as_str()) {
+        let reason = format!("a sparse matrix of format `{format}`: `csr` and `csc` are read");
+        return Err(Problem::Damaged { format: "NumPy archive", reason });
+    }
+    let mut vector = |part: &str| -> Result<Vec<f64>, Problem> {
+        let bytes = member(archive, part, budget)?;
+        let file = opened(&bytes)?;
+        claimed_shape(&file, &bytes, part, budget)?;
+        numbers(file, part)
+    };
+    // What is no whole number becomes one that is in no matrix.
+    let whole = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
+    let shape: Vec<usize> = vector("shape")?.into_iter().map(whole).collect();
+    let shape = <[usize; 2]>::try_from(shape)
+        .map_err(|shape| Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() })?;
+    let starts = vector("indptr")?.into_iter().map(whole).collect();
+    let places = vector("indices")?.into_iter().map(whole).collect();
+    let (by_column, entries) = (format == "csc", vector("data")?);
+    let parts = Compressed { shape, by_column, starts, places, entries };
+    parts.read(name, budget).map_err(Problem::Message)
 }
 
 /// Checks that no two members share a name, that each has the same name where it stands as in the directory, and that the
@@ -208,6 +254,46 @@ fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
 /// What an array holds; one of two dimensions, in which MATLAB's vectors come, counts as a vector if `is_vector`.
 fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result<Content, Problem> {
     let file = opened(bytes)?;
+    let shape = claimed_shape(&file, bytes, name, budget)?;
+    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
+    let order = file.order();
+    let kind = element.to_string();
+    let (type_char, size) = (element.type_char(), element.size_field());
+    match (shape.len(), type_char) {
+        (1 | 2, _) => {}
+        (dimensions, _) => {
+            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
+        }
+    }
+    let is_vector = is_vector || shape.len() == 1;
+    if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
+        if is_vector {
+            return Ok(Content::Names(values(file)?));
+        }
+        return Err(Problem::ElementType { name: name.to_owned(), kind });
+    }
+    // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
+    let numbers = match (type_char, size) {
+        (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
+        (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
+        _ => numbers(file, name)?,
+    };
+    let shape = match shape[..] {
+        [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
+        _ => return Ok(words(&numbers)),
+    };
+    let matrix = Array2::from_shape_vec(shape, numbers)
+        .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
+    Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
+}
+
+/// The shape that an array claims, once its bytes are there and the budget has them.
+fn claimed_shape(
+    file: &NpyFile<&[u8]>,
+    bytes: &[u8],
+    name: &str,
+    budget: &Budget,
+) -> Result<Vec<usize>, Problem> {
     let shape: Vec<usize> =
         file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let DType::Plain(element) = file.dtype() else {
@@ -229,46 +315,26 @@ fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result
         }
     }
     budget.values(&shape).map_err(Problem::Message)?;
-    let order = file.order();
-    let kind = element.to_string();
-    let (type_char, size) = (element.type_char(), element.size_field());
-    match (shape.len(), type_char) {
-        (1 | 2, _) => {}
-        (dimensions, _) => {
-            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
-        }
+    Ok(shape)
+}
+
+/// The numbers of an array, in the order of the file.
+fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Problem> {
+    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
+    match (element.type_char(), element.size_field()) {
+        (TypeChar::Float, 8) => values(file),
+        (TypeChar::Float, 4) => widened::<f32>(file),
+        (TypeChar::Int, 1) => widened::<i8>(file),
+        (TypeChar::Int, 2) => widened::<i16>(file),
+        (TypeChar::Int, 4) => widened::<i32>(file),
+        (TypeChar::Int, 8) => Ok(values::<i64>(file)?.into_iter().map(|x| x as f64).collect()),
+        (TypeChar::Uint, 1) => widened::<u8>(file),
+        (TypeChar::Uint, 2) => widened::<u16>(file),
+        (TypeChar::Uint, 4) => widened::<u32>(file),
+        (TypeChar::Uint, 8) => Ok(values::<u64>(file)?.into_iter().map(|x| x as f64).collect()),
+        (TypeChar::Bool, _) => Ok(values::<bool>(file)?.into_iter().map(f64::from).collect()),
+        _ => Err(Problem::ElementType { name: name.to_owned(), kind: element.to_string() }),
     }
-    let is_vector = is_vector || shape.len() == 1;
-    if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
-        if is_vector {
-            return Ok(Content::Names(values(file)?));
-        }
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
-    }
-    // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
-    let numbers: Vec<f64> = match (type_char, size) {
-        (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
-        (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
-        (TypeChar::Float, 8) => values(file)?,
-        (TypeChar::Float, 4) => widened::<f32>(file)?,
-        (TypeChar::Int, 1) => widened::<i8>(file)?,
-        (TypeChar::Int, 2) => widened::<i16>(file)?,
-        (TypeChar::Int, 4) => widened::<i32>(file)?,
-        (TypeChar::Int, 8) => values::<i64>(file)?.into_iter().map(|x| x as f64).collect(),
-        (TypeChar::Uint, 1) => widened::<u8>(file)?,
-        (TypeChar::Uint, 2) => widened::<u16>(file)?,
-        (TypeChar::Uint, 4) => widened::<u32>(file)?,
-        (TypeChar::Uint, 8) => values::<u64>(file)?.into_iter().map(|x| x as f64).collect(),
-        (TypeChar::Bool, _) => values::<bool>(file)?.into_iter().map(f64::from).collect(),
-        _ => return Err(Problem::ElementType { name: name.to_owned(), kind }),
-    };
-    let shape = match shape[..] {
-        [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
-        _ => return Ok(words(&numbers)),
-    };
-    let matrix = Array2::from_shape_vec(shape, numbers)
-        .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
-    Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
 }
 
 /// Where the values of an array begin: its length stands in two bytes, since version 2 in four.
@@ -399,6 +465,59 @@ mod tests {
         assert_eq!(table.labels.unwrap(), ["0", "1"]);
         let tables = read_archive(&arrays, "omics.npz#age", &options).unwrap();
         assert_eq!(tables[0].values, array![[0.], [1.]]);
+    }
+
+    /// An archive as `scipy.sparse.save_npz` writes it.
+    fn read_sparse(
+        format: &str,
+        shape: [i64; 2],
+        starts: &[i32],
+    ) -> Result<Table, crate::TableError> {
+        let mut bytes = Cursor::new(Vec::new());
+        let mut archive = npyz::npz::NpzWriter::new(&mut bytes);
+        fn add<T: npyz::AutoSerialize + Copy>(
+            archive: &mut npyz::npz::NpzWriter<&mut Cursor<Vec<u8>>>,
+            name: &str,
+            values: &[T],
+        ) {
+            let options = archive.array::<T>(name, Default::default()).unwrap();
+            let shape = [values.len() as u64];
+            let mut writer = options.default_dtype().shape(&shape).begin_nd().unwrap();
+            writer.extend(values.iter().copied()).unwrap();
+            writer.finish().unwrap();
+        }
+        add(&mut archive, "data", &[1.5_f32, 6.0, 8.0]);
+        add(&mut archive, "indices", &[0_i32, 2, 1]);
+        add(&mut archive, "indptr", starts);
+        add(&mut archive, "shape", &shape);
+        let options = archive.array::<str>("format", Default::default()).unwrap();
+        let dtype = DType::Plain("|S3".parse().unwrap());
+        let mut writer = options.dtype(dtype).shape(&[]).begin_nd().unwrap();
+        writer.push(format).unwrap();
+        writer.finish().unwrap();
+        drop(archive);
+        let source = ViewSource { name: None, path: "counts.npz".into(), member: None };
+        crate::read_bytes(bytes.into_inner(), &source, &ReadOptions::default())
+            .map(|mut tables| tables.remove(0))
+    }
+
+    #[test]
+    fn a_sparse_matrix_of_scipy_is_a_view_that_stays_sparse() {
+        let table = read_sparse("csr", [2, 3], &[0, 2, 3]).unwrap();
+        assert_eq!((table.name.as_str(), table.features.len()), ("counts", 3));
+        assert_eq!(table.values, array![[1.5, 0., 6.], [0., 8., 0.]]);
+        assert!(table.values.sparse().is_some());
+        let table = read_sparse("csc", [3, 2], &[0, 2, 3]).unwrap();
+        assert_eq!(table.values, array![[1.5, 0.], [0., 8.], [6., 0.]]);
+        for (format, shape, starts, expected) in [
+            ("coo", [2, 3], &[0, 2, 3], "format `coo`"),
+            ("csr", [2, 2], &[0, 2, 3], "row 0: column index 2: must be below 2"),
+            ("csr", [2, 3], &[0, 2, -3], "pointers from 0 to"),
+            ("csr", [3, 3], &[0, 2, 3], "3 pointers for 3 rows"),
+        ] {
+            let message = read_sparse(format, shape, starts).unwrap_err().to_string();
+            assert!(message.starts_with("counts.npz: ") && message.contains(expected), "{message}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::error::Problem;
 use crate::files::read_words;
 use crate::{Table, TableError};
+use cdimc_data::Matrix;
 use ndarray::Array2;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -150,18 +151,12 @@ impl SampleNames {
         if self.replicates == Replicates::First {
             rows.iter_mut().for_each(|(_, of_sample)| of_sample.truncate(1));
         }
-        let mut values = Array2::from_elem((rows.len(), table.values.ncols()), f64::NAN);
-        for (mut to, (_, of_sample)) in values.outer_iter_mut().zip(&rows) {
-            for (j, cell) in to.iter_mut().enumerate() {
-                let there = of_sample.iter().map(|&row| table.values[[row, j]]);
-                let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();
-                if let [only] = there[..] {
-                    *cell = only;
-                } else if !there.is_empty() {
-                    *cell = there.iter().map(|x| x / there.len() as f64).sum();
-                }
-            }
-        }
+        let first: Vec<usize> = rows.iter().map(|(_, of_sample)| of_sample[0]).collect();
+        table.values = if rows.iter().all(|(_, of_sample)| of_sample.len() == 1) {
+            table.values.select_rows(&first)
+        } else {
+            means(table.values.dense(), rows.iter().map(|(_, of_sample)| of_sample.as_slice()))
+        };
         if let Some(labels) = &mut table.labels {
             let known = |of_sample: &Vec<usize>| {
                 let mut known = of_sample.iter().map(|&row| &labels[row]);
@@ -169,7 +164,6 @@ impl SampleNames {
             };
             *labels = rows.iter().map(|(_, of_sample)| known(of_sample)).collect();
         }
-        table.values = values;
         table.ids = Some(rows.into_iter().map(|(name, _)| name).collect());
         Ok(())
     }
@@ -192,6 +186,23 @@ impl SampleNames {
     }
 }
 
+/// The means of groups of rows over what is measured.
+fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [usize]>) -> Matrix {
+    let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
+    for (mut to, rows) in means.outer_iter_mut().zip(groups) {
+        for (j, cell) in to.iter_mut().enumerate() {
+            let there = rows.iter().map(|&row| values[[row, j]]);
+            let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();
+            if let [only] = there[..] {
+                *cell = only;
+            } else if !there.is_empty() {
+                *cell = there.iter().map(|x| x / there.len() as f64).sum();
+            }
+        }
+    }
+    means.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +221,8 @@ mod tests {
             left_out: Vec::new(),
             values: Array2::from_shape_fn((n, 2), |(i, j)| {
                 if (i, j) == (1, 1) { f64::NAN } else { (i * 2 + j) as f64 }
-            }),
+            })
+            .into(),
         }
     }
 

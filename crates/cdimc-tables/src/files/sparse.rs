@@ -1,49 +1,51 @@
-//! Sparse matrices with their zeros filled in.
+//! Compressed rows and columns as a file holds them.
 
 use crate::files::Budget;
-use ndarray::Array2;
+use cdimc_data::Sparse;
 
-/// A matrix in compressed rows or compressed columns, both called lines here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Compressed<'a> {
-    /// Number of lines, and of places in a line.
+/// A matrix of this shape in compressed rows or, if `by_column`, compressed columns: the first entry of each line and the
+/// end of the last, the place of each entry in its line, and its value.
+#[derive(Debug)]
+pub(crate) struct Compressed {
     pub(crate) shape: [usize; 2],
-    /// The first entry of each line, and the end of the last.
-    pub(crate) starts: &'a [usize],
-    /// The place of each entry in its line.
-    pub(crate) places: &'a [usize],
-    /// The value of each entry.
-    pub(crate) entries: &'a [f64],
+    pub(crate) by_column: bool,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) places: Vec<usize>,
+    pub(crate) entries: Vec<f64>,
 }
 
-impl Compressed<'_> {
-    /// The matrix `(n_lines, n_places)` with its zeros; entries of the same place are summed, as `SciPy`
-    /// does.
+impl Compressed {
+    /// The matrix, without its zeros.
     ///
     /// # Errors
-    /// If the parts disagree, or the matrix exceeds the budget.
-    pub(crate) fn dense(&self, budget: &Budget) -> Result<Array2<f64>, String> {
-        let [n_lines, n_places] = self.shape;
-        let flaw = |what: &str| Err(format!("damaged: the entries of a sparse matrix: {what}"));
-        if self.starts.len().checked_sub(1) != Some(n_lines) {
-            return flaw("there is not one start for each line");
+    /// If the parts disagree, or are more than the budget has.
+    pub(crate) fn read(self, name: &str, budget: &Budget) -> Result<Sparse, String> {
+        let Self { shape: [n_rows, n_columns], by_column, starts, mut places, mut entries } = self;
+        let flaw = |rule: String| format!("damaged: `{name}`, a sparse matrix: {rule}");
+        let (line, n_lines) = if by_column { ("column", n_columns) } else { ("row", n_rows) };
+        if starts.len().checked_sub(1) != Some(n_lines) {
+            let n = starts.len();
+            return Err(flaw(format!(
+                "{n} pointers for {n_lines} {line}s: there must be one more"
+            )));
         }
-        let n_entries = self.entries.len().min(self.places.len());
-        let ordered = self.starts.windows(2).all(|pair| pair[0] <= pair[1]);
-        if self.starts[0] != 0 || !ordered || self.starts[n_lines] > n_entries {
-            return flaw("the starts of its lines are out of order");
+        // Both MATLAB and SciPy may set more aside than they fill.
+        let end = starts[n_lines];
+        if end <= places.len().min(entries.len()) {
+            places.truncate(end);
+            entries.truncate(end);
         }
-        budget.values(&self.shape)?;
-        let mut values = Array2::zeros((n_lines, n_places));
-        for (line, ends) in self.starts.windows(2).enumerate() {
-            for entry in ends[0]..ends[1] {
-                let Some(value) = values.get_mut([line, self.places[entry]]) else {
-                    return flaw("one lies outside");
-                };
-                *value += self.entries[entry];
-            }
-        }
-        Ok(values)
+        budget.values(&[n_rows])?;
+        budget.values(&[n_columns])?;
+        budget.values(&[2, entries.len()])?;
+        let places: Vec<u32> =
+            places.into_iter().map(|place| u32::try_from(place).unwrap_or(u32::MAX)).collect();
+        let matrix = if by_column {
+            Sparse::from_columns(n_rows, &starts, &places, &entries)
+        } else {
+            Sparse::from_rows(n_columns, starts, places, entries)
+        };
+        matrix.map_err(|error| format!("damaged: `{name}`, {error}"))
     }
 }
 
@@ -53,23 +55,25 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn entries_of_one_place_are_summed_and_flawed_ones_refused() {
-        let dense = |starts: &[usize], places: &[usize]| {
-            let entries = &[1.0, 2.0, 4.0, 8.0];
-            Compressed { shape: [2, 3], starts, places, entries }
-                .dense(&Budget::of_file(0, Some(48)))
+    fn rows_and_columns_are_read_and_flaws_are_named() {
+        let read = |shape, by_column, starts: &[usize], places: &[usize]| {
+            let entries = vec![1.0, 6.0, 8.0];
+            let (starts, places) = (starts.to_vec(), places.to_vec());
+            let parts = Compressed { shape, by_column, starts, places, entries };
+            parts.read("X", &Budget::of_file(0, Some(88)))
         };
-        let good = dense(&[0, 3, 4], &[0, 2, 2, 1]);
-        assert_eq!(good, Ok(array![[1.0, 0.0, 6.0], [0.0, 8.0, 0.0]]));
-        for (starts, places) in [
-            (&[0, 3, 5][..], &[0, 2, 2, 1][..]),
-            (&[0, 3, 2], &[0, 2, 2, 1]),
-            (&[1, 3, 4], &[0, 2, 2, 1]),
-            (&[0, 3], &[0, 2, 2, 1]),
-            (&[0, 3, 4], &[0, 2, 3, 1]),
-            (&[0, 3, 4], &[0, 2, 2]),
+        let by_row = read([2, 3], false, &[0, 2, 3], &[0, 2, 1]).unwrap();
+        assert_eq!(by_row.dense(), array![[1.0, 0.0, 6.0], [0.0, 8.0, 0.0]]);
+        let by_column = read([3, 2], true, &[0, 2, 3], &[0, 2, 1]).unwrap();
+        assert_eq!(by_column.dense(), by_row.dense().t());
+        for (shape, starts, places, expected) in [
+            ([3, 3], &[0, 2, 3][..], &[0, 2, 1][..], "`X`, a sparse matrix: 3 pointers for 3 rows"),
+            ([2, 3], &[0, 2, 3], &[0, 2], "2 indices, 3 values"),
+            ([2, 3], &[0, 2, 3], &[0, 2, usize::MAX], "must be below 3"),
+            ([2, 9], &[0, 2, 3], &[0, 2, 1], "more than 88 bytes"),
         ] {
-            assert!(dense(starts, places).is_err(), "{starts:?} {places:?}");
+            let message = read(shape, false, starts, places).unwrap_err();
+            assert!(message.contains(expected), "{message}");
         }
     }
 }

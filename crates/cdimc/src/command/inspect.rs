@@ -7,7 +7,8 @@ use crate::report::figures::missing_pattern;
 use crate::say;
 use crate::tables::{Joined, Table};
 use clap::Args;
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 /// Columns whose spreads differ by more than this factor get a warning.
@@ -56,8 +57,9 @@ impl Inspect {
 fn say_table(table: &Table) -> anyhow::Result<()> {
     let (n_rows, n_features) = table.values.dim();
     say!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
-    let empty_rows = table.values.outer_iter().filter(|row| row.iter().all(|x| x.is_nan())).count();
-    let cells = table.values.iter().filter(|x| x.is_nan()).count() - empty_rows * n_features;
+    let rows: Vec<usize> = (0..n_rows).filter(|&i| !table.values.is_missing(i)).collect();
+    let empty_rows = n_rows - rows.len();
+    let cells: usize = table.values.missing_cells().values().map(Vec::len).sum();
     if empty_rows > 0 {
         say!("  rows without any value, taken as not measured: {empty_rows}");
     }
@@ -66,16 +68,19 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
             "  {cells} single missing cells: filled with the column's mean (refused with --strict)"
         );
     }
-    let (mut constant, mut spreads) = (Vec::new(), Vec::new());
-    for (column, name) in table.values.columns().into_iter().zip(&table.features) {
-        let observed: Vec<f64> = column.iter().copied().filter(|x| !x.is_nan()).collect();
+    // `None` of a constant column.
+    let spread = |_, mut observed: Vec<f64>| {
+        observed.retain(|x| !x.is_nan());
         let mean = observed.iter().sum::<f64>() / observed.len().max(1) as f64;
         let variance = observed.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
             / observed.len().max(1) as f64;
-        if observed.iter().all(|&x| x == observed[0]) {
-            constant.push(name.as_str());
-        } else {
-            spreads.push(variance.sqrt());
+        observed.iter().any(|&x| x != observed[0]).then(|| variance.sqrt())
+    };
+    let (mut constant, mut spreads) = (Vec::new(), Vec::new());
+    for (spread, name) in table.values.map_columns(&rows, spread).into_iter().zip(&table.features) {
+        match spread {
+            None => constant.push(name.as_str()),
+            Some(spread) => spreads.push(spread),
         }
     }
     if let [first, ..] = constant.as_slice() {
@@ -92,12 +97,12 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
              them; for other methods consider a log or a scaling"
         );
     }
-    let mut seen: HashMap<Vec<u64>, usize> = HashMap::new();
-    let mut duplicates = 0;
-    for row in table.values.outer_iter().filter(|row| !row.iter().all(|x| x.is_nan())) {
-        let count = seen.entry(row.iter().map(|x| x.to_bits()).collect()).or_insert(0);
-        duplicates += usize::from(*count > 0);
-        *count += 1;
+    let (mut seen, mut buffer, mut duplicates) = (HashSet::new(), Vec::new(), 0);
+    for &i in &rows {
+        let row = table.values.row(i, &mut buffer).iter().enumerate();
+        let mut hash = DefaultHasher::new();
+        row.filter(|(_, x)| x.to_bits() != 0).for_each(|(j, x)| (j, x.to_bits()).hash(&mut hash));
+        duplicates += usize::from(!seen.insert(hash.finish()));
     }
     if duplicates > 0 {
         say!("  {duplicates} rows equal an earlier one in all columns: kept");

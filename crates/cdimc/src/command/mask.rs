@@ -66,8 +66,9 @@ impl Mask {
             let header: Vec<&str> =
                 std::iter::once(id).chain(joined.features[v].iter().map(String::as_str)).collect();
             let rows = mask.observed_rows(v).into_iter().map(|i| {
-                let values =
-                    data.view(v).row(i).iter().map(ToString::to_string).collect::<Vec<_>>();
+                let mut buffer = Vec::new();
+                let row = data.matrix(v).row(i, &mut buffer).iter();
+                let values = row.map(ToString::to_string).collect::<Vec<_>>();
                 std::iter::once(joined.ids[i].clone()).chain(values)
             });
             output.write(file, &csv_bytes(&header, rows)?)?;

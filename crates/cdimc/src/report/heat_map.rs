@@ -166,10 +166,12 @@ fn cells(report: &Report<'_>) -> Vec<Vec<usize>> {
 fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
     let data = &report.joined.data;
     let rows = data.mask().observed_rows(view);
+    let matrix = data.matrix(view);
+    let given = matrix.column(column, &rows);
     let model = report.outcome.model.as_ref().and_then(NamedModel::mixture);
     let values = match model {
-        Some(model) => model.scale(view, data.view(view), &rows).column(column),
-        None => rows.iter().map(|&i| data.view(view)[[i, column]]).collect(),
+        Some(model) => model.scale(view, matrix, &rows).of_column(column, &given),
+        None => given,
     };
     let unit = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
     let n = values.len() as f64;

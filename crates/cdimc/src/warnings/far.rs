@@ -11,9 +11,10 @@ const FEWEST: usize = 20;
 pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
-        let mut columns = vec![Ends::default(); data.width(v)];
+        let (mut columns, mut buffer) = (vec![Ends::default(); data.width(v)], Vec::new());
         for i in data.mask().observed_rows(v) {
-            columns.iter_mut().zip(data.view(v).row(i)).for_each(|(ends, &x)| ends.add(i, x));
+            let row = data.matrix(v).row(i, &mut buffer);
+            columns.iter_mut().zip(row).for_each(|(ends, &x)| ends.add(i, x));
         }
         let mut n_beyond = vec![0_usize; data.n_samples()];
         columns.iter().flat_map(Ends::far).for_each(|i| n_beyond[i] += 1);
@@ -88,7 +89,7 @@ mod tests {
             labels: None,
             features: (0..values.ncols()).map(|j| format!("x{j}")).collect(),
             left_out: vec![],
-            values,
+            values: values.into(),
         };
         let tables = views.into_iter().enumerate().map(table).collect();
         let samples = crate::training_set(tables, false).unwrap();

@@ -7,7 +7,7 @@ use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
 use crate::files::hdf5_file::{Group, Hdf5File, not_read, text};
 use crate::files::{ReadOptions, ViewSource, stem};
-use ndarray::Array2;
+use cdimc_data::Matrix;
 
 /// The `AnnData` that the whole file is.
 pub(crate) fn read(
@@ -114,12 +114,14 @@ impl AnnData<'_> {
     }
 
     /// The matrix `name` of a group, dense or sparse, if there is one.
-    fn matrix(self, group: &Group, name: &str) -> Result<Option<Array2<f64>>, Problem> {
+    fn matrix(self, group: &Group, name: &str) -> Result<Option<Matrix>, Problem> {
         if let Some(matrix) = Hdf5File::dataset(group, name).map_err(damaged)? {
-            return self.file.matrix(&matrix, name).map(Some).map_err(damaged);
+            let values = self.file.matrix(&matrix, name).map_err(damaged)?;
+            return Ok(Some(values.into()));
         }
         let sparse = Hdf5File::group(group, name).map_err(damaged)?;
-        sparse.map(|matrix| self.file.sparse(&matrix, name).map_err(damaged)).transpose()
+        let values = sparse.map(|matrix| self.file.sparse(&matrix, name).map_err(damaged));
+        Ok(values.transpose()?.map(Into::into))
     }
 
     /// The column of a data frame that names its rows.
@@ -275,13 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn every_modality_is_a_view_and_sparse_columns_are_filled_with_zeros() {
+    fn every_modality_is_a_view_and_a_sparse_one_stays_so() {
         let [atac, rna] = <[Table; 2]>::try_from(read_member(None).unwrap()).unwrap();
         assert_eq!((atac.name.as_str(), rna.name.as_str()), ("atac", "rna"));
         assert_eq!(rna.ids.unwrap(), ["a", "b"]);
         assert_eq!(rna.features, ["x", "y", "z"]);
         assert_eq!(rna.values, array![[1., 2., 3.], [4., 5., 6.]]);
         assert_eq!(atac.values, array![[0., 0., 8.], [7., 0., 9.]]);
+        assert!(rna.values.sparse().is_none() && atac.values.sparse().is_some());
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn plain(
         }
         let Some(dataset) = Hdf5File::dataset(root, name).map_err(damaged)? else { continue };
         if asked || (source.member.is_none() && is_matrix(&dataset)?) {
-            let values = file.matrix(&dataset, name).map_err(damaged)?;
+            let values = file.matrix(&dataset, name).map_err(damaged)?.into();
             tables.push(Table {
                 name: name.clone(),
                 path: source.path.clone(),
@@ -153,6 +153,7 @@ mod tests {
         for member in [None, Some("s")] {
             let [table] = <[Table; 1]>::try_from(read_member(&bytes, member).unwrap()).unwrap();
             assert_eq!(table.values, array![[0., 0., 8.], [7., 0., 9.]]);
+            assert!(table.values.sparse().is_some());
         }
         let message = read_member(&bytes, Some("t")).unwrap_err().to_string();
         assert!(message.contains("t is a struct: a numeric matrix is needed"), "{message}");

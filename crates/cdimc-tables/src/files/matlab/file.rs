@@ -6,6 +6,7 @@ use super::{parse, version73};
 use crate::error::DatasetError;
 use crate::files::Budget;
 use crate::files::hdf5_file::{Hdf5File, is_hdf5};
+use cdimc_data::{Matrix, Sparse};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ pub struct MatFile {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum MatValue {
-    /// Real numbers or logicals of any class; the zeros of sparse matrices are there.
+    /// Real numbers or logicals of any class.
     Numeric {
         /// Extent of every dimension, two at least.
         shape: Vec<usize>,
@@ -45,6 +46,8 @@ pub(crate) enum MatValue {
         /// The same as whole numbers, where they are of 64 bits and an `f64` rounds one of them.
         exact: Option<Vec<i128>>,
     },
+    /// A sparse matrix.
+    Sparse(Matrix),
     /// A cell array, flattened with the first dimension running fastest.
     Cells(Vec<MatValue>),
     /// A character array.
@@ -151,6 +154,30 @@ impl MatFile {
         }
     }
 
+    /// As [`MatFile::matrices`], but sparse matrices stay so.
+    ///
+    /// # Errors
+    /// As [`MatFile::matrices`].
+    pub(crate) fn values(&self, name: &str) -> Result<Vec<Matrix>, DatasetError> {
+        let value = self.variable(name)?;
+        let sparse = |value: &MatValue| match value {
+            MatValue::Sparse(matrix) => Some(matrix.clone()),
+            _ => None,
+        };
+        match value {
+            MatValue::Cells(cells) => (0..cells.len())
+                .map(|i| match sparse(&cells[i]) {
+                    Some(matrix) => Ok(matrix),
+                    None => self.cell(name, i).map(Into::into),
+                })
+                .collect(),
+            _ => Ok(vec![match sparse(value) {
+                Some(matrix) => matrix,
+                None => self.matrix(name)?.into(),
+            }]),
+        }
+    }
+
     /// The numeric matrix in cell `index` (0-based) of the cell array `name`.
     ///
     /// # Errors
@@ -190,6 +217,13 @@ impl MatValue {
                     .map_err(|e| format!(": {e}")),
                 _ => Err(format!(" has {} dimensions: a matrix has 2", shape.len())),
             },
+            Self::Sparse(matrix) => {
+                let (rows, columns) = matrix.dim();
+                let n_entries = matrix.sparse().map_or(0, Sparse::n_entries);
+                let most = Budget::of_file(size_of::<f64>().saturating_mul(n_entries), None);
+                most.values(&[rows, columns]).map_err(|e| format!(": {e}"))?;
+                Ok(matrix.dense().view())
+            }
             Self::Cells(cells) => {
                 Err(format!(" is a cell array of {}: a numeric matrix is needed", cells.len()))
             }

@@ -45,7 +45,7 @@ pub(super) fn read(
         if source.member.as_ref().is_some_and(|member| member != name) {
             continue;
         }
-        let cells = match file.matrices(name) {
+        let cells = match file.values(name) {
             Ok(cells) => cells,
             // Passed over, a view would be lost; text and structs say something about the samples.
             Err(error) if source.member.is_some() || has_unread(file, name) => {
@@ -69,7 +69,7 @@ pub(super) fn read(
                     values,
                 });
             } else {
-                lengths.push((name, values.len()));
+                lengths.push((name, values.nrows() * values.ncols()));
             }
         }
     }

@@ -203,7 +203,7 @@ impl<'a> Cursor<'a> {
             1 => self.cells(&shape, depth)?,
             4 => self.text(&shape)?,
             5..=15 if complex => MatValue::UnreadMatrix("an array of complex numbers"),
-            5 => self.sparse(shape)?,
+            5 => self.sparse(&name, &shape)?,
             6..=15 => self.numeric(shape)?,
             2 => MatValue::Unsupported("a struct"),
             3 => MatValue::Unsupported("an object"),
@@ -274,8 +274,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// A matrix in compressed columns: rows of the entries, first entry of each column, values.
-    fn sparse(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
-        let &[n_rows, n_columns] = &shape[..] else {
+    fn sparse(mut self, name: &str, shape: &[usize]) -> Parsed<MatValue> {
+        let &[n_rows, n_columns] = shape else {
             return Err("damaged: a sparse matrix that is not n by m".to_owned());
         };
         let mut part = || {
@@ -288,14 +288,9 @@ impl<'a> Cursor<'a> {
             numbers.into_iter().map(place).collect()
         };
         let (rows, starts, entries) = (places(part()?), places(part()?), part()?);
-        let columns = Compressed {
-            shape: [n_columns, n_rows],
-            starts: &starts,
-            places: &rows,
-            entries: &entries,
-        };
-        let values = columns.dense(self.budget)?.into_raw_vec_and_offset().0;
-        Ok(MatValue::Numeric { shape, values, exact: None })
+        let (shape, by_column) = ([n_rows, n_columns], true);
+        let parts = Compressed { shape, by_column, starts, places: rows, entries };
+        Ok(MatValue::Sparse(parts.read(name, self.budget)?.into()))
     }
 
     /// Text of as many characters as its extents say, which some count in units of 16 bits.

@@ -221,7 +221,7 @@ fn what_is_not_read_is_named_and_leaves_the_rest_readable() {
 }
 
 #[test]
-fn the_zeros_of_a_sparse_matrix_are_filled_in() {
+fn a_sparse_matrix_has_zeros_where_it_has_no_entry() {
     let sparse = |rows: &[i8], starts: &[i8]| {
         let body = [PLAIN.numbers(5, rows), PLAIN.numbers(5, starts), PLAIN.numbers(9, &[7, 8, 9])];
         parse(&PLAIN.file(&[PLAIN.array("s", 5, &[2, 3], &body.concat())]))
@@ -234,10 +234,13 @@ fn the_zeros_of_a_sparse_matrix_are_filled_in() {
         ([1, 0, 1], &[0, 1, 1, 4]),
         ([1, 0, 1], &[0, 1, 3]),
     ] {
-        assert!(message(sparse(&rows, starts)).contains("entries of a sparse matrix"));
+        assert!(message(sparse(&rows, starts)).contains("`s`, a sparse matrix"));
     }
-    let twice = sparse(&[1, 1, 1], &[0, 2, 2, 3]).unwrap();
-    assert_eq!(twice.matrix("s").unwrap(), array![[0.0, 0.0, 0.0], [15.0, 0.0, 9.0]]);
+    let twice = message(sparse(&[1, 1, 1], &[0, 2, 2, 3]));
+    assert!(twice.contains("column 0: row index 1 twice"), "{twice}");
+    // MATLAB sets more aside than it fills.
+    let spare = sparse(&[1, 0, 0], &[0, 1, 1, 2]).unwrap();
+    assert_eq!(spare.matrix("s").unwrap(), array![[0.0, 0.0, 8.0], [7.0, 0.0, 0.0]]);
     // Two columns of 2^31 - 1 rows.
     let body = [PLAIN.numbers(5, &[0]), PLAIN.numbers(5, &[0, 0, 0]), PLAIN.numbers(9, &[0])];
     let huge = PLAIN.array("s", 5, &[0x7fff_ffff, 2], &body.concat());

@@ -50,12 +50,7 @@ fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, Stri
             Ok(MatValue::Unsupported("a struct"))
         };
     }
-    let matrix = file.sparse(group, name)?;
-    let shape = matrix.shape().to_vec();
-    // In compressed columns the matrix is in MATLAB's order already.
-    let values =
-        matrix.reversed_axes().as_standard_layout().into_owned().into_raw_vec_and_offset().0;
-    Ok(MatValue::Numeric { shape, values, exact: None })
+    Ok(MatValue::Sparse(file.sparse(group, name)?.into()))
 }
 
 fn of_dataset(

@@ -63,7 +63,7 @@ pub(crate) fn read(
         labels: columns.has(Role::Label).then_some(rows.labels),
         left_out: options.dropped(&columns.names),
         features,
-        values,
+        values: values.into(),
     };
     let warnings = warning_of_unnamed(&columns.unnamed).into_iter().collect();
     Ok(Found { tables: vec![table], warnings })

@@ -24,7 +24,7 @@ fn ids_numbers_and_gaps_are_read() {
     assert_eq!((table.name.as_str(), table.ids.unwrap()), ("rna", vec!["x".into(), "y".into()]));
     assert_eq!(table.features, ["a", "b, c"]);
     assert!(table.values[[1, 0]].is_nan());
-    assert_eq!(table.values.row(0), array![1.0, 2.5]);
+    assert_eq!(table.values.dense().row(0), array![1.0, 2.5]);
     assert_eq!(table.values[[1, 1]], -300.0);
 }
 
@@ -79,7 +79,7 @@ fn every_error_names_the_row_or_column() {
 fn a_users_word_for_missing_is_missing_however_it_is_written() {
     let options = ReadOptions { missing_values: vec!["-999".into()], ..by_id() };
     let table = read_text(b"id,a\nw,1\nx,-999\ny,-999.0\nz,-9.99e2\n", &options).unwrap();
-    let is_missing: Vec<bool> = table.values.iter().map(|x| x.is_nan()).collect();
+    let is_missing: Vec<bool> = table.values.dense().iter().map(|x| x.is_nan()).collect();
     assert_eq!(is_missing, [false, true, true, true]);
 }
 
@@ -181,7 +181,7 @@ fn a_header_without_a_name_for_the_row_names_is_read_as_r_does() {
 #[test]
 fn decimal_commas_are_read_between_semicolons() {
     let table = read_text(b"id;a;b\nx;1,5;2\ny;-3e-2;NA\n", &by_id()).unwrap();
-    assert_eq!(table.values.column(0), array![1.5, -0.03]);
+    assert_eq!(table.values.dense().column(0), array![1.5, -0.03]);
     let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
     assert!(
         message(b"id;a;b\nx;1,5;2\ny;1.234;2\n")

@@ -28,7 +28,7 @@ fn table(view: &Robj) -> std::result::Result<Table, String> {
         labels: None,
         features: part("features")?.as_string_vector().unwrap_or_else(numbered),
         left_out: Vec::new(),
-        values: columns.as_standard_layout().into_owned(),
+        values: columns.into(),
     };
     table.check().map_err(text)?;
     Ok(table)

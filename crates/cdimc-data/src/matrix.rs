@@ -1,0 +1,413 @@
+//! The values of a view, with or without their zeros in memory.
+
+use crate::Sparse;
+use ndarray::{Array2, Axis};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Index;
+use std::sync::OnceLock;
+
+/// Numbers of columns that are held together while columns are asked for.
+const TOGETHER: usize = 1 << 21;
+
+/// A matrix `(n_rows, n_columns)`: dense, or sparse where it came so.
+///
+/// Zeros are values like all others: both kinds say the same, and take more or less memory and time.
+#[derive(Debug, Clone)]
+pub struct Matrix(Storage);
+
+#[derive(Debug, Clone)]
+enum Storage {
+    /// In standard layout.
+    Dense(Array2<f64>),
+    /// With its dense copy, once that was asked for.
+    Sparse(Sparse, OnceLock<Array2<f64>>),
+}
+
+impl From<Array2<f64>> for Matrix {
+    fn from(values: Array2<f64>) -> Self {
+        let is_standard = values.is_standard_layout();
+        Self(Storage::Dense(if is_standard {
+            values
+        } else {
+            values.as_standard_layout().into_owned()
+        }))
+    }
+}
+
+impl From<Sparse> for Matrix {
+    fn from(values: Sparse) -> Self {
+        Self(Storage::Sparse(values, OnceLock::new()))
+    }
+}
+
+impl PartialEq for Matrix {
+    fn eq(&self, other: &Self) -> bool {
+        self.dim() == other.dim()
+            && match (self.sparse(), other.sparse()) {
+                (Some(one), Some(other)) => one == other,
+                _ => self.dense() == other.dense(),
+            }
+    }
+}
+
+impl PartialEq<Array2<f64>> for Matrix {
+    fn eq(&self, other: &Array2<f64>) -> bool {
+        self.dense() == other
+    }
+}
+
+impl Index<[usize; 2]> for Matrix {
+    type Output = f64;
+
+    fn index(&self, [i, j]: [usize; 2]) -> &f64 {
+        match &self.0 {
+            Storage::Dense(values) => &values[[i, j]],
+            Storage::Sparse(values, _) => values.at(i, j),
+        }
+    }
+}
+
+impl Matrix {
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.dim().0
+    }
+
+    /// Number of columns.
+    pub fn ncols(&self) -> usize {
+        self.dim().1
+    }
+
+    /// Numbers of rows and columns.
+    pub fn dim(&self) -> (usize, usize) {
+        match &self.0 {
+            Storage::Dense(values) => values.dim(),
+            Storage::Sparse(values, _) => (values.nrows(), values.ncols()),
+        }
+    }
+
+    /// The sparse matrix, if it is one.
+    pub fn sparse(&self) -> Option<&Sparse> {
+        match &self.0 {
+            Storage::Dense(_) => None,
+            Storage::Sparse(values, _) => Some(values),
+        }
+    }
+
+    /// All values; of a sparse matrix a dense copy, which is made once and kept.
+    pub fn dense(&self) -> &Array2<f64> {
+        match &self.0 {
+            Storage::Dense(values) => values,
+            Storage::Sparse(values, dense) => dense.get_or_init(|| values.dense()),
+        }
+    }
+
+    /// All values, to be changed: a sparse matrix becomes dense.
+    pub fn dense_mut(&mut self) -> &mut Array2<f64> {
+        if let Storage::Sparse(values, _) = &self.0 {
+            self.0 = Storage::Dense(values.dense());
+        }
+        match &mut self.0 {
+            Storage::Dense(values) => values,
+            Storage::Sparse(..) => unreachable!("it has become dense"),
+        }
+    }
+
+    /// Applies `f` to every value; a sparse matrix stays one if `f` leaves zeros zeros.
+    pub fn map(&mut self, mut f: impl FnMut(f64) -> f64) {
+        match &mut self.0 {
+            Storage::Sparse(values, dense) if f(0.0) == 0.0 => {
+                values.map_entries(f);
+                *dense = OnceLock::new();
+            }
+            _ => self.dense_mut().mapv_inplace(f),
+        }
+    }
+
+    /// Whether row `i` is NaN throughout: it was not measured.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn is_missing(&self, i: usize) -> bool {
+        match &self.0 {
+            Storage::Dense(values) => values.row(i).iter().all(|x| x.is_nan()),
+            Storage::Sparse(values, _) => {
+                let of_row = values.row(i).1;
+                let all = of_row.len() == values.ncols();
+                values.is_missing(i) || (all && of_row.iter().all(|x| x.is_nan()))
+            }
+        }
+    }
+
+    /// Row `i`, of a sparse matrix written to `buffer`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row<'a>(&'a self, i: usize, buffer: &'a mut Vec<f64>) -> &'a [f64] {
+        match &self.0 {
+            Storage::Dense(values) => match values.row(i).to_slice() {
+                Some(row) => row,
+                None => unreachable!("dense matrices are in standard layout"),
+            },
+            Storage::Sparse(values, _) => {
+                buffer.resize(values.ncols(), 0.0);
+                values.write_row(i, buffer);
+                buffer
+            }
+        }
+    }
+
+    /// The rows `rows`, dense, `(rows.len(), n_columns)`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn rows(&self, rows: &[usize]) -> Array2<f64> {
+        match &self.0 {
+            Storage::Dense(values) => values.select(Axis(0), rows),
+            Storage::Sparse(values, _) => values.with_rows(rows.iter().map(|&i| Some(i))).dense(),
+        }
+    }
+
+    /// The matrix of the rows `rows`, in that order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        match &self.0 {
+            Storage::Dense(values) => values.select(Axis(0), rows).into(),
+            Storage::Sparse(values, _) => values.with_rows(rows.iter().map(|&i| Some(i))).into(),
+        }
+    }
+
+    /// The matrix of `n_rows` rows in which row `i` of this one has the place `places[i]`, or none if that is beyond; rows
+    /// that get none are missing.
+    pub fn placed(self, places: &[usize], n_rows: usize) -> Self {
+        if places.iter().copied().eq(0..n_rows) {
+            return self;
+        }
+        let mut row_of = vec![None; n_rows];
+        for (i, &place) in places.iter().enumerate().filter(|(_, place)| **place < n_rows) {
+            row_of[place] = Some(i);
+        }
+        match &self.0 {
+            Storage::Dense(values) => {
+                let mut placed = Array2::from_elem((n_rows, values.ncols()), f64::NAN);
+                for (mut to, from) in placed.outer_iter_mut().zip(row_of) {
+                    from.into_iter().for_each(|i| to.assign(&values.row(i)));
+                }
+                placed.into()
+            }
+            Storage::Sparse(values, _) => values.with_rows(row_of.into_iter()).into(),
+        }
+    }
+
+    /// The matrix of the columns `columns`, in that order, none twice.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn select_columns(&self, columns: &[usize]) -> Self {
+        match &self.0 {
+            Storage::Dense(values) => values.select(Axis(1), columns).into(),
+            Storage::Sparse(values, _) => values.with_columns(columns).into(),
+        }
+    }
+
+    /// What `of_column` says of every column, from its number and its values in the rows `rows`; columns are shared among
+    /// threads.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn map_columns<T: Send>(
+        &self,
+        rows: &[usize],
+        of_column: impl Fn(usize, Vec<f64>) -> T + Sync,
+    ) -> Vec<T> {
+        let n_columns = self.ncols();
+        // Columns of a row lie side by side in memory, or have to be looked for.
+        let size = match &self.0 {
+            Storage::Dense(_) => 16,
+            Storage::Sparse(..) => (TOGETHER / rows.len().max(1)).clamp(16, 1024),
+        };
+        let together = |first: usize| {
+            let range = first..n_columns.min(first + size);
+            let columns = match &self.0 {
+                Storage::Sparse(values, _) => values.columns(range, rows),
+                Storage::Dense(values) => {
+                    let mut columns = vec![Vec::with_capacity(rows.len()); range.len()];
+                    for &i in rows {
+                        for (column, j) in columns.iter_mut().zip(range.clone()) {
+                            column.push(values[[i, j]]);
+                        }
+                    }
+                    columns
+                }
+            };
+            (first..).zip(columns).map(|(j, column)| of_column(j, column)).collect::<Vec<_>>()
+        };
+        let firsts: Vec<usize> = (0..n_columns).step_by(size).collect();
+        firsts.into_par_iter().flat_map_iter(together).collect()
+    }
+
+    /// The values of column `j` in the rows `rows`.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    pub fn column(&self, j: usize, rows: &[usize]) -> Vec<f64> {
+        rows.iter().map(|&i| self[[i, j]]).collect()
+    }
+
+    /// The first value that is `odd`, with its row and column; a value without an entry is not asked about, and the first of a
+    /// missing row stands for all.
+    pub fn find(&self, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usize, f64)> {
+        let columns = 0..self.ncols();
+        (0..self.nrows()).find_map(|i| match &self.0 {
+            Storage::Dense(values) => {
+                let row = values.row(i);
+                let j = columns.clone().find(|&j| odd(i, row[j]))?;
+                Some((i, j, row[j]))
+            }
+            Storage::Sparse(values, _) if values.is_missing(i) => {
+                odd(i, f64::NAN).then_some((i, 0, f64::NAN))
+            }
+            Storage::Sparse(values, _) => {
+                let (columns, of_row) = values.row(i);
+                let at = of_row.iter().position(|&x| odd(i, x))?;
+                Some((i, columns[at] as usize, of_row[at]))
+            }
+        })
+    }
+
+    /// The cells that are NaN in rows that have others: of every column that has any, the rows.
+    pub fn missing_cells(&self) -> BTreeMap<usize, Vec<usize>> {
+        let mut missing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut add = |i, j, x: f64| {
+            if x.is_nan() {
+                missing.entry(j).or_default().push(i);
+            }
+        };
+        for i in (0..self.nrows()).filter(|&i| !self.is_missing(i)) {
+            match &self.0 {
+                Storage::Dense(values) => {
+                    values.row(i).iter().enumerate().for_each(|(j, &x)| add(i, j, x));
+                }
+                Storage::Sparse(values, _) => {
+                    let (columns, of_row) = values.row(i);
+                    columns.iter().zip(of_row).for_each(|(&j, &x)| add(i, j as usize, x));
+                }
+            }
+        }
+        missing
+    }
+
+    /// Puts `value(j)` into every cell of column `j` that is NaN in a row that has others.
+    pub fn fill_cells(&mut self, value: impl Fn(usize) -> Option<f64>) {
+        for (j, rows) in self.missing_cells() {
+            let Some(value) = value(j) else { continue };
+            for i in rows {
+                match &mut self.0 {
+                    Storage::Dense(values) => values[[i, j]] = value,
+                    Storage::Sparse(values, dense) => {
+                        values.set_entry(i, j, value);
+                        *dense = OnceLock::new();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a column has two measured values that differ, or none at all.
+    pub fn varies(&self) -> bool {
+        let columns: Vec<usize> = (0..self.ncols()).collect();
+        let rows: Vec<usize> = (0..self.nrows()).filter(|&i| !self.is_missing(i)).collect();
+        // Most often the first few columns say it.
+        columns.chunks(64).any(|part| {
+            let values = self.select_columns(part);
+            values
+                .map_columns(&rows, |_, column| {
+                    let mut measured = column.iter().filter(|x| !x.is_nan());
+                    measured.next().is_none_or(|first| !measured.all(|x| x == first))
+                })
+                .contains(&true)
+        })
+    }
+
+    /// Whether no value of row `i` differs from 0.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn is_zero_row(&self, i: usize) -> bool {
+        match &self.0 {
+            Storage::Dense(values) => values.row(i).iter().all(|&x| x == 0.0),
+            Storage::Sparse(values, _) => {
+                !values.is_missing(i) && values.row(i).1.iter().all(|&x| x == 0.0)
+            }
+        }
+    }
+
+    /// Rows as columns.
+    pub fn transposed(&self) -> Self {
+        match &self.0 {
+            Storage::Sparse(values, _) if (0..values.nrows()).all(|i| !values.is_missing(i)) => {
+                values.transposed().into()
+            }
+            _ => self.dense().t().to_owned().into(),
+        }
+    }
+
+    /// The matrix with the rows that `is_hidden` NaN throughout.
+    pub(crate) fn hide_rows(self, is_hidden: impl Fn(usize) -> bool) -> Self {
+        match self.0 {
+            Storage::Dense(mut values) => {
+                for (i, mut row) in values.outer_iter_mut().enumerate() {
+                    if is_hidden(i) {
+                        row.fill(f64::NAN);
+                    }
+                }
+                values.into()
+            }
+            Storage::Sparse(values, _) => values.hide_rows(is_hidden).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn both_kinds_say_the_same() {
+        let sparse = Sparse::from_rows(3, vec![0, 1, 1, 3], vec![1, 0, 2], vec![2.0, 1.0, 4.0]);
+        let sparse = Matrix::from(sparse.unwrap());
+        let dense = Matrix::from(array![[0., 2., 0.], [0., 0., 0.], [1., 0., 4.]]);
+        assert!(sparse == *dense.dense() && sparse.sparse().is_some());
+        let rows = [2, 0];
+        assert_eq!(sparse.rows(&rows), dense.rows(&rows));
+        assert_eq!(*sparse.select_rows(&rows).dense(), dense.rows(&rows));
+        assert_eq!(sparse.select_columns(&[2, 0]).dense(), dense.select_columns(&[2, 0]).dense());
+        let sums = |matrix: &Matrix| matrix.map_columns(&rows, |j, x| (j, x));
+        assert_eq!(sums(&sparse), sums(&dense));
+        assert_eq!(sparse[[2, 2]], 4.0);
+        assert_eq!(sparse[[1, 2]], 0.0);
+        let mut buffer = Vec::new();
+        assert_eq!(sparse.row(2, &mut buffer), [1.0, 0.0, 4.0]);
+        let moved = |matrix: Matrix| matrix.placed(&[3, 9, 0], 4);
+        let (sparse, dense) = (moved(sparse), moved(dense));
+        for i in 0..4 {
+            assert_eq!(sparse.is_missing(i), dense.is_missing(i));
+            assert_eq!(sparse.is_missing(i), i == 1 || i == 2);
+        }
+        assert_eq!(sparse.rows(&[0, 3]), dense.rows(&[0, 3]));
+    }
+
+    #[test]
+    fn a_map_that_moves_zero_makes_it_dense() {
+        let sparse = Sparse::from_rows(2, vec![0, 1], vec![1], vec![2.0]).unwrap();
+        let mut matrix = Matrix::from(sparse);
+        matrix.map(|x| 3.0 * x);
+        assert!(matrix.sparse().is_some() && matrix == array![[0.0, 6.0]]);
+        matrix.map(|x| x + 1.0);
+        assert!(matrix.sparse().is_none() && matrix == array![[1.0, 7.0]]);
+    }
+}

@@ -1,0 +1,385 @@
+//! Matrices that are mostly zeros, of which the other values alone are held.
+
+use crate::DataError;
+use ndarray::Array2;
+use std::ops::Range;
+
+/// A matrix `(n_rows, n_columns)` in compressed rows (CSR): of every row the columns of its entries, ascending, and their
+/// values; what has no entry is 0. A row may be missing as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sparse {
+    n_columns: usize,
+    /// The first entry of each row, and the end of the last.
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+    missing: Vec<bool>,
+}
+
+impl Sparse {
+    /// That of compressed rows: row `i` has the entries `starts[i]..starts[i + 1]`.
+    ///
+    /// ```
+    /// use cdimc_data::Sparse;
+    /// let matrix = Sparse::from_rows(3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 6.0, 8.0])?;
+    /// assert_eq!(matrix.dense(), ndarray::array![[1.0, 0.0, 6.0], [0.0, 8.0, 0.0]]);
+    /// # Ok::<(), cdimc_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the parts disagree, the starts fall, or the columns of a row are out of range, out of order or repeated.
+    pub fn from_rows(
+        n_columns: usize,
+        starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+    ) -> Result<Self, DataError> {
+        check(["row", "column"], n_columns, &starts, &columns, values.len())?;
+        let missing = vec![false; starts.len() - 1];
+        Ok(Self { n_columns, starts, columns, values, missing })
+    }
+
+    /// That of compressed columns (CSC): column `j` has the entries `starts[j]..starts[j + 1]`.
+    ///
+    /// # Errors
+    /// As [`Sparse::from_rows`], with rows and columns exchanged.
+    pub fn from_columns(
+        n_rows: usize,
+        starts: &[usize],
+        rows: &[u32],
+        values: &[f64],
+    ) -> Result<Self, DataError> {
+        check(["column", "row"], n_rows, starts, rows, values.len())?;
+        Ok(transposed(n_rows, starts, rows, values))
+    }
+
+    /// Number of rows.
+    pub fn nrows(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Number of columns.
+    pub fn ncols(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Number of entries.
+    pub fn n_entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// All entries, row after row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The first entry of each row and the end of the last, and the column of each entry.
+    pub fn places(&self) -> (&[usize], &[u32]) {
+        (&self.starts, &self.columns)
+    }
+
+    /// The columns and values of the entries of row `i`; none of a missing row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        let entries = self.starts[i]..self.starts[i + 1];
+        (&self.columns[entries.clone()], &self.values[entries])
+    }
+
+    /// Whether row `i` is missing: its values are NaN.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn is_missing(&self, i: usize) -> bool {
+        self.missing[i]
+    }
+
+    /// Writes row `i` with its zeros.
+    ///
+    /// # Panics
+    /// If there is no such row, or `to` has another length than a row.
+    pub fn write_row(&self, i: usize, to: &mut [f64]) {
+        assert_eq!(to.len(), self.n_columns, "the length of a row");
+        to.fill(self.background(i));
+        let (columns, values) = self.row(i);
+        columns.iter().zip(values).for_each(|(&j, &x)| to[j as usize] = x);
+    }
+
+    /// The value of what has no entry in row `i`.
+    fn background(&self, i: usize) -> f64 {
+        if self.missing[i] { f64::NAN } else { 0.0 }
+    }
+
+    /// The value of a cell.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn at(&self, i: usize, j: usize) -> &f64 {
+        let (columns, values) = self.row(i);
+        assert!(j < self.n_columns, "column {j} of {}", self.n_columns);
+        let background = if self.missing[i] { &f64::NAN } else { &0.0 };
+        columns.binary_search(&(j as u32)).map_or(background, |at| &values[at])
+    }
+
+    /// The columns `range` of the rows `rows`, each with its zeros.
+    ///
+    /// # Panics
+    /// If there are no such rows or columns.
+    pub fn columns(&self, range: Range<usize>, rows: &[usize]) -> Vec<Vec<f64>> {
+        let mut found = vec![vec![0.0; rows.len()]; range.len()];
+        for (place, &i) in rows.iter().enumerate() {
+            if self.missing[i] {
+                found.iter_mut().for_each(|column| column[place] = f64::NAN);
+                continue;
+            }
+            let (columns, values) = self.row(i);
+            let first = columns.partition_point(|&j| (j as usize) < range.start);
+            for (&j, &x) in columns[first..].iter().zip(&values[first..]) {
+                match found.get_mut(j as usize - range.start) {
+                    Some(column) => column[place] = x,
+                    None => break,
+                }
+            }
+        }
+        found
+    }
+
+    /// The matrix with its zeros, `(n_rows, n_columns)`.
+    pub fn dense(&self) -> Array2<f64> {
+        let mut all = Array2::zeros((self.nrows(), self.n_columns));
+        for (i, mut row) in all.outer_iter_mut().enumerate() {
+            row.fill(self.background(i));
+            let (columns, values) = self.row(i);
+            columns.iter().zip(values).for_each(|(&j, &x)| row[j as usize] = x);
+        }
+        all
+    }
+
+    /// The rows `rows`, in that order; a `None` is a missing row.
+    ///
+    /// # Panics
+    /// If a row is out of range.
+    pub fn with_rows(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
+        let n_entries = rows.clone().flatten().map(|i| self.row(i).0.len()).sum();
+        let mut picked = Self {
+            n_columns: self.n_columns,
+            starts: vec![0],
+            columns: Vec::with_capacity(n_entries),
+            values: Vec::with_capacity(n_entries),
+            missing: Vec::with_capacity(rows.size_hint().0),
+        };
+        for row in rows {
+            if let Some(i) = row {
+                let (columns, values) = self.row(i);
+                picked.columns.extend_from_slice(columns);
+                picked.values.extend_from_slice(values);
+            }
+            picked.starts.push(picked.values.len());
+            picked.missing.push(row.is_none_or(|i| self.missing[i]));
+        }
+        picked
+    }
+
+    /// The columns `columns`, in that order, none twice.
+    ///
+    /// # Panics
+    /// If a column is out of range.
+    pub fn with_columns(&self, columns: &[usize]) -> Self {
+        let mut place = vec![None; self.n_columns];
+        columns.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new as u32));
+        let mut picked = Self {
+            n_columns: columns.len(),
+            starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            missing: self.missing.clone(),
+        };
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for i in 0..self.nrows() {
+            let (columns, values) = self.row(i);
+            row.clear();
+            row.extend(
+                columns.iter().zip(values).filter_map(|(&j, &x)| Some((place[j as usize]?, x))),
+            );
+            row.sort_unstable_by_key(|&(j, _)| j);
+            picked.columns.extend(row.iter().map(|&(j, _)| j));
+            picked.values.extend(row.iter().map(|&(_, x)| x));
+            picked.starts.push(picked.values.len());
+        }
+        picked
+    }
+
+    /// Rows as columns.
+    ///
+    /// # Panics
+    /// If a row is missing, for a column cannot be.
+    pub fn transposed(&self) -> Self {
+        assert!(!self.missing.contains(&true), "no column can be missing");
+        transposed(self.n_columns, &self.starts, &self.columns, &self.values)
+    }
+
+    /// Applies `f` to every entry; zeros stay zeros.
+    pub fn map_entries(&mut self, f: impl FnMut(f64) -> f64) {
+        let mut f = f;
+        self.values.iter_mut().for_each(|x| *x = f(*x));
+    }
+
+    /// Changes the value of an entry that is there.
+    pub(crate) fn set_entry(&mut self, i: usize, j: usize, x: f64) {
+        let first = self.starts[i];
+        if let Ok(at) = self.row(i).0.binary_search(&(j as u32)) {
+            self.values[first + at] = x;
+        }
+    }
+
+    /// Makes missing what `is_missing` says, beside what is.
+    pub(crate) fn hide_rows(self, is_missing: impl Fn(usize) -> bool) -> Self {
+        if (0..self.nrows())
+            .all(|i| !is_missing(i) || (self.missing[i] && self.row(i).0.is_empty()))
+        {
+            return self;
+        }
+        let rows = 0..self.nrows();
+        self.with_rows(rows.map(|i| (!is_missing(i)).then_some(i)))
+    }
+}
+
+/// The matrix of `n_places` rows whose columns are these compressed lines.
+fn transposed(n_places: usize, starts: &[usize], places: &[u32], values: &[f64]) -> Sparse {
+    let mut next = vec![0; n_places + 1];
+    places.iter().for_each(|&place| next[place as usize + 1] += 1);
+    for place in 0..n_places {
+        next[place + 1] += next[place];
+    }
+    let row_starts = next.clone();
+    let (mut columns, mut sorted) = (vec![0; places.len()], vec![0.0; places.len()]);
+    for (line, ends) in starts.windows(2).enumerate() {
+        for entry in ends[0]..ends[1] {
+            let to = &mut next[places[entry] as usize];
+            (columns[*to], sorted[*to]) = (line as u32, values[entry]);
+            *to += 1;
+        }
+    }
+    let (n_columns, missing) = (starts.len() - 1, vec![false; n_places]);
+    Sparse { n_columns, starts: row_starts, columns, values: sorted, missing }
+}
+
+/// Whether compressed lines are a matrix; `[line, place]` is what they are called.
+fn check(
+    [line, place]: [&str; 2],
+    n_places: usize,
+    starts: &[usize],
+    places: &[u32],
+    n_values: usize,
+) -> Result<(), DataError> {
+    let flaw = |rule: String| Err(DataError::Sparse { rule });
+    if places.len() != n_values {
+        return flaw(format!(
+            "{} indices, {n_values} values: there must be as many of both",
+            places.len()
+        ));
+    }
+    if starts.first() != Some(&0) || starts.last() != Some(&n_values) {
+        let [first, last] = [starts.first(), starts.last()].map(|s| s.copied().unwrap_or(0));
+        return flaw(format!(
+            "pointers from {first} to {last}: they must run from 0 to the number of entries, {n_values}"
+        ));
+    }
+    if starts.len() - 1 > u32::MAX as usize || n_places > u32::MAX as usize {
+        return flaw(format!(
+            "{} {line}s of {n_places}: at most {} of each",
+            starts.len() - 1,
+            u32::MAX
+        ));
+    }
+    // Once they do not fall, they lie between the first and the last.
+    if let Some(i) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
+        let (before, after) = (starts[i], starts[i + 1]);
+        return flaw(format!(
+            "pointer {after} comes after {before} ({line} {i}): pointers must not fall"
+        ));
+    }
+    for (i, ends) in starts.windows(2).enumerate() {
+        let in_line = &places[ends[0]..ends[1]];
+        if let Some(&outside) = in_line.iter().find(|&&j| j as usize >= n_places) {
+            return flaw(format!("{line} {i}: {place} index {outside}: must be below {n_places}"));
+        }
+        if let Some(pair) = in_line.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return flaw(if pair[0] == pair[1] {
+                format!(
+                    "{line} {i}: {place} index {} twice: a cell has one value (`sum_duplicates()` of SciPy adds them up)",
+                    pair[0]
+                )
+            } else {
+                format!(
+                    "{line} {i}: {place} index {} comes after {}: indices must be in order (`sort_indices()` of SciPy puts them so)",
+                    pair[1], pair[0]
+                )
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Axis, array};
+
+    fn example() -> Sparse {
+        let (starts, columns) = (vec![0, 2, 2, 5], vec![0, 3, 0, 1, 2]);
+        Sparse::from_rows(4, starts, columns, vec![1.0, 2.0, 3.0, -4.0, 5.0]).unwrap()
+    }
+
+    #[test]
+    fn compressed_columns_are_the_rows_of_the_transpose() {
+        let dense = example().dense();
+        assert_eq!(dense, array![[1., 0., 0., 2.], [0.; 4], [3., -4., 5., 0.]]);
+        let (starts, rows) = ([0, 2, 3, 4, 5], [0, 2, 2, 2, 0]);
+        let by_columns =
+            Sparse::from_columns(3, &starts, &rows, &[1.0, 3.0, -4.0, 5.0, 2.0]).unwrap();
+        assert_eq!(by_columns, example());
+        assert_eq!(example().transposed().dense(), dense.t());
+        assert_eq!(example().transposed().transposed(), example());
+    }
+
+    #[test]
+    fn rows_columns_and_cells_are_those_of_the_dense_matrix() {
+        let (sparse, dense) = (example(), example().dense());
+        assert!(dense.indexed_iter().all(|((i, j), &x)| *sparse.at(i, j) == x));
+        for columns in [vec![3, 1], vec![2], vec![0, 1, 2, 3]] {
+            assert_eq!(sparse.with_columns(&columns).dense(), dense.select(Axis(1), &columns));
+        }
+        assert_eq!(sparse.columns(1..3, &[2, 0]), [vec![-4.0, 0.0], vec![5.0, 0.0]]);
+        let moved = sparse.with_rows([Some(2), None, Some(0)].into_iter());
+        assert_eq!(moved.nrows(), 3);
+        assert_eq!(moved.dense().select(Axis(0), &[0, 2]), dense.select(Axis(0), &[2, 0]));
+        assert!(moved.is_missing(1) && moved.dense().row(1).iter().all(|x| x.is_nan()));
+        assert!(moved.at(1, 2).is_nan() && moved.columns(0..1, &[1])[0][0].is_nan());
+    }
+
+    #[test]
+    fn what_is_no_matrix_is_named() {
+        let message = |starts: &[usize], columns: &[u32]| {
+            let values = vec![1.0; 4];
+            Sparse::from_rows(3, starts.to_vec(), columns.to_vec(), values).unwrap_err().to_string()
+        };
+        for (starts, columns, expected) in [
+            (&[0, 3, 4][..], &[0, 1, 2][..], "3 indices, 4 values"),
+            (&[0, 3, 5], &[0, 1, 2, 1], "pointers from 0 to 5"),
+            (&[1, 3, 4], &[0, 1, 2, 1], "pointers from 1 to 4"),
+            (&[], &[0, 1, 2, 1], "pointers from 0 to 0"),
+            (&[0, 3, 2, 4], &[0, 1, 2, 1], "pointer 2 comes after 3 (row 1)"),
+            (&[0, 9, 4], &[0, 1, 2, 1], "pointer 4 comes after 9 (row 1)"),
+            (&[0, 3, 4], &[0, 1, 3, 1], "row 0: column index 3: must be below 3"),
+            (&[0, 3, 4], &[0, 2, 1, 1], "row 0: column index 1 comes after 2"),
+            (&[0, 3, 4], &[0, 1, 1, 1], "row 0: column index 1 twice"),
+        ] {
+            let message = message(starts, columns);
+            assert!(message.contains(expected), "{starts:?} {columns:?}: {message}");
+        }
+        let by_columns = Sparse::from_columns(2, &[0, 1], &[2], &[1.0]).unwrap_err().to_string();
+        assert!(by_columns.contains("column 0: row index 2: must be below 2"), "{by_columns}");
+    }
+}
