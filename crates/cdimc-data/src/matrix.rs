@@ -173,6 +173,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no such row.
+    #[must_use]
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         match &self.0 {
             Storage::Dense(values) => values.select(Axis(0), rows).into(),
@@ -182,6 +183,7 @@ impl Matrix {
 
     /// The matrix of `n_rows` rows in which row `i` of this one has the place `places[i]`, or none if that is beyond; rows
     /// that get none are missing.
+    #[must_use]
     pub fn placed(self, places: &[usize], n_rows: usize) -> Self {
         if places.iter().copied().eq(0..n_rows) {
             return self;
@@ -206,6 +208,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no such column.
+    #[must_use]
     pub fn select_columns(&self, columns: &[usize]) -> Self {
         match &self.0 {
             Storage::Dense(values) => values.select(Axis(1), columns).into(),
@@ -346,6 +349,7 @@ impl Matrix {
     }
 
     /// Rows as columns.
+    #[must_use]
     pub fn transposed(&self) -> Self {
         match &self.0 {
             Storage::Sparse(values, _) if (0..values.nrows()).all(|i| !values.is_missing(i)) => {

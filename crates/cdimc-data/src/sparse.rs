@@ -160,6 +160,7 @@ impl Sparse {
     ///
     /// # Panics
     /// If a row is out of range.
+    #[must_use]
     pub fn with_rows(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
         let n_entries = rows.clone().flatten().map(|i| self.row(i).0.len()).sum();
         let mut picked = Self {
@@ -185,6 +186,7 @@ impl Sparse {
     ///
     /// # Panics
     /// If a column is out of range.
+    #[must_use]
     pub fn with_columns(&self, columns: &[usize]) -> Self {
         let mut place = vec![None; self.n_columns];
         columns.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new as u32));
@@ -214,6 +216,7 @@ impl Sparse {
     ///
     /// # Panics
     /// If a row is missing, for a column cannot be.
+    #[must_use]
     pub fn transposed(&self) -> Self {
         assert!(!self.missing.contains(&true), "no column can be missing");
         transposed(self.n_columns, &self.starts, &self.columns, &self.values)

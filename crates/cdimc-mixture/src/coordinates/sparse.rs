@@ -36,7 +36,7 @@ impl<'a> SparseRows<'a> {
         self.times_scaled(rows, &b)
     }
 
-    /// PᵀP `b` over the rows `rows`, in fixed parts, so that no bit depends on the threads.
+    /// `PᵀP b` over the rows `rows`, in fixed parts, so that no bit depends on the threads.
     pub(crate) fn gram_times(&self, rows: &[usize], b: MatRef<'_, f64>) -> Mat<f64> {
         let (d, q) = (b.nrows(), b.ncols());
         let scaled = self.scaled(d, q, |j, a| b[(j, a)]);

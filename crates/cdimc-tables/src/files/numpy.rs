@@ -367,7 +367,7 @@ mod tests {
     use super::*;
     use crate::files::read_views;
     use ndarray::array;
-    use npyz::WriterBuilder;
+    use npyz::{WriterBuilder, zip::write::FileOptions};
 
     fn npy_bytes(values: &[f64], shape: &[u64], order: Order) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -473,24 +473,24 @@ mod tests {
         shape: [i64; 2],
         starts: &[i32],
     ) -> Result<Table, crate::TableError> {
-        let mut bytes = Cursor::new(Vec::new());
-        let mut archive = npyz::npz::NpzWriter::new(&mut bytes);
         fn add<T: npyz::AutoSerialize + Copy>(
             archive: &mut npyz::npz::NpzWriter<&mut Cursor<Vec<u8>>>,
             name: &str,
             values: &[T],
         ) {
-            let options = archive.array::<T>(name, Default::default()).unwrap();
+            let options = archive.array::<T>(name, FileOptions::default()).unwrap();
             let shape = [values.len() as u64];
             let mut writer = options.default_dtype().shape(&shape).begin_nd().unwrap();
             writer.extend(values.iter().copied()).unwrap();
             writer.finish().unwrap();
         }
+        let mut bytes = Cursor::new(Vec::new());
+        let mut archive = npyz::npz::NpzWriter::new(&mut bytes);
         add(&mut archive, "data", &[1.5_f32, 6.0, 8.0]);
         add(&mut archive, "indices", &[0_i32, 2, 1]);
         add(&mut archive, "indptr", starts);
         add(&mut archive, "shape", &shape);
-        let options = archive.array::<str>("format", Default::default()).unwrap();
+        let options = archive.array::<str>("format", FileOptions::default()).unwrap();
         let dtype = DType::Plain("|S3".parse().unwrap());
         let mut writer = options.dtype(dtype).shape(&[]).begin_nd().unwrap();
         writer.push(format).unwrap();
