@@ -2,6 +2,7 @@
 
 use crate::files::Budget;
 use cdimc_data::Sparse;
+use std::ops::Range;
 
 /// A matrix of this shape in compressed rows or, if `by_column`, compressed columns: the first entry of each line and the
 /// end of the last, the place of each entry in its line, and its value.
@@ -15,7 +16,7 @@ pub(crate) struct Compressed {
 }
 
 impl Compressed {
-    /// The matrix, without its zeros.
+    /// The matrix, without its zeros; entries of the same place are summed, as SciPy does, in any order.
     ///
     /// # Errors
     /// If the parts disagree, or are more than the budget has.
@@ -40,6 +41,7 @@ impl Compressed {
         budget.values(&[2, entries.len()])?;
         let places: Vec<u32> =
             places.into_iter().map(|place| u32::try_from(place).unwrap_or(u32::MAX)).collect();
+        let (starts, places, entries) = in_order(starts, places, entries);
         let matrix = if by_column {
             Sparse::from_columns(n_rows, &starts, &places, &entries)
         } else {
@@ -47,6 +49,34 @@ impl Compressed {
         };
         matrix.map_err(|error| format!("damaged: `{name}`, {error}"))
     }
+}
+
+/// The entries of every line by ascending place, those of the same place summed; pointers that lead nowhere stay as they are.
+fn in_order(
+    starts: Vec<usize>,
+    places: Vec<u32>,
+    entries: Vec<f64>,
+) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+    let lines = || starts.windows(2).map(|ends| ends[0]..ends[1]);
+    let leads_nowhere =
+        |line: Range<usize>| places.get(line.clone()).is_none() || entries.get(line).is_none();
+    let ascends = |line: Range<usize>| places[line].is_sorted_by(|a, b| a < b);
+    if lines().any(leads_nowhere) || lines().all(ascends) {
+        return (starts, places, entries);
+    }
+    let mut ordered =
+        (vec![0], Vec::with_capacity(places.len()), Vec::with_capacity(entries.len()));
+    for line in lines() {
+        let mut of_line: Vec<(u32, f64)> =
+            places[line.clone()].iter().copied().zip(entries[line].iter().copied()).collect();
+        of_line.sort_by_key(|&(place, _)| place);
+        for same in of_line.chunk_by(|a, b| a.0 == b.0) {
+            ordered.1.push(same[0].0);
+            ordered.2.push(same.iter().map(|&(_, entry)| entry).sum());
+        }
+        ordered.0.push(ordered.1.len());
+    }
+    ordered
 }
 
 #[cfg(test)]
@@ -66,9 +96,12 @@ mod tests {
         assert_eq!(by_row.dense(), array![[1.0, 0.0, 6.0], [0.0, 8.0, 0.0]]);
         let by_column = read([3, 2], true, &[0, 2, 3], &[0, 2, 1]).unwrap();
         assert_eq!(by_column.dense(), by_row.dense().t());
+        let in_any_order = read([2, 3], false, &[0, 3, 3], &[2, 0, 2]).unwrap();
+        assert_eq!(in_any_order.dense(), array![[6.0, 0.0, 9.0], [0.0, 0.0, 0.0]]);
+        assert_eq!(in_any_order.n_entries(), 2);
         for (shape, starts, places, expected) in [
             ([3, 3], &[0, 2, 3][..], &[0, 2, 1][..], "`X`, a sparse matrix: 3 pointers for 3 rows"),
-            ([2, 3], &[0, 2, 3], &[0, 2], "2 indices, 3 values"),
+            ([2, 3], &[0, 2, 3], &[2, 0], "2 indices, 3 values"),
             ([2, 3], &[0, 2, 3], &[0, 2, usize::MAX], "must be below 3"),
             ([2, 9], &[0, 2, 3], &[0, 2, 1], "more than 88 bytes"),
         ] {
