@@ -16,7 +16,7 @@ pub(crate) struct Compressed {
 }
 
 impl Compressed {
-    /// The matrix, without its zeros; entries of the same place are summed, as SciPy does, in any order.
+    /// The matrix, without its zeros; entries of the same place are summed, as `SciPy` does, in any order.
     ///
     /// # Errors
     /// If the parts disagree, or are more than the budget has.
