@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views, names_of
+from ._views import View, Views, as_views, missing_rows, names_of
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -160,7 +160,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             -1 for a sample without a value in any view.
         """
         views, model = self._ready(Xs)
-        if all(view.values.size and np.isnan(view.values).all() for view in views):
+        if all(view.values.shape[0] and missing_rows(view.values).all() for view in views):
             samples = names_of(views)
             _warn_unobserved(samples)
             return np.full(len(samples), -1, dtype=np.int64)
@@ -308,7 +308,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         views = [named(view) for view in as_views(Xs, self.view_names_)]
         # Of new samples that all lack a view, arrays may say so by NaN, as they do of single samples.
-        there = [view for view in views if view.ids is not None or not np.isnan(view.values).all()]
+        there = [view for view in views if view.ids is not None or not missing_rows(view.values).all()]
         return there or views, model
 
     def _predict(self, Xs: Views) -> tuple[_Places, _cdimc.Prediction]:

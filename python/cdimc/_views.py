@@ -12,6 +12,15 @@ from numpy.typing import NDArray
 Views: TypeAlias = Any
 
 
+class Sparse(NamedTuple):
+    """A matrix in compressed rows, as SciPy has it: columns of a row ascend and do not repeat."""
+
+    shape: tuple[int, int]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    data: NDArray[np.float64]
+
+
 class View(NamedTuple):
     """One table: a row a sample, a column a feature.
 
@@ -23,14 +32,14 @@ class View(NamedTuple):
         The sample of each row; ``None`` if rows of all views are the same samples.
     features : list of str or None
         The name of each column; ``None`` if they are numbered.
-    values : ndarray of shape (n_rows, n_features)
+    values : ndarray or Sparse of shape (n_rows, n_features)
         float32 or float64; NaN is missing.
     """
 
     name: str
     ids: list[str] | None
     features: list[str] | None
-    values: NDArray[np.floating[Any]]
+    values: NDArray[np.floating[Any]] | Sparse
 
 
 def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
@@ -99,11 +108,11 @@ def names_of(views: Sequence[View]) -> list[str]:
     if not views:
         raise ValueError("views = 0: at least one view is needed")
     if views[0].ids is None:
-        return [str(i + 1) for i in range(len(views[0].values))]
+        return [str(i + 1) for i in range(views[0].values.shape[0])]
     observed: dict[str, bool] = {}
     seen: dict[str, None] = {}
     for view in views:
-        empty = np.isnan(view.values).all(axis=1)
+        empty = missing_rows(view.values)
         for name, missing in zip(view.ids or [], empty):
             seen[name] = None
             observed[name] = observed.get(name, False) or not missing
@@ -123,8 +132,8 @@ def _view(name: str, X: Any) -> View:
         features, values = list(X.columns), X.to_numpy()
     else:
         ids, features, values = None, None, X
-    if hasattr(values, "toarray"):  # Sparse: the engine's arrays are dense.
-        values = values.toarray()
+    if hasattr(values, "tocsr"):
+        return View(name, ids, features, _of_scipy(name, values))
     try:
         if isinstance(values, np.ma.MaskedArray):  # An array keeps what a mask hides.
             values = np.ma.filled(values.astype(np.result_type(values, np.float32)), np.nan)
@@ -140,6 +149,36 @@ def _view(name: str, X: Any) -> View:
             f"{name} has {values.ndim} dimensions: a view is a matrix of samples and features"
         )
     return View(name, ids, features, values)
+
+
+def _of_scipy(name: str, X: Any) -> Sparse:
+    """Compressed rows in order and without repetitions; what was given stays as it is."""
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: only numbers can be clustered on: its values are of type {X.dtype}")
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return Sparse(
+        (int(rows.shape[0]), int(rows.shape[1])),
+        rows.indptr.astype(np.int64),
+        rows.indices.astype(np.uint32),
+        rows.data.astype(np.float64),
+    )
+
+
+def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
+    """Which rows are NaN throughout."""
+    missing: NDArray[np.bool_]
+    if isinstance(values, Sparse):
+        # A row that has an entry for every column.
+        full = np.flatnonzero(np.diff(values.indptr) == values.shape[1])
+        missing = np.zeros(values.shape[0], dtype=bool)
+        for row in full:
+            missing[row] = np.isnan(values.data[values.indptr[row] : values.indptr[row + 1]]).all()
+        return missing
+    missing = np.isnan(values).all(axis=1)
+    return missing
 
 
 def _of_pandas(name: str, X: Any) -> NDArray[Any]:

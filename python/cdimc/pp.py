@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._views import Views, as_views, sample_names
+from ._views import Views, as_views, missing_rows, sample_names
 
 __all__ = ["missing", "observed"]
 
@@ -30,7 +28,7 @@ def observed(Xs: Views) -> Any:
     samples = sample_names(Xs)
     table = pd.DataFrame(False, index=pd.Index(samples, name="sample"), columns=[view.name for view in views])
     for view in views:
-        there = ~np.isnan(view.values).all(axis=1)
+        there = ~missing_rows(view.values)
         table[view.name] = pd.Series(there, index=view.ids or samples).reindex(samples, fill_value=False)
     return table
 

@@ -75,6 +75,30 @@ def test_what_a_mask_hides_is_missing(kind):
     assert np.array_equal(view.values, [[1, np.nan], [3, 4], [np.nan, np.nan]], equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_a_sparse_matrix_gives_what_the_dense_one_gives(kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(0)
+    values = rng.poisson(np.where(np.arange(60)[:, None] % 3 == np.arange(30) % 3, 1.5, 0.2)).astype(float)
+    other = rng.normal(np.arange(60)[:, None] % 3 == np.arange(4), 0.5)
+    given = sparse.csr_matrix(values).asformat(kind)
+    dense, model = (
+        cdimc.TMixture(3, starts=3, refined=1, random_state=0).fit([view, other]) for view in (values, given)
+    )
+    assert np.array_equal(model.labels_, dense.labels_)
+    assert np.array_equal(model.predict_proba([given, other]), dense.predict_proba([values, other]))
+
+
+def test_a_sparse_matrix_of_scipy_is_put_in_order_and_stays_as_it_was():
+    sparse = pytest.importorskip("scipy.sparse")
+    given = sparse.csr_matrix(([1.0, 2.0, 4.0], [2, 0, 2], [0, 3]), shape=(1, 3))
+    (view,) = as_views([given])
+    assert view.values.indices.tolist() == [0, 2] and view.values.data.tolist() == [2, 5]
+    assert given.indices.tolist() == [2, 0, 2]
+    with pytest.raises(ValueError, match="view0: only numbers"):
+        as_views([sparse.csr_matrix(np.array([[1j]]))])
+
+
 def test_sparse_matrices_are_filled_up_with_zeros(quick):
     sparse = pytest.importorskip("scipy.sparse")
     values = np.random.default_rng(0).poisson(0.7, (40, 12)).astype(float)

@@ -1,9 +1,10 @@
 //! Python's arrays as the tables that the engine joins, and what goes back of joined tables and their labels.
 
 use crate::call::value_error;
+use cdimc::data::{Matrix, Sparse};
 use cdimc::tables::{FilledColumn, Table};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 /// One view as `cdimc._views.View` holds it.
@@ -20,6 +21,33 @@ pub(crate) struct View<'py> {
 enum Values<'py> {
     Double(PyReadonlyArray2<'py, f64>),
     Single(PyReadonlyArray2<'py, f32>),
+    Sparse(CompressedRows<'py>),
+}
+
+/// `cdimc._views.Sparse`.
+#[derive(FromPyObject)]
+struct CompressedRows<'py> {
+    shape: (usize, usize),
+    indptr: PyReadonlyArray1<'py, i64>,
+    indices: PyReadonlyArray1<'py, u32>,
+    data: PyReadonlyArray1<'py, f64>,
+}
+
+impl CompressedRows<'_> {
+    fn matrix(&self) -> PyResult<Matrix> {
+        let starts: Vec<usize> =
+            self.indptr.as_array().iter().map(|&start| start as usize).collect();
+        if starts.len() != self.shape.0 + 1 {
+            let (n, rows) = (starts.len(), self.shape.0);
+            return Err(value_error(format!(
+                "{n} pointers for {rows} rows: there must be one more"
+            )));
+        }
+        let (columns, values) = (self.indices.as_array().to_vec(), self.data.as_array().to_vec());
+        Sparse::from_rows(self.shape.1, starts, columns, values)
+            .map(Into::into)
+            .map_err(value_error)
+    }
 }
 
 /// The views as tables, which obey the rules of tables from files.
@@ -31,13 +59,14 @@ pub(crate) fn tables(views: Vec<View<'_>>) -> PyResult<Vec<Table>> {
 }
 
 fn table(view: View<'_>) -> PyResult<Table> {
-    let values: Array2<f64> = match &view.values {
-        Values::Double(values) => values.as_array().as_standard_layout().into_owned(),
+    let values: Matrix = match &view.values {
+        Values::Double(values) => values.as_array().as_standard_layout().into_owned().into(),
+        Values::Sparse(rows) => rows.matrix()?,
         Values::Single(values) => {
             let single = values.as_array();
             let mut values = Array2::zeros(single.dim());
             values.zip_mut_with(&single, |to, &from| *to = f64::from(from));
-            values
+            values.into()
         }
     };
     let numbered = || (0..values.ncols()).map(|j| j.to_string()).collect();
