@@ -78,7 +78,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
         labels: None,
         features: view.features.unwrap_or_else(numbered),
         left_out: Vec::new(),
-        values: values.into(),
+        values,
     };
     table.check().map_err(value_error)?;
     Ok(table)
