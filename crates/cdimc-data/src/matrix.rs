@@ -1,7 +1,7 @@
 //! The values of a view, with or without their zeros in memory.
 
 use crate::Sparse;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Index;
@@ -179,6 +179,27 @@ impl Matrix {
             Storage::Dense(values) => values.select(Axis(0), rows).into(),
             Storage::Sparse(values, _) => values.with_rows(rows.iter().map(|&i| Some(i))).into(),
         }
+    }
+
+    /// The rows of `parts`, one matrix after another; sparse if all of them are.
+    ///
+    /// # Panics
+    /// If there is no part, or their numbers of columns differ.
+    pub fn stacked(parts: &[Self]) -> Self {
+        let n_columns = parts[0].ncols();
+        assert!(parts.iter().all(|part| part.ncols() == n_columns), "parts have the same columns");
+        let sparse: Option<Vec<&Sparse>> = parts.iter().map(Self::sparse).collect();
+        if let Some(parts) = sparse {
+            return Sparse::stacked(&parts).into();
+        }
+        let mut all = Array2::zeros((parts.iter().map(Self::nrows).sum(), n_columns));
+        let (mut rows, mut buffer) = (all.outer_iter_mut(), Vec::new());
+        for part in parts {
+            for (i, mut to) in (0..part.nrows()).zip(&mut rows) {
+                to.assign(&ArrayView1::from(part.row(i, &mut buffer)));
+            }
+        }
+        all.into()
     }
 
     /// The matrix of `n_rows` rows in which row `i` of this one has the place `places[i]`, or none if that is beyond; rows

@@ -156,6 +156,31 @@ impl Sparse {
         all
     }
 
+    /// The rows of `parts`, one matrix after another.
+    ///
+    /// # Panics
+    /// If there is no part, or their numbers of columns differ.
+    #[must_use]
+    pub fn stacked(parts: &[&Self]) -> Self {
+        let n_columns = parts[0].n_columns;
+        assert!(
+            parts.iter().all(|part| part.n_columns == n_columns),
+            "parts have the same columns"
+        );
+        let (mut starts, mut end) = (vec![0], 0);
+        for part in parts {
+            starts.extend(part.starts[1..].iter().map(|start| end + start));
+            end += part.n_entries();
+        }
+        Self {
+            n_columns,
+            starts,
+            columns: parts.iter().flat_map(|part| &part.columns).copied().collect(),
+            values: parts.iter().flat_map(|part| &part.values).copied().collect(),
+            missing: parts.iter().flat_map(|part| &part.missing).copied().collect(),
+        }
+    }
+
     /// The rows `rows`, in that order; a `None` is a missing row.
     ///
     /// # Panics

@@ -10,6 +10,7 @@ pub use crate::{
     coordinates::Kind,
     criterion::Contribution,
     fitted::{Findings, MixtureModel},
+    parts::Pass,
     permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
     scale::Scale,
@@ -38,6 +39,7 @@ mod halves;
 mod model;
 mod observations;
 mod others;
+mod parts;
 mod permutation;
 mod proposal;
 mod responsibilities;

@@ -7,7 +7,7 @@ pub(crate) const BLOCK: usize = 512;
 /// Rows of a view that are treated together.
 pub(crate) const LANES: usize = 32;
 /// What keeps a constant column from variance 0.
-const LEAST_VARIANCE: f64 = 1e-9;
+pub(crate) const LEAST_VARIANCE: f64 = 1e-9;
 /// The same of a deviation.
 const LEAST_DEVIATION: f64 = 1e-12;
 

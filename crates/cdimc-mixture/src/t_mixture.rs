@@ -80,6 +80,17 @@ impl TMixture {
         Ok(solution(all, fit))
     }
 
+    /// Which of `n_samples` the search sees, ascending: all, or so many drawn at random.
+    pub fn samples_to_search(&self, n_samples: usize, seed: Seed) -> Vec<usize> {
+        if n_samples <= self.search_samples {
+            return (0..n_samples).collect();
+        }
+        let mut rng = seed.stream("search samples").rng();
+        let mut rows = sample(&mut rng, n_samples, self.search_samples).into_vec();
+        rows.sort_unstable();
+        rows
+    }
+
     /// A random part of the samples, where there are more than the search sees.
     pub(crate) fn part_to_search(
         &self,
@@ -90,8 +101,7 @@ impl TMixture {
         if n <= self.search_samples {
             return Ok(None);
         }
-        let mut rng = seed.stream("search samples").rng();
-        let mut rows = sample(&mut rng, n, self.search_samples).into_vec();
+        let mut rows = self.samples_to_search(n, seed);
         // A view that hardly any sample has must not be lost.
         for v in 0..data.n_views() {
             if !rows.iter().any(|&i| data.mask().is_observed(i, v)) {

@@ -13,6 +13,7 @@ mod experiments;
 mod log;
 mod method;
 mod model;
+mod parts;
 mod tables;
 
 /// The engine of the package `cdimc`.
@@ -28,6 +29,8 @@ mod module {
     use crate::method::{Fit, Method, method_names};
     #[pymodule_export]
     use crate::model::{Imputation, Model, Prediction};
+    #[pymodule_export]
+    use crate::parts::{Pass, samples_to_search};
     #[pymodule_export]
     const DEFAULT_METHOD: &str = cdimc::DEFAULT_METHOD;
 

@@ -1,6 +1,7 @@
 //! A trained model of any method, in the file that the command reads and writes.
 
 use crate::call::{Call, value_error};
+use crate::parts::Pass;
 use crate::tables::{View, filled, labels, tables};
 use cdimc::NamedModel;
 use cdimc::core::Observer;
@@ -110,6 +111,37 @@ impl Model {
             unusual: found.unusual.map(|unusual| unusual.into_pyarray(py).unbind()),
             embedding: found.embedding.into_pyarray(py).unbind(),
         })
+    }
+
+    /// What EM reads of samples that have any of the views.
+    fn pass_over(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Pass> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let work = move |_: &Observer<'_>| -> Result<_, String> {
+            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
+            named.pass_over(&joined, &which).map_err(|e| e.to_string())
+        };
+        call.run(py, work)?.0.map(Pass).map_err(value_error)
+    }
+
+    /// The model after the M step of a pass over all samples.
+    fn after(&self, pass: &Pass) -> PyResult<Self> {
+        self.0.after(&pass.0).map(Self::new).map_err(value_error)
+    }
+
+    /// The model with what the samples are enough for that it began with.
+    fn completed(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        seed: u64,
+        call: Call<'_>,
+    ) -> PyResult<Self> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let work = move |_: &Observer<'_>| -> Result<_, String> {
+            let joined = cdimc::training_set(tables, strict).map_err(|e| e.to_string())?;
+            named.completed(&joined, Seed::new(seed)).map_err(|e| e.to_string())
+        };
+        call.run(py, work)?.0.map(Self::new).map_err(value_error)
     }
 
     /// How far the clusters of the samples of the fit stay the same in subsamples, as JSON, and the samples.

@@ -57,6 +57,7 @@ pub mod cluster_number;
 pub mod command;
 pub mod machine;
 pub mod markers;
+pub mod parts;
 pub mod recovery;
 pub mod report;
 #[cfg(feature = "command")]

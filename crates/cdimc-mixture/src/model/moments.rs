@@ -96,6 +96,11 @@ impl ViewMoments {
         [&self.sizes, &self.weights, &self.first, &self.second]
     }
 
+    /// Whether it has as many numbers as `other`.
+    pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
+        self.parts().iter().map(|part| part.len()).eq(other.parts().iter().map(|part| part.len()))
+    }
+
     fn parts_mut(&mut self) -> [&mut [f64]; 4] {
         [&mut self.sizes, &mut self.weights, &mut self.first, &mut self.second]
     }

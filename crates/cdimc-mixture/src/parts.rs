@@ -1,0 +1,399 @@
+//! EM over samples that lie in parts, none of which is seen together with another: in files that memory does not hold, or
+//! on several machines.
+//!
+//! A model of some of the samples begins. Every part gives its sums under it ([`MixtureModel::pass_over`]), those of all parts
+//! give the next model ([`MixtureModel::after`]), until the likelihood settles ([`Pass::settles`]). What a sample of the
+//! samples is enough for is then made from those that the model began with ([`MixtureModel::completed`]).
+
+use crate::calibration;
+use crate::criterion::Shared;
+use crate::discriminant::Discriminant;
+use crate::fitted::{Findings, MixtureModel, Solution};
+use crate::model::Mixture;
+use crate::model::em::{Fit, TOLERANCE};
+use crate::model::moments::{Moments, ViewMoments};
+use crate::model::passes::expectation;
+use crate::observations::{LEAST_VARIANCE, Observations};
+use crate::responsibilities::Responsibilities;
+use cdimc_core::ClusterError;
+use cdimc_core::archive::Archive;
+use cdimc_data::{MultiView, Seed};
+
+/// What EM reads of some samples: their likelihood under a mixture, and the sums of the next M step. Passes add up.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    n_samples: usize,
+    log_likelihood: f64,
+    moments: Moments,
+    /// Of every view, over its observed rows.
+    coordinates: Vec<Sums>,
+}
+
+/// Sums over rows z that say how a view's coordinates vary.
+#[derive(Debug, Clone)]
+struct Sums {
+    n_observed: f64,
+    /// `(q)`: `Σ z`.
+    first: Vec<f64>,
+    /// `(q)`: `Σ z²`.
+    second: Vec<f64>,
+}
+
+impl Pass {
+    const KIND: &'static str = "cdimc pass";
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The mean log-likelihood of a sample in nats, but for a constant of each view.
+    pub fn mean_log_likelihood(&self) -> f64 {
+        self.log_likelihood / self.n_samples.max(1) as f64
+    }
+
+    /// The sum of passes under one model: neighbors in pairs, then the pairs, and so on. In this order any number of
+    /// machines gives the same bits. `None` of no pass.
+    ///
+    /// # Errors
+    /// If they are not of one model.
+    pub fn sum(mut passes: Vec<Self>) -> Result<Option<Self>, ClusterError> {
+        while passes.len() > 1 {
+            let mut pairs = Vec::with_capacity(passes.len().div_ceil(2));
+            let mut left = passes.into_iter();
+            while let Some(mut first) = left.next() {
+                if let Some(second) = left.next() {
+                    first.add(&second)?;
+                }
+                pairs.push(first);
+            }
+            passes = pairs;
+        }
+        Ok(passes.pop())
+    }
+
+    fn add(&mut self, other: &Self) -> Result<(), ClusterError> {
+        if self.shape() != other.shape() {
+            return Err(unfit("two of them are not of one model"));
+        }
+        self.n_samples += other.n_samples;
+        self.log_likelihood += other.log_likelihood;
+        self.moments.add(1.0, &other.moments);
+        for (to, from) in self.coordinates.iter_mut().zip(&other.coordinates) {
+            to.n_observed += from.n_observed;
+            to.first.iter_mut().zip(&from.first).for_each(|(to, x)| *to += x);
+            to.second.iter_mut().zip(&from.second).for_each(|(to, x)| *to += x);
+        }
+        Ok(())
+    }
+
+    /// Whether EM ends with this pass, `before` being that of the model before: the likelihood has moved as little as ends
+    /// a fit in memory.
+    pub fn settles(&self, before: &Self) -> bool {
+        (self.mean_log_likelihood() - before.mean_log_likelihood()).abs() < TOLERANCE
+    }
+
+    /// Number of clusters and widths of the views.
+    fn shape(&self) -> (usize, Vec<usize>) {
+        (self.moments.n_clusters(), self.moments.views.iter().map(|view| view.width).collect())
+    }
+
+    /// The pass as bytes that another process reads.
+    ///
+    /// # Errors
+    /// If it cannot be written as such.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
+        let (_, widths) = self.shape();
+        let mut archive = Archive::new(Self::KIND, &(self.n_samples, widths))?;
+        archive.put("log-likelihood", [self.log_likelihood]);
+        archive.put("sizes", self.moments.sizes.iter().copied());
+        for (v, (moments, sums)) in self.moments.views.iter().zip(&self.coordinates).enumerate() {
+            for (name, values) in [
+                ("sizes", &moments.sizes),
+                ("weights", &moments.weights),
+                ("first", &moments.first),
+                ("second", &moments.second),
+                ("sum", &sums.first),
+                ("sum-of-squares", &sums.second),
+            ] {
+                archive.put(format!("view{v}.{name}"), values.iter().copied());
+            }
+            archive.put(format!("view{v}.observed"), [sums.n_observed]);
+        }
+        archive.to_bytes()
+    }
+
+    /// The pass in such bytes.
+    ///
+    /// # Errors
+    /// If they are no pass, or were cut or changed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+        let archive = Archive::from_bytes(Self::KIND, bytes)?;
+        let (n_samples, widths): (usize, Vec<usize>) = archive.description()?;
+        let number = |name: &str| match archive.list::<f64>(name)?[..] {
+            [number] => Ok(number),
+            _ => Err(unfit("one lacks a number")),
+        };
+        let sizes: Vec<f64> = archive.list("sizes")?;
+        let expected = Moments::zeros(sizes.len(), &widths);
+        let (mut views, mut coordinates) = (Vec::new(), Vec::new());
+        for (v, expected) in expected.views.iter().enumerate() {
+            let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
+            let moments = ViewMoments {
+                width: expected.width,
+                sizes: list("sizes")?,
+                weights: list("weights")?,
+                first: list("first")?,
+                second: list("second")?,
+            };
+            let n_observed = number(&format!("view{v}.observed"))?;
+            let sums = Sums { n_observed, first: list("sum")?, second: list("sum-of-squares")? };
+            let fits = moments.has_shape_of(expected)
+                && sums.first.len() == expected.width
+                && sums.second.len() == expected.width;
+            if !fits {
+                return Err(unfit("the arrays of one do not fit together"));
+            }
+            views.push(moments);
+            coordinates.push(sums);
+        }
+        let log_likelihood = number("log-likelihood")?;
+        Ok(Self { n_samples, log_likelihood, moments: Moments { sizes, views }, coordinates })
+    }
+}
+
+impl Sums {
+    fn of(observations: &Observations, v: usize) -> Self {
+        let q = observations.widths[v];
+        let mut sums = Self { n_observed: 0.0, first: vec![0.0; q], second: vec![0.0; q] };
+        observations.each_row(v, |_, row| {
+            sums.n_observed += 1.0;
+            for ((first, second), x) in sums.first.iter_mut().zip(&mut sums.second).zip(row) {
+                *first += x;
+                *second += x * x;
+            }
+        });
+        sums
+    }
+
+    /// The variances over the rows.
+    fn variances(&self) -> Vec<f64> {
+        let n = self.n_observed.max(1.0);
+        let variance = |(first, second): (&f64, &f64)| {
+            let mean = first / n;
+            (second / n - mean * mean).max(0.0) + LEAST_VARIANCE
+        };
+        self.first.iter().zip(&self.second).map(variance).collect()
+    }
+}
+
+impl MixtureModel {
+    /// The pass over samples of which view `v` is the model's view `views[v]`.
+    ///
+    /// # Errors
+    /// If the data are no samples of these views.
+    pub fn pass_over(&self, data: &MultiView, views: &[usize]) -> Result<Pass, ClusterError> {
+        let observations = self.observe(data, views)?;
+        let k = self.mixture.n_clusters();
+        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
+        let (log_likelihood, moments) =
+            expectation(&observations, &self.mixture, &mut responsibilities);
+        let coordinates = (0..observations.n_views()).map(|v| Sums::of(&observations, v));
+        Ok(Pass {
+            n_samples: observations.n_samples,
+            log_likelihood,
+            moments,
+            coordinates: coordinates.collect(),
+        })
+    }
+
+    /// The model after the M step of a pass over all samples under this one.
+    ///
+    /// # Errors
+    /// If the pass is of another model.
+    pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
+        let widths = self.mixture.views.iter().map(|view| view.width).collect();
+        if pass.shape() != (self.mixture.n_clusters(), widths) {
+            return Err(unfit("it is of another model"));
+        }
+        let all = Observations {
+            n_samples: pass.n_samples,
+            variances: pass.coordinates.iter().map(Sums::variances).collect(),
+            ..self.no_observations()
+        };
+        let (mixture, pooled) = Mixture::fit(&pass.moments, &all, &self.prior(), None);
+        Ok(Self {
+            discriminant: Discriminant::new(&mixture, &pooled),
+            mixture,
+            findings: Findings {
+                log_likelihood: pass.log_likelihood,
+                n_samples: pass.n_samples,
+                ..self.findings.clone()
+            },
+            ..self.clone()
+        })
+    }
+
+    /// The model with what a sample of the samples is enough for: means in the columns, what is unusual, how views follow
+    /// each other, how sure probabilities are. `searched`: the samples that the model began with, all its views.
+    ///
+    /// # Errors
+    /// If these are no samples of the model.
+    pub fn completed(&self, searched: &MultiView, seed: Seed) -> Result<Self, ClusterError> {
+        let prior = self.prior();
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        let observations = Observations {
+            resolutions: self.no_observations().resolutions,
+            ..self.observe(searched, &views)?
+        };
+        let k = self.mixture.n_clusters();
+        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
+        let (log_likelihood, moments) =
+            expectation(&observations, &self.mixture, &mut responsibilities);
+        let (_, pooled) = Mixture::fit(&moments, &observations, &prior, None);
+        let exponent = calibration::exponent(&observations, &responsibilities, &prior, seed);
+        let mixture = self.mixture.clone();
+        let solution = Solution {
+            projections: self.projections.clone(),
+            observations,
+            fit: Fit { responsibilities, log_likelihood, mixture, pooled, moments },
+            shared: Shared::default(),
+            refined: Vec::new(),
+            evidence: Vec::new(),
+            prior,
+        };
+        let made = Self::new(self.settings.clone(), searched, &solution, exponent);
+        let findings = Findings {
+            contributions: made.findings.contributions.clone(),
+            ..self.findings.clone()
+        };
+        Ok(Self { discriminant: self.discriminant.clone(), findings, ..made })
+    }
+
+    /// No samples, as the model sees them.
+    fn no_observations(&self) -> Observations {
+        Observations {
+            n_samples: 0,
+            widths: self.mixture.views.iter().map(|view| view.width).collect(),
+            variances: Vec::new(),
+            resolutions: self.projections.iter().map(|p| p.resolutions.clone()).collect(),
+            blocks: Vec::new(),
+        }
+    }
+}
+
+fn unfit(why: &str) -> ClusterError {
+    ClusterError::Model(format!("{}: {why}", Pass::KIND))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TMixture;
+    use cdimc_core::{Clusterer, Fitted, Model, Observer};
+    use cdimc_data::{MissingPattern, SyntheticViews};
+
+    const VIEWS: [usize; 3] = [0, 1, 2];
+
+    fn data() -> MultiView {
+        let dataset = SyntheticViews { n_samples: 1500, ..SyntheticViews::default() }
+            .generate(Seed::new(1))
+            .unwrap();
+        let mask = MissingPattern::PerView(0.3).mask(1500, 3, Seed::new(2)).unwrap();
+        dataset.observe(mask).unwrap()
+    }
+
+    fn settings() -> TMixture {
+        TMixture { starts: 4, refined: 2, search_samples: 400, ..TMixture::default() }
+    }
+
+    fn fitted(data: &MultiView) -> (Vec<usize>, MixtureModel) {
+        let Fitted { clustering, model } =
+            settings().fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
+        let bytes = model.unwrap().to_bytes().unwrap();
+        (clustering.labels, MixtureModel::from_bytes(&bytes).unwrap())
+    }
+
+    fn parts_of(data: &MultiView, sizes: &[usize]) -> Vec<MultiView> {
+        let mut start = 0;
+        let part = |&size: &usize| {
+            let rows: Vec<usize> = (start..start + size).collect();
+            start += size;
+            data.select_rows(&rows).unwrap()
+        };
+        sizes.iter().map(part).collect()
+    }
+
+    fn run(mut model: MixtureModel, parts: &[MultiView]) -> (MixtureModel, usize) {
+        let mut last: Option<Pass> = None;
+        for n_passes in 1.. {
+            let passes = parts.iter().map(|part| model.pass_over(part, &VIEWS).unwrap()).collect();
+            let pass = Pass::sum(passes).unwrap().unwrap();
+            if last.as_ref().is_some_and(|last| pass.settles(last)) {
+                return (model, n_passes);
+            }
+            model = model.after(&pass).unwrap();
+            last = Some(pass);
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn parts_end_where_a_fit_of_all_ends() {
+        let data = data();
+        let (labels, _) = fitted(&data);
+        let searched = settings().part_to_search(&data, Seed::new(3)).unwrap().unwrap();
+        let (_, begun) = fitted(&searched);
+        let (model, n_passes) = run(begun, &parts_of(&data, &[700, 1, 400, 399]));
+        let model = model.completed(&searched, Seed::new(3)).unwrap();
+        assert!(n_passes > 2, "{n_passes}");
+        assert_eq!(model.predict_from(&data, &VIEWS).unwrap().labels, labels);
+        assert_eq!(model.findings.n_samples, 1500);
+        assert!(model.findings.shared_information.unwrap() > 0.0);
+    }
+
+    #[test]
+    fn a_pass_of_all_is_the_sum_of_those_of_the_parts() {
+        let data = data();
+        let (_, model) = fitted(&data);
+        let passes: Vec<Pass> = parts_of(&data, &[512, 512, 300, 176])
+            .iter()
+            .map(|part| model.pass_over(part, &VIEWS).unwrap())
+            .collect();
+        let sum = Pass::sum(passes.clone()).unwrap().unwrap();
+        let whole = model.pass_over(&data, &VIEWS).unwrap();
+        assert_eq!(sum.n_samples, whole.n_samples);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+        assert!(near(sum.log_likelihood, whole.log_likelihood));
+        for (sum, whole) in sum.moments.views.iter().zip(&whole.moments.views) {
+            assert!(sum.second.iter().zip(&whole.second).all(|(a, b)| near(*a, *b)));
+        }
+        for (v, sums) in sum.coordinates.iter().enumerate() {
+            let exact = &model.observe(&data, &VIEWS).unwrap().variances[v];
+            assert!(sums.variances().iter().zip(exact).all(|(a, b)| near(*a, *b)));
+        }
+        // Pairs of neighbors first: what two machines with two parts each would send.
+        let [a, b, c, d] = passes.try_into().unwrap();
+        let two = [Pass::sum(vec![a, b]), Pass::sum(vec![c, d])].map(|sum| sum.unwrap().unwrap());
+        let bytes = Pass::sum(two.to_vec()).unwrap().unwrap().to_bytes().unwrap();
+        assert_eq!(bytes, sum.to_bytes().unwrap());
+        assert_eq!(Pass::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    }
+
+    #[test]
+    fn passes_of_other_models_and_damaged_ones_are_refused() {
+        let data = data();
+        let (_, model) = fitted(&data);
+        let other = settings().fit(&data, 3, Seed::new(3), &Observer::silent()).unwrap().model;
+        let other = MixtureModel::from_bytes(&other.unwrap().to_bytes().unwrap()).unwrap();
+        let (ours, theirs) =
+            (model.pass_over(&data, &VIEWS).unwrap(), other.pass_over(&data, &VIEWS).unwrap());
+        assert!(model.after(&theirs).is_err());
+        assert!(Pass::sum(vec![ours.clone(), theirs]).is_err());
+        let mut bytes = ours.to_bytes().unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        assert!(Pass::from_bytes(&bytes).is_err());
+        assert!(Pass::from_bytes(&model.to_bytes().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,470 @@
+//! Samples that are more than memory holds: they lie in parts, of which one is read at a time.
+//!
+//! `t-mixture` is searched for on some of the samples, drawn at random, as it is in memory; then EM goes over all of them,
+//! part by part. How the parts are cut changes no label but by rounding, and on which machine they are read no bit.
+
+use crate::NamedModel;
+use crate::tables::{Joined, Table};
+use cdimc_core::{ClusterError, Observer};
+use cdimc_data::{Matrix, Seed};
+use cdimc_mixture::{MixtureModel, Pass, TMixture};
+use std::collections::{HashMap, HashSet};
+use std::error::Error;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+/// Passes of EM at most.
+const PASSES: usize = 100;
+
+/// Why parts cannot be read or fitted to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartsError {
+    /// A part cannot be read, or is none of the model's.
+    #[error(transparent)]
+    Part(#[from] Box<dyn Error + Send + Sync>),
+    /// What the parts are fitted with.
+    #[error(transparent)]
+    Fit(#[from] ClusterError),
+    /// Samples without names, which no other part could tell from its own.
+    #[error("{file}: parts of the samples are told apart by their ids: name the column with --id")]
+    NoIds {
+        /// The file.
+        file: String,
+    },
+    /// A part without samples.
+    #[error("{file}: no sample of this part has a value in any view")]
+    Empty {
+        /// One of its files.
+        file: String,
+    },
+    /// A view with other columns than in an earlier part.
+    #[error(
+        "{file}: column {column} is {found}, in {first} it is {expected}: all parts of a view must have the same columns"
+    )]
+    Columns {
+        /// The file.
+        file: String,
+        /// The earlier file.
+        first: String,
+        /// Its number, from 1.
+        column: usize,
+        /// Its name, quoted, or that there is none.
+        found: String,
+        /// The name in the earlier part.
+        expected: String,
+    },
+    /// A sample in two parts.
+    #[error("id `{id}` is in {first} and again in {second}: a sample lies in one part")]
+    Repeated {
+        /// Its id.
+        id: String,
+        /// A file of the first part.
+        first: String,
+        /// A file of the second.
+        second: String,
+    },
+    /// A part that has changed since it was read first.
+    #[error(
+        "{file}: this part has {found} samples, and had {expected} when it was read first: it has changed"
+    )]
+    Changed {
+        /// One of its files.
+        file: String,
+        /// Samples now.
+        found: usize,
+        /// Samples then.
+        expected: usize,
+    },
+}
+
+/// Where parts are read from.
+pub trait Parts {
+    /// How many there are: one at least.
+    fn n_parts(&self) -> usize;
+
+    /// The tables of a part: the views that any of its samples has, joined by id.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>>;
+}
+
+/// What a first reading of all parts finds.
+#[derive(Debug, Clone)]
+pub struct Census {
+    /// Samples of every part that have a value in some view.
+    pub n_samples: Vec<usize>,
+}
+
+impl Census {
+    /// Reads every part once.
+    ///
+    /// # Errors
+    /// If one cannot be read, is empty, has other columns than another or a sample of another.
+    pub fn of(parts: &dyn Parts, observer: &Observer<'_>) -> Result<Self, PartsError> {
+        let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
+        let (mut n_samples, mut hashes) = (Vec::new(), Vec::new());
+        for part in 0..parts.n_parts() {
+            observer.step("parts", part, parts.n_parts(), None)?;
+            let tables = parts.tables(part)?;
+            for table in &tables {
+                let file = file(table);
+                match columns.get(&table.name) {
+                    Some((first, expected)) => {
+                        check_columns(&file, &table.features, first, expected)?
+                    }
+                    None => _ = columns.insert(table.name.clone(), (file, table.features.clone())),
+                }
+            }
+            let ids = observed_ids(&tables)?;
+            if ids.is_empty() {
+                return Err(PartsError::Empty {
+                    file: tables.first().map_or_else(String::new, file),
+                });
+            }
+            n_samples.push(ids.len());
+            hashes.extend(ids.iter().map(|id| hash(id)));
+        }
+        check_once(parts, &n_samples, hashes)?;
+        Ok(Self { n_samples })
+    }
+
+    /// The tables of the samples that the search sees, which are joined as a training set.
+    ///
+    /// # Errors
+    /// If a part cannot be read, or has changed.
+    pub fn to_search(
+        &self,
+        parts: &dyn Parts,
+        method: &TMixture,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Vec<Table>, PartsError> {
+        let drawn = method.samples_to_search(self.n_samples.iter().sum(), seed);
+        let (mut found, mut first): (Vec<Vec<Table>>, usize) = (Vec::new(), 0);
+        for (part, &n) in self.n_samples.iter().enumerate() {
+            observer.step("samples to search", part, self.n_samples.len(), None)?;
+            let of_part =
+                drawn.partition_point(|&i| i < first)..drawn.partition_point(|&i| i < first + n);
+            let tables = parts.tables(part)?;
+            let ids = observed_ids(&tables)?;
+            check_unchanged(&tables, ids.len(), n)?;
+            let chosen: HashSet<&str> = drawn[of_part].iter().map(|&i| ids[i - first]).collect();
+            for table in &tables {
+                let of_view = found.iter_mut().find(|of_view| of_view[0].name == table.name);
+                match (rows_of(table, &chosen), of_view) {
+                    (None, _) => {}
+                    (Some(rows), Some(of_view)) => of_view.push(rows),
+                    (Some(rows), None) => found.push(vec![rows]),
+                }
+            }
+            first += n;
+        }
+        Ok(found.into_iter().map(stacked).collect())
+    }
+
+    /// The model after EM over all parts, `model` being that of the samples `searched`.
+    ///
+    /// # Errors
+    /// If a part cannot be read or has changed, the model is no mixture, or the observer asks to stop.
+    pub fn fit(
+        &self,
+        parts: &dyn Parts,
+        model: &NamedModel,
+        (searched, seed): (&Joined, Seed),
+        observer: &Observer<'_>,
+    ) -> Result<NamedModel, PartsError> {
+        let mut model = model.mixture_with_names()?;
+        let (mut last, of): (Option<Pass>, usize) = (None, PASSES * parts.n_parts());
+        for n_passes in 0..PASSES {
+            let mut passes = Vec::with_capacity(parts.n_parts());
+            for (part, &n) in self.n_samples.iter().enumerate() {
+                let loss = last.as_ref().map(Pass::mean_log_likelihood);
+                observer.step("all samples", n_passes * parts.n_parts() + part, of, loss)?;
+                let tables = parts.tables(part)?;
+                let files = tables.first().map_or_else(String::new, file);
+                let (joined, which) = model.join(tables, false).map_err(Box::from)?;
+                check_count(files, joined.data.n_samples(), n)?;
+                passes.push(model.pass_over(&joined, &which)?);
+            }
+            let Some(pass) = Pass::sum(passes)? else { break };
+            if last.as_ref().is_some_and(|last| pass.settles(last)) {
+                break;
+            }
+            model = model.after(&pass)?;
+            last = Some(pass);
+        }
+        Ok(model.completed(searched, seed)?)
+    }
+}
+
+/// EM over parts.
+impl NamedModel {
+    /// What EM reads of samples, as [`Self::join`] gives them.
+    ///
+    /// # Errors
+    /// If the model is no mixture, or as [`MixtureModel::pass_over`].
+    pub fn pass_over(&self, joined: &Joined, which: &[usize]) -> Result<Pass, ClusterError> {
+        self.as_mixture()?.pass_over(&joined.data, which)
+    }
+
+    /// The model after the M step of a pass over all samples.
+    ///
+    /// # Errors
+    /// If the model is no mixture, or as [`MixtureModel::after`].
+    pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
+        Ok(self.with(self.as_mixture()?.after(pass)?))
+    }
+
+    /// The model with what the samples are enough for that it began with.
+    ///
+    /// # Errors
+    /// If the model is no mixture, or as [`MixtureModel::completed`].
+    pub fn completed(&self, searched: &Joined, seed: Seed) -> Result<Self, ClusterError> {
+        Ok(self.with(self.as_mixture()?.completed(&searched.data, seed)?))
+    }
+
+    fn mixture_with_names(&self) -> Result<Self, ClusterError> {
+        Ok(self.with(self.as_mixture()?.clone()))
+    }
+
+    fn with(&self, model: MixtureModel) -> Self {
+        Self { model: Box::new(model), views: self.views.clone() }
+    }
+
+    fn as_mixture(&self) -> Result<&MixtureModel, ClusterError> {
+        self.mixture().ok_or_else(|| {
+            let (method, mixture) = (self.model.method(), TMixture::NAME);
+            ClusterError::Model(format!("{method}: only {mixture} is fitted to samples in parts"))
+        })
+    }
+}
+
+/// The samples with a value in some view, in the order in which they are joined.
+fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
+    let mut observed: HashMap<&str, bool> = HashMap::new();
+    let mut order = Vec::new();
+    for table in tables {
+        let ids = table.ids.as_ref().ok_or_else(|| PartsError::NoIds { file: file(table) })?;
+        for (row, id) in ids.iter().enumerate() {
+            let has_value = !table.values.is_missing(row);
+            let known = observed.entry(id).or_insert_with(|| {
+                order.push(id.as_str());
+                false
+            });
+            *known |= has_value;
+        }
+    }
+    order.retain(|id| observed[id]);
+    Ok(order)
+}
+
+/// The rows of these samples, if there are any.
+fn rows_of(table: &Table, chosen: &HashSet<&str>) -> Option<Table> {
+    let ids = table.ids.as_ref()?;
+    let rows: Vec<usize> = (0..ids.len()).filter(|&i| chosen.contains(ids[i].as_str())).collect();
+    let pick = |words: &Vec<String>| rows.iter().map(|&i| words[i].clone()).collect();
+    (!rows.is_empty()).then(|| Table {
+        name: table.name.clone(),
+        path: table.path.clone(),
+        ids: Some(pick(ids)),
+        labels: table.labels.as_ref().map(pick),
+        features: table.features.clone(),
+        left_out: table.left_out.clone(),
+        values: table.values.select_rows(&rows),
+    })
+}
+
+/// One table of those of a view.
+fn stacked(tables: Vec<Table>) -> Table {
+    let values = Matrix::stacked(&tables.iter().map(|t| t.values.clone()).collect::<Vec<_>>());
+    let words = |of: fn(&Table) -> &Option<Vec<String>>| -> Option<Vec<String>> {
+        let all: Option<Vec<&Vec<String>>> = tables.iter().map(|t| of(t).as_ref()).collect();
+        Some(all?.into_iter().flatten().cloned().collect())
+    };
+    let (ids, labels) = (words(|t| &t.ids), words(|t| &t.labels));
+    let Some(first) = tables.into_iter().next() else { unreachable!("a view that was found") };
+    Table { ids, labels, values, ..first }
+}
+
+fn check_columns(
+    file: &str,
+    features: &[String],
+    first: &str,
+    expected: &[String],
+) -> Result<(), PartsError> {
+    let n = features.len().max(expected.len());
+    let Some(column) = (0..n).find(|&j| features.get(j) != expected.get(j)) else { return Ok(()) };
+    let name =
+        |names: &[String]| names.get(column).map_or("none".to_owned(), |name| format!("`{name}`"));
+    Err(PartsError::Columns {
+        file: file.to_owned(),
+        first: first.to_owned(),
+        column: column + 1,
+        found: name(features),
+        expected: name(expected),
+    })
+}
+
+/// Refuses samples that lie in two parts; of every one there is a hash, in order.
+fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: Vec<u64>) -> Result<(), PartsError> {
+    let mut sorted = hashes.clone();
+    sorted.sort_unstable();
+    let repeated: HashSet<u64> = sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
+    drop(sorted);
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    let mut first_of: HashMap<String, String> = HashMap::new();
+    let mut start = 0;
+    for (part, &n) in n_samples.iter().enumerate() {
+        if hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
+            let tables = parts.tables(part)?;
+            let second = tables.first().map_or_else(String::new, file);
+            for id in observed_ids(&tables)? {
+                if !repeated.contains(&hash(id)) {
+                    continue;
+                }
+                if let Some(first) = first_of.insert(id.to_owned(), second.clone()) {
+                    return Err(PartsError::Repeated { id: id.to_owned(), first, second });
+                }
+            }
+        }
+        start += n;
+    }
+    // Two ids of one hash.
+    Ok(())
+}
+
+fn check_unchanged(tables: &[Table], found: usize, expected: usize) -> Result<(), PartsError> {
+    check_count(tables.first().map_or_else(String::new, file), found, expected)
+}
+
+fn check_count(file: String, found: usize, expected: usize) -> Result<(), PartsError> {
+    if found == expected { Ok(()) } else { Err(PartsError::Changed { file, found, expected }) }
+}
+
+fn hash(id: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
+}
+
+fn file(table: &Table) -> String {
+    table.path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training_set;
+    use cdimc_data::SyntheticViews;
+
+    struct InMemory(Vec<Vec<Table>>);
+
+    impl Parts for InMemory {
+        fn n_parts(&self) -> usize {
+            self.0.len()
+        }
+
+        fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>> {
+            Ok(self.0[part].clone())
+        }
+    }
+
+    /// 900 samples in three parts; the second lacks the last view, and every seventh sample the first.
+    fn parts() -> InMemory {
+        let dataset = SyntheticViews { n_samples: 900, ..SyntheticViews::default() }
+            .generate(Seed::new(1))
+            .unwrap();
+        let part = |part: usize| -> Vec<Table> {
+            let table = |(v, view): (usize, &ndarray::Array2<f64>)| {
+                let rows: Vec<usize> =
+                    (300 * part..300 * (part + 1)).filter(|i| v > 0 || i % 7 > 0).collect();
+                Table {
+                    name: format!("view{v}"),
+                    path: format!("view{v}-{part}.csv").into(),
+                    ids: Some(rows.iter().map(|i| format!("s{i}")).collect()),
+                    labels: None,
+                    features: (0..view.ncols()).map(|j| j.to_string()).collect(),
+                    left_out: Vec::new(),
+                    values: view.select(ndarray::Axis(0), &rows).into(),
+                }
+            };
+            let views = dataset.views().iter().enumerate();
+            views.filter(|(v, _)| part != 1 || *v < 2).map(table).collect()
+        };
+        InMemory((0..3).map(part).collect())
+    }
+
+    fn method() -> TMixture {
+        TMixture { starts: 4, refined: 2, search_samples: 300, ..TMixture::default() }
+    }
+
+    fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
+        use cdimc_core::Clusterer;
+        let observer = Observer::silent();
+        let census = Census::of(parts, &observer).unwrap();
+        assert_eq!(census.n_samples, [300; 3]);
+        let searched = census.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
+        let searched = training_set(searched, false).unwrap();
+        assert_eq!(searched.data.n_samples(), 300);
+        let model = method().fit(&searched.data, 4, Seed::new(3), &observer).unwrap().model;
+        let model = NamedModel::new(model.unwrap(), &searched);
+        (census.fit(parts, &model, (&searched, Seed::new(3)), &observer).unwrap(), searched)
+    }
+
+    #[test]
+    fn parts_are_fitted_as_samples_in_memory_are() {
+        use cdimc_core::Clusterer;
+        let parts = parts();
+        let (model, _) = fitted(&parts);
+        let mut labels = HashMap::new();
+        for tables in &parts.0 {
+            let (joined, which) = model.join(tables.clone(), false).unwrap();
+            let found = model.predict(&joined, &which).unwrap();
+            labels.extend(joined.ids.into_iter().zip(found.labels));
+        }
+        let all = (0..3).map(|v| {
+            let of_view = parts.0.iter().flatten().filter(|t| t.name == format!("view{v}"));
+            stacked(of_view.cloned().collect())
+        });
+        let all = training_set(all.collect(), false).unwrap();
+        let found = method().cluster(&all.data, 4, Seed::new(3)).unwrap();
+        let in_parts: Vec<usize> = all.ids.iter().map(|id| labels[id]).collect();
+        // The order of the samples differs, and with it the search.
+        assert!(cdimc_metrics::ari(&found.labels, &in_parts).unwrap() > 0.97);
+    }
+
+    #[test]
+    fn bad_parts_are_named() {
+        let observer = Observer::silent();
+        let error = |parts: &InMemory| Census::of(parts, &observer).unwrap_err().to_string();
+        let mut repeated = parts();
+        repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
+        assert_eq!(
+            error(&repeated),
+            "id `s12` is in view0-0.csv and again in view0-2.csv: a sample lies in one part"
+        );
+        let mut columns = parts();
+        columns.0[1][1].features[3] = "x".to_owned();
+        assert_eq!(
+            error(&columns),
+            "view1-1.csv: column 4 is `x`, in view1-0.csv it is `3`: all parts of a view must have the same columns"
+        );
+        let mut empty = parts();
+        empty.0[1].iter_mut().for_each(|table| table.values.dense_mut().fill(f64::NAN));
+        assert_eq!(error(&empty), "view0-1.csv: no sample of this part has a value in any view");
+        let mut nameless = parts();
+        nameless.0[1][0].ids = None;
+        assert!(error(&nameless).ends_with("told apart by their ids: name the column with --id"));
+        let whole = parts();
+        let census = Census::of(&whole, &observer).unwrap();
+        let mut shorter = parts();
+        shorter.0[2].remove(2);
+        shorter.0[2].remove(1);
+        let searched = census.to_search(&shorter, &method(), Seed::new(3), &observer);
+        assert_eq!(
+            searched.unwrap_err().to_string(),
+            "view0-2.csv: this part has 257 samples, and had 300 when it was read first: it has changed"
+        );
+    }
+}
