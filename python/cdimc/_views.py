@@ -105,24 +105,30 @@ def sample_names(Xs: Views) -> list[str]:
 
 def names_of(views: Sequence[View]) -> list[str]:
     """The samples of these tables, in the order in which results come."""
+    if views and views[0].ids is None:
+        return [str(i + 1) for i in range(views[0].values.shape[0])]
+    observed, unobserved = observed_names(views)
+    return observed + unobserved
+
+
+def observed_names(views: Sequence[View]) -> tuple[list[str], list[str]]:
+    """The samples with a value in some view, in the order of their first appearance, and the others."""
     if not views:
         raise ValueError("views = 0: at least one view is needed")
-    if views[0].ids is None:
-        return [str(i + 1) for i in range(views[0].values.shape[0])]
     observed: dict[str, bool] = {}
-    seen: dict[str, None] = {}
     for view in views:
         empty = missing_rows(view.values)
-        for name, missing in zip(view.ids or [], empty):
-            seen[name] = None
+        names = names_of([view]) if view.ids is None else view.ids
+        for name, missing in zip(names, empty):
             observed[name] = observed.get(name, False) or not missing
-    kept = [name for name in seen if observed[name]]
-    return kept + [name for name in seen if not observed[name]]
+    return [name for name in observed if observed[name]], [name for name in observed if not observed[name]]
 
 
 def _view(name: str, X: Any) -> View:
     ids: list[str] | None
     features: list[str] | None
+    if hasattr(X, "__dask_graph__"):
+        raise ValueError(f"{name} lies in partitions of Dask: cdimc.dask.TMixture takes it, without gathering it")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
         ids, features, values = list(map(str, X.obs_names)), list(map(str, X.var_names)), X.X
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas

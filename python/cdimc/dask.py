@@ -1,0 +1,531 @@
+"""The mixture over samples that lie in the partitions of Dask collections: ``pip install cdimc[dask]``.
+
+The search sees a sample of the samples on the client. EM then goes over all of them: a pass is a map over the partitions
+and a sum of neighbors in pairs, so that the result has the same bits on any cluster. What comes to the client is the
+sample, the sums of each pass and counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _cdimc
+from ._estimator import Call, _callers_level, _plain, seed_of
+from ._methods import TMixture as _InMemory
+from ._progress import Progress, reporter
+from ._views import View, as_views, missing_rows, names_of, observed_names
+from ._warnings import UnobservedSamplesWarning
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["TMixture"]
+
+#: Passes of EM at most.
+PASSES = 100
+
+#: A list or dict of Dask DataFrames or Dask arrays.
+Collections = Any
+
+
+class TMixture(_InMemory):
+    """``cdimc.TMixture`` for Dask DataFrames, whose index names the samples, or Dask arrays.
+
+    All views are partitioned alike: partition ``i`` of each holds the same samples. A sample absent from a view's
+    partition, or NaN throughout there, is missing in the view.
+
+    The parameters are those of ``cdimc.TMixture``; ``n_jobs`` are the threads of the search on the client. Warnings
+    speak of the samples that the search sees. Views in memory are predicted as ``cdimc.TMixture`` does.
+
+    See Also
+    --------
+    cdimc.TMixture : the parameters.
+    """
+
+    def fit(  # type: ignore[override]
+        self, Xs: Collections, y: object = None, *, progress: Progress | bool | None = None
+    ) -> Self:
+        """Groups the samples of ``Xs``.
+
+        Parameters
+        ----------
+        Xs : list or dict of Dask DataFrames or Dask arrays
+            The views. Those of a list are called view0, view1 and so on.
+        y : object
+            Not looked at.
+        progress : callable or bool, optional
+            Called with stage, steps done, number of steps and loss; True shows tqdm's bar.
+
+        Returns
+        -------
+        self
+            Without labels, which ``predict`` gives.
+        """
+        partitions, report = _Partitions.of(Xs), reporter(progress)
+        seed = seed_of(self.random_state)
+        local = _InMemory(**{**self.get_params(deep=False), "random_state": seed})
+        settings = _cdimc.Method(self._method, json.dumps(self._settings(), default=_plain)).settings
+        n_samples = partitions.count()
+        rows = _cdimc.samples_to_search(settings, sum(n_samples), seed)
+        searched = partitions.select(n_samples, np.array(rows, dtype=np.int64))
+        local.fit(searched, progress=report)
+        model, n_passes = partitions.em(local._fitted(), n_samples, self.strict, report)
+        self.n_clusters_ = local.n_clusters_
+        self.view_names_ = local.view_names_
+        self.feature_names_ = local.feature_names_
+        self.settings_ = local.settings_
+        self.cluster_number_ = local.cluster_number_
+        self.n_samples_ = sum(n_samples)
+        self.n_iter_ = n_passes
+        self._take_model(model.completed(as_views(searched), seed, self._call()))
+        return self
+
+    def fit_predict(self, Xs: Collections, y: object = None, **kwargs: Any) -> Any:
+        """``fit(Xs).predict(Xs)``."""
+        return self.fit(Xs, y, **kwargs).predict(Xs)
+
+    def predict(self, Xs: Collections) -> Any:
+        """The clusters of samples, partition by partition, when they are computed.
+
+        Parameters
+        ----------
+        Xs : list or dict of Dask DataFrames or Dask arrays
+            A dict has any of the views of the fit by name; a list has all by position, None for those not there.
+
+        Returns
+        -------
+        Dask Series or Dask array of shape (n_samples,)
+            The Series has the ids of a partition in the order of their first appearance over the views. -1 for a
+            sample without a value in any view.
+        """
+        return self._predicted("labels", Xs) if _are_dask(Xs) else super().predict(Xs)
+
+    def predict_proba(self, Xs: Collections) -> Any:
+        """The probability of every cluster: a Dask DataFrame or array (n_samples, n_clusters), rows of sum 1."""
+        return self._predicted("probabilities", Xs) if _are_dask(Xs) else super().predict_proba(Xs)
+
+    def predict_confidence(self, Xs: Collections) -> Any:
+        """How sure the cluster of each sample is, in [0, 1]: a Dask Series or array (n_samples,)."""
+        return self._predicted("confidence", Xs) if _are_dask(Xs) else super().predict_confidence(Xs)
+
+    def unusual(self, Xs: Collections) -> Any:
+        """Which samples are unlike all of the training: a Dask Series or array (n_samples,)."""
+        return self._predicted("unusual", Xs) if _are_dask(Xs) else super().unusual(Xs)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator with the model in the file ``path``, which ``save`` or the command wrote."""
+        estimator = cls()
+        estimator.__dict__.update(vars(_InMemory.load(path)))
+        return estimator
+
+    def _predicted(self, what: str, Xs: Collections) -> Any:
+        import dask
+
+        self._fitted()
+        names, there = _there(Xs, self.view_names_)
+        frames = _are_frames(names, there)
+        local = _InMemory()
+        local.__dict__.update(vars(self))
+        local.n_jobs = None
+        # A task of its own: a partition's task names it.
+        model = dask.delayed(local, traverse=False)
+        width = self.n_clusters_ if what == "probabilities" else None
+        filling = FILLINGS[what]
+        if frames:
+            import dask.dataframe as dd
+            import pandas as pd
+
+            _check_partitions(names, [X.npartitions for X in there])
+            index = there[0]._meta.index[:0]
+            empty = np.full((0, width) if width else 0, filling)
+            meta = pd.DataFrame(empty, index) if width else pd.Series(empty, index, name=what)
+            # A sample that only another view has may lie outside of the first one's divisions.
+            return dd.map_partitions(
+                _predict_frames, *there, model, what, names, meta=meta, clear_divisions=len(there) > 1
+            )
+        import dask.array as da
+
+        blocks = _whole_rows(names, there)
+        indices = [part for v, X in enumerate(blocks) for part in (X, (0, v + 2))]
+        return da.blockwise(
+            _predict_arrays,
+            (0, 1) if width else (0,),
+            *indices,
+            model=model,
+            what=what,
+            names=names,
+            new_axes={1: width} if width else {},
+            dtype=np.asarray(filling).dtype,
+            concatenate=True,
+            align_arrays=False,
+            meta=np.full((0, width) if width else 0, filling),
+        )
+
+
+#: What a sample without a value in any view has of each result.
+FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
+
+
+class _Count(NamedTuple):
+    """Of the samples of a partition."""
+
+    n_samples: int
+    n_unobserved: int
+
+
+class _Partitions:
+    """The partitions of all views."""
+
+    def __init__(
+        self, names: list[str], features: list[list[str]], blocks: list[list[Any]], ids: bool
+    ) -> None:
+        self.names, self.features, self.blocks, self.ids = names, features, blocks, ids
+
+    @classmethod
+    def of(cls, Xs: Collections) -> Self:
+        """The partitions of these views.
+
+        Raises
+        ------
+        ValueError
+            If a view lies in memory, or they are not partitioned alike.
+        """
+        names, views = _there(Xs)
+        if ids := _are_frames(names, views):
+            features = [list(map(str, X.columns)) for X in views]
+            delayed = [X.to_delayed() for X in views]
+        else:
+            views = _whole_rows(names, views)
+            features = [[str(j) for j in range(X.shape[1])] for X in views]
+            delayed = [X.to_delayed()[:, 0] for X in views]
+        _check_partitions(names, [len(blocks) for blocks in delayed])
+        return cls(names, features, [list(blocks) for blocks in zip(*delayed)], ids)
+
+    def count(self) -> list[int]:
+        """The number of samples of every partition that have a value in some view.
+
+        Raises
+        ------
+        ValueError
+            If a partition has none, columns of its own or a sample of another.
+        """
+        import dask
+
+        # With few buckets one holds many hashes, with many there are many tasks.
+        n_buckets = math.isqrt(len(self.blocks)) + 1 if self.ids else 0
+        counted = self._map(_counted, self.features, n_buckets)
+        buckets = [
+            dask.delayed(_repeated, pure=False)(*(part[1 + bucket] for part in counted))
+            for bucket in range(n_buckets)
+        ]
+        counts, repeated = dask.compute([part[0] for part in counted], buckets)
+        for found in filter(None, repeated):
+            self._refuse_repeated(*found)
+        if n_unobserved := sum(count.n_unobserved for count in counts):
+            warnings.warn(
+                f"samples without a value in any view, left out: {n_unobserved}",
+                UnobservedSamplesWarning,
+                stacklevel=_callers_level(),
+            )
+        return [count.n_samples for count in counts]
+
+    def _refuse_repeated(self, hash: int, first: int, second: int) -> None:
+        import dask
+
+        ids = dask.compute(*self._map(_ids_of_hash, hash, only=[first, second]))
+        # None in common: two ids of one hash.
+        for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
+            raise ValueError(
+                f"id `{id}` is in partition {first} and again in partition {second}: a sample lies in one partition"
+            )
+
+    def select(self, n_samples: Sequence[int], rows: NDArray[np.int64]) -> dict[str, Any]:
+        """The samples that stand at ``rows``, ascending, among those of all partitions."""
+        import dask
+
+        starts = np.cumsum([0, *n_samples])
+        bounds = np.searchsorted(rows, starts)
+        chosen = [rows[a:b] - start for a, b, start in zip(bounds, bounds[1:], starts)]
+        some = [i for i, of_part in enumerate(chosen) if len(of_part)]
+        tasks = self._map(_selected, each=list(zip(n_samples, chosen)), only=some)
+        views = [_stacked(tables) for tables in zip(*dask.compute(*tasks))]
+        for name, view in zip(self.names, views):
+            if missing_rows(as_views([view])[0].values).all():
+                raise ValueError(
+                    f"{name}: none of the {len(rows)} samples that the search sees has this view: raise "
+                    "search_samples, or leave it out"
+                )
+        return dict(zip(self.names, views))
+
+    def em(
+        self, model: _cdimc.Model, n_samples: Sequence[int], strict: bool, report: Progress | None
+    ) -> tuple[_cdimc.Model, int]:
+        """The model after EM over all samples, and the number of passes."""
+        import dask
+
+        last: _cdimc.Pass | None = None
+        for n_passes in range(PASSES):
+            if report:
+                report("all samples", n_passes, PASSES, last.mean_log_likelihood if last else None)
+            # One task, whose value all partitions read.
+            shared = dask.delayed(model, traverse=False)
+            tasks = self._map(_pass_over, shared, strict, each=[(n,) for n in n_samples])
+            (total,) = dask.compute(_sum_of(tasks))
+            if last is not None and total.settles(last):
+                return model, n_passes + 1
+            model, last = model.after(total), total
+        return model, PASSES
+
+    def _map(
+        self,
+        function: Callable[..., Any],
+        *common: Any,
+        each: Sequence[tuple[Any, ...]] | None = None,
+        only: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """``function(views, *common, *each[i])`` of the partitions ``only``, or all, as tasks."""
+        import dask
+
+        task = dask.delayed(_of_partition, pure=False)
+        return [
+            task(function, i, self.names, self.blocks[i], *common, *(each[i] if each else ()))
+            for i in (range(len(self.blocks)) if only is None else only)
+        ]
+
+
+def _there(Xs: Collections, names: Sequence[str] | None = None) -> tuple[list[str], list[Any]]:
+    """Names and collections; with the ``names`` of a model's views a list may hold None."""
+    if isinstance(Xs, Mapping):
+        items = [(str(name), X) for name, X in Xs.items()]
+    elif not isinstance(Xs, (list, tuple)):
+        raise ValueError(f"Xs is a {type(Xs).__name__}: must be a list or dict of views")
+    elif names is not None and len(names) != len(Xs):
+        raise ValueError(
+            f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
+            "give None for a view that is not there, or a dict"
+        )
+    else:
+        items = list(zip(names or [f"view{v}" for v in range(len(Xs))], Xs))
+    if names is not None:
+        items = [(name, X) for name, X in items if X is not None]
+    if not items:
+        raise ValueError("views = 0: at least one view is needed")
+    return [name for name, _ in items], [X for _, X in items]
+
+
+def _are_dask(Xs: Collections) -> bool:
+    views = Xs.values() if isinstance(Xs, Mapping) else Xs if isinstance(Xs, (list, tuple)) else [Xs]
+    return any(_is_dask(X) for X in views)
+
+
+def _is_dask(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__")
+
+
+def _are_frames(names: Sequence[str], views: Sequence[Any]) -> bool:
+    """Whether these are Dask DataFrames, and not Dask arrays."""
+    frames = []
+    for name, X in zip(names, views):
+        if not _is_dask(X) or X.ndim != 2:
+            raise ValueError(
+                f"{name} is a {type(X).__name__}: must be a Dask DataFrame or a Dask array of two dimensions; "
+                "cdimc.TMixture fits what is in memory"
+            )
+        frames.append(hasattr(X, "npartitions") and hasattr(X, "columns"))
+    if any(frame != frames[0] for frame in frames):
+        other = names[frames.index(not frames[0])]
+        raise ValueError(f"{names[0]} and {other}: views must be all Dask DataFrames or all Dask arrays")
+    return frames[0]
+
+
+def _whole_rows(names: Sequence[str], views: Sequence[Any]) -> list[Any]:
+    """The arrays with no chunks along columns."""
+    for name, X in zip(names, views):
+        # Unknown sizes are NaN, which differ from themselves.
+        if str(X.chunks[0]) != str(views[0].chunks[0]):
+            raise ValueError(
+                f"{name} and {names[0]} have chunks of differing numbers of rows: all views must be chunked alike; "
+                "rechunk one"
+            )
+    return [X if X.numblocks[1] == 1 else X.rechunk({1: -1}) for X in views]
+
+
+def _check_partitions(names: Sequence[str], numbers: Sequence[int]) -> None:
+    for name, number in zip(names, numbers):
+        if number != numbers[0]:
+            raise ValueError(
+                f"{name} has {number} partitions, {names[0]} has {numbers[0]}: partition i of every view must hold "
+                "the same samples; merge or repartition them first"
+            )
+
+
+def _sum_of(passes: list[Any]) -> Any:
+    """The task of the sum of these tasks, in the order of ``Pass.sum``."""
+    import dask
+
+    add = dask.delayed(_sum, pure=False)
+    while len(passes) > 1:
+        pairs = [passes[i : i + 2] for i in range(0, len(passes), 2)]
+        passes = [add(pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return passes[0]
+
+
+def _stacked(tables: Sequence[Any]) -> Any:
+    if hasattr(tables[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(tables)
+    return np.concatenate(tables)
+
+
+# What follows runs where the partitions are.
+
+
+def _of_partition(
+    function: Callable[..., Any], partition: int, names: list[str], blocks: list[Any], *arguments: Any
+) -> Any:
+    try:
+        return function(dict(zip(names, blocks)), *arguments)
+    except ValueError as error:
+        raise ValueError(f"partition {partition}: {error}") from None
+
+
+def _counted(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> tuple[Any, ...]:
+    """The count of a partition, and the hashes of its ids in buckets."""
+    views = as_views(blocks)
+    for view, expected in zip(views, features):
+        _check_columns(view, expected)
+        _check_rows(view)
+    observed, unobserved = observed_names(views)
+    if not observed:
+        raise ValueError("no sample has a value in any view")
+    count = _Count(len(observed), len(unobserved))
+    if not n_buckets:
+        return (count,)
+    hashes = _hashes(observed)
+    bucket = hashes % np.uint64(n_buckets)
+    return (count, *(hashes[bucket == b] for b in range(n_buckets)))
+
+
+def _check_columns(view: View, expected: list[str]) -> None:
+    features = expected[: view.values.shape[1]] if view.features is None else view.features
+    for j in range(max(len(features), len(expected))):
+        found, known = (f"`{of[j]}`" if j < len(of) else "none" for of in (features, expected))
+        if found != known:
+            raise ValueError(
+                f"{view.name}: column {j + 1} is {found}, elsewhere it is {known}: all partitions of a view must "
+                "have the same columns"
+            )
+
+
+def _check_rows(view: View) -> None:
+    """What the engine would refuse, said before the search instead of after it."""
+    if isinstance(view.values, np.ndarray) and len(infinite := np.argwhere(np.isinf(view.values))):
+        row, j = infinite[0]
+        column = view.features[j] if view.features else j
+        raise ValueError(
+            f"{view.name}: row {row + 1}, column `{column}` = {view.values[row, j]}: values must be finite"
+        )
+    row_of: dict[str, int] = {}
+    for row, id in enumerate(view.ids or [], start=1):
+        if id in row_of:
+            raise ValueError(
+                f"{view.name}: id `{id}` stands in row {row_of[id]} and again in row {row}: ids must be unique"
+            )
+        row_of[id] = row
+
+
+def _hashes(ids: list[str]) -> NDArray[np.uint64]:
+    from pandas.util import hash_array
+
+    hashes: NDArray[np.uint64] = hash_array(np.array(ids, dtype=object), categorize=False)
+    return hashes
+
+
+def _repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
+    """A hash that two of the buckets, one a partition, have in common, and these two."""
+    hashes = np.concatenate(buckets)
+    partitions = np.repeat(np.arange(len(buckets)), [len(bucket) for bucket in buckets])
+    order = np.argsort(hashes, kind="stable")
+    again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+    if not len(again):
+        return None
+    first, second = order[again[0]], order[again[0] + 1]
+    return int(hashes[first]), int(partitions[first]), int(partitions[second])
+
+
+def _ids_of_hash(blocks: dict[str, Any], hash: int) -> list[str]:
+    observed, _ = observed_names(as_views(blocks))
+    return [observed[i] for i in np.flatnonzero(_hashes(observed) == np.uint64(hash))]
+
+
+def _selected(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> list[Any]:
+    """Of every view the rows of the samples at ``rows`` among the observed ones."""
+    views = as_views(blocks)
+    observed, _ = observed_names(views)
+    _check_unchanged(len(observed), n_samples)
+    if views[0].ids is None:
+        at = [int(observed[row]) - 1 for row in rows]
+        return [np.asarray(X)[at] for X in blocks.values()]
+    chosen = {observed[row] for row in rows}
+    return [X[[id in chosen for id in view.ids or []]] for X, view in zip(blocks.values(), views)]
+
+
+def _pass_over(blocks: dict[str, Any], model: _cdimc.Model, strict: bool, n_samples: int) -> _cdimc.Pass:
+    found = model.pass_over(_with_values(as_views(blocks)), Call(1, strict, None))
+    _check_unchanged(found.n_samples, n_samples)
+    return found
+
+
+def _check_unchanged(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"it has {found} samples, and had {expected} when it was read first: it has changed")
+
+
+def _sum(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
+    return _cdimc.Pass.sum(pair)
+
+
+def _with_values(views: list[View]) -> list[View]:
+    """The views that any of the samples has."""
+    return [view for view in views if not missing_rows(view.values).all()]
+
+
+def _predict_frames(*arguments: Any) -> Any:
+    import pandas as pd
+
+    *blocks, local, what, names = arguments
+    values, ids = _predicted(local, what, dict(zip(names, blocks)))
+    # In the type that the index of the frames has.
+    known = {str(id): id for X in blocks for id in X.index}
+    index = pd.Index([known[id] for id in ids], dtype=blocks[0].index.dtype, name=blocks[0].index.name)
+    return pd.DataFrame(values, index) if values.ndim == 2 else pd.Series(values, index, name=what)
+
+
+def _predict_arrays(*blocks: Any, model: _InMemory, what: str, names: list[str]) -> NDArray[Any]:
+    return _predicted(model, what, dict(zip(names, blocks)))[0]
+
+
+def _predicted(local: _InMemory, what: str, blocks: dict[str, Any]) -> tuple[NDArray[Any], list[str]]:
+    """A result of every sample, in the order of their first appearance, and their names."""
+    views, model = local._ready(blocks)
+    if views[0].ids is None:
+        ids = names_of(views)
+    else:
+        ids = list(dict.fromkeys(id for view in views for id in view.ids or []))
+    shape = (len(ids), local.n_clusters_) if what == "probabilities" else (len(ids),)
+    values = np.full(shape, FILLINGS[what])
+    if there := _with_values(views):
+        found = model.predict(there, local._call())
+        place = {id: i for i, id in enumerate(ids)}
+        values[[place[id] for id in found.samples]] = getattr(found, what)
+    return values, ids
