@@ -77,6 +77,15 @@ pub enum PartsError {
     },
 }
 
+impl From<PartsError> for ClusterError {
+    fn from(error: PartsError) -> Self {
+        match error {
+            PartsError::Fit(error) => error,
+            error => Self::Part(Box::new(error)),
+        }
+    }
+}
+
 /// Where parts are read from.
 pub trait Parts {
     /// How many there are: one at least.
@@ -175,12 +184,12 @@ impl Census {
         observer: &Observer<'_>,
     ) -> Result<NamedModel, PartsError> {
         let mut model = model.mixture_with_names()?;
-        let (mut last, of): (Option<Pass>, usize) = (None, PASSES * parts.n_parts());
-        for n_passes in 0..PASSES {
+        let mut last: Option<Pass> = None;
+        for _ in 0..PASSES {
             let mut passes = Vec::with_capacity(parts.n_parts());
             for (part, &n) in self.n_samples.iter().enumerate() {
                 let loss = last.as_ref().map(Pass::mean_log_likelihood);
-                observer.step("all samples", n_passes * parts.n_parts() + part, of, loss)?;
+                observer.step("all samples", part, parts.n_parts(), loss)?;
                 let tables = parts.tables(part)?;
                 let files = tables.first().map_or_else(String::new, file);
                 let (joined, which) = model.join(tables, false).map_err(Box::from)?;

@@ -1,6 +1,7 @@
 //! Where a view is to be read from.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -39,6 +40,32 @@ impl FromStr for ViewSource {
     }
 }
 
+impl ViewSource {
+    /// The files of a view whose file name has a `*` in it, and what that stands for in each, ascending; `None` of a view in
+    /// one file.
+    ///
+    /// # Errors
+    /// If their folder cannot be read.
+    pub fn parts(&self) -> io::Result<Option<Vec<(String, Self)>>> {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some((begin, end)) = name.split_once('*').filter(|_| !self.path.exists()) else {
+            return Ok(None);
+        };
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut parts = Vec::new();
+        for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
+            let file = entry?.file_name();
+            let rest = file.to_str().and_then(|file| file.strip_prefix(begin));
+            if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)) {
+                let path = self.path.with_file_name(&file);
+                parts.push((part.to_owned(), Self { path, ..self.clone() }));
+            }
+        }
+        parts.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Some(parts))
+    }
+}
+
 impl fmt::Display for ViewSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
@@ -66,5 +93,26 @@ mod tests {
         );
         assert_eq!(parse("./a=b.csv").path, PathBuf::from("./a=b.csv"));
         assert_eq!(parse("rna=data/omics.npz#expr").to_string(), "rna=data/omics.npz#expr");
+    }
+
+    #[test]
+    fn a_star_stands_for_the_parts_of_a_view() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["rna-b.csv", "rna-a.csv", "rna-a.npy", "protein-a.csv"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let source = |file: &str| ViewSource {
+            name: Some("rna".into()),
+            path: folder.path().join(file),
+            member: None,
+        };
+        let parts = source("rna-*.csv").parts().unwrap().unwrap();
+        let expected = ["a", "b"].map(|p| (p.to_owned(), source(&format!("rna-{p}.csv"))));
+        assert_eq!(parts, expected);
+        assert_eq!(source("rna-a.csv").parts().unwrap(), None);
+        // What is there is taken as it is.
+        std::fs::write(folder.path().join("rna-*.csv"), "").unwrap();
+        assert_eq!(source("rna-*.csv").parts().unwrap(), None);
+        assert!(source("no/*.csv").parts().is_err());
     }
 }

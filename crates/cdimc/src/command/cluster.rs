@@ -1,13 +1,14 @@
 //! `cdimc cluster`: clusters, how sure they are, a model and a page, from a user's own files.
 
 mod clinical;
+mod in_parts;
 mod labels;
 mod result;
 mod run;
 mod watch;
 
 pub(crate) use clinical::ClinicalInput;
-pub(crate) use labels::Labels;
+pub(crate) use in_parts::prediction_csv;
 pub(crate) use watch::Seconds;
 
 use super::input::Input;
@@ -124,8 +125,7 @@ impl Cluster {
         let output = OutputFolder::begin(target, self.force, &inputs)?;
         let survival = self.survival;
         let clinical = self.clinical.map(|file| ClinicalInput { file, survival });
-        let mut run = Run::begin(input, clinical, configured, output, watch)?;
-        run.record.seed = self.seed;
+        let mut run = Run::begin(input, (clinical, configured), output, self.seed, watch)?;
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;
         run.record.n_subsamples = self.stability;

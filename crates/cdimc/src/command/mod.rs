@@ -11,6 +11,7 @@ mod inspect;
 mod manual;
 mod mask;
 mod output;
+mod parts;
 mod predict;
 mod progress;
 mod run_record;

@@ -1,10 +1,14 @@
 //! `cdimc predict`: clusters of new samples that have any of a model's views.
 
-use super::cluster::Labels;
+use super::cluster::prediction_csv;
 use super::input::Input;
 use super::output::OutputFile;
+use super::parts::{InputParts, without_header};
+use crate::parts::Parts;
+use crate::tables::Joined;
 use crate::{NamedModel, note};
 use clap::Args;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Assign new samples, with any subset of the views, to the clusters of a model
@@ -31,32 +35,57 @@ impl Predict {
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
         let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
-        let (joined, which) = self.input.read_for(&model)?;
-        let found = model.predict(&joined, &which)?;
-        let labels = Labels {
-            labels: &found.labels,
-            confidence: Some(&found.confidence),
-            losses: found.losses.as_deref(),
-            unusual: found.unusual.as_deref(),
-            stability: None,
-            by_view: &[],
-        };
-        output.finish(&labels.csv(&joined)?)?;
+        let mut counts = Counts::default();
+        match InputParts::of(&self.input)? {
+            None => {
+                let (joined, which) = self.input.read_for(&model)?;
+                output.finish(&counts.csv(&model, &joined, &which)?)?;
+            }
+            Some(parts) => output.finish_pieces((0..parts.n_parts()).map(|part| {
+                let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
+                let (joined, which) = model.join(tables, self.input.strict)?;
+                let csv = counts.csv(&model, &joined, &which)?;
+                Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
+            }))?,
+        }
         if !quiet {
-            let unusual = found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
-            let unusual = match unusual {
+            let unusual = match counts.unusual {
                 0 => String::new(),
                 n => format!("; unlike anything in training: {n}"),
             };
             note!(
                 "{}: {} samples in {} of the {} clusters of {}{unusual}",
                 self.output.display(),
-                found.labels.len(),
-                found.labels.iter().collect::<std::collections::HashSet<_>>().len(),
+                counts.samples,
+                counts.clusters.len(),
                 model.model.n_clusters(),
                 model.model.method()
             );
         }
         Ok(())
+    }
+}
+
+/// What was predicted.
+#[derive(Default)]
+struct Counts {
+    samples: usize,
+    clusters: HashSet<usize>,
+    unusual: usize,
+}
+
+impl Counts {
+    /// The labels of these samples, which are counted.
+    fn csv(
+        &mut self,
+        model: &NamedModel,
+        joined: &Joined,
+        which: &[usize],
+    ) -> anyhow::Result<Vec<u8>> {
+        let found = model.predict(joined, which)?;
+        self.samples += found.labels.len();
+        self.clusters.extend(&found.labels);
+        self.unusual += found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
+        prediction_csv(&found, joined)
     }
 }

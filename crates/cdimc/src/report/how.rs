@@ -19,8 +19,9 @@ impl Report<'_> {
             * (1.0
                 - (0..n_views).map(|v| data.mask().n_observed(v)).sum::<usize>() as f64
                     / (n * n_views) as f64);
+        let all = self.n_samples;
         let mut text = format!(
-            "{n} samples, each in some of {n_views} views ({missing:.0} % of the rows missing), were grouped into {} \
+            "{all} samples, each in some of {n_views} views ({missing:.0} % of the rows missing), were grouped into {} \
              clusters by {} of cdimc {version}",
             self.n_clusters(),
             self.method
@@ -32,6 +33,9 @@ impl Report<'_> {
                     ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
                      out of its likelihood; nothing was filled in before",
                 );
+                if n < all {
+                    text.push_str(&format!("; {n} samples were searched, EM went over all"));
+                }
                 cited.push(MIXTURE);
             }
             CdimcNet::NAME => {

@@ -47,8 +47,10 @@ pub struct Report<'a> {
     pub method: &'a str,
     /// The command that repeats the run.
     pub command: &'a str,
-    /// The samples.
+    /// The samples that it shows.
     pub joined: &'a Joined,
+    /// The samples that were clustered, of which those shown may be some.
+    pub n_samples: usize,
     /// What was found.
     pub outcome: &'a Outcome,
     /// What sets each cluster apart.

@@ -20,7 +20,7 @@ const DISSOLVES: f64 = 0.6;
 impl Report<'_> {
     /// What the page is called.
     pub(super) fn title(&self) -> String {
-        let n = self.joined.data.n_samples();
+        let n = self.n_samples;
         match self.n_clusters() {
             _ if self.has_no_structure() => format!("No structure found in {n} samples"),
             1 => format!("One cluster of {n} samples"),
@@ -39,6 +39,13 @@ impl Report<'_> {
         page.lead(&self.verdict());
         page.cards(&self.cards());
         self.strongest(page);
+        let shown = self.joined.data.n_samples();
+        if shown < self.n_samples {
+            page.paragraph(&format!(
+                "This page shows {shown} of the {} samples, drawn at random and searched for clusters; labels.csv has all.",
+                self.n_samples
+            ));
+        }
         if let [first, ..] = self.joined.unobserved.as_slice() {
             page.paragraph(&format!(
                 "Samples without a value in any view, left out: {} (first: {first}).",
@@ -89,7 +96,7 @@ impl Report<'_> {
         };
         let mut cards =
             vec![(k.to_string(), format!("cluster{}, {how}", if k == 1 { "" } else { "s" }))];
-        cards.push((data.n_samples().to_string(), format!("samples in {} views", data.n_views())));
+        cards.push((self.n_samples.to_string(), format!("samples in {} views", data.n_views())));
         if let (Some(confidence), true) =
             (&self.outcome.clustering.confidence, self.outcome.clustering.probabilities.is_some())
         {

@@ -40,6 +40,7 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
         method,
         command: "cdimc cluster",
         joined,
+        n_samples: joined.data.n_samples(),
         outcome: &outcome,
         markers: &outcome.markers(joined, 9),
         clinical: None,

@@ -4,6 +4,7 @@
 mod clinical;
 mod desk;
 mod outputs;
+mod parts;
 mod people;
 
 #[cfg(feature = "columnar")]

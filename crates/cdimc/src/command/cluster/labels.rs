@@ -4,6 +4,7 @@ use crate::command::output::csv_bytes;
 use crate::tables::Joined;
 
 /// What is known of every sample's cluster.
+#[derive(Default)]
 pub(crate) struct Labels<'a> {
     pub(crate) labels: &'a [usize],
     pub(crate) confidence: Option<&'a [f64]>,

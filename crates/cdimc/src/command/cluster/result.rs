@@ -38,7 +38,12 @@ impl Run {
             stability: outcome.stability.as_ref().map(|found| found.samples.as_slice()),
             by_view: &by_view,
         };
-        output.write("labels.csv", &labels.csv(joined)?)?;
+        match &self.parts {
+            None => output.write("labels.csv", &labels.csv(joined)?)?,
+            Some(parts) => {
+                output.write_pieces("labels.csv", parts.labels(outcome.model.as_ref()))?;
+            }
+        }
         if let Some(probabilities) = &clustering.probabilities {
             output.write("probabilities.csv", &self.samples_csv("p", probabilities)?)?;
         }
@@ -65,6 +70,7 @@ impl Run {
             method: &self.record.method,
             command: &self.record.command,
             joined,
+            n_samples: self.record.n_samples,
             outcome,
             markers: &markers,
             clinical: self.clinical.as_ref(),

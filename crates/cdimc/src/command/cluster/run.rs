@@ -1,5 +1,6 @@
 //! A run from its files to its folder, in one sitting or several.
 
+use super::in_parts::InParts;
 use super::watch::{Seconds, Watch};
 use super::{ClinicalInput, command_line};
 use crate::analysis::{Analysis, Host, Interim, Number};
@@ -8,7 +9,7 @@ use crate::command::Interrupted;
 use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE};
 use crate::command::run_record::{RunRecord, Status, file_records};
-use crate::core::{ClusterError, Step};
+use crate::core::{ClusterError, Observer, Step};
 use crate::data::Seed;
 use crate::tables::Joined;
 use crate::{Configured, note};
@@ -26,7 +27,10 @@ pub(super) const TOTAL: &str = "total";
 pub(super) struct Run {
     /// What will stand in its folder.
     pub(super) record: RunRecord,
+    /// The samples, or those of them that are searched.
     pub(super) joined: Joined,
+    /// All of them, where they are more than memory holds.
+    pub(super) parts: Option<InParts>,
     /// What else is known of the samples.
     pub(super) clinical: Option<Clinical>,
     configured: Configured,
@@ -37,13 +41,13 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn begin(
         input: Input,
-        clinical: Option<ClinicalInput>,
-        configured: Configured,
+        (clinical, configured): (Option<ClinicalInput>, Configured),
         output: OutputFolder,
+        seed: u64,
         watch: &Watch,
     ) -> anyhow::Result<Self> {
         let started = Instant::now();
-        let joined = input.read()?;
+        let (joined, parts) = read(&input, &configured, seed, watch)?;
         let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined.ids));
         let known = known.transpose()?;
         let files = file_records(&input, clinical.as_ref())?;
@@ -61,10 +65,10 @@ impl Run {
             n_subsamples: None,
             figures: false,
             stability: None,
-            seed: 0,
+            seed,
             threads: 0,
             interim: Interim::default(),
-            n_samples: joined.data.n_samples(),
+            n_samples: parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples),
             unobserved: joined.unobserved.clone(),
             warnings: Vec::new(),
             facts: serde_json::Value::Null,
@@ -72,7 +76,7 @@ impl Run {
             seconds: Seconds::default(),
         };
         watch.lap("read");
-        Ok(Self { record, joined, clinical: known, configured, output, started })
+        Ok(Self { record, joined, parts, clinical: known, configured, output, started })
     }
 
     /// The run that was interrupted in `folder`.
@@ -107,18 +111,18 @@ impl Run {
         if let Some(changed) = changed {
             bail!("{}: has changed since the run was interrupted", changed.path);
         }
-        let joined = record.input.read()?;
+        let configured = crate::configured(&record.method, record.settings.clone())
+            .with_context(|| format!("{shown}: the settings of the run"))?;
+        let (joined, parts) = read(&record.input, &configured, record.seed, watch)?;
         let clinical = record.clinical.as_ref();
         let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined.ids));
         let clinical = clinical.transpose()?;
-        let configured = crate::configured(&record.method, record.settings.clone())
-            .with_context(|| format!("{shown}: the settings of the run"))?;
         record.threads = threads;
         watch.lap("read");
         if !quiet {
             note!("{}", record.left(&record.interim));
         }
-        Ok(Self { record, joined, clinical, configured, output, started })
+        Ok(Self { record, joined, parts, clinical, configured, output, started })
     }
 
     /// Chooses the number of clusters if it was not given, groups the samples and writes what came of it;
@@ -145,7 +149,10 @@ impl Run {
         let (record, output) = (&self.record, &self.output);
         let last_kept = Mutex::new(Instant::now());
         let sitting = Sitting { quiet, watch, record, output, every, last_kept };
-        let found = analysis.run(&mut interim, &sitting);
+        let found = analysis.run(&mut interim, &sitting).and_then(|outcome| match &self.parts {
+            Some(parts) => parts.fit(outcome, &self.joined, &sitting),
+            None => Ok(outcome),
+        });
         for (stage, seconds) in watch.take_seconds().pairs() {
             self.record.seconds.add(stage, seconds);
         }
@@ -169,6 +176,21 @@ impl Run {
                 Err(error).with_context(|| self.record.input.samples(&self.joined))
             }
         }
+    }
+}
+
+/// The samples, or those that are searched beside all parts.
+fn read(
+    input: &Input,
+    configured: &Configured,
+    seed: u64,
+    watch: &Watch,
+) -> anyhow::Result<(Joined, Option<InParts>)> {
+    let step = |step: &Step| watch.step(step);
+    let observer = Observer::new(&step);
+    match InParts::read(input, configured, Seed::new(seed), &observer)? {
+        Some((parts, searched)) => Ok((searched, Some(parts))),
+        None => Ok((input.read()?, None)),
     }
 }
 

@@ -54,24 +54,34 @@ impl OutputFile {
 
     /// Puts the finished file in its place.
     pub(crate) fn finish(self, bytes: &[u8]) -> anyhow::Result<()> {
-        let write = || -> std::io::Result<()> {
-            match &self.to {
-                Writing::Through(path) => {
-                    std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
-                }
-                Writing::Beside { workplace, target } => {
-                    // What an earlier run left when it was killed is written over.
-                    let new = workplace.path.join(NEW);
-                    workplace.begin(NEW)?;
-                    let mut file = File::create(&new)?;
-                    file.write_all(bytes)?;
-                    // A full disk may show only here.
-                    file.sync_all()?;
-                    std::fs::rename(new, target)
-                }
+        self.finish_pieces(std::iter::once(Ok(bytes)))
+    }
+
+    /// Writes the file piece by piece, and puts it in its place once it is whole.
+    pub(crate) fn finish_pieces<B: AsRef<[u8]>>(
+        self,
+        pieces: impl Iterator<Item = anyhow::Result<B>>,
+    ) -> anyhow::Result<()> {
+        let cannot = || format!("{}: cannot write", self.shown);
+        let write = |file: std::io::Result<File>| -> anyhow::Result<File> {
+            let mut file = file.with_context(cannot)?;
+            for piece in pieces {
+                file.write_all(piece?.as_ref()).with_context(cannot)?;
             }
+            Ok(file)
         };
-        write().with_context(|| format!("{}: cannot write", self.shown))
+        match &self.to {
+            Writing::Through(path) => {
+                write(std::fs::OpenOptions::new().write(true).open(path)).map(drop)
+            }
+            Writing::Beside { workplace, target } => {
+                // What an earlier run left when it was killed is written over.
+                let new = workplace.path.join(NEW);
+                let file = write(workplace.begin(NEW).and_then(|()| File::create(&new)))?;
+                // A full disk may show only here.
+                file.sync_all().and_then(|()| std::fs::rename(new, target)).with_context(cannot)
+            }
+        }
     }
 }
 

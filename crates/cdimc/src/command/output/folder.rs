@@ -75,6 +75,22 @@ impl OutputFolder {
         self.write_in(NEW, name, bytes)
     }
 
+    /// Writes one file of the folder piece by piece.
+    pub(crate) fn write_pieces(
+        &self,
+        name: &str,
+        pieces: impl Iterator<Item = anyhow::Result<Vec<u8>>>,
+    ) -> anyhow::Result<()> {
+        check_name(name)?;
+        let cannot = || format!("{}: cannot write {name}", self.shown);
+        self.workplace.begin(name).with_context(cannot)?;
+        let mut file = File::create_new(self.part(NEW).join(name)).with_context(cannot)?;
+        for piece in pieces {
+            file.write_all(&piece?).with_context(cannot)?;
+        }
+        file.sync_all().with_context(cannot)
+    }
+
     /// Keeps the record and one file of an unfinished run, in place of those kept before: whatever ends the run, the
     /// next finds them.
     pub(crate) fn keep(

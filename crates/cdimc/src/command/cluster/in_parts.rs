@@ -1,0 +1,109 @@
+//! A run on samples that memory does not hold: some are searched and shown, all are clustered.
+
+use super::labels::Labels;
+use crate::NamedModel;
+use crate::analysis::{Host, Outcome};
+use crate::command::input::Input;
+use crate::command::parts::{InputParts, without_header};
+use crate::core::{ClusterError, Observer, Prediction};
+use crate::data::Seed;
+use crate::mixture::TMixture;
+use crate::parts::{Census, Parts};
+use crate::tables::Joined;
+use crate::{Configured, training_set};
+use anyhow::bail;
+
+/// The parts of a run, and how many samples they have.
+pub(super) struct InParts {
+    parts: InputParts,
+    census: Census,
+    seed: Seed,
+    strict: bool,
+}
+
+impl InParts {
+    /// The parts of `input`, and the samples that are searched; `None` where the samples are not in parts.
+    pub(super) fn read(
+        input: &Input,
+        configured: &Configured,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> anyhow::Result<Option<(Self, Joined)>> {
+        let Some(parts) = InputParts::of(input)? else { return Ok(None) };
+        let name = configured.clusterer.name();
+        if name != TMixture::NAME {
+            bail!("{name}: reads all samples at once; only {} reads them in parts", TMixture::NAME);
+        }
+        let method: TMixture = serde_json::from_value(configured.settings.clone())?;
+        let census = Census::of(&parts, observer)?;
+        let searched = census.to_search(&parts, &method, seed, observer)?;
+        let searched = training_set(searched, input.strict)?;
+        Ok(Some((Self { parts, census, seed, strict: input.strict }, searched)))
+    }
+
+    pub(super) fn n_samples(&self) -> usize {
+        self.census.n_samples.iter().sum()
+    }
+
+    /// What was found of the samples searched, after EM over all.
+    pub(super) fn fit(
+        &self,
+        outcome: Outcome,
+        searched: &Joined,
+        host: &dyn Host,
+    ) -> Result<Outcome, ClusterError> {
+        let Some(model) = &outcome.model else { return Ok(outcome) };
+        let step = |step: &crate::core::Step| host.step(step);
+        let observer = Observer::new(&step);
+        let model = self.census.fit(&self.parts, model, (searched, self.seed), &observer)?;
+        let views: Vec<usize> = (0..searched.names.len()).collect();
+        let found = model.predict(searched, &views)?;
+        let clustering = crate::core::Clustering {
+            labels: found.labels,
+            losses: found.losses,
+            confidence: Some(found.confidence),
+            probabilities: found.probabilities,
+            embedding: Some(found.embedding),
+            unusual: found.unusual,
+            ..outcome.clustering
+        };
+        Ok(Outcome { clustering, model: Some(model), ..outcome })
+    }
+
+    /// `labels.csv` of all samples, part by part; all of one cluster without a model.
+    pub(super) fn labels<'a>(
+        &'a self,
+        model: Option<&'a NamedModel>,
+    ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
+        (0..self.parts.n_parts()).map(move |part| {
+            let tables = self.parts.tables(part).map_err(anyhow::Error::from_boxed)?;
+            let csv = match model {
+                Some(model) => {
+                    let (joined, which) = model.join(tables, self.strict)?;
+                    prediction_csv(&model.predict(&joined, &which)?, &joined)?
+                }
+                None => {
+                    let means: Vec<Vec<f64>> =
+                        tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
+                    let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
+                    let joined = crate::tables::join_new(tables, self.strict, &means)?;
+                    let labels = &vec![0; joined.ids.len()];
+                    Labels { labels, ..Labels::default() }.csv(&joined)?
+                }
+            };
+            Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
+        })
+    }
+}
+
+/// `labels.csv` of what a model says.
+pub(crate) fn prediction_csv(found: &Prediction, joined: &Joined) -> anyhow::Result<Vec<u8>> {
+    let labels = Labels {
+        labels: &found.labels,
+        confidence: Some(&found.confidence),
+        losses: found.losses.as_deref(),
+        unusual: found.unusual.as_deref(),
+        ..Labels::default()
+    };
+    labels.csv(joined)
+}

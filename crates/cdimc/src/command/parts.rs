@@ -1,0 +1,88 @@
+//! Samples in files that memory does not hold together: `--view rna='rna/*.parquet'`.
+
+use super::input::Input;
+use crate::parts::Parts;
+use crate::tables::Table;
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The files of every part, read one part at a time.
+pub(crate) struct InputParts {
+    parts: Vec<Input>,
+    /// The size and the time of every file when the command began.
+    stamps: BTreeMap<PathBuf, Stamp>,
+}
+
+type Stamp = (u64, Option<SystemTime>);
+
+impl InputParts {
+    /// The parts of the samples, if the views are in several files each. What `*` stands for is the part, which a view may
+    /// lack.
+    pub(crate) fn of(input: &Input) -> anyhow::Result<Option<Self>> {
+        let mut views_of = BTreeMap::new();
+        let mut whole = None;
+        for view in &input.views {
+            let shown = view.path.display();
+            match view.parts().with_context(|| format!("{shown}: cannot read its folder"))? {
+                None => whole = Some(view),
+                Some(_) if view.name.is_none() => bail!("{shown}: name the view: NAME={shown}"),
+                Some(files) if files.is_empty() => bail!("{shown}: no such file"),
+                Some(files) => {
+                    for (part, file) in files {
+                        views_of.entry(part).or_insert_with(Vec::new).push(file);
+                    }
+                }
+            }
+        }
+        match whole {
+            _ if views_of.is_empty() => Ok(None),
+            Some(view) => bail!(
+                "{}: one file, while other views lie in parts: a view has a file for each part",
+                view.path.display()
+            ),
+            None => {
+                let of_part = |views| Input { views, ..input.clone() };
+                let parts: Vec<Input> = views_of.into_values().map(of_part).collect();
+                let files = parts.iter().flat_map(Input::files_read);
+                let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
+                let stamps = stamps.collect::<anyhow::Result<_>>()?;
+                Ok(Some(Self { parts, stamps }))
+            }
+        }
+    }
+}
+
+impl Parts for InputParts {
+    fn n_parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>> {
+        let input = &self.parts[part];
+        let read = || -> anyhow::Result<Vec<Table>> {
+            for file in input.files_read() {
+                if self.stamps.get(&file) != Some(&stamp(&file)?) {
+                    bail!("{}: has changed while it was in use", file.display());
+                }
+            }
+            input.tables()
+        };
+        read().map_err(Into::into)
+    }
+}
+
+fn stamp(file: &Path) -> anyhow::Result<Stamp> {
+    let metadata: Metadata =
+        file.metadata().with_context(|| format!("{}: cannot read", file.display()))?;
+    Ok((metadata.len(), metadata.modified().ok()))
+}
+
+/// A table as CSV without its header, to go on with another.
+pub(crate) fn without_header(csv: &[u8]) -> &[u8] {
+    let end = csv.iter().position(|&byte| byte == b'\n').map_or(csv.len(), |end| end + 1);
+    &csv[end..]
+}

@@ -1,0 +1,71 @@
+//! Samples that lie in parts.
+
+use crate::desk::{Desk, VIEWS};
+use std::collections::BTreeMap;
+
+const PARTS: &str =
+    "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id";
+
+/// The tables cut in three by sample; the last part has no image.
+fn cut(desk: &Desk) {
+    for name in ["rna", "protein", "image"] {
+        let text = desk.text(&format!("{name}.csv"));
+        let (header, rows) = text.split_once('\n').unwrap();
+        for part in 0..if name == "image" { 2 } else { 3 } {
+            let is_in = |row: &&str| {
+                row.split(',').next().unwrap()[1..].parse::<usize>().unwrap() % 3 == part
+            };
+            let rows: Vec<&str> = rows.lines().filter(is_in).collect();
+            desk.put(&format!("{name}-{part}.csv"), &format!("{header}\n{}\n", rows.join("\n")));
+        }
+    }
+    desk.put("few.toml", "search-samples = 100\n");
+}
+
+#[test]
+fn samples_in_parts_get_the_clusters_of_one_model() {
+    let desk = Desk::new();
+    cut(&desk);
+    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
+    let labels: BTreeMap<String, String> = desk.labels("out/labels.csv").into_iter().collect();
+    assert_eq!(labels.len(), 120);
+    assert!(desk.text("out/run.json").contains("\"n-samples\": 120"));
+    assert!(desk.text("out/report.html").contains("shows 100 of the 120 samples"));
+    let predict = "predict --model out/model.safetensors";
+    desk.succeeds(&format!("{predict} {PARTS} -o parts.csv"));
+    assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
+    // Those of the last part have an image in the whole table that the parts lack.
+    desk.succeeds(&format!("{predict} {VIEWS} -o whole.csv"));
+    let whole: BTreeMap<String, String> = desk.labels("whole.csv").into_iter().collect();
+    let n_alike = whole.iter().filter(|(id, label)| labels[*id] == **label).count();
+    assert!(n_alike > 110, "{n_alike} of {}", whole.len());
+}
+
+#[test]
+fn bad_parts_are_told() {
+    let desk = Desk::new();
+    cut(&desk);
+    let cluster =
+        |views: &str| desk.fails(&format!("cluster {views} -k 4 --config few.toml -q -o out"));
+    let told = |views: &str, what: &str| {
+        let error = cluster(views);
+        assert!(error.contains(what), "{error}");
+    };
+    told("--view rna-*.csv --id id", "rna-*.csv: name the view: NAME=rna-*.csv");
+    told("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
+    told(
+        "--view rna=rna-*.csv --view protein.csv --id id",
+        "protein.csv: one file, while other views lie in parts",
+    );
+    let nets = desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"));
+    assert!(nets.contains("concat: reads all samples at once"), "{nets}");
+    let whole = desk.text("rna-1.csv");
+    desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
+    told(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");
+    desk.put("rna-1.csv", &desk.text("rna-0.csv"));
+    told(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample lies in one part");
+    desk.put("rna-1.csv", whole.lines().next().unwrap());
+    let error = cluster(PARTS);
+    assert!(error.contains("rna-1.csv"), "{error}");
+    assert!(!desk.path("out").exists());
+}
