@@ -1,8 +1,8 @@
 """The mixture over samples that lie in the partitions of Dask collections: ``pip install cdimc[dask]``.
 
-The search sees a sample of the samples on the client. EM then goes over all of them: a pass is a map over the partitions
-and a sum of neighbors in pairs, so that the result has the same bits on any cluster. What comes to the client is the
-sample, the sums of each pass and counts.
+The search sees a sample of the samples on the client. EM then goes over all of them: a pass is a map over the
+partitions and a sum of neighbors in pairs, so that the result has the same bits on any cluster. What comes to the
+client is the sample, the sums of each pass and counts.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cdimc
-from ._estimator import Call, _callers_level, _plain, seed_of
+from . import _cdimc, _partition
+from ._estimator import _callers_level, _plain, seed_of
 from ._methods import TMixture as _InMemory
 from ._progress import Progress, reporter
-from ._views import View, as_views, missing_rows, names_of, observed_names
+from ._views import as_views, missing_rows
 from ._warnings import UnobservedSamplesWarning
 
 if TYPE_CHECKING:
@@ -136,10 +136,10 @@ class TMixture(_InMemory):
         local = _InMemory()
         local.__dict__.update(vars(self))
         local.n_jobs = None
-        # A task of its own: a partition's task names it.
-        model = dask.delayed(local, traverse=False)
+        # One task, whose value all partitions read.
+        estimator = dask.delayed(local, traverse=False)
         width = self.n_clusters_ if what == "probabilities" else None
-        filling = FILLINGS[what]
+        filling = _partition.FILLINGS[what]
         if frames:
             import dask.dataframe as dd
             import pandas as pd
@@ -147,20 +147,20 @@ class TMixture(_InMemory):
             _check_partitions(names, [X.npartitions for X in there])
             index = there[0]._meta.index[:0]
             empty = np.full((0, width) if width else 0, filling)
-            meta = pd.DataFrame(empty, index) if width else pd.Series(empty, index, name=what)
+            meta = pd.DataFrame(empty, index) if width else pd.Series(empty, index, name=_partition.name_of(what))
             # A sample that only another view has may lie outside of the first one's divisions.
             return dd.map_partitions(
-                _predict_frames, *there, model, what, names, meta=meta, clear_divisions=len(there) > 1
+                _partition.predict_frames, *there, estimator, what, names, meta=meta, clear_divisions=len(there) > 1
             )
         import dask.array as da
 
         blocks = _whole_rows(names, there)
         indices = [part for v, X in enumerate(blocks) for part in (X, (0, v + 2))]
         return da.blockwise(
-            _predict_arrays,
+            _partition.predict_arrays,
             (0, 1) if width else (0,),
             *indices,
-            model=model,
+            estimator=estimator,
             what=what,
             names=names,
             new_axes={1: width} if width else {},
@@ -169,17 +169,6 @@ class TMixture(_InMemory):
             align_arrays=False,
             meta=np.full((0, width) if width else 0, filling),
         )
-
-
-#: What a sample without a value in any view has of each result.
-FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
-
-
-class _Count(NamedTuple):
-    """Of the samples of a partition."""
-
-    n_samples: int
-    n_unobserved: int
 
 
 class _Partitions:
@@ -222,9 +211,9 @@ class _Partitions:
 
         # With few buckets one holds many hashes, with many there are many tasks.
         n_buckets = math.isqrt(len(self.blocks)) + 1 if self.ids else 0
-        counted = self._map(_counted, self.features, n_buckets)
+        counted = self._map(_partition.count, self.features, n_buckets)
         buckets = [
-            dask.delayed(_repeated, pure=False)(*(part[1 + bucket] for part in counted))
+            dask.delayed(_partition.repeated, pure=False)(*(part[1 + bucket] for part in counted))
             for bucket in range(n_buckets)
         ]
         counts, repeated = dask.compute([part[0] for part in counted], buckets)
@@ -241,7 +230,7 @@ class _Partitions:
     def _refuse_repeated(self, hash: int, first: int, second: int) -> None:
         import dask
 
-        ids = dask.compute(*self._map(_ids_of_hash, hash, only=[first, second]))
+        ids = dask.compute(*self._map(_partition.ids_of_hash, hash, only=[first, second]))
         # None in common: two ids of one hash.
         for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
             raise ValueError(
@@ -256,7 +245,7 @@ class _Partitions:
         bounds = np.searchsorted(rows, starts)
         chosen = [rows[a:b] - start for a, b, start in zip(bounds, bounds[1:], starts)]
         some = [i for i, of_part in enumerate(chosen) if len(of_part)]
-        tasks = self._map(_selected, each=list(zip(n_samples, chosen)), only=some)
+        tasks = self._map(_partition.select, each=list(zip(n_samples, chosen)), only=some)
         views = [_stacked(tables) for tables in zip(*dask.compute(*tasks))]
         for name, view in zip(self.names, views):
             if missing_rows(as_views([view])[0].values).all():
@@ -278,7 +267,7 @@ class _Partitions:
                 report("all samples", n_passes, PASSES, last.mean_log_likelihood if last else None)
             # One task, whose value all partitions read.
             shared = dask.delayed(model, traverse=False)
-            tasks = self._map(_pass_over, shared, strict, each=[(n,) for n in n_samples])
+            tasks = self._map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples])
             (total,) = dask.compute(_sum_of(tasks))
             if last is not None and total.settles(last):
                 return model, n_passes + 1
@@ -295,7 +284,7 @@ class _Partitions:
         """``function(views, *common, *each[i])`` of the partitions ``only``, or all, as tasks."""
         import dask
 
-        task = dask.delayed(_of_partition, pure=False)
+        task = dask.delayed(_partition.of_partition, pure=False)
         return [
             task(function, i, self.names, self.blocks[i], *common, *(each[i] if each else ()))
             for i in (range(len(self.blocks)) if only is None else only)
@@ -372,7 +361,7 @@ def _sum_of(passes: list[Any]) -> Any:
     """The task of the sum of these tasks, in the order of ``Pass.sum``."""
     import dask
 
-    add = dask.delayed(_sum, pure=False)
+    add = dask.delayed(_partition.add, pure=False)
     while len(passes) > 1:
         pairs = [passes[i : i + 2] for i in range(0, len(passes), 2)]
         passes = [add(pair) if len(pair) > 1 else pair[0] for pair in pairs]
@@ -385,147 +374,3 @@ def _stacked(tables: Sequence[Any]) -> Any:
 
         return pd.concat(tables)
     return np.concatenate(tables)
-
-
-# What follows runs where the partitions are.
-
-
-def _of_partition(
-    function: Callable[..., Any], partition: int, names: list[str], blocks: list[Any], *arguments: Any
-) -> Any:
-    try:
-        return function(dict(zip(names, blocks)), *arguments)
-    except ValueError as error:
-        raise ValueError(f"partition {partition}: {error}") from None
-
-
-def _counted(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> tuple[Any, ...]:
-    """The count of a partition, and the hashes of its ids in buckets."""
-    views = as_views(blocks)
-    for view, expected in zip(views, features):
-        _check_columns(view, expected)
-        _check_rows(view)
-    observed, unobserved = observed_names(views)
-    if not observed:
-        raise ValueError("no sample has a value in any view")
-    count = _Count(len(observed), len(unobserved))
-    if not n_buckets:
-        return (count,)
-    hashes = _hashes(observed)
-    bucket = hashes % np.uint64(n_buckets)
-    return (count, *(hashes[bucket == b] for b in range(n_buckets)))
-
-
-def _check_columns(view: View, expected: list[str]) -> None:
-    features = expected[: view.values.shape[1]] if view.features is None else view.features
-    for j in range(max(len(features), len(expected))):
-        found, known = (f"`{of[j]}`" if j < len(of) else "none" for of in (features, expected))
-        if found != known:
-            raise ValueError(
-                f"{view.name}: column {j + 1} is {found}, elsewhere it is {known}: all partitions of a view must "
-                "have the same columns"
-            )
-
-
-def _check_rows(view: View) -> None:
-    """What the engine would refuse, said before the search instead of after it."""
-    if isinstance(view.values, np.ndarray) and len(infinite := np.argwhere(np.isinf(view.values))):
-        row, j = infinite[0]
-        column = view.features[j] if view.features else j
-        raise ValueError(
-            f"{view.name}: row {row + 1}, column `{column}` = {view.values[row, j]}: values must be finite"
-        )
-    row_of: dict[str, int] = {}
-    for row, id in enumerate(view.ids or [], start=1):
-        if id in row_of:
-            raise ValueError(
-                f"{view.name}: id `{id}` stands in row {row_of[id]} and again in row {row}: ids must be unique"
-            )
-        row_of[id] = row
-
-
-def _hashes(ids: list[str]) -> NDArray[np.uint64]:
-    from pandas.util import hash_array
-
-    hashes: NDArray[np.uint64] = hash_array(np.array(ids, dtype=object), categorize=False)
-    return hashes
-
-
-def _repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
-    """A hash that two of the buckets, one a partition, have in common, and these two."""
-    hashes = np.concatenate(buckets)
-    partitions = np.repeat(np.arange(len(buckets)), [len(bucket) for bucket in buckets])
-    order = np.argsort(hashes, kind="stable")
-    again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
-    if not len(again):
-        return None
-    first, second = order[again[0]], order[again[0] + 1]
-    return int(hashes[first]), int(partitions[first]), int(partitions[second])
-
-
-def _ids_of_hash(blocks: dict[str, Any], hash: int) -> list[str]:
-    observed, _ = observed_names(as_views(blocks))
-    return [observed[i] for i in np.flatnonzero(_hashes(observed) == np.uint64(hash))]
-
-
-def _selected(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> list[Any]:
-    """Of every view the rows of the samples at ``rows`` among the observed ones."""
-    views = as_views(blocks)
-    observed, _ = observed_names(views)
-    _check_unchanged(len(observed), n_samples)
-    if views[0].ids is None:
-        at = [int(observed[row]) - 1 for row in rows]
-        return [np.asarray(X)[at] for X in blocks.values()]
-    chosen = {observed[row] for row in rows}
-    return [X[[id in chosen for id in view.ids or []]] for X, view in zip(blocks.values(), views)]
-
-
-def _pass_over(blocks: dict[str, Any], model: _cdimc.Model, strict: bool, n_samples: int) -> _cdimc.Pass:
-    found = model.pass_over(_with_values(as_views(blocks)), Call(1, strict, None))
-    _check_unchanged(found.n_samples, n_samples)
-    return found
-
-
-def _check_unchanged(found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"it has {found} samples, and had {expected} when it was read first: it has changed")
-
-
-def _sum(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
-    return _cdimc.Pass.sum(pair)
-
-
-def _with_values(views: list[View]) -> list[View]:
-    """The views that any of the samples has."""
-    return [view for view in views if not missing_rows(view.values).all()]
-
-
-def _predict_frames(*arguments: Any) -> Any:
-    import pandas as pd
-
-    *blocks, local, what, names = arguments
-    values, ids = _predicted(local, what, dict(zip(names, blocks)))
-    # In the type that the index of the frames has.
-    known = {str(id): id for X in blocks for id in X.index}
-    index = pd.Index([known[id] for id in ids], dtype=blocks[0].index.dtype, name=blocks[0].index.name)
-    return pd.DataFrame(values, index) if values.ndim == 2 else pd.Series(values, index, name=what)
-
-
-def _predict_arrays(*blocks: Any, model: _InMemory, what: str, names: list[str]) -> NDArray[Any]:
-    return _predicted(model, what, dict(zip(names, blocks)))[0]
-
-
-def _predicted(local: _InMemory, what: str, blocks: dict[str, Any]) -> tuple[NDArray[Any], list[str]]:
-    """A result of every sample, in the order of their first appearance, and their names."""
-    views, model = local._ready(blocks)
-    if views[0].ids is None:
-        ids = names_of(views)
-    else:
-        ids = list(dict.fromkeys(id for view in views for id in view.ids or []))
-    shape = (len(ids), local.n_clusters_) if what == "probabilities" else (len(ids),)
-    values = np.full(shape, FILLINGS[what])
-    if there := _with_values(views):
-        found = model.predict(there, local._call())
-        place = {id: i for i, id in enumerate(ids)}
-        values[[place[id] for id in found.samples]] = getattr(found, what)
-    return values, ids

@@ -1,0 +1,177 @@
+"""What runs where a partition of Dask is; see ``cdimc.dask``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _cdimc
+from ._estimator import Call, MultiViewClusterer
+from ._views import View, as_views, missing_rows, names_of, observed_names
+
+#: What a sample without a value in any view has of each result of a prediction.
+FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
+
+
+class Count(NamedTuple):
+    """Of the samples of a partition."""
+
+    n_samples: int
+    n_unobserved: int
+
+
+def of_partition(
+    function: Callable[..., Any], partition: int, names: list[str], blocks: list[Any], *arguments: Any
+) -> Any:
+    """``function(views, *arguments)``; errors name the partition."""
+    try:
+        return function(dict(zip(names, blocks)), *arguments)
+    except ValueError as error:
+        raise ValueError(f"partition {partition}: {error}") from None
+
+
+def count(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> tuple[Any, ...]:
+    """The count of a partition, and the hashes of its ids in buckets."""
+    views = as_views(blocks)
+    for view, expected in zip(views, features):
+        _check_columns(view, expected)
+        _check_rows(view)
+    observed, unobserved = observed_names(views)
+    if not observed:
+        raise ValueError("no sample has a value in any view")
+    count = Count(len(observed), len(unobserved))
+    if not n_buckets:
+        return (count,)
+    hashes = _hashes(observed)
+    bucket = hashes % np.uint64(n_buckets)
+    return (count, *(hashes[bucket == b] for b in range(n_buckets)))
+
+
+def _check_columns(view: View, expected: list[str]) -> None:
+    features = expected[: view.values.shape[1]] if view.features is None else view.features
+    for j in range(max(len(features), len(expected))):
+        found, known = (f"`{of[j]}`" if j < len(of) else "none" for of in (features, expected))
+        if found != known:
+            raise ValueError(
+                f"{view.name}: column {j + 1} is {found}, elsewhere it is {known}: all partitions of a view must "
+                "have the same columns"
+            )
+
+
+def _check_rows(view: View) -> None:
+    """What the engine would refuse, said before the search instead of after it."""
+    if isinstance(view.values, np.ndarray) and len(infinite := np.argwhere(np.isinf(view.values))):
+        row, j = infinite[0]
+        column = view.features[j] if view.features else j
+        raise ValueError(
+            f"{view.name}: row {row + 1}, column `{column}` = {view.values[row, j]}: values must be finite"
+        )
+    row_of: dict[str, int] = {}
+    for row, id in enumerate(view.ids or [], start=1):
+        if id in row_of:
+            raise ValueError(
+                f"{view.name}: id `{id}` stands in row {row_of[id]} and again in row {row}: ids must be unique"
+            )
+        row_of[id] = row
+
+
+def _hashes(ids: list[str]) -> NDArray[np.uint64]:
+    from pandas.util import hash_array
+
+    hashes: NDArray[np.uint64] = hash_array(np.array(ids, dtype=object), categorize=False)
+    return hashes
+
+
+def repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
+    """A hash that two of the buckets, one a partition, have in common, and these two."""
+    hashes = np.concatenate(buckets)
+    partitions = np.repeat(np.arange(len(buckets)), [len(bucket) for bucket in buckets])
+    order = np.argsort(hashes, kind="stable")
+    again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+    if not len(again):
+        return None
+    first, second = order[again[0]], order[again[0] + 1]
+    return int(hashes[first]), int(partitions[first]), int(partitions[second])
+
+
+def ids_of_hash(blocks: dict[str, Any], hash: int) -> list[str]:
+    """The ids that have this hash."""
+    observed, _ = observed_names(as_views(blocks))
+    return [observed[i] for i in np.flatnonzero(_hashes(observed) == np.uint64(hash))]
+
+
+def select(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> list[Any]:
+    """Of every view the rows of the samples at ``rows`` among the observed ones."""
+    views = as_views(blocks)
+    observed, _ = observed_names(views)
+    _check_unchanged(len(observed), n_samples)
+    if views[0].ids is None:
+        at = [int(observed[row]) - 1 for row in rows]
+        return [np.asarray(X)[at] for X in blocks.values()]
+    chosen = {observed[row] for row in rows}
+    return [X[[id in chosen for id in view.ids or []]] for X, view in zip(blocks.values(), views)]
+
+
+def pass_over(blocks: dict[str, Any], model: _cdimc.Model, strict: bool, n_samples: int) -> _cdimc.Pass:
+    """What EM reads of a partition, on one thread: the partitions are what runs at the same time."""
+    found = model.pass_over(_with_values(as_views(blocks)), Call(1, strict, None))
+    _check_unchanged(found.n_samples, n_samples)
+    return found
+
+
+def _check_unchanged(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"it has {found} samples, and had {expected} when it was read first: it has changed")
+
+
+def add(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
+    """The sum of two."""
+    return _cdimc.Pass.sum(pair)
+
+
+def _with_values(views: list[View]) -> list[View]:
+    """The views that any of the samples has."""
+    return [view for view in views if not missing_rows(view.values).all()]
+
+
+def predict_frames(*arguments: Any) -> Any:
+    """A result of the samples of frames, with their ids: the arguments are the frames and those of ``predict_arrays``."""
+    import pandas as pd
+
+    *blocks, estimator, what, names = arguments
+    values, ids = _predicted(estimator, what, dict(zip(names, blocks)))
+    # In the type that the index of the frames has.
+    known = {str(id): id for X in blocks for id in X.index}
+    index = pd.Index([known[id] for id in ids], dtype=blocks[0].index.dtype, name=blocks[0].index.name)
+    return pd.DataFrame(values, index) if values.ndim == 2 else pd.Series(values, index, name=name_of(what))
+
+
+def predict_arrays(*blocks: Any, estimator: MultiViewClusterer, what: str, names: list[str]) -> NDArray[Any]:
+    """A result of every row."""
+    return _predicted(estimator, what, dict(zip(names, blocks)))[0]
+
+
+def name_of(what: str) -> str:
+    """What a column of this result is called, as in ``labels.csv``."""
+    return "cluster" if what == "labels" else what
+
+
+def _predicted(
+    estimator: MultiViewClusterer, what: str, blocks: dict[str, Any]
+) -> tuple[NDArray[Any], list[str]]:
+    """A result of every sample, in the order of their first appearance, and their names."""
+    views, model = estimator._ready(blocks)
+    if views[0].ids is None:
+        ids = names_of(views)
+    else:
+        ids = list(dict.fromkeys(id for view in views for id in view.ids or []))
+    shape = (len(ids), estimator.n_clusters_) if what == "probabilities" else (len(ids),)
+    values = np.full(shape, FILLINGS[what])
+    if there := _with_values(views):
+        found = model.predict(there, estimator._call())
+        place = {id: i for i, id in enumerate(ids)}
+        values[[place[id] for id in found.samples]] = getattr(found, what)
+    return values, ids
