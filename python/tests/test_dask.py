@@ -80,11 +80,14 @@ def test_partitions_are_fitted_as_memory_is(tables, partitioned):
     assert fitted.n_iter_ > 1
 
 
-def test_a_search_of_some_ends_near_that_of_all(tables, partitioned):
+def test_a_search_of_some_ends_where_it_ends_in_memory(arrays, tables, partitioned):
     settings = {**QUICK, "search_samples": 250}
-    labels = TMixture(**settings).fit(partitioned).predict(partitioned).compute()
+    labels = TMixture(**settings).fit_predict(chunked(arrays)).compute()
+    assert np.array_equal(labels, cdimc.TMixture(**settings).fit(arrays).labels_)
+    # Frames are drawn from in another order than in memory.
+    by_name = TMixture(**settings).fit_predict(partitioned).compute()
     whole = cdimc.TMixture(**settings).fit(tables)
-    assert cdimc.metrics.ari(whole.labels_, labels[whole.samples_]) > 0.97
+    assert cdimc.metrics.ari(whole.labels_, by_name[whole.samples_]) > 0.97
 
 
 def test_arrays_are_fitted_as_frames_are(arrays, partitioned):
