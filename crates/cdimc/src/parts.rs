@@ -120,7 +120,7 @@ impl Census {
                 let file = file(table);
                 match columns.get(&table.name) {
                     Some((first, expected)) => {
-                        check_columns(&file, &table.features, first, expected)?
+                        check_columns(&file, &table.features, first, expected)?;
                     }
                     None => _ = columns.insert(table.name.clone(), (file, table.features.clone())),
                 }
@@ -134,7 +134,7 @@ impl Census {
             n_samples.push(ids.len());
             hashes.extend(ids.iter().map(|id| hash(id)));
         }
-        check_once(parts, &n_samples, hashes)?;
+        check_once(parts, &n_samples, &hashes)?;
         Ok(Self { n_samples })
     }
 
@@ -316,8 +316,8 @@ fn check_columns(
 }
 
 /// Refuses samples that lie in two parts; of every one there is a hash, in order.
-fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: Vec<u64>) -> Result<(), PartsError> {
-    let mut sorted = hashes.clone();
+fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: &[u64]) -> Result<(), PartsError> {
+    let mut sorted = hashes.to_owned();
     sorted.sort_unstable();
     let repeated: HashSet<u64> = sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
     drop(sorted);
