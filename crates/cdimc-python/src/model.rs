@@ -117,7 +117,7 @@ impl Model {
     fn pass_over(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Pass> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let work = move |_: &Observer<'_>| -> Result<_, String> {
-            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
+            let (joined, which) = named.arrange(tables, strict).map_err(|e| e.to_string())?;
             named.pass_over(&joined, &which).map_err(|e| e.to_string())
         };
         call.run(py, work)?.0.map(Pass).map_err(value_error)

@@ -59,6 +59,24 @@ impl NamedModel {
     /// If a table is no view of the model, lacks a column, or as [`join_new`].
     pub fn join(
         &self,
+        tables: Vec<Table>,
+        strict: bool,
+    ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
+        let (mut joined, which) = self.arrange(tables, strict)?;
+        let standardizers = self.model.standardizers();
+        let far =
+            |(given, &view): (usize, &usize)| far_values(&joined, given, &standardizers[view]);
+        let warnings: Vec<String> = which.iter().enumerate().filter_map(far).collect();
+        joined.warnings.extend(warnings);
+        Ok((joined, which))
+    }
+
+    /// As [`join`](Self::join), of samples whose values were looked at before.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn arrange(
+        &self,
         mut tables: Vec<Table>,
         strict: bool,
     ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
@@ -73,9 +91,6 @@ impl NamedModel {
         let means: Vec<&[f64]> =
             which.iter().map(|&view| standardizers[view].mean.as_slice()).collect();
         let mut joined = join_new(tables, strict, &means)?;
-        let far =
-            |(given, &view): (usize, &usize)| far_values(&joined, given, &standardizers[view]);
-        warnings.extend(which.iter().enumerate().filter_map(far));
         joined.warnings.extend(warnings);
         Ok((joined, which))
     }

@@ -100,17 +100,25 @@ pub trait Parts {
 
 /// What a first reading of all parts finds.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Census {
     /// Samples of every part that have a value in some view.
     pub n_samples: Vec<usize>,
+    /// Whether single missing cells are refused instead of filled in.
+    strict: bool,
 }
 
 impl Census {
-    /// Reads every part once.
+    /// Reads every part once; `strict` refuses single missing cells, which are filled with the mean of the samples searched
+    /// else.
     ///
     /// # Errors
     /// If one cannot be read, is empty, has other columns than another or a sample of another.
-    pub fn of(parts: &dyn Parts, observer: &Observer<'_>) -> Result<Self, PartsError> {
+    pub fn of(
+        parts: &dyn Parts,
+        strict: bool,
+        observer: &Observer<'_>,
+    ) -> Result<Self, PartsError> {
         let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
         let (mut n_samples, mut hashes) = (Vec::new(), Vec::new());
         for part in 0..parts.n_parts() {
@@ -135,7 +143,7 @@ impl Census {
             hashes.extend(ids.iter().map(|id| hash(id)));
         }
         check_once(parts, &n_samples, &hashes)?;
-        Ok(Self { n_samples })
+        Ok(Self { n_samples, strict })
     }
 
     /// The tables of the samples that the search sees, which are joined as a training set.
@@ -192,7 +200,7 @@ impl Census {
                 observer.step("all samples", part, parts.n_parts(), loss)?;
                 let tables = parts.tables(part)?;
                 let files = tables.first().map_or_else(String::new, file);
-                let (joined, which) = model.join(tables, false).map_err(Box::from)?;
+                let (joined, which) = model.arrange(tables, self.strict).map_err(Box::from)?;
                 check_count(files, joined.data.n_samples(), n)?;
                 passes.push(model.pass_over(&joined, &which)?);
             }
@@ -411,7 +419,7 @@ mod tests {
     fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
         use cdimc_core::Clusterer;
         let observer = Observer::silent();
-        let census = Census::of(parts, &observer).unwrap();
+        let census = Census::of(parts, false, &observer).unwrap();
         assert_eq!(census.n_samples, [300; 3]);
         let searched = census.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
         let searched = training_set(searched, false).unwrap();
@@ -446,7 +454,7 @@ mod tests {
     #[test]
     fn bad_parts_are_named() {
         let observer = Observer::silent();
-        let error = |parts: &InMemory| Census::of(parts, &observer).unwrap_err().to_string();
+        let error = |parts: &InMemory| Census::of(parts, false, &observer).unwrap_err().to_string();
         let mut repeated = parts();
         repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
         assert_eq!(
@@ -466,7 +474,7 @@ mod tests {
         nameless.0[1][0].ids = None;
         assert!(error(&nameless).ends_with("told apart by their ids: name the column with --id"));
         let whole = parts();
-        let census = Census::of(&whole, &observer).unwrap();
+        let census = Census::of(&whole, false, &observer).unwrap();
         let mut shorter = parts();
         shorter.0[2].remove(2);
         shorter.0[2].remove(1);

@@ -2,13 +2,16 @@
 
 use super::input::Input;
 use crate::parts::Parts;
-use crate::tables::Table;
+use crate::tables::{Joined, Table};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// Warnings of parts that are shown.
+const WARNINGS: usize = 3;
 
 /// The files of every part, read one part at a time.
 pub(crate) struct InputParts {
@@ -79,6 +82,37 @@ fn stamp(file: &Path) -> anyhow::Result<Stamp> {
     let metadata: Metadata =
         file.metadata().with_context(|| format!("{}: cannot read", file.display()))?;
     Ok((metadata.len(), metadata.modified().ok()))
+}
+
+/// What was odd in parts, said once for all of them.
+#[derive(Default)]
+pub(crate) struct Gaps {
+    cells: usize,
+    unobserved: usize,
+    warnings: Vec<String>,
+}
+
+impl Gaps {
+    pub(crate) fn add(&mut self, joined: &Joined) {
+        self.cells += joined.filled.iter().map(|column| column.n_cells).sum::<usize>();
+        self.unobserved += joined.unobserved.len();
+        self.warnings.extend(joined.warnings.iter().cloned());
+    }
+
+    pub(crate) fn report(&self) {
+        for warning in self.warnings.iter().take(WARNINGS) {
+            tracing::warn!("{warning}");
+        }
+        if let Some(more @ 1..) = self.warnings.len().checked_sub(WARNINGS) {
+            tracing::warn!("and {more} warnings more of other parts");
+        }
+        if self.cells > 0 {
+            tracing::warn!("{} single missing cells filled with the column's mean", self.cells);
+        }
+        if self.unobserved > 0 {
+            tracing::warn!("samples without a value in any view, left out: {}", self.unobserved);
+        }
+    }
 }
 
 /// A table as CSV without its header, to go on with another.

@@ -3,7 +3,7 @@
 use super::cluster::prediction_csv;
 use super::input::Input;
 use super::output::OutputFile;
-use super::parts::{InputParts, without_header};
+use super::parts::{Gaps, InputParts, without_header};
 use crate::parts::Parts;
 use crate::tables::Joined;
 use crate::{NamedModel, note};
@@ -35,7 +35,7 @@ impl Predict {
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
         let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
-        let mut counts = Counts::default();
+        let (mut counts, mut gaps) = (Counts::default(), Gaps::default());
         match InputParts::of(&self.input)? {
             None => {
                 let (joined, which) = self.input.read_for(&model)?;
@@ -44,10 +44,12 @@ impl Predict {
             Some(parts) => output.finish_pieces((0..parts.n_parts()).map(|part| {
                 let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
                 let (joined, which) = model.join(tables, self.input.strict)?;
+                gaps.add(&joined);
                 let csv = counts.csv(&model, &joined, &which)?;
                 Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
             }))?,
         }
+        gaps.report();
         if !quiet {
             let unusual = match counts.unusual {
                 0 => String::new(),

@@ -4,7 +4,7 @@ use super::labels::Labels;
 use crate::NamedModel;
 use crate::analysis::{Host, Outcome};
 use crate::command::input::Input;
-use crate::command::parts::{InputParts, without_header};
+use crate::command::parts::{Gaps, InputParts, without_header};
 use crate::core::{ClusterError, Observer, Prediction};
 use crate::data::Seed;
 use crate::mixture::TMixture;
@@ -35,7 +35,7 @@ impl InParts {
             bail!("{name}: reads all samples at once; only {} reads them in parts", TMixture::NAME);
         }
         let method: TMixture = serde_json::from_value(configured.settings.clone())?;
-        let census = Census::of(&parts, observer)?;
+        let census = Census::of(&parts, input.strict, observer)?;
         let searched = census.to_search(&parts, &method, seed, observer)?;
         let searched = training_set(searched, input.strict)?;
         Ok(Some((Self { parts, census, seed, strict: input.strict }, searched)))
@@ -70,16 +70,18 @@ impl InParts {
         Ok(Outcome { clustering, model: Some(model), ..outcome })
     }
 
-    /// `labels.csv` of all samples, part by part; all of one cluster without a model.
+    /// `labels.csv` of all samples, part by part, with what is odd in them; all of one cluster without a model.
     pub(super) fn labels<'a>(
         &'a self,
         model: Option<&'a NamedModel>,
+        gaps: &'a mut Gaps,
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
         (0..self.parts.n_parts()).map(move |part| {
             let tables = self.parts.tables(part).map_err(anyhow::Error::from_boxed)?;
             let csv = match model {
                 Some(model) => {
                     let (joined, which) = model.join(tables, self.strict)?;
+                    gaps.add(&joined);
                     prediction_csv(&model.predict(&joined, &which)?, &joined)?
                 }
                 None => {

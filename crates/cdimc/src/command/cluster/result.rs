@@ -5,6 +5,7 @@ use super::run::Run;
 use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::command::output::csv_bytes;
+use crate::command::parts::Gaps;
 use crate::command::run_record::Status;
 use crate::markers::LISTED;
 use crate::report::Report;
@@ -41,7 +42,10 @@ impl Run {
         match &self.parts {
             None => output.write("labels.csv", &labels.csv(joined)?)?,
             Some(parts) => {
-                output.write_pieces("labels.csv", parts.labels(outcome.model.as_ref()))?;
+                let mut gaps = Gaps::default();
+                let pieces = parts.labels(outcome.model.as_ref(), &mut gaps);
+                output.write_pieces("labels.csv", pieces)?;
+                gaps.report();
             }
         }
         if let Some(probabilities) = &clustering.probabilities {
