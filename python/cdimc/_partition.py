@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ class Count(NamedTuple):
 
 
 def of_partition(
-    function: Callable[..., Any], partition: int, names: list[str], blocks: list[Any], *arguments: Any
+    function: Callable[..., Any], partition: int, names: list[str], blocks: Sequence[Any], *arguments: Any
 ) -> Any:
     """``function(views, *arguments)``; errors name the partition."""
     try:
@@ -137,41 +137,31 @@ def _with_values(views: list[View]) -> list[View]:
     return [view for view in views if not missing_rows(view.values).all()]
 
 
-def predict_frames(*arguments: Any) -> Any:
-    """A result of the samples of frames, with their ids: the arguments are the frames and those of ``predict_arrays``."""
-    import pandas as pd
-
-    *blocks, estimator, what, names = arguments
-    values, ids = _predicted(estimator, what, dict(zip(names, blocks)))
-    # In the type that the index of the frames has.
-    known = {str(id): id for X in blocks for id in X.index}
-    index = pd.Index([known[id] for id in ids], dtype=blocks[0].index.dtype, name=blocks[0].index.name)
-    return pd.DataFrame(values, index) if values.ndim == 2 else pd.Series(values, index, name=name_of(what))
-
-
-def predict_arrays(*blocks: Any, estimator: MultiViewClusterer, what: str, names: list[str]) -> NDArray[Any]:
-    """A result of every row."""
-    return _predicted(estimator, what, dict(zip(names, blocks)))[0]
-
-
-def name_of(what: str) -> str:
-    """What a column of this result is called, as in ``labels.csv``."""
-    return "cluster" if what == "labels" else what
-
-
-def _predicted(
-    estimator: MultiViewClusterer, what: str, blocks: dict[str, Any]
-) -> tuple[NDArray[Any], list[str]]:
-    """A result of every sample, in the order of their first appearance, and their names."""
+def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) -> Any:
+    """A result of every sample, in the order of their first appearance."""
     views, model = estimator._ready(blocks)
-    if views[0].ids is None:
-        ids = names_of(views)
-    else:
-        ids = list(dict.fromkeys(id for view in views for id in view.ids or []))
+    named = views[0].ids is not None
+    ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
     shape = (len(ids), estimator.n_clusters_) if what == "probabilities" else (len(ids),)
     values = np.full(shape, FILLINGS[what])
     if there := _with_values(views):
         found = model.predict(there, estimator._call())
         place = {id: i for i, id in enumerate(ids)}
         values[[place[id] for id in found.samples]] = getattr(found, what)
-    return values, ids
+    if not named:
+        return values
+    import pandas as pd
+
+    # In the type that the index of the frames has.
+    known = {str(id): id for X in blocks.values() for id in X.index}
+    index = next(iter(blocks.values())).index
+    return with_ids(values, what, pd.Index([known[id] for id in ids], dtype=index.dtype, name=index.name))
+
+
+def with_ids(values: NDArray[Any], what: str, index: Any) -> Any:
+    """A result as a series or frame, named as in ``labels.csv``."""
+    import pandas as pd
+
+    if values.ndim == 2:
+        return pd.DataFrame(values, index)
+    return pd.Series(values, index, name="cluster" if what == "labels" else what)

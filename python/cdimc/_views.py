@@ -128,7 +128,10 @@ def _view(name: str, X: Any) -> View:
     ids: list[str] | None
     features: list[str] | None
     if hasattr(X, "__dask_graph__"):
-        raise ValueError(f"{name} lies in partitions of Dask: cdimc.dask.TMixture takes it, without gathering it")
+        raise ValueError(
+            f"{name} lies in partitions of Dask, which are not gathered: fit, predict, predict_proba, "
+            "predict_confidence and unusual of cdimc.dask.TMixture take it"
+        )
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
         ids, features, values = list(map(str, X.obs_names)), list(map(str, X.var_names)), X.X
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas

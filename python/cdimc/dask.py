@@ -88,6 +88,10 @@ class TMixture(_InMemory):
         self._take_model(model.completed(as_views(searched), seed, self._call()))
         return self
 
+    def fit_transform(self, Xs: Collections, y: object = None, **kwargs: Any) -> NDArray[np.float64]:
+        """Not for collections: ``transform`` takes samples in memory."""
+        raise ValueError("fit_transform: an embedding is of samples in memory; fit, and transform a sample")
+
     def fit_predict(self, Xs: Collections, y: object = None, **kwargs: Any) -> Any:
         """``fit(Xs).predict(Xs)``."""
         return self.fit(Xs, y, **kwargs).predict(Xs)
@@ -131,52 +135,33 @@ class TMixture(_InMemory):
         import dask
 
         self._fitted()
-        names, there = _there(Xs, self.view_names_)
-        frames = _are_frames(names, there)
+        names, views = _there(Xs, self.view_names_)
+        partitions = _Partitions.of(dict(zip(names, views)))
         local = _InMemory()
         local.__dict__.update(vars(self))
         local.n_jobs = None
         # One task, whose value all partitions read.
-        estimator = dask.delayed(local, traverse=False)
-        width = self.n_clusters_ if what == "probabilities" else None
-        filling = _partition.FILLINGS[what]
-        if frames:
-            import dask.dataframe as dd
-            import pandas as pd
+        tasks = partitions.map(_partition.predict, dask.delayed(local, traverse=False), what)
+        width = (self.n_clusters_,) if what == "probabilities" else ()
+        empty = np.full((0, *width), _partition.FILLINGS[what])
+        if not partitions.ids:
+            import dask.array as da
 
-            _check_partitions(names, [X.npartitions for X in there])
-            index = there[0]._meta.index[:0]
-            empty = np.full((0, width) if width else 0, filling)
-            meta = pd.DataFrame(empty, index) if width else pd.Series(empty, index, name=_partition.name_of(what))
-            # A sample that only another view has may lie outside of the first one's divisions.
-            return dd.map_partitions(
-                _partition.predict_frames, *there, estimator, what, names, meta=meta, clear_divisions=len(there) > 1
-            )
-        import dask.array as da
+            blocks = zip(tasks, views[0].chunks[0])
+            return da.concatenate([da.from_delayed(task, (n, *width), meta=empty) for task, n in blocks])
+        import dask.dataframe as dd
 
-        blocks = _whole_rows(names, there)
-        indices = [part for v, X in enumerate(blocks) for part in (X, (0, v + 2))]
-        return da.blockwise(
-            _partition.predict_arrays,
-            (0, 1) if width else (0,),
-            *indices,
-            estimator=estimator,
-            what=what,
-            names=names,
-            new_axes={1: width} if width else {},
-            dtype=np.asarray(filling).dtype,
-            concatenate=True,
-            align_arrays=False,
-            meta=np.full((0, width) if width else 0, filling),
-        )
+        meta = _partition.with_ids(empty, what, views[0]._meta.index[:0])
+        divisions = views[0].divisions
+        # A sample that only another view has may lie outside of the first one's.
+        known = None not in divisions and all(X.divisions == divisions for X in views)
+        return dd.from_delayed(tasks, meta, divisions if known else None, prefix=what, verify_meta=False)
 
 
 class _Partitions:
-    """The partitions of all views."""
+    """The partitions of all views: tasks of their blocks, and whether these have ids."""
 
-    def __init__(
-        self, names: list[str], features: list[list[str]], blocks: list[list[Any]], ids: bool
-    ) -> None:
+    def __init__(self, names: list[str], features: list[list[str]], blocks: list[Any], ids: bool) -> None:
         self.names, self.features, self.blocks, self.ids = names, features, blocks, ids
 
     @classmethod
@@ -189,15 +174,14 @@ class _Partitions:
             If a view lies in memory, or they are not partitioned alike.
         """
         names, views = _there(Xs)
-        if ids := _are_frames(names, views):
-            features = [list(map(str, X.columns)) for X in views]
-            delayed = [X.to_delayed() for X in views]
-        else:
+        if not _are_frames(names, views):
             views = _whole_rows(names, views)
             features = [[str(j) for j in range(X.shape[1])] for X in views]
-            delayed = [X.to_delayed()[:, 0] for X in views]
-        _check_partitions(names, [len(blocks) for blocks in delayed])
-        return cls(names, features, [list(blocks) for blocks in zip(*delayed)], ids)
+            return cls(names, features, list(zip(*(X.to_delayed()[:, 0] for X in views))), ids=False)
+        _check_partitions(names, [X.npartitions for X in views])
+        # Columns are picked where files are read; optimized further, some files would be read as one partition.
+        blocks = zip(*(X.simplify().to_delayed(optimize_graph=False) for X in views))
+        return cls(names, [list(map(str, X.columns)) for X in views], list(blocks), ids=True)
 
     def count(self) -> list[int]:
         """The number of samples of every partition that have a value in some view.
@@ -211,7 +195,7 @@ class _Partitions:
 
         # With few buckets one holds many hashes, with many there are many tasks.
         n_buckets = math.isqrt(len(self.blocks)) + 1 if self.ids else 0
-        counted = self._map(_partition.count, self.features, n_buckets)
+        counted = self.map(_partition.count, self.features, n_buckets)
         buckets = [
             dask.delayed(_partition.repeated, pure=False)(*(part[1 + bucket] for part in counted))
             for bucket in range(n_buckets)
@@ -230,7 +214,7 @@ class _Partitions:
     def _refuse_repeated(self, hash: int, first: int, second: int) -> None:
         import dask
 
-        ids = dask.compute(*self._map(_partition.ids_of_hash, hash, only=[first, second]))
+        ids = dask.compute(*self.map(_partition.ids_of_hash, hash, only=[first, second]))
         # None in common: two ids of one hash.
         for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
             raise ValueError(
@@ -245,7 +229,7 @@ class _Partitions:
         bounds = np.searchsorted(rows, starts)
         chosen = [rows[a:b] - start for a, b, start in zip(bounds, bounds[1:], starts)]
         some = [i for i, of_part in enumerate(chosen) if len(of_part)]
-        tasks = self._map(_partition.select, each=list(zip(n_samples, chosen)), only=some)
+        tasks = self.map(_partition.select, each=list(zip(n_samples, chosen)), only=some)
         views = [_stacked(tables) for tables in zip(*dask.compute(*tasks))]
         for name, view in zip(self.names, views):
             if missing_rows(as_views([view])[0].values).all():
@@ -267,14 +251,14 @@ class _Partitions:
                 report("all samples", n_passes, PASSES, last.mean_log_likelihood if last else None)
             # One task, whose value all partitions read.
             shared = dask.delayed(model, traverse=False)
-            tasks = self._map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples])
+            tasks = self.map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples])
             (total,) = dask.compute(_sum_of(tasks))
             if last is not None and total.settles(last):
                 return model, n_passes + 1
             model, last = model.after(total), total
         return model, PASSES
 
-    def _map(
+    def map(
         self,
         function: Callable[..., Any],
         *common: Any,

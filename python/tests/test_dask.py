@@ -157,11 +157,32 @@ def test_results_of_arrays_are_those_of_memory(arrays):
         assert np.array_equal(found.compute(), local)
 
 
-def test_labels_of_a_complete_view_lie_beside_its_rows(tables, partitioned):
+def test_labels_of_known_divisions_lie_beside_the_rows(tables, partitioned):
     fitted = TMixture(**QUICK).fit(partitioned)
-    frame = partitioned["table0"]
-    beside = frame.assign(cluster=fitted.predict({"table0": frame})).compute()
+    frame = dd.from_pandas(tables["table0"], npartitions=3)
+    labels = fitted.predict({"table0": frame})
+    assert labels.divisions == frame.divisions
+    beside = frame.assign(cluster=labels).compute()
     assert np.array_equal(beside["cluster"], fitted.predict({"table0": tables["table0"]}))
+
+
+def test_columns_picked_from_files_stay_beside_each_other(arrays, tmp_path):
+    index = pd.Index([f"s{i:03}" for i in range(N)], name="sample")
+    for name, view in zip("ab", arrays):
+        frame = pd.DataFrame(view, index, [f"{name}{j}" for j in range(view.shape[1])])
+        dd.from_pandas(frame, npartitions=8).to_parquet(tmp_path / name)
+    few = ["b1", "b2", "b3"]
+    # Of so few columns, Dask would read several files as one partition.
+    views = {"a": dd.read_parquet(tmp_path / "a"), "b": dd.read_parquet(tmp_path / "b")[few].astype("float32")}
+    assert len(views["b"].to_delayed()) < 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cdimc.UnobservedSamplesWarning)
+        fitted = TMixture(**QUICK).fit(views)
+    labels = fitted.predict(views).compute()
+    assert len(labels) == N
+    in_memory = {name: view.compute() for name, view in views.items()}
+    with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert np.array_equal(labels[cdimc.sample_names(in_memory)], fitted.predict(in_memory))
 
 
 def test_a_view_may_be_missing_from_a_partition(tables):
@@ -258,7 +279,7 @@ def test_views_that_do_not_fit_are_named(arrays, tables, partitioned):
     refused({"a": views[0], "b": partitioned["table0"]}, "^a and b: views must be all Dask DataFrames or all Dask arr")
     refused(partitioned["table0"], "must be a list or dict of views")
     refused([], "^views = 0: ")
-    with pytest.raises(ValueError, match="view0 lies in partitions of Dask: cdimc.dask.TMixture takes it"):
+    with pytest.raises(ValueError, match="view0 lies in partitions of Dask, which are not gathered: fit, "):
         cdimc.TMixture(3).fit(views)
     rare = tables["table2"].iloc[:1]
     views = {**partitioned, "rare": collection([rare, rare.iloc[:0], rare.iloc[:0]])}
