@@ -108,6 +108,23 @@ def hdf5_files():
         file["x"], file["y"], file["ids"] = X, (X * 10).astype("i4"), np.arange(12)
 
 
+def market_files():
+    counts = (SPARSE * 10).ceil().tocoo()
+    scipy.io.mmwrite(OUT / "real.mtx", SPARSE)
+    scipy.io.mmwrite(OUT / "integer.mtx", counts.astype("i4").T)
+    scipy.io.mmwrite(OUT / "pattern.mtx", counts, field="pattern")
+    (OUT / "packed.mtx.gz").write_bytes(gzip.compress((OUT / "real.mtx").read_bytes(), mtime=0))
+    csc = SPARSE.tocsr().T
+    with h5py.File(OUT / "tenx.h5", "w") as file:
+        parts = {part: getattr(csc, part) for part in ("data", "indices", "indptr")}
+        parts |= {"shape": np.array(csc.shape, "i4"), "barcodes": np.array(IDS, "S")}
+        parts["features/id"] = np.array([f"ENSG{i}" for i in range(4)], "S")
+        parts["features/name"] = np.array(list("abad"), "S")
+        parts["features/feature_type"] = np.array(["Gene Expression"] * 3 + ["Antibody Capture"], "S")
+        for part, values in parts.items():
+            file.create_dataset(f"matrix/{part}", data=values, compression="gzip")
+
+
 def columnar_files():
     table = pa.table({
         "id": IDS,
@@ -133,4 +150,4 @@ def others():
     (OUT / "images.idx.gz").write_bytes(gzip.compress(images, mtime=0))
 
 
-text(), numpy_files(), matlab_files(), hdf5_files(), columnar_files(), others()
+text(), numpy_files(), matlab_files(), hdf5_files(), market_files(), columnar_files(), others()

@@ -29,7 +29,9 @@ pub(crate) enum Problem {
     /// What another process reported about the file.
     #[error("{0}")]
     Message(String),
-    #[error("is a directory, a file is needed")]
+    #[error(
+        "is a directory: a file is needed, or a folder with `matrix.mtx`, `barcodes.tsv` and `features.tsv`"
+    )]
     Directory,
     #[error("the file is empty")]
     EmptyFile,

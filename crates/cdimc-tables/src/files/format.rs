@@ -1,6 +1,7 @@
 //! Which format a file has, by its first bytes: no renaming changes them.
 
 use crate::error::Problem;
+use crate::files::{gzip, market};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ const STREAM_LIMIT: u64 = 4 << 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
+    MatrixMarket,
     Npy,
     Npz,
     Mat5,
@@ -25,7 +27,7 @@ pub(crate) enum Format {
 impl Format {
     /// Whether a file of this format holds a single table, which needs no name.
     pub(crate) fn holds_one_table(self) -> bool {
-        !matches!(self, Self::Npz | Self::Mat5 | Self::Hdf5)
+        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5)
     }
 
     /// Whether a third-party crate decodes it, which may crash on a damaged file.
@@ -36,6 +38,7 @@ impl Format {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Text => "text table",
+            Self::MatrixMarket => "Matrix Market file",
             Self::Npy => "NumPy array",
             Self::Npz => "NumPy archive",
             Self::Mat5 => "MATLAB file",
@@ -115,7 +118,9 @@ impl Opened {
     }
 
     pub(crate) fn format(&self) -> Result<Format, Problem> {
-        let extension = self.path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        let name = self.path.to_string_lossy().to_lowercase();
+        let unpacked = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
+        let extension = unpacked.extension().map(|e| e.to_string_lossy());
         of_bytes(&self.head, extension.as_deref())
     }
 }
@@ -137,6 +142,8 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
         Format::Hdf5
     } else if mat_text {
         Format::Mat5
+    } else if market::begins(&beginning(head)) {
+        Format::MatrixMarket
     } else if head.starts_with(b"PK\x03\x04") {
         // A spreadsheet is an archive too, and names its parts at once; the numbers of an array may look like those.
         let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
@@ -152,6 +159,7 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
     } else {
         // A damaged file of a binary format would otherwise be reported as odd text.
         match extension {
+            Some("mtx") => return Err(Problem::NotA("Matrix Market file")),
             Some("npy") => return Err(Problem::NotA("NumPy array")),
             Some("npz") => return Err(Problem::NotA("NumPy archive")),
             Some("parquet" | "pq") => return Err(Problem::NotA("Parquet file")),
@@ -169,6 +177,14 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
             _ => Format::Text,
         }
     })
+}
+
+/// The first bytes of a file's content, unpacked if it is gzipped.
+fn beginning(head: &[u8]) -> Vec<u8> {
+    let mut begin = Vec::new();
+    // What was unpacked before the head ends stays.
+    let _ = gzip::content(head).take(64).read_to_end(&mut begin);
+    begin
 }
 
 /// The name of the first entry of a zip archive.

@@ -132,11 +132,7 @@ impl Hdf5File {
         let [starts, places] =
             if of_matlab.is_some() { ["jc", "ir"] } else { ["indptr", "indices"] };
         let is_there = |part: &str| group.dataset(part).is_ok();
-        let list = |part: &str| -> Result<Vec<usize>, String> {
-            let dataset = group.dataset(part).map_err(damaged)?;
-            let beyond = |x: i64| usize::try_from(x).unwrap_or(usize::MAX);
-            Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
-        };
+        let list = |part: &str| self.list(group, part);
         let shape = match of_matlab {
             // Its columns are counted by their starts.
             Some(n_rows) => integers(n_rows).map(|n_rows| [n_rows, vec![0]].concat()),
@@ -160,6 +156,28 @@ impl Hdf5File {
         };
         let shape = [n_rows, n_columns];
         Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)
+    }
+
+    /// The counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics: columns of barcodes, compressed.
+    ///
+    /// # Errors
+    /// As [`Self::sparse`].
+    pub(crate) fn counts(&self, group: &Group) -> Result<Sparse, String> {
+        let shape = <[usize; 2]>::try_from(self.list(group, "shape")?);
+        let [n_features, n_barcodes] =
+            shape.map_err(|shape| format!("`shape` has {} numbers: must have 2", shape.len()))?;
+        let (starts, places) = (self.list(group, "indptr")?, self.list(group, "indices")?);
+        let entries = self.numbers(&group.dataset("data").map_err(damaged)?, "data")?;
+        let shape = [n_barcodes, n_features];
+        let parts = Compressed { shape, by_column: false, starts, places, entries };
+        parts.read("matrix", &self.budget)
+    }
+
+    /// Places in a matrix; what can be none becomes one that is in no matrix.
+    fn list(&self, group: &Group, name: &str) -> Result<Vec<usize>, String> {
+        let dataset = group.dataset(name).map_err(damaged)?;
+        let beyond = |x: i64| usize::try_from(x).unwrap_or(usize::MAX);
+        Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
     }
 
     /// The values of a dataset of any shape, the last dimension running fastest.

@@ -9,6 +9,7 @@ mod hdf5_file;
 mod hdf5_headers;
 pub(crate) mod idx;
 mod isolated;
+mod market;
 pub(crate) mod matlab;
 mod numpy;
 #[cfg(feature = "columnar")]
@@ -16,6 +17,7 @@ mod parquet_types;
 mod samples;
 mod source;
 mod sparse;
+mod tenx;
 mod text;
 
 pub use idx::IdxFile;
@@ -78,6 +80,7 @@ impl ReadOptions {
 /// If the file cannot be read, is damaged, or holds something else than numbers; the message names
 /// the file and the row or column.
 pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, TableError> {
+    let source = &source.with_its_file();
     Opened::new(&source.path)
         .and_then(|opened| read(opened, source, options))
         .map_err(|problem| TableError::new(&source.path, problem))
@@ -108,6 +111,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     let Found { mut tables, warnings } = match format {
         // Text is read as it comes: it may be larger than memory.
         Format::Text => text::read(opened, source, stored)?,
+        Format::MatrixMarket => market::read(opened, source, stored)?,
         format => {
             let bytes = opened.bytes(options.max_bytes)?;
             match &options.decoder {
@@ -169,7 +173,7 @@ fn decode(
 ) -> Result<Found, Problem> {
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
     let read = || match format {
-        Format::Text => Err(Problem::NotA("binary file")),
+        Format::Text | Format::MatrixMarket => Err(Problem::NotA("binary file")),
         Format::Npy => Ok(Found::from(vec![numpy::read_npy(&bytes, &budget, source)?])),
         Format::Npz => numpy::read_npz(&bytes, &budget, source, options).map(Found::from),
         Format::Mat5 => {

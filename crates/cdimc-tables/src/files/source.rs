@@ -1,5 +1,6 @@
 //! Where a view is to be read from.
 
+use crate::files::tenx;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,30 @@ use std::str::FromStr;
 pub struct ViewSource {
     /// The name the user gave it.
     pub name: Option<String>,
-    /// The file.
+    /// The file, or a folder of 10x Genomics.
     pub path: PathBuf,
     /// One array of a file that holds several.
     pub member: Option<String>,
+}
+
+impl ViewSource {
+    /// The same with the file that is read, where the path is a folder of 10x Genomics.
+    pub(crate) fn with_its_file(&self) -> Self {
+        let matrix = if self.path.is_dir() { tenx::matrix_in(&self.path) } else { None };
+        Self { path: matrix.unwrap_or_else(|| self.path.clone()), ..self.clone() }
+    }
+
+    /// The files that are read: the view's own or those of its parts, and those beside them that name samples or features.
+    pub fn files(&self) -> Vec<PathBuf> {
+        if let Ok(Some(parts)) = self.parts() {
+            return parts.iter().flat_map(|(_, part)| part.files()).collect();
+        }
+        let path = self.with_its_file().path;
+        let is_array = path.extension().is_some_and(|e| e == "npy" || e == "npz");
+        let ids = Some(path.with_extension("ids.txt")).filter(|ids| is_array && ids.is_file());
+        let names = tenx::files_beside(&path);
+        [Some(path), ids].into_iter().chain(names).flatten().collect()
+    }
 }
 
 impl FromStr for ViewSource {

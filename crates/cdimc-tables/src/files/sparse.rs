@@ -51,6 +51,40 @@ impl Compressed {
     }
 }
 
+/// The matrix of this shape of entries in any order, row, column and value of each; those of the same cell are summed.
+///
+/// # Errors
+/// If there is no such row or column.
+pub(crate) fn of_entries(
+    [n_rows, n_columns]: [usize; 2],
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+) -> Result<Sparse, String> {
+    let mut starts = vec![0; n_rows + 1];
+    for &row in &rows {
+        *starts.get_mut(row as usize + 1).ok_or_else(|| format!("no row {row}"))? += 1;
+    }
+    for i in 0..n_rows {
+        starts[i + 1] += starts[i];
+    }
+    // Files are most often written row by row, or column by column where those are the samples.
+    let (columns, values) = if rows.is_sorted() {
+        (columns, values)
+    } else {
+        let mut next = starts.clone();
+        let (mut by_row, mut of_row) = (vec![0; columns.len()], vec![0.0; values.len()]);
+        for (row, (column, value)) in rows.into_iter().zip(columns.into_iter().zip(values)) {
+            let to = &mut next[row as usize];
+            (by_row[*to], of_row[*to]) = (column, value);
+            *to += 1;
+        }
+        (by_row, of_row)
+    };
+    let (starts, columns, values) = in_order(starts, columns, values);
+    Sparse::from_rows(n_columns, starts, columns, values).map_err(|error| error.to_string())
+}
+
 /// The entries of every line by ascending place, those of the same place summed; pointers that lead nowhere stay as they are.
 fn in_order(
     starts: Vec<usize>,

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Input {
-    /// A table: one row a sample, one column a feature; give one for each view. MEMBER picks one array
-    /// of an NPZ, MATLAB or HDF5 file, a layer of an AnnData or a modality of a MuData; NAME='rna/*.parquet'
-    /// are parts of the samples, more than memory holds
+    /// A table or a folder of 10x Genomics, for each view: rows are samples. MEMBER: one array, layer, modality or
+    /// feature type; NAME='rna/*.parquet': parts of the samples, beyond memory
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
@@ -126,31 +125,9 @@ impl Input {
         }
     }
 
-    /// The files that may be read: tables, and the ids beside them.
+    /// The files that are read: tables, and those beside them that name samples or features.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let views = self.view_files();
-        let beside: Vec<PathBuf> = views.iter().map(|path| ids_beside(path)).collect();
-        views.into_iter().chain(beside).chain(self.sample_map.clone()).collect()
-    }
-
-    /// The files that are read: only arrays of NumPy have their ids beside them.
-    pub(crate) fn files_read(&self) -> Vec<PathBuf> {
-        let is_array =
-            |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "npy");
-        let views = self.view_files();
-        let beside = views.iter().filter(is_array).map(|path| ids_beside(path));
-        let beside: Vec<PathBuf> = beside.filter(|path| path.is_file()).collect();
-        views.into_iter().chain(beside).chain(self.sample_map.clone()).collect()
-    }
-
-    /// The files of the views, those of parts one by one.
-    fn view_files(&self) -> Vec<PathBuf> {
-        let files = |view: &ViewSource| match view.parts() {
-            Ok(Some(parts)) => parts.into_iter().map(|(_, part)| part.path).collect(),
-            // What cannot be read is said when it is.
-            Ok(None) | Err(_) => vec![view.path.clone()],
-        };
-        self.views.iter().flat_map(files).collect()
+        self.views.iter().flat_map(ViewSource::files).chain(self.sample_map.clone()).collect()
     }
 
     /// The column of sample names of this source: that of its file, or that of all files.
@@ -231,11 +208,6 @@ impl Input {
         report_gaps(&joined);
         Ok((joined, which))
     }
-}
-
-/// Where the ids of an array of NumPy stand.
-fn ids_beside(array: &Path) -> PathBuf {
-    array.with_extension("ids.txt")
 }
 
 /// Whether `name` is the path of a view's file, the file's name or the name the user gave the view.

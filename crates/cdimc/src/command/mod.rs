@@ -67,8 +67,8 @@ fn outlive_file_limits() {}
 
 /// Clusters samples described by several tables, any of which may lack any sample.
 ///
-/// Tables are CSV, TSV, NPY, NPZ, MATLAB, Parquet, Arrow, AnnData or MuData files, joined by an id
-/// column; a sample absent from a table is missing in that view.
+/// Tables are CSV, TSV, NPY, NPZ, MATLAB, Parquet, Arrow, AnnData, MuData, Matrix Market or 10x
+/// Genomics files, joined by an id column; a sample absent from a table is missing in that view.
 #[derive(Debug, Parser)]
 #[command(
     name = "cdimc",

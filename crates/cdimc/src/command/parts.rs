@@ -50,7 +50,7 @@ impl InputParts {
             None => {
                 let of_part = |views| Input { views, ..input.clone() };
                 let parts: Vec<Input> = views_of.into_values().map(of_part).collect();
-                let files = parts.iter().flat_map(Input::files_read);
+                let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
                 let stamps = stamps.collect::<anyhow::Result<_>>()?;
                 Ok(Some(Self { parts, stamps }))
@@ -67,7 +67,7 @@ impl Parts for InputParts {
     fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>> {
         let input = &self.parts[part];
         let read = || -> anyhow::Result<Vec<Table>> {
-            for file in input.files_read() {
+            for file in input.files() {
                 if self.stamps.get(&file) != Some(&stamp(&file)?) {
                     bail!("{}: has changed while it was in use", file.display());
                 }

@@ -122,5 +122,5 @@ pub(crate) fn file_records(
         Ok(FileRecord { path: shown.to_string(), sha256 })
     };
     let clinical = clinical.map(|clinical| clinical.file.clone());
-    input.files_read().into_iter().chain(clinical).map(record).collect()
+    input.files().into_iter().chain(clinical).map(record).collect()
 }

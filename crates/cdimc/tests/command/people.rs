@@ -251,3 +251,45 @@ fn a_column_of_classes_changes_no_cluster() {
     desk.succeeds(&format!("cluster {VIEWS} -k 4 --label class -q -o with"));
     assert_eq!(desk.text("with/labels.csv"), desk.text("without/labels.csv"));
 }
+
+#[test]
+fn a_folder_of_10x_genomics_is_clustered_and_predicted_from() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("cells")).unwrap();
+    let counts = |cell: usize, feature: usize| match (cell + feature) % 3 {
+        0 => 0,
+        _ if feature % 2 == cell % 2 => 9 + (cell * 7 + feature * 5) % 4,
+        _ => 1,
+    };
+    let entries: Vec<String> = (0..60 * 12)
+        .filter(|at| counts(at / 12, at % 12) > 0)
+        .map(|at| format!("{} {} {}\n", at % 12 + 1, at / 12 + 1, counts(at / 12, at % 12)))
+        .collect();
+    let banner = "%%MatrixMarket matrix coordinate integer general";
+    let matrix = format!("{banner}\n12 60 {}\n{}", entries.len(), entries.concat());
+    let kind = |j: usize| if j < 8 { "Genes" } else { "Proteins" };
+    let features: String = (0..12).map(|j| format!("E{j}\tgene{j}\t{}\n", kind(j))).collect();
+    let barcodes: String = (0..60).map(|i| format!("AC{i}-1\n")).collect();
+    for (name, text) in
+        [("matrix.mtx", &matrix), ("barcodes.tsv", &barcodes), ("features.tsv", &features)]
+    {
+        desk.put(&format!("cells/{name}"), text);
+    }
+    let shown = notes(&desk, "cluster --view cells -k 2 --method t-mixture -o out");
+    assert!(!shown.contains("left out"), "{shown}");
+    let record = desk.text("out/run.json");
+    for name in ["cells/matrix.mtx", "cells/barcodes.tsv", "cells/features.tsv"] {
+        assert!(record.contains(name), "{record}");
+    }
+    let labels = |name: &str| -> Vec<String> {
+        desk.text(name).lines().map(|line| line.split(',').take(2).collect()).collect()
+    };
+    notes(&desk, "predict --model out/model.safetensors --view cells -o both.csv");
+    assert_eq!(labels("both.csv")[1..], labels("out/labels.csv")[1..]);
+    notes(&desk, "predict --model out/model.safetensors --view cells#Genes -o genes.csv");
+    assert_eq!(labels("genes.csv").len(), 61);
+    let refused = desk
+        .run("predict --model out/model.safetensors --view cells -o cells/barcodes.tsv --force");
+    assert!(!refused.status.success());
+    assert_eq!(desk.text("cells/barcodes.tsv"), barcodes);
+}

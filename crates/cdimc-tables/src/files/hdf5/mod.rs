@@ -1,10 +1,12 @@
-//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), or plain matrices.
+//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), or plain matrices.
 
 use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
 use crate::files::hdf5_file::{Dataset, Group, Hdf5File};
 use crate::files::matlab::{self, MatFile};
+use crate::files::tenx::Names;
 use crate::files::{Budget, Found, ReadOptions, ViewSource};
+use cdimc_data::Sparse;
 
 mod anndata;
 
@@ -28,10 +30,28 @@ pub(crate) fn read(
         anndata::read_modalities(&file, source, options)?
     } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
         vec![anndata::read(&file, source, options)?]
+    } else if let Some((counts, names)) = feature_barcode_matrix(&file).map_err(damaged)? {
+        names.tables(counts, source)?
     } else {
         plain(&file, &root, &names, source, options)?
     };
     Ok(tables.into())
+}
+
+/// The counts `(n_barcodes, n_features)` and names of a file of 10x Genomics, `None` if it is none.
+fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, String> {
+    let Some(matrix) = Hdf5File::group(&file.root(), "matrix")? else { return Ok(None) };
+    let Some(barcodes) = Hdf5File::dataset(&matrix, "barcodes")? else { return Ok(None) };
+    let absent = |name: &str| format!("`{name}` is missing in `matrix`");
+    let features = Hdf5File::group(&matrix, "features")?.ok_or_else(|| absent("features"))?;
+    let words = |name: &str| {
+        let words = Hdf5File::dataset(&features, name)?.map(|words| file.words(&words));
+        words.unwrap_or_else(|| Err(absent(name)))
+    };
+    let barcodes = file.words(&barcodes)?;
+    let names =
+        Names { barcodes, ids: words("id")?, names: words("name")?, types: words("feature_type")? };
+    Ok(Some((file.counts(&matrix)?, names)))
 }
 
 /// The matrices at the top of a file that follows no convention.

@@ -23,12 +23,8 @@ pub(crate) fn read(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
-    let limit = opened.limit(options.max_bytes);
-    let budget = match opened.n_bytes() {
-        Some(n_bytes) => Budget::of_file(n_bytes as usize, options.max_bytes),
-        None => Budget::of_file(0, Some(limit)),
-    };
-    let (mut reader, delimiter) = records(unpacked(opened, limit, &budget)?)?;
+    let (text, budget) = unpacked(opened, options.max_bytes)?;
+    let (mut reader, delimiter) = records(text)?;
     let mut header = csv::StringRecord::new();
     if !reader.read_record(&mut header).map_err(damaged)? {
         return Err(Problem::EmptyFile);
@@ -180,9 +176,17 @@ fn records<R: BufRead>(mut text: R) -> Result<(csv::Reader<R>, u8), Problem> {
     Ok((builder.from_reader(text), delimiter))
 }
 
-/// The file's text, unpacked if it is gzipped, without a byte order mark. It ends in an error where the file
-/// gives more than `limit` bytes, or unpacks to more than the budget.
-fn unpacked(opened: Opened, limit: u64, budget: &Budget) -> Result<Box<dyn BufRead>, Problem> {
+/// The file's text, unpacked if it is gzipped, without a byte order mark, and the memory that its content may take. The text
+/// ends in an error where the file gives more than it may, or unpacks to more than the budget.
+pub(crate) fn unpacked(
+    opened: Opened,
+    max_bytes: Option<u64>,
+) -> Result<(Box<dyn BufRead>, Budget), Problem> {
+    let limit = opened.limit(max_bytes);
+    let budget = match opened.n_bytes() {
+        Some(n_bytes) => Budget::of_file(n_bytes as usize, max_bytes),
+        None => Budget::of_file(0, Some(limit)),
+    };
     let is_packed = opened.head().starts_with(&[0x1f, 0x8b]);
     let refusal = Problem::Endless { limit }.to_string();
     let stream = BufReader::new(Limited { stream: opened.stream(), left: limit, refusal });
@@ -198,7 +202,7 @@ fn unpacked(opened: Opened, limit: u64, budget: &Budget) -> Result<Box<dyn BufRe
     if text.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
         text.read_exact(&mut [0; 3])?;
     }
-    Ok(text)
+    Ok((text, budget))
 }
 
 /// A stream that fails where it gives more than it may.

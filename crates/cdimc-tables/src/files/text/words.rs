@@ -3,7 +3,6 @@
 use super::{begins_with_a_row_name, damaged, records, unpacked};
 use crate::TableError;
 use crate::error::{Problem, listed};
-use crate::files::Budget;
 use crate::files::format::{Format, Opened};
 use std::path::Path;
 
@@ -44,9 +43,8 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
         let reason = format!("is a {}: only text can be read here, such as CSV", format.name());
         return Err(Problem::Message(reason));
     }
-    let limit = opened.limit(max_bytes);
-    let budget = Budget::of_file(opened.n_bytes().unwrap_or(0) as usize, max_bytes);
-    let (mut reader, delimiter) = records(unpacked(opened, limit, &budget)?)?;
+    let (text, budget) = unpacked(opened, max_bytes)?;
+    let (mut reader, delimiter) = records(text)?;
     let (mut names, mut columns) = (Vec::new(), Vec::<Vec<String>>::new());
     for (row, record) in reader.records().enumerate() {
         let record = record.map_err(damaged)?;

@@ -1,0 +1,196 @@
+//! What 10x Genomics calls a feature-barcode matrix: counts of features, of one or several types, in cells that have
+//! barcodes.
+//!
+//! It is a folder of `matrix.mtx`, `barcodes.tsv` and `features.tsv` (before version 3 `genes.tsv`), plain or gzipped and
+//! perhaps behind a common prefix, or an HDF5 file with a group `matrix`. Every type of features is a view.
+
+use crate::Table;
+use crate::error::{Problem, listed};
+use crate::files::format::Opened;
+use crate::files::text::unpacked;
+use crate::files::{ViewSource, stem};
+use cdimc_data::{Matrix, Sparse};
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Numbers that a line takes in memory, besides its bytes.
+const NUMBERS_A_LINE: usize = 12;
+
+/// Types of features at most: of other programs the third column may hold anything.
+const MOST_TYPES: usize = 32;
+
+/// The names of barcodes and features.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) barcodes: Vec<String>,
+    pub(crate) ids: Vec<String>,
+    pub(crate) names: Vec<String>,
+    /// The type of each feature; empty where they have none.
+    pub(crate) types: Vec<String>,
+}
+
+/// The matrix of a folder of 10x Genomics, which has names beside it.
+pub(crate) fn matrix_in(folder: &Path) -> Option<PathBuf> {
+    let matrix = plain_or_packed(folder, "", &["matrix.mtx"])?;
+    files_beside(&matrix).iter().any(Option::is_some).then_some(matrix)
+}
+
+/// The files of barcodes and of features beside `PREFIXmatrix.mtx`, where there are such.
+pub(crate) fn files_beside(matrix: &Path) -> [Option<PathBuf>; 2] {
+    let file_name = matrix.file_name().map(|name| name.to_string_lossy());
+    let prefix = file_name.as_deref().and_then(|name| {
+        name.strip_suffix("matrix.mtx").or_else(|| name.strip_suffix("matrix.mtx.gz"))
+    });
+    let Some(prefix) = prefix else { return [None, None] };
+    let folder = matrix.parent().unwrap_or_else(|| Path::new(""));
+    [&["barcodes.tsv"][..], &["features.tsv", "genes.tsv"]]
+        .map(|names| plain_or_packed(folder, prefix, names))
+}
+
+fn plain_or_packed(folder: &Path, prefix: &str, names: &[&str]) -> Option<PathBuf> {
+    let mut paths = names.iter().flat_map(|name| {
+        [format!("{prefix}{name}"), format!("{prefix}{name}.gz")].map(|name| folder.join(name))
+    });
+    paths.find(|path| path.is_file())
+}
+
+/// The names beside a matrix, `None` if there are none.
+///
+/// # Errors
+/// If only barcodes or only features have names, or they cannot be read.
+pub(crate) fn names_beside(
+    matrix: &Path,
+    max_bytes: Option<u64>,
+) -> Result<Option<Names>, Problem> {
+    let (barcodes, features) = match files_beside(matrix) {
+        [Some(barcodes), Some(features)] => (barcodes, features),
+        [None, None] => return Ok(None),
+        [None, _] => return Err(flaw("there is no `barcodes.tsv` beside it")),
+        [_, None] => return Err(flaw("there is no `features.tsv` or `genes.tsv` beside it")),
+    };
+    let mut names = Names::default();
+    let [cells, lines] = [&barcodes, &features].map(|path| {
+        text(path, max_bytes).map_err(|problem| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            flaw(format!("`{name}` beside it: {problem}"))
+        })
+    });
+    let (cells, lines) = (cells?, lines?);
+    names.barcodes = cells.lines().map(|line| first_cells(line)[0].to_owned()).collect();
+    for (line, [id, name, kind]) in lines.lines().map(first_cells).enumerate() {
+        names.ids.push(id.to_owned());
+        names.names.push(name.to_owned());
+        if !kind.is_empty() {
+            names.types.push(kind.to_owned());
+        }
+        if names.types.len() != line + 1 && !names.types.is_empty() {
+            let reason = "some features have a type and others have none";
+            return Err(flaw(format!("line {} of features: {reason}", line + 1)));
+        }
+    }
+    Ok(Some(names))
+}
+
+/// The first three cells of a line, empty where it has fewer.
+fn first_cells(line: &str) -> [&str; 3] {
+    let mut cells = line.split('\t').map(str::trim);
+    [(); 3].map(|()| cells.next().unwrap_or_default())
+}
+
+/// The text of a file, plain or gzipped, whose lines are to be held one by one.
+fn text(path: &Path, max_bytes: Option<u64>) -> Result<String, Problem> {
+    let (mut unpacked, budget) = unpacked(Opened::new(path)?, max_bytes)?;
+    let mut text = String::new();
+    unpacked.read_to_string(&mut text)?;
+    budget.values(&[NUMBERS_A_LINE, text.lines().count()]).map_err(Problem::Message)?;
+    Ok(text)
+}
+
+fn flaw(reason: impl Into<String>) -> Problem {
+    Problem::Damaged { format: "matrix of 10x Genomics", reason: reason.into() }
+}
+
+impl Names {
+    /// The views of counts `(n_barcodes, n_features)`: every type of features, or the one asked for.
+    ///
+    /// # Errors
+    /// If there is not one name for each barcode and feature, or no such type.
+    pub(crate) fn tables(self, counts: Sparse, source: &ViewSource) -> Result<Vec<Table>, Problem> {
+        let (n_barcodes, n_features) = (counts.nrows(), counts.ncols());
+        let typed = if self.types.is_empty() { n_features } else { self.types.len() };
+        for (what, n_names, lines, n) in [
+            ("barcodes", self.barcodes.len(), "columns", n_barcodes),
+            ("features", self.ids.len(), "rows", n_features),
+            ("names", self.names.len(), "rows", n_features),
+            ("types", typed, "rows", n_features),
+        ] {
+            if n_names != n {
+                let rule = "one is needed for each";
+                return Err(flaw(format!(
+                    "{n_names} {what} for {n} {lines} of the matrix: {rule}"
+                )));
+            }
+        }
+        let mut types: Vec<&str> = Vec::new();
+        for kind in &self.types {
+            if !types.contains(&kind.as_str()) {
+                types.push(kind);
+            }
+            if types.len() > MOST_TYPES {
+                let reason = format!("more than {MOST_TYPES} types of features: each is a view");
+                return Err(flaw(reason));
+            }
+        }
+        if let Some(member) = &source.member {
+            if types.is_empty() {
+                return Err(Problem::OneTable { name: member.clone() });
+            }
+            if !types.contains(&member.as_str()) {
+                let there = listed(types.iter().copied());
+                return Err(Problem::NoMember { name: member.clone(), there });
+            }
+        }
+        let table = |name: String, columns: &[usize], values: Matrix| Table {
+            name,
+            path: source.path.clone(),
+            ids: Some(self.barcodes.clone()),
+            labels: None,
+            features: self.unique(columns),
+            left_out: Vec::new(),
+            values,
+        };
+        if let [] | [_] = types[..] {
+            let name = types.first().map_or_else(|| name_of(&source.path), ToString::to_string);
+            let all: Vec<usize> = (0..n_features).collect();
+            return Ok(vec![table(name, &all, counts.into())]);
+        }
+        types.retain(|kind| source.member.as_ref().is_none_or(|member| member == kind));
+        let of_type = |kind: &str| {
+            let columns: Vec<usize> = (0..n_features).filter(|&j| self.types[j] == kind).collect();
+            table(kind.to_owned(), &columns, counts.with_columns(&columns).into())
+        };
+        Ok(types.into_iter().map(of_type).collect())
+    }
+
+    /// The names of these features, or the id where several have the name.
+    fn unique(&self, columns: &[usize]) -> Vec<String> {
+        let mut count: HashMap<&str, usize> = HashMap::new();
+        columns.iter().for_each(|&j| *count.entry(&self.names[j]).or_default() += 1);
+        let is_own = |name: &str| !name.is_empty() && count[name] == 1;
+        let own = |&j: &usize| if is_own(&self.names[j]) { &self.names[j] } else { &self.ids[j] };
+        columns.iter().map(own).cloned().collect()
+    }
+}
+
+/// The name of a view whose features have no types: the prefix of the file, or the folder.
+fn name_of(matrix: &Path) -> String {
+    let file = stem(matrix);
+    let prefix = file.strip_suffix("matrix").unwrap_or(&file).trim_end_matches(['_', '.', '-']);
+    let folder = matrix.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    match folder {
+        Some(folder) if prefix.is_empty() => folder.into_owned(),
+        _ if prefix.is_empty() => file,
+        _ => prefix.to_owned(),
+    }
+}

@@ -1,0 +1,185 @@
+//! Feature-barcode matrices of 10x Genomics, as folders and as HDF5.
+#![allow(clippy::unwrap_used)]
+
+use cdimc_tables::{ReadOptions, Table, ViewSource, read_views};
+use std::io::Write;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Three features of two types in four cells.
+const MATRIX: &str = "%%MatrixMarket matrix coordinate integer general\n%metadata_json: {}\n3 4 5\n\
+                      3 1 7\n1 2 1\n2 2 2\n1 4 3\n3 4 9\n";
+const BARCODES: &str = "AAAC-1\nAAAG-1\nAAAT-1\nAACA-1\n";
+const FEATURES: &str =
+    "E1\tTP53\tGene Expression\nE2\tTP53\tGene Expression\nCD3\tCD3\tAntibody Capture\n";
+
+/// A folder of these files; `.gz` ones are packed.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let file = std::fs::File::create(path).unwrap();
+            let mut file = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+            file.write_all(text.as_bytes()).unwrap();
+        } else {
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    folder
+}
+
+fn read(path: &Path, member: Option<&str>) -> Result<Vec<Table>, String> {
+    let member = member.map(str::to_owned);
+    let source = ViewSource { name: None, path: path.to_owned(), member };
+    read_views(&source, &ReadOptions::default()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_type_of_features_is_a_view_of_cells_that_stays_sparse() {
+    let files = ["matrix.mtx.gz", "barcodes.tsv.gz", "features.tsv.gz"];
+    let packed = folder(&[(files[0], MATRIX), (files[1], BARCODES), (files[2], FEATURES)]);
+    let source = ViewSource { name: None, path: packed.path().into(), member: None };
+    assert_eq!(source.files(), files.map(|file| packed.path().join(file)));
+    let [genes, proteins] = <[Table; 2]>::try_from(read(packed.path(), None).unwrap()).unwrap();
+    assert_eq!([&*genes.name, &*proteins.name], ["Gene Expression", "Antibody Capture"]);
+    assert_eq!(genes.ids.unwrap(), ["AAAC-1", "AAAG-1", "AAAT-1", "AACA-1"]);
+    // Of a name that stands twice the ids tell which it is.
+    assert_eq!(
+        (genes.features, &*proteins.features),
+        (vec!["E1".into(), "E2".into()], &["CD3".into()][..])
+    );
+    assert_eq!(genes.values, ndarray::array![[0., 0.], [1., 2.], [0., 0.], [3., 0.]]);
+    assert_eq!(proteins.values, ndarray::array![[7.], [0.], [0.], [9.]]);
+    assert!(genes.values.sparse().is_some());
+    let one = read(packed.path(), Some("Antibody Capture")).unwrap();
+    assert_eq!(one.len(), 1);
+    let message = read(packed.path(), Some("Peaks")).unwrap_err();
+    assert!(
+        message.ends_with("no member `Peaks`; there are: `Gene Expression`, `Antibody Capture`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn files_may_have_a_prefix_and_features_no_types() {
+    let genes = "E1\tTP53\nE2\tEGFR\nE3\tMYC\n";
+    let files = [("s1_matrix.mtx", MATRIX), ("s1_barcodes.tsv", BARCODES), ("s1_genes.tsv", genes)];
+    let old = folder(&files);
+    let [table] =
+        <[Table; 1]>::try_from(read(&old.path().join("s1_matrix.mtx"), None).unwrap()).unwrap();
+    assert_eq!((&*table.name, table.values.dim()), ("s1", (4, 3)));
+    assert_eq!(table.features, ["TP53", "EGFR", "MYC"]);
+    // Without names beside it, rows are the samples.
+    let alone = folder(&[("rna.mtx", MATRIX)]);
+    let [table] =
+        <[Table; 1]>::try_from(read(&alone.path().join("rna.mtx"), None).unwrap()).unwrap();
+    assert_eq!((&*table.name, table.values.dim(), table.ids), ("rna", (3, 4), None));
+    assert_eq!(table.features, ["0", "1", "2", "3"]);
+}
+
+#[test]
+fn the_hdf5_file_says_the_same() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let [genes, proteins] =
+        <[Table; 2]>::try_from(read(&corpus.join("hdf5/tenx.h5"), None).unwrap()).unwrap();
+    assert_eq!(genes.features, ["ENSG0", "b", "ENSG2"]);
+    assert_eq!((&*proteins.name, proteins.features), ("Antibody Capture", vec!["d".to_owned()]));
+    assert_eq!(genes.ids.unwrap()[11], "s11");
+    let [whole] =
+        <[Table; 1]>::try_from(read(&corpus.join("mtx/real.mtx"), None).unwrap()).unwrap();
+    assert_eq!(genes.values, whole.values.select_columns(&[0, 1, 2]));
+    assert_eq!(proteins.values, whole.values.select_columns(&[3]));
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused() {
+    let refused = |files: &[(&str, &str)]| read(folder(files).path(), None).unwrap_err();
+    let (matrix, barcodes, features) = ("matrix.mtx", "barcodes.tsv", "features.tsv");
+    let one_more = format!("{BARCODES}AACC-1\n");
+    let twice = BARCODES.replace("AAAG", "AAAC");
+    let untyped = FEATURES.replace("\tAntibody Capture", "");
+    let many = MATRIX.replace("3 4 5", "33 4 5");
+    let types: String = (0..33).map(|i| format!("E{i}\tE{i}\tchr{i}\n")).collect();
+    for (files, expected) in [
+        (vec![(matrix, MATRIX)], "is a directory: a file is needed, or a folder with `matrix.mtx`"),
+        (
+            vec![(barcodes, BARCODES)],
+            "is a directory: a file is needed, or a folder with `matrix.mtx`",
+        ),
+        (vec![(matrix, MATRIX), (features, FEATURES)], "no `barcodes.tsv` beside it"),
+        (
+            vec![(matrix, MATRIX), (barcodes, BARCODES)],
+            "no `features.tsv` or `genes.tsv` beside it",
+        ),
+        (
+            vec![(matrix, MATRIX), (barcodes, &one_more), (features, FEATURES)],
+            "5 barcodes for 4 columns of the matrix: one is needed for each",
+        ),
+        (
+            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, &FEATURES[3..])],
+            "some features have a type and others have none",
+        ),
+        (
+            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, "E1\tTP53\n")],
+            "1 features for 3 rows of the matrix: one is needed for each",
+        ),
+        (
+            vec![(matrix, MATRIX), (barcodes, &twice), (features, FEATURES)],
+            "id `AAAC-1` stands in row 1 and again in row 2",
+        ),
+        (
+            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, &untyped)],
+            "line 3 of features: some features have a type and others have none",
+        ),
+        (
+            vec![(matrix, &many), (barcodes, BARCODES), (features, &types)],
+            "more than 32 types of features",
+        ),
+        (
+            vec![(matrix, "1,2\n3,4\n"), (barcodes, BARCODES), (features, FEATURES)],
+            "not a Matrix Market file",
+        ),
+    ] {
+        let message = refused(&files);
+        assert!(message.contains(expected), "{expected}: {message}");
+        assert!(files.len() < 2 || message.contains("matrix.mtx: "), "{message}");
+    }
+}
+
+#[test]
+fn a_packed_file_that_is_cut_off_is_refused() {
+    let files = ["matrix.mtx.gz", "barcodes.tsv.gz", "features.tsv.gz"];
+    for cut in files {
+        let packed = folder(&[(files[0], MATRIX), (files[1], BARCODES), (files[2], FEATURES)]);
+        let path = packed.path().join(cut);
+        let bytes = std::fs::read(&path).unwrap();
+        for end in (15..bytes.len()).step_by(3) {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            let message = read(packed.path(), None).unwrap_err();
+            let says = ["unreadable", "not a Matrix Market file"];
+            let is_said = says.iter().any(|part| message.contains(part));
+            assert!(message.contains(cut) && is_said, "{end}: {message}");
+        }
+    }
+}
+
+#[test]
+fn no_changed_byte_of_the_matrix_or_the_barcodes_takes_a_cell_or_a_feature_away() {
+    let (barcodes, features) = (("barcodes.tsv", BARCODES), ("features.tsv", FEATURES));
+    let sound = folder(&[("matrix.mtx", MATRIX), barcodes, features]);
+    for (file, text) in [("matrix.mtx", MATRIX), barcodes] {
+        for at in 0..text.len() {
+            for other in [text.as_bytes()[at] ^ 1, text.as_bytes()[at] ^ 0x80, 0, b'\n', b'9'] {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] = other;
+                std::fs::write(sound.path().join(file), bytes).unwrap();
+                if let Ok(tables) = read(sound.path(), None) {
+                    let shapes: Vec<_> = tables.iter().map(|table| table.values.dim()).collect();
+                    assert_eq!(shapes, [(4, 2), (4, 1)], "{file} {at} {other}");
+                }
+            }
+        }
+        std::fs::write(sound.path().join(file), text).unwrap();
+    }
+}
