@@ -97,14 +97,14 @@ pub(crate) fn choose(
         _ => (if kinds.len() > 1 { Kind::Standard } else { kinds[0] }, by_centers, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations, order) = short.coordinates(&views, kind, width)?;
+        let (projections, observations, order) = short.coordinates(&views, kind, width, &[])?;
         let begun = Begun::default();
         return Ok(Choice { projections, observations, order, evidence, prior: *prior, begun });
     }
     let best = match found {
         Some(best) => best,
         None => {
-            let mut pilot = short.begun(&views, kind, width)?;
+            let mut pilot = short.begun(&views, kind, width, &[])?;
             short.refine(&mut pilot)?;
             pilot
         }
@@ -161,19 +161,28 @@ impl Short<'_> {
         views: &Views<'_>,
         kind: Kind,
         width: Width,
+        earlier: &[Pilot],
     ) -> Result<(Vec<Projection>, Observations, Vec<usize>), ClusterError> {
         let kinds = kinds_of_views(kind, &views.profiles);
+        let earlier: Vec<&[Projection]> =
+            earlier.iter().map(|pilot| pilot.projections.as_slice()).collect();
         let (projections, observations) =
-            coordinates::fit(views.data, &views.profiles, &kinds, width)?;
+            coordinates::fit_beside(views.data, &views.profiles, &kinds, width, &earlier)?;
         let samples = observations.with_views(self.n_clusters);
         let order = starts::order(&observations.select(&samples), self.n_clusters, self.seed)?;
         let order: Vec<usize> = order.into_iter().map(|place| samples[place]).collect();
         Ok((projections, observations.select(&order), order))
     }
 
-    /// Where EM ends from a few starts with coordinates of this kind.
-    fn begun(&self, views: &Views<'_>, kind: Kind, width: Width) -> Result<Pilot, ClusterError> {
-        let (projections, observations, order) = self.coordinates(views, kind, width)?;
+    /// Where EM ends from a few starts with coordinates of this kind, those of `earlier` pilots of the same width known.
+    fn begun(
+        &self,
+        views: &Views<'_>,
+        kind: Kind,
+        width: Width,
+        earlier: &[Pilot],
+    ) -> Result<Pilot, ClusterError> {
+        let (projections, observations, order) = self.coordinates(views, kind, width, earlier)?;
         let mut places = vec![None; views.data.n_samples()];
         order.iter().enumerate().for_each(|(place, &i)| places[i] = Some(place));
         let (begun, held_out) = (Begun::default(), Vec::new());
@@ -263,8 +272,11 @@ impl Short<'_> {
         (width, other): (Width, Option<Width>),
         evidence: &mut Vec<Evidence>,
     ) -> Result<Pilot, ClusterError> {
-        let begun = |&kind: &Kind| self.begun(views, kind, width);
-        let mut pilots = kinds.iter().map(begun).collect::<Result<Vec<_>, _>>()?;
+        let mut pilots = Vec::with_capacity(kinds.len());
+        for &kind in kinds {
+            let pilot = self.begun(views, kind, width, &pilots)?;
+            pilots.push(pilot);
+        }
         if pilots.len() > 1 {
             let half = pilots.len().div_ceil(2);
             pilots.sort_by(|a, b| b.shared_information().total_cmp(&a.shared_information()));
@@ -284,12 +296,12 @@ impl Short<'_> {
         let shared = best.best(self.settings.rule).shared.information;
         let is_open = kinds.contains(&Kind::Standard) && best.kind != Kind::Standard;
         if is_open && shared < NOTHING {
-            best = self.begun(views, Kind::Standard, width)?;
+            best = self.begun(views, Kind::Standard, width, &[])?;
             self.refine(&mut best)?;
         }
         match other {
             Some(width) => {
-                let mut new = self.begun(views, best.kind, width)?;
+                let mut new = self.begun(views, best.kind, width, &[])?;
                 self.refine(&mut new)?;
                 evidence.push(new.evidence());
                 Ok(self.better(best, new))

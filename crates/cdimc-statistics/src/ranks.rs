@@ -1,6 +1,7 @@
 //! Whether numbers differ between groups, by their ranks.
 
 use crate::distributions::{chi_squared_tail, two_sided};
+use std::cmp::Ordering;
 
 /// The test of Kruskal and Wallis (1952), corrected for ties.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,8 +94,16 @@ pub(crate) struct Ranks {
 impl Ranks {
     pub(crate) fn of(values: &[f64]) -> Self {
         assert!(values.iter().all(|x| !x.is_nan()), "NaN has no rank");
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        // Counts are mostly zeros, which are no work for a sort.
+        let [mut order, zeros, mut above] = [Ordering::Less, Ordering::Equal, Ordering::Greater]
+            .map(|sign| {
+                let has = |&i: &usize| values[i].partial_cmp(&0.0) == Some(sign);
+                (0..values.len()).filter(has).collect::<Vec<usize>>()
+            });
+        for part in [&mut order, &mut above] {
+            part.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        }
+        order.extend(zeros.into_iter().chain(above));
         let (mut ranks, mut ties, mut done) = (vec![0.0; values.len()], 0.0, 0);
         for tied in order.chunk_by(|&a, &b| values[a] == values[b]) {
             let t = tied.len() as f64;

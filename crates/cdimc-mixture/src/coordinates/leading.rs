@@ -11,9 +11,10 @@ pub(crate) use cdimc_core::linear_algebra::{Leading, product};
 const WHOLE: usize = 320;
 /// Coordinates need the subspace, not its digits.
 const KRYLOV: Krylov = Krylov { blocks: 6, spare: 6, restarts: 12, tolerance: 1e-9 };
-/// The same where every product reads a whole view: what clusters add stands out after one subspace, and directions of
-/// noise, whose eigenvalues lie too close together, would not converge in twelve.
-const WIDE: Krylov = Krylov { restarts: 2, ..KRYLOV };
+/// The same where every product reads a whole view: what clusters add stands out after one subspace, of which nine blocks
+/// find as much as two of six, and directions of noise, whose eigenvalues lie too close together, would not converge in
+/// twelve.
+const WIDE: Krylov = Krylov { blocks: 9, restarts: 1, ..KRYLOV };
 
 /// The `n` leading eigenpairs of `a`, of which the lower triangle is read, less those that are rounding.
 pub(crate) fn of_matrix(a: MatRef<'_, f64>, n: usize) -> Result<Leading, ClusterError> {
@@ -41,7 +42,7 @@ pub(crate) fn of_operator(
 
 /// Numbers that [`of_operator`] holds at its largest.
 pub(crate) fn numbers_held(size: f64, n: f64) -> f64 {
-    KRYLOV.numbers_held(size, n)
+    WIDE.numbers_held(size, n)
 }
 
 /// All eigenpairs of `a`, of which the lower triangle is read, largest first.

@@ -104,9 +104,28 @@ pub(crate) fn fit(
     kinds: &[Kind],
     width: Width,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
+    fit_beside(data, profiles, kinds, width, &[])
+}
+
+/// As [`fit`], beside projections of all views of the same data and width: those of the same kind are taken as they are.
+///
+/// # Errors
+/// As [`fit`].
+pub(crate) fn fit_beside(
+    data: &MultiView,
+    profiles: &[Vec<ColumnProfile>],
+    kinds: &[Kind],
+    width: Width,
+    earlier: &[&[Projection]],
+) -> Result<(Vec<Projection>, Observations), ClusterError> {
     let seen = observed(data, kinds);
     let mut projections = Vec::with_capacity(kinds.len());
     for (v, &kind) in kinds.iter().enumerate() {
+        let known = earlier.iter().map(|of_views| &of_views[v]).find(|known| known.kind == kind);
+        if let Some(known) = known {
+            projections.push(known.clone());
+            continue;
+        }
         let rows = rows_of(&seen, v);
         let q = width.of(rows.len());
         projections.push(Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?);

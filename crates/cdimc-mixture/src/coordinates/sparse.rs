@@ -3,11 +3,15 @@
 //! Rows of `unit` are s / |s|. Those of `standard` and `centered` are (s - m) / σ, which has no zeros, but is the sum of a
 //! sparse row and one that is the same for all: P B = S (B / σ) - 1 (mᵀ B / σ).
 
+// What is compiled for the processor must end up in one function.
+#![allow(clippy::inline_always)]
+
 use crate::coordinates::Kind;
 use crate::coordinates::projection::length;
 use cdimc_data::Sparse;
 use faer::{Mat, MatRef};
 use ndarray::{Array2, ArrayView1, ArrayView2};
+use pulp::Arch;
 use rayon::prelude::*;
 
 /// Parts of a sum over rows, which threads share.
@@ -42,16 +46,20 @@ impl<'a> SparseRows<'a> {
         let scaled = self.scaled(d, q, |j, a| b[(j, a)]);
         let part = |rows: &[usize]| {
             let (mut sum, mut total) = (vec![0.0; d * q], vec![0.0; q]);
-            for &i in rows {
-                let image = self.image(i, &scaled);
-                let factor = self.factor_of_row(i);
-                let (columns, values) = self.x.row(i);
-                for (&j, &x) in columns.iter().zip(values) {
-                    let to = &mut sum[j as usize * q..][..q];
-                    to.iter_mut().zip(&image).for_each(|(to, z)| *to += x * factor * z);
+            // Compiled for the processor that runs it, which changes no bit: nothing is added in another order.
+            Arch::new().dispatch(|| {
+                for &i in rows {
+                    let image = self.image(i, &scaled);
+                    let factor = self.factor_of_row(i);
+                    let (columns, values) = self.x.row(i);
+                    for (&j, &x) in columns.iter().zip(values) {
+                        let x = x * factor;
+                        let to = &mut sum[j as usize * q..][..q];
+                        to.iter_mut().zip(&image).for_each(|(to, z)| *to += x * z);
+                    }
+                    total.iter_mut().zip(&image).for_each(|(to, z)| *to += z);
                 }
-                total.iter_mut().zip(&image).for_each(|(to, z)| *to += z);
-            }
+            });
             (sum, total)
         };
         let size = rows.len().div_ceil(PARTS).max(1);
@@ -85,13 +93,16 @@ impl<'a> SparseRows<'a> {
 
     fn times_scaled(&self, rows: &[usize], b: &Scaled) -> Array2<f64> {
         let mut images = Array2::zeros((rows.len(), b.of_means.len()));
-        for (mut to, &i) in images.outer_iter_mut().zip(rows) {
-            to.assign(&ArrayView1::from(&self.image(i, b)));
-        }
+        Arch::new().dispatch(|| {
+            for (mut to, &i) in images.outer_iter_mut().zip(rows) {
+                to.assign(&ArrayView1::from(&self.image(i, b)));
+            }
+        });
         images
     }
 
     /// Row `i` of P times B.
+    #[inline(always)]
     fn image(&self, i: usize, b: &Scaled) -> Vec<f64> {
         let q = b.of_means.len();
         let mut image = vec![0.0; q];
