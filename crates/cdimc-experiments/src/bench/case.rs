@@ -39,6 +39,10 @@ pub(crate) enum Task {
     Mixture,
     /// The mixture as it is used unless told otherwise; its peer is scikit-learn's on filled-in columns.
     MixtureAuto,
+    /// The mixture on a sparse table of 20,000 x 20,000 beside 30 columns; its peer is scikit-learn's SVD and mixture.
+    Sparse,
+    /// The same on 100,000 x 20,000 beside 100 columns, only if it is asked for.
+    Atlas,
 }
 
 impl std::fmt::Display for Task {
@@ -55,6 +59,8 @@ impl std::fmt::Display for Task {
             Self::Predict => "prediction",
             Self::Mixture => "t-mixture, one kind",
             Self::MixtureAuto => "t-mixture, auto",
+            Self::Sparse => "t-mixture, sparse",
+            Self::Atlas => "t-mixture, atlas",
         };
         f.write_str(name)
     }
@@ -137,7 +143,13 @@ impl Folder {
             n_clusters: self.n_clusters,
             threads,
             times: match task {
-                Task::Run | Task::Pair | Task::Large | Task::Mixture | Task::MixtureAuto => 1,
+                Task::Run
+                | Task::Pair
+                | Task::Large
+                | Task::Mixture
+                | Task::MixtureAuto
+                | Task::Sparse
+                | Task::Atlas => 1,
                 Task::Neighbors => 2,
                 // As many seeds, whose inertia differs.
                 Task::Kmeans => 10,

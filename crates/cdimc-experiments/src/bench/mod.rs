@@ -6,6 +6,7 @@
 
 mod case;
 mod ours;
+mod sparse;
 
 use crate::{measuring, source, workspace};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -15,6 +16,7 @@ use cdimc_data::{
     Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews, write_whole,
 };
 use serde::{Deserialize, Serialize};
+use sparse::Sizes;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -59,6 +61,8 @@ pub(crate) struct Measurement {
     /// Losses, or inertia, one a repetition, where the task has them.
     pub values: Vec<f64>,
     pub peak_memory_bytes: Option<u64>,
+    /// Of the whole process, all threads together.
+    pub cpu_seconds: Option<f64>,
 }
 
 impl Measurement {
@@ -117,6 +121,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let arguments = Arguments { python: None, ..arguments.clone() };
         lines.push(compare(large()?.name(), 0.3, &folder, &case, &arguments)?);
     }
+    if wanted(Task::Sparse) {
+        let sizes = Sizes { n_samples: 20_000, n_columns: 20_000, draws: 610, width: 30 };
+        lines.push(sparse_tables(Task::Sparse, sizes, arguments)?);
+    }
+    if arguments.task.contains(&Task::Atlas) {
+        let sizes = Sizes { n_samples: 100_000, n_columns: 20_000, draws: 1020, width: 100 };
+        lines.push(sparse_tables(Task::Atlas, sizes, arguments)?);
+    }
     let text = table(&lines, together, arguments);
     if let Some(out) = &arguments.out {
         write_whole(out, text.as_bytes())?;
@@ -145,6 +157,16 @@ fn growth(n_samples: usize, arguments: &Arguments) -> Result<Vec<Line>> {
         lines.push(compare("synthetic 784", 0.0, &folder, &case, arguments)?);
     }
     Ok(lines)
+}
+
+/// The mixture from sparse and dense tables on disk to labels.
+fn sparse_tables(task: Task, sizes: Sizes, arguments: &Arguments) -> Result<Line> {
+    let folder = Folder::write(&wide(100, 2)?, 0.0)?;
+    let mut case = folder.case(task, arguments.threads, 1.0);
+    sparse::write(&case.folder, sizes)?;
+    (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
+    case.widths = vec![sizes.n_columns, sizes.width];
+    compare("synthetic, sparse", 0.0, &folder, &case, arguments)
 }
 
 /// Seconds of one run alone, and of two at once until both are done.
@@ -186,7 +208,7 @@ fn compare(
 ) -> Result<Line> {
     note!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
     // A task that takes minutes is not repeated.
-    let rounds = if case.task == Task::Run { 1 } else { arguments.rounds };
+    let rounds = if [Task::Run, Task::Atlas].contains(&case.task) { 1 } else { arguments.rounds };
     let has_peer = case.task != Task::Mixture || case.oracle.is_some();
     let (mut ours, mut peer, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
     for _ in 0..rounds {
@@ -259,7 +281,7 @@ fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) ->
     let mut text = format!(
         "# Benchmarks\n\n`cargo xtask bench{}`, {} thread(s) each, the fastest of {} alternating processes (one for a whole \
          run). An epoch of pre-training or fine-tuning; k-means with 20 starts on all views side by side; exact \
-         neighbors of every view. Operations are those that observed values need; peak is a 1024 x 1024 single-precision \
+         neighbors of every view. CPU seconds are those of the whole process. Operations are those that observed values need; peak is a 1024 x 1024 single-precision \
          matrix product of the same minutes. Peers: PyTorch for the network, scikit-learn for neighbors, k-means and the mixture as \
          a whole (`crates/cdimc-experiments/peers/peer.py`), the program of `--oracle` for the mixture of one kind; agreement is the largest relative difference of losses, or that of inertia (below 0 \
          ours is better).\n\n",
@@ -267,8 +289,8 @@ fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) ->
         arguments.threads,
         arguments.rounds,
     );
-    text += "| data | task | samples | missing | seconds | GFLOP/s | of peak | MiB | peer's seconds | peer's MiB | ratio | agreement |\n";
-    text += "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    text += "| data | task | samples | missing | seconds | CPU | GFLOP/s | of peak | MiB | peer's seconds | peer's CPU | peer's MiB | ratio | agreement |\n";
+    text += "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for line in lines {
         let seconds = line.ours.fastest();
         let speed = line.operations.map(|operations| operations / seconds);
@@ -276,18 +298,21 @@ fn table(lines: &[Line], together: Option<(f64, f64)>, arguments: &Arguments) ->
         let mib = |m: &Measurement| {
             m.peak_memory_bytes.map(|bytes| format!("{:.0}", bytes as f64 / 1_048_576.0))
         };
+        let cpu = |m: &Measurement| m.cpu_seconds.map(|seconds| format!("{seconds:.1}"));
         let peer = line.peer.as_ref();
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {seconds:.4} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {seconds:.4} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             line.dataset,
             line.task,
             line.n_samples,
             line.rate,
+            or_dash(cpu(&line.ours)),
             or_dash(speed.map(|speed| format!("{:.1}", speed / 1e9))),
             or_dash(speed.map(|speed| format!("{:.0} %", 100.0 * speed / line.peak))),
             or_dash(mib(&line.ours)),
             or_dash(peer.map(|peer| format!("{:.4}", peer.fastest()))),
+            or_dash(peer.and_then(cpu)),
             or_dash(peer.and_then(mib)),
             or_dash(peer.map(|peer| format!("{:.2}", peer.fastest() / seconds))),
             or_dash(peer.and_then(|peer| agreement(line.task, &line.ours.values, &peer.values))),

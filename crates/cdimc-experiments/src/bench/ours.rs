@@ -1,8 +1,8 @@
 //! Our side of a case, in a process of its own.
 
-use super::Measurement;
 use super::case::{Case, Task};
-use crate::execution::peak_memory_bytes;
+use super::{Measurement, sparse};
+use crate::execution::{cpu_seconds, peak_memory_bytes};
 use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
 use cdimc::mixture::{Coordinates, TMixture};
@@ -50,8 +50,10 @@ pub(crate) fn serve() -> Result<ExitCode> {
             mixture(&case, &one_kind)?
         }
         Task::MixtureAuto => mixture(&case, &TMixture::default())?,
+        Task::Sparse | Task::Atlas => sparse_tables(&case)?,
     };
-    let measurement = Measurement { seconds, values, peak_memory_bytes: peak_memory_bytes() };
+    let (peak_memory_bytes, cpu_seconds) = (peak_memory_bytes(), cpu_seconds());
+    let measurement = Measurement { seconds, values, peak_memory_bytes, cpu_seconds };
     say!("{}", serde_json::to_string(&measurement)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -236,6 +238,15 @@ fn mixture(case: &Case, settings: &TMixture) -> Result<Measured> {
     let method = TMixture { starts: case.starts, refined: case.refined, ..settings.clone() };
     timed(case.times, || {
         black_box(method.cluster(&data, case.n_clusters, Seed::new(0))?);
+        Ok(None)
+    })
+}
+
+/// From the tables on disk to the labels.
+fn sparse_tables(case: &Case) -> Result<Measured> {
+    timed(case.times, || {
+        let data = sparse::read(&case.folder, case.n_samples, &case.widths)?;
+        black_box(TMixture::default().cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
 }

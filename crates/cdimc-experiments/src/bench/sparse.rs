@@ -1,0 +1,81 @@
+//! A sparse table beside a dense one, simulated: counts in cells of several kinds, and proteins.
+
+use anyhow::{Context, Result};
+use cdimc_data::{Matrix, MultiView, Seed, Sparse};
+use ndarray::Array2;
+use rand::Rng;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Kinds of cells.
+pub(crate) const CLUSTERS: usize = 8;
+/// The share of the counts that fall on the columns of a kind's own.
+const OWN: f64 = 0.2;
+
+/// Sizes of the tables: samples, columns and draws of a sparse row, columns of the dense table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub n_samples: usize,
+    pub n_columns: usize,
+    pub draws: usize,
+    pub width: usize,
+}
+
+/// Writes the sparse table in compressed rows, `starts.u64`, `columns.u32` and `values.f64`, and the dense one, `view1.f64`.
+pub(crate) fn write(folder: &Path, sizes: Sizes) -> Result<()> {
+    let Sizes { n_samples, n_columns, draws, width } = sizes;
+    let mut rng = Seed::new(0).stream("sparse table").rng();
+    let open = |name: &str| File::create(folder.join(name)).map(BufWriter::new);
+    let (mut starts, mut columns) = (open("starts.u64")?, open("columns.u32")?);
+    let (mut values, mut dense) = (open("values.f64")?, open("view1.f64")?);
+    let centers = Array2::from_shape_fn((CLUSTERS, width), |_| rng.gen_range(-2.0..2.0));
+    let own = n_columns as f64 / CLUSTERS as f64;
+    let (mut drawn, mut end) = (Vec::with_capacity(draws), 0_u64);
+    starts.write_all(&end.to_le_bytes())?;
+    for i in 0..n_samples {
+        let cluster = i % CLUSTERS;
+        drawn.clear();
+        drawn.extend((0..draws).map(|_| {
+            let (is_own, u) = (rng.gen_bool(OWN), rng.r#gen::<f64>());
+            // Some columns are counted far more often than others.
+            let place = if is_own { (cluster as f64 + u) * own } else { u * u * n_columns as f64 };
+            (place as u32).min(n_columns as u32 - 1)
+        }));
+        drawn.sort_unstable();
+        for same in drawn.chunk_by(|a, b| a == b) {
+            columns.write_all(&same[0].to_le_bytes())?;
+            values.write_all(&(same.len() as f64).to_le_bytes())?;
+            end += 1;
+        }
+        starts.write_all(&end.to_le_bytes())?;
+        for center in centers.row(cluster) {
+            let noise = (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
+            dense.write_all(&(center + noise).to_le_bytes())?;
+        }
+    }
+    [starts, columns, values, dense].iter_mut().try_for_each(Write::flush)?;
+    Ok(())
+}
+
+/// Reads what [`write()`] wrote.
+pub(crate) fn read(folder: &Path, n_samples: usize, widths: &[usize]) -> Result<MultiView> {
+    let starts = numbers(folder, "starts.u64", |bytes| u64::from_le_bytes(bytes) as usize)?;
+    let columns = numbers(folder, "columns.u32", u32::from_le_bytes)?;
+    let values = numbers(folder, "values.f64", f64::from_le_bytes)?;
+    let [n_columns, width] = widths[..] else { anyhow::bail!("two tables") };
+    let sparse = Sparse::from_rows(n_columns, starts, columns, values)?;
+    let dense = numbers(folder, "view1.f64", f64::from_le_bytes)?;
+    let dense = Array2::from_shape_vec((n_samples, width), dense)?;
+    let views: Vec<Matrix> = vec![sparse.into(), dense.into()];
+    Ok(MultiView::from_nan_rows(views)?)
+}
+
+fn numbers<T, const BYTES: usize>(
+    folder: &Path,
+    name: &str,
+    number: impl Fn([u8; BYTES]) -> T,
+) -> Result<Vec<T>> {
+    let bytes = std::fs::read(folder.join(name)).with_context(|| name.to_owned())?;
+    Ok(bytes.as_chunks::<BYTES>().0.iter().map(|bytes| number(*bytes)).collect())
+}
