@@ -43,6 +43,8 @@ pub(crate) enum Task {
     Sparse,
     /// The same on 100,000 x 20,000 beside 100 columns, only if it is asked for.
     Atlas,
+    /// The mixture on samples in parts that are drawn as they are read, a million or `--samples`, only if it is asked for.
+    Parts,
 }
 
 impl std::fmt::Display for Task {
@@ -61,6 +63,7 @@ impl std::fmt::Display for Task {
             Self::MixtureAuto => "t-mixture, auto",
             Self::Sparse => "t-mixture, sparse",
             Self::Atlas => "t-mixture, atlas",
+            Self::Parts => "t-mixture, in parts",
         };
         f.write_str(name)
     }
@@ -149,7 +152,8 @@ impl Folder {
                 | Task::Mixture
                 | Task::MixtureAuto
                 | Task::Sparse
-                | Task::Atlas => 1,
+                | Task::Atlas
+                | Task::Parts => 1,
                 Task::Neighbors => 2,
                 // As many seeds, whose inertia differs.
                 Task::Kmeans => 10,

@@ -6,6 +6,7 @@
 
 mod case;
 mod ours;
+mod parts;
 mod sparse;
 
 use crate::{measuring, source, workspace};
@@ -129,6 +130,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let sizes = Sizes { n_samples: 100_000, n_columns: 20_000, draws: 1020, width: 100 };
         lines.push(sparse_tables(Task::Atlas, sizes, arguments)?);
     }
+    if arguments.task.contains(&Task::Parts) {
+        let sizes = if arguments.samples.is_empty() { &[1_000_000] } else { &*arguments.samples };
+        for &n_samples in sizes {
+            lines.push(in_parts(n_samples, arguments)?);
+        }
+    }
     let text = table(&lines, together, arguments);
     if let Some(out) = &arguments.out {
         write_whole(out, text.as_bytes())?;
@@ -167,6 +174,16 @@ fn sparse_tables(task: Task, sizes: Sizes, arguments: &Arguments) -> Result<Line
     (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
     case.widths = vec![sizes.n_columns, sizes.width];
     compare("synthetic, sparse", 0.0, &folder, &case, arguments)
+}
+
+/// The mixture from parts that memory does not hold together to labels.
+fn in_parts(n_samples: usize, arguments: &Arguments) -> Result<Line> {
+    let folder = Folder::write(&wide(100, 2)?, 0.0)?;
+    let mut case = folder.case(Task::Parts, arguments.threads, 1.0);
+    case.n_samples = n_samples;
+    case.widths = vec![parts::WIDTH; 2];
+    let arguments = Arguments { python: None, ..arguments.clone() };
+    compare("synthetic, in parts", 0.1, &folder, &case, &arguments)
 }
 
 /// Seconds of one run alone, and of two at once until both are done.
@@ -208,7 +225,11 @@ fn compare(
 ) -> Result<Line> {
     note!("{dataset}, {} samples, {rate} missing: {}", case.n_samples, case.task);
     // A task that takes minutes is not repeated.
-    let rounds = if [Task::Run, Task::Atlas].contains(&case.task) { 1 } else { arguments.rounds };
+    let rounds = if [Task::Run, Task::Atlas, Task::Parts].contains(&case.task) {
+        1
+    } else {
+        arguments.rounds
+    };
     let has_peer = case.task != Task::Mixture || case.oracle.is_some();
     let (mut ours, mut peer, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
     for _ in 0..rounds {

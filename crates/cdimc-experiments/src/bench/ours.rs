@@ -1,7 +1,7 @@
 //! Our side of a case, in a process of its own.
 
 use super::case::{Case, Task};
-use super::{Measurement, sparse};
+use super::{Measurement, parts, sparse};
 use crate::execution::{cpu_seconds, peak_memory_bytes};
 use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
@@ -51,6 +51,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         }
         Task::MixtureAuto => mixture(&case, &TMixture::default())?,
         Task::Sparse | Task::Atlas => sparse_tables(&case)?,
+        Task::Parts => timed(case.times, || parts::fit(case.n_samples).map(|()| None))?,
     };
     let (peak_memory_bytes, cpu_seconds) = (peak_memory_bytes(), cpu_seconds());
     let measurement = Measurement { seconds, values, peak_memory_bytes, cpu_seconds };
