@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every crate may use of the others, as docs/architecture.md draws it.
+/// What every crate may use of the others, as the table of docs/architecture.md has it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("cdimc-metrics", &[]),
     ("cdimc-statistics", &[]),

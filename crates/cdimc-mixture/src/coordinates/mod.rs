@@ -69,7 +69,7 @@ pub(crate) fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
 /// centers of k clusters span, k - 1.
 ///
 /// The specification has the first bound alone, which puts many small clusters on top of one another; the second
-/// asks so few samples for large scatters (`docs/methods/mixture.md` has what each gains).
+/// asks so few samples for large scatters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Width {
     q: usize,
