@@ -7,9 +7,6 @@ use std::collections::BTreeMap;
 use std::ops::Index;
 use std::sync::OnceLock;
 
-/// Numbers of columns that are held together while columns are asked for.
-const TOGETHER: usize = 1 << 21;
-
 /// A matrix `(n_rows, n_columns)`: dense, or sparse where it came so.
 ///
 /// Zeros are values like all others: both kinds say the same, and take more or less memory and time.
@@ -249,14 +246,19 @@ impl Matrix {
     ) -> Vec<T> {
         let n_columns = self.ncols();
         // Columns of a row lie side by side in memory, or have to be looked for.
-        let size = match &self.0 {
-            Storage::Dense(_) => 16,
-            Storage::Sparse(..) => (TOGETHER / rows.len().max(1)).clamp(16, 1024),
-        };
-        let together = |first: usize| {
+        let size = if self.sparse().is_some() { 256 } else { 16 };
+        let together = |first: usize| -> Vec<T> {
             let range = first..n_columns.min(first + size);
-            let columns = match &self.0 {
-                Storage::Sparse(values, _) => values.columns(range, rows),
+            match &self.0 {
+                Storage::Sparse(values, _) => {
+                    let zeros: Vec<f64> = rows.iter().map(|&i| values.background(i)).collect();
+                    let with_zeros = |(j, entries): (usize, Vec<(u32, f64)>)| {
+                        let mut column = zeros.clone();
+                        entries.into_iter().for_each(|(place, x)| column[place as usize] = x);
+                        of_column(j, column)
+                    };
+                    (first..).zip(values.columns(range, rows)).map(with_zeros).collect()
+                }
                 Storage::Dense(values) => {
                     let mut columns = vec![Vec::with_capacity(rows.len()); range.len()];
                     for &i in rows {
@@ -264,10 +266,9 @@ impl Matrix {
                             column.push(values[[i, j]]);
                         }
                     }
-                    columns
+                    (first..).zip(columns).map(|(j, column)| of_column(j, column)).collect()
                 }
-            };
-            (first..).zip(columns).map(|(j, column)| of_column(j, column)).collect::<Vec<_>>()
+            }
         };
         let firsts: Vec<usize> = (0..n_columns).step_by(size).collect();
         firsts.into_par_iter().flat_map_iter(together).collect()

@@ -107,7 +107,7 @@ impl Sparse {
     }
 
     /// The value of what has no entry in row `i`.
-    fn background(&self, i: usize) -> f64 {
+    pub(crate) fn background(&self, i: usize) -> f64 {
         if self.missing[i] { f64::NAN } else { 0.0 }
     }
 
@@ -122,22 +122,19 @@ impl Sparse {
         columns.binary_search(&(j as u32)).map_or(background, |at| &values[at])
     }
 
-    /// The columns `range` of the rows `rows`, each with its zeros.
+    /// The entries of the columns `range` in the rows `rows`: of each column the places of its rows among these, and values. A
+    /// missing row has none.
     ///
     /// # Panics
     /// If there are no such rows or columns.
-    pub fn columns(&self, range: Range<usize>, rows: &[usize]) -> Vec<Vec<f64>> {
-        let mut found = vec![vec![0.0; rows.len()]; range.len()];
+    pub fn columns(&self, range: Range<usize>, rows: &[usize]) -> Vec<Vec<(u32, f64)>> {
+        let mut found = vec![Vec::new(); range.len()];
         for (place, &i) in rows.iter().enumerate() {
-            if self.missing[i] {
-                found.iter_mut().for_each(|column| column[place] = f64::NAN);
-                continue;
-            }
             let (columns, values) = self.row(i);
             let first = columns.partition_point(|&j| (j as usize) < range.start);
             for (&j, &x) in columns[first..].iter().zip(&values[first..]) {
                 match found.get_mut(j as usize - range.start) {
-                    Some(column) => column[place] = x,
+                    Some(column) => column.push((place as u32, x)),
                     None => break,
                 }
             }
@@ -379,12 +376,12 @@ mod tests {
         for columns in [vec![3, 1], vec![2], vec![0, 1, 2, 3]] {
             assert_eq!(sparse.with_columns(&columns).dense(), dense.select(Axis(1), &columns));
         }
-        assert_eq!(sparse.columns(1..3, &[2, 0]), [vec![-4.0, 0.0], vec![5.0, 0.0]]);
+        assert_eq!(sparse.columns(0..2, &[2, 0]), [vec![(0, 3.0), (1, 1.0)], vec![(0, -4.0)]]);
         let moved = sparse.with_rows([Some(2), None, Some(0)].into_iter());
         assert_eq!(moved.nrows(), 3);
         assert_eq!(moved.dense().select(Axis(0), &[0, 2]), dense.select(Axis(0), &[2, 0]));
         assert!(moved.is_missing(1) && moved.dense().row(1).iter().all(|x| x.is_nan()));
-        assert!(moved.at(1, 2).is_nan() && moved.columns(0..1, &[1])[0][0].is_nan());
+        assert!(moved.at(1, 2).is_nan() && moved.columns(0..1, &[1])[0].is_empty());
     }
 
     #[test]
