@@ -182,14 +182,15 @@ impl Matrix {
     ///
     /// # Panics
     /// If there is no part, or their numbers of columns differ.
-    pub fn stacked(parts: &[Self]) -> Self {
+    #[must_use]
+    pub fn stacked(parts: &[&Self]) -> Self {
         let n_columns = parts[0].ncols();
         assert!(parts.iter().all(|part| part.ncols() == n_columns), "parts have the same columns");
-        let sparse: Option<Vec<&Sparse>> = parts.iter().map(Self::sparse).collect();
+        let sparse: Option<Vec<&Sparse>> = parts.iter().map(|part| part.sparse()).collect();
         if let Some(parts) = sparse {
             return Sparse::stacked(&parts).into();
         }
-        let mut all = Array2::zeros((parts.iter().map(Self::nrows).sum(), n_columns));
+        let mut all = Array2::zeros((parts.iter().map(|part| part.nrows()).sum(), n_columns));
         let (mut rows, mut buffer) = (all.outer_iter_mut(), Vec::new());
         for part in parts {
             for (i, mut to) in (0..part.nrows()).zip(&mut rows) {
@@ -425,6 +426,13 @@ mod tests {
             assert_eq!(sparse.is_missing(i), i == 1 || i == 2);
         }
         assert_eq!(sparse.rows(&[0, 3]), dense.rows(&[0, 3]));
+        let both = [&sparse, &dense].map(|matrix| Matrix::stacked(&[matrix, matrix]));
+        let mixed = Matrix::stacked(&[&dense, &sparse]);
+        assert!(both[0].sparse().is_some() && both[1].sparse().is_none());
+        for stacked in [&both[0], &both[1], &mixed] {
+            assert_eq!(stacked.rows(&[0, 3, 4, 7]), dense.rows(&[0, 3, 0, 3]));
+            assert!((0..8).all(|i| stacked.is_missing(i) == dense.is_missing(i % 4)));
+        }
     }
 
     #[test]

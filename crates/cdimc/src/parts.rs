@@ -1,7 +1,7 @@
 //! Samples that are more than memory holds: they lie in parts, of which one is read at a time.
 //!
 //! `t-mixture` is searched for on some of the samples, drawn at random, as it is in memory; then EM goes over all of them,
-//! part by part. How the parts are cut changes no label but by rounding, and on which machine they are read no bit.
+//! part by part. How the parts are cut changes which samples are drawn, and on which machine they are read changes no bit.
 
 use crate::NamedModel;
 use crate::tables::{Joined, Table};
@@ -52,6 +52,16 @@ pub enum PartsError {
         found: String,
         /// The name in the earlier part.
         expected: String,
+    },
+    /// A view that none of the samples drawn has.
+    #[error(
+        "{view}: none of the {n_drawn} samples that the search sees has this view: raise search-samples, or leave it out"
+    )]
+    Unseen {
+        /// The view.
+        view: String,
+        /// How many were drawn.
+        n_drawn: usize,
     },
     /// A sample in two parts.
     #[error("id `{id}` is in {first} and again in {second}: a sample lies in one part")]
@@ -104,6 +114,8 @@ pub trait Parts {
 pub struct Census {
     /// Samples of every part that have a value in some view.
     pub n_samples: Vec<usize>,
+    /// The views, in the order of their first appearance.
+    views: Vec<String>,
     /// Whether single missing cells are refused instead of filled in.
     strict: bool,
 }
@@ -120,7 +132,7 @@ impl Census {
         observer: &Observer<'_>,
     ) -> Result<Self, PartsError> {
         let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
-        let (mut n_samples, mut hashes) = (Vec::new(), Vec::new());
+        let (mut views, mut n_samples, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
         for part in 0..parts.n_parts() {
             observer.step("parts", part, parts.n_parts(), None)?;
             let tables = parts.tables(part)?;
@@ -130,26 +142,27 @@ impl Census {
                     Some((first, expected)) => {
                         check_columns(&file, &table.features, first, expected)?;
                     }
-                    None => _ = columns.insert(table.name.clone(), (file, table.features.clone())),
+                    None => {
+                        views.push(table.name.clone());
+                        columns.insert(table.name.clone(), (file, table.features.clone()));
+                    }
                 }
             }
             let ids = observed_ids(&tables)?;
             if ids.is_empty() {
-                return Err(PartsError::Empty {
-                    file: tables.first().map_or_else(String::new, file),
-                });
+                return Err(PartsError::Empty { file: first_file(&tables) });
             }
             n_samples.push(ids.len());
             hashes.extend(ids.iter().map(|id| hash(id)));
         }
         check_once(parts, &n_samples, &hashes)?;
-        Ok(Self { n_samples, strict })
+        Ok(Self { n_samples, views, strict })
     }
 
     /// The tables of the samples that the search sees, which are joined as a training set.
     ///
     /// # Errors
-    /// If a part cannot be read, or has changed.
+    /// If a part cannot be read or has changed, or no sample drawn has a value in a view.
     pub fn to_search(
         &self,
         parts: &dyn Parts,
@@ -158,26 +171,31 @@ impl Census {
         observer: &Observer<'_>,
     ) -> Result<Vec<Table>, PartsError> {
         let drawn = method.samples_to_search(self.n_samples.iter().sum(), seed);
-        let (mut found, mut first): (Vec<Vec<Table>>, usize) = (Vec::new(), 0);
+        let mut found: Vec<Vec<Table>> = vec![Vec::new(); self.views.len()];
+        let mut first = 0;
         for (part, &n) in self.n_samples.iter().enumerate() {
             observer.step("samples to search", part, self.n_samples.len(), None)?;
             let of_part =
                 drawn.partition_point(|&i| i < first)..drawn.partition_point(|&i| i < first + n);
             let tables = parts.tables(part)?;
             let ids = observed_ids(&tables)?;
-            check_unchanged(&tables, ids.len(), n)?;
+            check_count(first_file(&tables), ids.len(), n)?;
             let chosen: HashSet<&str> = drawn[of_part].iter().map(|&i| ids[i - first]).collect();
             for table in &tables {
-                let of_view = found.iter_mut().find(|of_view| of_view[0].name == table.name);
-                match (rows_of(table, &chosen), of_view) {
-                    (None, _) => {}
-                    (Some(rows), Some(of_view)) => of_view.push(rows),
-                    (Some(rows), None) => found.push(vec![rows]),
+                let view = self.views.iter().position(|name| *name == table.name);
+                if let (Some(view), Some(rows)) = (view, rows_of(table, &chosen)) {
+                    found[view].push(rows);
                 }
             }
             first += n;
         }
-        Ok(found.into_iter().map(stacked).collect())
+        let of_view = |(view, tables): (&String, Vec<Table>)| match stacked(tables) {
+            Some(table) if (0..table.values.nrows()).any(|i| !table.values.is_missing(i)) => {
+                Ok(table)
+            }
+            _ => Err(PartsError::Unseen { view: view.clone(), n_drawn: drawn.len() }),
+        };
+        self.views.iter().zip(found).map(of_view).collect()
     }
 
     /// The model after EM over all parts, `model` being that of the samples `searched`.
@@ -191,27 +209,27 @@ impl Census {
         (searched, seed): (&Joined, Seed),
         observer: &Observer<'_>,
     ) -> Result<NamedModel, PartsError> {
-        let mut model = model.mixture_with_names()?;
-        let mut last: Option<Pass> = None;
+        let (mut refined, mut last): (Option<NamedModel>, Option<Pass>) = (None, None);
         for _ in 0..PASSES {
+            let model = refined.as_ref().unwrap_or(model);
             let mut passes = Vec::with_capacity(parts.n_parts());
             for (part, &n) in self.n_samples.iter().enumerate() {
                 let loss = last.as_ref().map(Pass::mean_log_likelihood);
                 observer.step("all samples", part, parts.n_parts(), loss)?;
                 let tables = parts.tables(part)?;
-                let files = tables.first().map_or_else(String::new, file);
+                let file = first_file(&tables);
                 let (joined, which) = model.arrange(tables, self.strict).map_err(Box::from)?;
-                check_count(files, joined.data.n_samples(), n)?;
+                check_count(file, joined.data.n_samples(), n)?;
                 passes.push(model.pass_over(&joined, &which)?);
             }
             let Some(pass) = Pass::sum(passes)? else { break };
             if last.as_ref().is_some_and(|last| pass.settles(last)) {
                 break;
             }
-            model = model.after(&pass)?;
+            refined = Some(model.after(&pass)?);
             last = Some(pass);
         }
-        Ok(model.completed(searched, seed)?)
+        Ok(refined.as_ref().unwrap_or(model).completed(searched, seed)?)
     }
 }
 
@@ -239,10 +257,6 @@ impl NamedModel {
     /// If the model is no mixture, or as [`MixtureModel::completed`].
     pub fn completed(&self, searched: &Joined, seed: Seed) -> Result<Self, ClusterError> {
         Ok(self.with(self.as_mixture()?.completed(&searched.data, seed)?))
-    }
-
-    fn mixture_with_names(&self) -> Result<Self, ClusterError> {
-        Ok(self.with(self.as_mixture()?.clone()))
     }
 
     fn with(&self, model: MixtureModel) -> Self {
@@ -292,16 +306,19 @@ fn rows_of(table: &Table, chosen: &HashSet<&str>) -> Option<Table> {
     })
 }
 
-/// One table of those of a view.
-fn stacked(tables: Vec<Table>) -> Table {
-    let values = Matrix::stacked(&tables.iter().map(|t| t.values.clone()).collect::<Vec<_>>());
+/// One table of those of a view, if there are any.
+fn stacked(tables: Vec<Table>) -> Option<Table> {
+    if tables.is_empty() {
+        return None;
+    }
+    let values = Matrix::stacked(&tables.iter().map(|t| &t.values).collect::<Vec<_>>());
     let words = |of: fn(&Table) -> &Option<Vec<String>>| -> Option<Vec<String>> {
         let all: Option<Vec<&Vec<String>>> = tables.iter().map(|t| of(t).as_ref()).collect();
         Some(all?.into_iter().flatten().cloned().collect())
     };
     let (ids, labels) = (words(|t| &t.ids), words(|t| &t.labels));
-    let Some(first) = tables.into_iter().next() else { unreachable!("a view that was found") };
-    Table { ids, labels, values, ..first }
+    let first = tables.into_iter().next()?;
+    Some(Table { ids, labels, values, ..first })
 }
 
 fn check_columns(
@@ -337,7 +354,7 @@ fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: &[u64]) -> Result<
     for (part, &n) in n_samples.iter().enumerate() {
         if hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
             let tables = parts.tables(part)?;
-            let second = tables.first().map_or_else(String::new, file);
+            let second = first_file(&tables);
             for id in observed_ids(&tables)? {
                 if !repeated.contains(&hash(id)) {
                     continue;
@@ -353,16 +370,17 @@ fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: &[u64]) -> Result<
     Ok(())
 }
 
-fn check_unchanged(tables: &[Table], found: usize, expected: usize) -> Result<(), PartsError> {
-    check_count(tables.first().map_or_else(String::new, file), found, expected)
-}
-
 fn check_count(file: String, found: usize, expected: usize) -> Result<(), PartsError> {
     if found == expected { Ok(()) } else { Err(PartsError::Changed { file, found, expected }) }
 }
 
 fn hash(id: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
+}
+
+/// A file of the part with these tables, to name it by.
+fn first_file(tables: &[Table]) -> String {
+    tables.first().map_or_else(String::new, file)
 }
 
 fn file(table: &Table) -> String {
@@ -442,7 +460,7 @@ mod tests {
         }
         let all = (0..3).map(|v| {
             let of_view = parts.0.iter().flatten().filter(|t| t.name == format!("view{v}"));
-            stacked(of_view.cloned().collect())
+            stacked(of_view.cloned().collect()).unwrap()
         });
         let all = training_set(all.collect(), false).unwrap();
         let found = method().cluster(&all.data, 4, Seed::new(3)).unwrap();
@@ -473,6 +491,19 @@ mod tests {
         let mut nameless = parts();
         nameless.0[1][0].ids = None;
         assert!(error(&nameless).ends_with("told apart by their ids: name the column with --id"));
+        let mut rare = parts();
+        for tables in &mut rare.0 {
+            tables.truncate(2);
+            let mut extra = Table { name: "rare".to_owned(), ..tables[0].clone() };
+            extra.values.dense_mut().fill(f64::NAN);
+            tables.push(extra);
+        }
+        let census = Census::of(&rare, false, &observer).unwrap();
+        let unseen = census.to_search(&rare, &method(), Seed::new(3), &observer).unwrap_err();
+        assert_eq!(
+            unseen.to_string(),
+            "rare: none of the 300 samples that the search sees has this view: raise search-samples, or leave it out"
+        );
         let whole = parts();
         let census = Census::of(&whole, false, &observer).unwrap();
         let mut shorter = parts();

@@ -84,6 +84,9 @@ impl Input {
             }
         }
         for source in &self.views {
+            if let Ok(Some(_)) = source.parts() {
+                bail!("{}: only cluster and predict read samples in parts", source.path.display());
+            }
             let transposed = self.transposed.iter().any(|file| is_named(source, file));
             let options = ReadOptions { id: self.id_of(source), transposed, ..options.clone() };
             tables.extend(read_views(source, &options)?);

@@ -1,7 +1,10 @@
 //! Samples that lie in parts.
 
 use crate::desk::{Desk, VIEWS};
+use cdimc::prelude::Seed;
+use rand::Rng;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 const PARTS: &str =
     "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id";
@@ -42,6 +45,29 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 }
 
 #[test]
+fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
+    let desk = Desk::new();
+    let mut rng = Seed::new(4).rng();
+    for name in ["rna", "protein"] {
+        for part in 0..2 {
+            let mut text = String::from("id,x,y,z\n");
+            for i in 60 * part..60 * (part + 1) {
+                let [x, y, z] = [0; 3].map(|_| rng.r#gen::<f64>());
+                writeln!(text, "s{i},{x},{y},{z}").unwrap();
+            }
+            desk.put(&format!("{name}-{part}.csv"), &text);
+        }
+    }
+    desk.put("few.toml", "search-samples = 100\n");
+    let views = "--view rna=rna-*.csv --view protein=protein-*.csv --id id";
+    desk.succeeds(&format!("cluster {views} --k-range 1..2 --config few.toml -q -o out"));
+    let labels = desk.labels("out/labels.csv");
+    assert_eq!(labels.len(), 120);
+    assert!(labels.iter().all(|(_, label)| label == "0"));
+    assert!(!desk.path("out/model.safetensors").exists());
+}
+
+#[test]
 fn bad_parts_are_told() {
     let desk = Desk::new();
     cut(&desk);
@@ -57,6 +83,8 @@ fn bad_parts_are_told() {
         "--view rna=rna-*.csv --view protein.csv --id id",
         "protein.csv: one file, while other views lie in parts",
     );
+    let inspected = desk.fails(&format!("inspect {PARTS}"));
+    assert!(inspected.contains("only cluster and predict read samples in parts"), "{inspected}");
     let nets = desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"));
     assert!(nets.contains("concat: reads all samples at once"), "{nets}");
     let whole = desk.text("rna-1.csv");
