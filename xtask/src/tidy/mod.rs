@@ -2,7 +2,6 @@
 
 mod circles;
 mod manifests;
-mod packages;
 mod spelling;
 mod thresholds;
 
@@ -19,7 +18,6 @@ pub(crate) fn run() -> Result<ExitCode> {
     let root = cdimc_experiments::root();
     let mut broken = Vec::new();
     manifests::check(root, &mut broken)?;
-    packages::check(root, &mut broken)?;
     thresholds::check(root, &mut broken)?;
     rings(root, &mut broken)?;
     let files = tracked_files(root)?;
