@@ -9,7 +9,7 @@ use crate::{NamedModel, training_set};
 use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -64,9 +64,20 @@ pub(crate) struct Input {
     pub(crate) strict: bool,
 }
 
+/// An option and a column that it names.
+pub(crate) type Named<'a> = (&'static str, &'a str);
+
 impl Input {
-    /// The tables as they stand in the files.
+    /// The tables as they stand in the files, which have every column that an option names.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
+        let tables = self.read_tables()?;
+        let known: HashSet<Named<'_>> = self.named_in(&tables).collect();
+        self.refuse_unknown(|named| known.contains(&named))?;
+        Ok(tables)
+    }
+
+    /// The tables as they stand in the files.
+    pub(crate) fn read_tables(&self) -> anyhow::Result<Vec<Table>> {
         let options = ReadOptions {
             id: None,
             label: self.label.clone(),
@@ -100,22 +111,36 @@ impl Input {
             bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)");
         }
         tables.iter_mut().try_for_each(|table| names.rename(table))?;
-        for name in &self.columns {
-            if !tables.iter().any(|table| table.features.contains(name)) {
-                bail!("no view has a column `{name}` (--columns)");
-            }
-        }
-        for name in &self.drop {
-            if !tables.iter().any(|table| table.left_out.contains(name)) {
-                bail!("no view has a column `{name}` (--drop)");
-            }
-        }
-        if let Some(label) = &self.label
-            && tables.iter().all(|table| table.labels.is_none())
-        {
-            bail!("no view has a column `{label}` (--label)");
-        }
         Ok(tables)
+    }
+
+    /// The columns that options name.
+    fn named(&self) -> impl Iterator<Item = Named<'_>> {
+        let columns = self.columns.iter().map(|name| ("--columns", name.as_str()));
+        let drop = self.drop.iter().map(|name| ("--drop", name.as_str()));
+        let label = self.label.iter().map(|name| ("--label", name.as_str()));
+        columns.chain(drop).chain(label)
+    }
+
+    /// Those of them that some of these tables has.
+    pub(crate) fn named_in(&self, tables: &[Table]) -> impl Iterator<Item = Named<'_>> {
+        let has = |table: &Table, (option, name): Named<'_>| match option {
+            "--columns" => table.features.iter().any(|feature| feature == name),
+            "--drop" => table.left_out.iter().any(|column| column == name),
+            _ => table.labels.is_some(),
+        };
+        self.named().filter(move |&named| tables.iter().any(|table| has(table, named)))
+    }
+
+    /// That all of them are known.
+    pub(crate) fn refuse_unknown(
+        &self,
+        is_known: impl Fn(Named<'_>) -> bool,
+    ) -> anyhow::Result<()> {
+        match self.named().find(|&named| !is_known(named)) {
+            Some((option, name)) => bail!("no view has a column `{name}` ({option})"),
+            None => Ok(()),
+        }
     }
 
     /// How ids become names of samples.

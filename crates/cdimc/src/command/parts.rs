@@ -4,7 +4,8 @@ use super::input::Input;
 use crate::parts::Parts;
 use crate::tables::{Joined, Table};
 use anyhow::{Context, bail};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub(crate) struct InputParts {
     parts: Vec<Input>,
     /// The size and the time of every file when the command began.
     stamps: BTreeMap<PathBuf, Stamp>,
+    /// The columns named by options that some part has: one may lack the view of a column.
+    known: RefCell<HashSet<(&'static str, String)>>,
 }
 
 type Stamp = (u64, Option<SystemTime>);
@@ -53,7 +56,7 @@ impl InputParts {
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
                 let stamps = stamps.collect::<anyhow::Result<_>>()?;
-                Ok(Some(Self { parts, stamps }))
+                Ok(Some(Self { parts, stamps, known: RefCell::default() }))
             }
         }
     }
@@ -72,7 +75,15 @@ impl Parts for InputParts {
                     bail!("{}: has changed while it was in use", file.display());
                 }
             }
-            input.tables()
+            let tables = input.read_tables()?;
+            let mut known = self.known.borrow_mut();
+            let named = input.named_in(&tables);
+            known.extend(named.map(|(option, name)| (option, name.to_owned())));
+            if part + 1 == self.parts.len() {
+                input
+                    .refuse_unknown(|(option, name)| known.contains(&(option, name.to_owned())))?;
+            }
+            Ok(tables)
         };
         read().map_err(Into::into)
     }

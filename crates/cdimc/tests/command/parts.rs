@@ -68,6 +68,18 @@ fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
 }
 
 #[test]
+fn a_column_is_left_out_of_a_view_that_a_part_lacks() {
+    let desk = Desk::new();
+    cut(&desk);
+    // The last part has no image.
+    let drop = "--drop image1 --config few.toml -q -o out";
+    desk.succeeds(&format!("cluster {PARTS} -k 4 {drop}"));
+    let predict = "predict --model out/model.safetensors";
+    desk.succeeds(&format!("{predict} {PARTS} --drop image1 -o parts.csv"));
+    assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
+}
+
+#[test]
 fn bad_parts_are_told() {
     let desk = Desk::new();
     cut(&desk);
@@ -83,6 +95,12 @@ fn bad_parts_are_told() {
         "--view rna=rna-*.csv --view protein.csv --id id",
         "protein.csv: one file, while other views lie in parts",
     );
+    for option in ["--drop", "--label"] {
+        told(
+            &format!("{PARTS} {option} nonesuch"),
+            &format!("no view has a column `nonesuch` ({option})"),
+        );
+    }
     let inspected = desk.fails(&format!("inspect {PARTS}"));
     assert!(inspected.contains("only cluster and predict read samples in parts"), "{inspected}");
     let nets = desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"));
