@@ -7,9 +7,10 @@
 use crate::ClusterError;
 use cdimc_data::Seed;
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, Spec};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use rand::Rng;
 
 /// Directions of less than this share of the largest eigenvalue are rounding.
@@ -78,6 +79,33 @@ pub fn symmetric_eigen(
     self_adjoint_evd(a, diagonal, Some(vectors.as_mut()), Par::Seq, stack, Spec::default())
         .map_err(|_| failed())?;
     Ok(SymmetricEigen { values, vectors })
+}
+
+/// Solves `a` x = `b` for symmetric positive definite `a`, of which the lower triangle is read and overwritten; x replaces
+/// `b`.
+///
+/// # Errors
+/// If `a` is not positive definite.
+pub fn solve_positive_definite(
+    method: &'static str,
+    mut a: MatMut<'_, f64>,
+    b: MatMut<'_, f64>,
+) -> Result<(), ClusterError> {
+    let (n, columns) = (b.nrows(), b.ncols());
+    let request = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default());
+    let mut memory =
+        MemBuffer::new(request.or(llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq)));
+    let stack = MemStack::new(&mut memory);
+    let no_shift = llt::factor::LltRegularization::default();
+    llt::factor::cholesky_in_place(a.as_mut(), no_shift, Par::Seq, stack, Spec::default())
+        .map_err(|_| ClusterError::LinearAlgebra {
+            method,
+            operation: "Cholesky factorization",
+            rows: n,
+            columns: n,
+        })?;
+    llt::solve::solve_in_place(a.as_ref(), b, Par::Seq, stack);
+    Ok(())
 }
 
 /// `a` `b`.

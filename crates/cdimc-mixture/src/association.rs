@@ -8,13 +8,16 @@ use crate::columns::ColumnMeans;
 use crate::coordinates::leading;
 use crate::model::Mixture;
 use crate::observations::{Block, Observations};
+use cdimc_core::ClusterError;
+use cdimc_core::linear_algebra::solve_positive_definite;
 use cdimc_data::MultiView;
 use faer::Mat;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-/// Coordinates of all views together at most; where there are more, the clusters alone fill in.
-const MOST_COORDINATES: usize = 200;
+/// Coordinates of all views together at most, of a hundred views or more: a covariance of them takes 32 MB. Where there are
+/// more, the clusters alone fill in.
+const MOST_COORDINATES: usize = 2000;
 /// λ: what is added to the variances, each view's in units of its own. Chosen with 0.1, 0.5 and 1 in view, by errors on
 /// Handwritten, BDGP, digits and six small tables.
 const RIDGE: f64 = 0.3;
@@ -22,8 +25,6 @@ const RIDGE: f64 = 0.3;
 const LOADINGS_RIDGE: f64 = 1e-3;
 /// Blocks of samples that are looked at, at most.
 const BLOCKS: usize = 100;
-/// Patterns of views whose regression is kept at a time.
-const PATTERNS: usize = 256;
 /// A covariance needs so many samples.
 const LEAST_PAIRS: f64 = 2.0;
 
@@ -33,7 +34,7 @@ pub(crate) struct Association {
     /// Of every view: the root mean square deviation of its coordinates.
     pub(crate) scales: Vec<f64>,
     /// C, `(Q, Q)` over the coordinates of all views: covariance of deviations in units of `scales`, over the samples
-    /// that have both views.
+    /// that have both views; the nearest positive semidefinite matrix to these.
     pub(crate) covariance: Array2<f64>,
     /// Of every view, `(q, n_features)`: how its columns deviate with one unit of each coordinate.
     pub(crate) loadings: Vec<Array2<f64>>,
@@ -85,8 +86,8 @@ impl Association {
             let variance = variances.diag().mean()?;
             scales[v] = variance.sqrt();
             loadings.push(if variance > 0.0 {
-                let inverse = inverse(&variances.view(), LOADINGS_RIDGE * variance)?;
-                inverse.dot(&with_columns) * (scales[v] / n)
+                let ridge = LOADINGS_RIDGE * variance;
+                solved(&variances.view(), ridge, &with_columns.view()).ok()? * (scales[v] / n)
             } else {
                 with_columns * 0.0
             });
@@ -101,6 +102,7 @@ impl Association {
             let trust = if a == b { 1.0 } else { n / (n + total as f64) };
             trust * products[[i, j]] / (n * unit)
         });
+        let covariance = positive_part(covariance)?;
         let finite = covariance.iter().chain(&scales).chain(loadings.iter().flatten());
         finite.into_iter().all(|x| x.is_finite()).then(|| Self { scales, covariance, loadings })
     }
@@ -115,7 +117,6 @@ impl Association {
         (probabilities, is_missing): (&Array2<f64>, &dyn Fn(usize, usize) -> bool),
     ) {
         let starts = starts(&observations.widths);
-        let mut regressions: HashMap<Vec<bool>, Array2<f64>> = HashMap::new();
         for block in &observations.blocks {
             let samples = block.first..block.first + block.len;
             let p = probabilities.slice(s![samples, ..]);
@@ -124,43 +125,46 @@ impl Association {
                 let scale = self.scales[view_of(&starts, j)];
                 column /= if scale > 0.0 { scale } else { 1.0 };
             }
+            // Samples that have the same views share a regression.
+            let mut alike: BTreeMap<Vec<bool>, Vec<usize>> = BTreeMap::new();
             for (i, observed) in observed(block).rows().into_iter().enumerate() {
-                let sample = block.first + i;
-                let pattern: Vec<bool> = observed.iter().map(|&seen| seen > 0.0).collect();
-                let missing: Vec<usize> =
-                    (0..filled.len()).filter(|&v| is_missing(sample, v)).collect();
-                if missing.is_empty() || !pattern.contains(&true) {
-                    continue;
-                }
-                if regressions.len() >= PATTERNS && !regressions.contains_key(&pattern) {
-                    regressions.clear();
-                }
-                let regression = regressions
-                    .entry(pattern)
-                    .or_insert_with_key(|pattern| self.regression(pattern, &starts));
-                let expected = deviations.row(i).dot(regression);
-                for v in missing {
-                    let own = expected.slice(s![starts[v]..starts[v + 1]]);
-                    let mut row = filled[v].row_mut(sample);
-                    row += &own.dot(&self.loadings[v]);
+                let pattern = observed.iter().map(|&seen| seen > 0.0).collect();
+                alike.entry(pattern).or_default().push(i);
+            }
+            for (observed, rows) in alike {
+                let expected =
+                    self.expected(&deviations.select(Axis(0), &rows), &observed, &starts);
+                let Some(expected) = expected else { continue };
+                for (expected, &i) in expected.rows().into_iter().zip(&rows) {
+                    let sample = block.first + i;
+                    for v in (0..filled.len()).filter(|&v| is_missing(sample, v)) {
+                        let own = expected.slice(s![starts[v]..starts[v + 1]]);
+                        let mut row = filled[v].row_mut(sample);
+                        row += &own.dot(&self.loadings[v]);
+                    }
                 }
             }
         }
     }
 
-    /// `(C_oo + λ I)⁻¹ C_o` as rows of observed coordinates among rows of zeros, `(Q, Q)`.
-    fn regression(&self, observed: &[bool], starts: &[usize]) -> Array2<f64> {
-        let total = self.covariance.nrows();
-        let seen: Vec<usize> = (0..total).filter(|&i| observed[view_of(starts, i)]).collect();
-        let rows = self.covariance.select(Axis(0), &seen);
-        let mut regression = Array2::zeros((total, total));
-        // Without a decomposition the clusters alone fill in.
-        if let Some(inverse) = inverse(&rows.select(Axis(1), &seen).view(), RIDGE) {
-            for (&i, row) in seen.iter().zip(inverse.dot(&rows).rows()) {
-                regression.row_mut(i).assign(&row);
-            }
+    /// `C_·o (C_oo + λ I)⁻¹ r_o`, `(n, Q)`, of `deviations`, `(n, Q)`, of samples that have the same views; `None` where nothing
+    /// is observed, missing or to be solved.
+    fn expected(
+        &self,
+        deviations: &Array2<f64>,
+        observed: &[bool],
+        starts: &[usize],
+    ) -> Option<Array2<f64>> {
+        let is_seen = |&i: &usize| observed[view_of(starts, i)];
+        let seen: Vec<usize> = (0..self.covariance.nrows()).filter(is_seen).collect();
+        if seen.is_empty() {
+            return None;
         }
-        regression
+        let rows = self.covariance.select(Axis(0), &seen);
+        let own = rows.select(Axis(1), &seen);
+        let known = deviations.select(Axis(1), &seen);
+        // Models saved before covariances were made positive may have none to solve: the clusters alone fill in.
+        Some(solved(&own.view(), RIDGE, &known.t()).ok()?.t().dot(&rows))
     }
 }
 
@@ -209,15 +213,30 @@ fn deviations(
     deviations
 }
 
-/// (A + `ridge` I)⁻¹ of a symmetric A, whose negative eigenvalues count as 0.
-fn inverse(a: &ArrayView2<'_, f64>, ridge: f64) -> Option<Array2<f64>> {
+/// (A + `ridge` I)⁻¹ B.
+fn solved(
+    a: &ArrayView2<'_, f64>,
+    ridge: f64,
+    b: &ArrayView2<'_, f64>,
+) -> Result<Array2<f64>, ClusterError> {
+    let ((n, columns), on_diagonal) = (b.dim(), |i, j| if i == j { ridge } else { 0.0 });
+    let mut system = Mat::from_fn(n, n, |i, j| a[[i, j]] + on_diagonal(i, j));
+    let mut x = Mat::from_fn(n, columns, |i, j| b[[i, j]]);
+    solve_positive_definite(crate::NAME, system.as_mut(), x.as_mut())?;
+    Ok(Array2::from_shape_fn((n, columns), |(i, j)| x[(i, j)]))
+}
+
+/// A symmetric matrix with its negative eigenvalues made 0: covariances of which each has samples of its own have some.
+fn positive_part(a: Array2<f64>) -> Option<Array2<f64>> {
     let n = a.nrows();
-    let matrix = Mat::from_fn(n, n, |i, j| a[[i, j]]);
-    let eigen = leading::all_of(matrix.as_ref()).ok()?;
+    let eigen = leading::all_of(Mat::from_fn(n, n, |i, j| a[[i, j]]).as_ref()).ok()?;
+    if eigen.values.iter().all(|&value| value >= 0.0) {
+        return Some(a);
+    }
     let vectors = Array2::from_shape_fn((n, n), |(i, j)| eigen.vectors[(i, j)]);
     let mut scaled = vectors.clone();
     for (mut column, value) in scaled.columns_mut().into_iter().zip(&eigen.values) {
-        column /= value.max(0.0) + ridge;
+        column *= value.max(0.0);
     }
     Some(scaled.dot(&vectors.t()))
 }
@@ -227,11 +246,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_inverse_is_that_of_the_matrix_with_the_ridge() {
+    fn what_is_solved_is_the_matrix_with_the_ridge() {
         let a = ndarray::array![[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 0.7]];
-        let inverse = inverse(&a.view(), 0.1).unwrap();
-        let product = inverse.dot(&(&a + &(Array2::<f64>::eye(3) * 0.1)));
-        approx::assert_abs_diff_eq!(product, Array2::eye(3), epsilon = 1e-12);
+        let b = ndarray::array![[1.0, 0.0], [-2.0, 4.0], [0.5, 3.0]];
+        let x = solved(&a.view(), 0.1, &b.view()).unwrap();
+        let product = (&a + &(Array2::<f64>::eye(3) * 0.1)).dot(&x);
+        approx::assert_abs_diff_eq!(product, b, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn negative_eigenvalues_alone_are_taken_away() {
+        let positive = ndarray::array![[2.0, 0.5], [0.5, 1.0]];
+        assert_eq!(positive_part(positive.clone()).unwrap(), positive);
+        // Eigenvalues 3 and -1, of (1, 1) and (1, -1).
+        let part = positive_part(ndarray::array![[1.0, 2.0], [2.0, 1.0]]).unwrap();
+        approx::assert_abs_diff_eq!(part, Array2::from_elem((2, 2), 1.5), epsilon = 1e-12);
     }
 
     #[test]

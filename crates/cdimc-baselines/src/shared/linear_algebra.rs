@@ -3,11 +3,12 @@
 //! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
 
 use cdimc_core::ClusterError;
+use cdimc_core::linear_algebra;
 pub(crate) use cdimc_core::linear_algebra::{SymmetricEigen, symmetric_eigen};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::lu::partial_pivoting as lu;
 use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
-use faer::linalg::{cholesky::llt, lu::partial_pivoting as lu};
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use ndarray::{Array2, ArrayView2};
 
@@ -177,23 +178,9 @@ pub(crate) fn solve_positive_definite(
     a: &mut Array2<f64>,
     b: &mut Array2<f64>,
 ) -> Result<(), ClusterError> {
-    let (n, columns) = b.dim();
     // Rows of the array are columns to faer, which therefore sees the lower triangle.
-    let mut factor = faer_view_mut(a).transpose_mut();
-    let request = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default());
-    let outcome = with_scratch(request, |stack| {
-        let no_shift = llt::factor::LltRegularization::default();
-        let matrix = factor.as_mut();
-        llt::factor::cholesky_in_place(matrix, no_shift, Par::Seq, stack, Spec::default())
-    });
-    if outcome.is_err() {
-        return Err(failure(method, "Cholesky factorization", factor.as_ref()));
-    }
-    let request = llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq);
-    with_scratch(request, |stack| {
-        llt::solve::solve_in_place(factor.as_ref(), faer_view_mut(b), Par::Seq, stack);
-    });
-    Ok(())
+    let lower = faer_view_mut(a).transpose_mut();
+    linear_algebra::solve_positive_definite(method, lower, faer_view_mut(b))
 }
 
 /// Solves `a` x = `b` for a regular `a`, which is overwritten; x replaces `b`.
