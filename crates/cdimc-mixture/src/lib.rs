@@ -41,6 +41,7 @@ mod observations;
 mod others;
 mod parts;
 mod permutation;
+mod pilot;
 mod proposal;
 mod responsibilities;
 mod scale;

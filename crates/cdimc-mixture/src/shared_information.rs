@@ -1,9 +1,9 @@
 //! What views share under clusters that any method found: T after one M step from their labels (specification,
 //! section 4).
 
-use crate::choice::{candidates, kinds_of_views};
+use crate::choice::candidates;
 use crate::coordinates::profile::ColumnProfile;
-use crate::coordinates::{self, Width};
+use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;

@@ -1,9 +1,9 @@
 //! Which views say anything about the others, as clusters that any method found explain it, and which vary mostly by
 //! themselves.
 
-use crate::choice::{candidates, kinds_of_views};
+use crate::choice::candidates;
 use crate::coordinates::profile::ColumnProfile;
-use crate::coordinates::{self, Width};
+use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion::shared_information;
 use crate::folds::cross_fitted;
 use crate::model::passes::{Densities, add_logs};

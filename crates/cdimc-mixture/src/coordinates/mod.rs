@@ -38,6 +38,8 @@ impl Kind {
 
 /// So many coordinates small data carry whatever the number of clusters.
 const LEAST_WIDTH: usize = 5;
+/// A column in which so large a share of the samples has one value has hardly an order.
+const TIED: f64 = 0.5;
 
 /// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row
 /// of zeros has no direction and counts as missing, also where the sample has nothing else: a thousand of
@@ -92,6 +94,22 @@ impl Width {
     pub(crate) fn of(self, n_observed: usize) -> usize {
         self.q.min(self.least.max(n_observed / (2 * self.n_clusters))).max(1)
     }
+}
+
+/// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
+pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
+    let of_view = |columns: &Vec<ColumnProfile>| match kind {
+        Kind::Ranks if !has_order(columns) => Kind::Standard,
+        _ => kind,
+    };
+    profiles.iter().map(of_view).collect()
+}
+
+/// Whether fewer than half of the columns that vary have the same value in half of the samples or more.
+pub(crate) fn has_order(columns: &[ColumnProfile]) -> bool {
+    let varying: Vec<_> = columns.iter().filter(|column| !column.is_constant()).collect();
+    let n_tied = varying.iter().filter(|column| column.commonest >= TIED).count();
+    2 * n_tied < varying.len()
 }
 
 /// The projections of all views, whose columns have these `profiles`, and the observations they give.
