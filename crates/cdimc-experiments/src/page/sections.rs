@@ -39,9 +39,9 @@ fn main(results: &Results, scores: &[&str]) -> Table {
             format!("t-mixture's {score}"),
             format!("the paper's CDIMC-net's {score}"),
             format!("CDIMC-net's {score}, authors' code"),
-            String::new(),
+            "verdict".to_owned(),
             format!("CDIMC-net's {score}, chosen by shared information"),
-            String::new(),
+            "verdict".to_owned(),
         ];
         names.extend(columns);
     }
