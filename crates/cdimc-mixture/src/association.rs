@@ -125,11 +125,13 @@ impl Association {
                 let scale = self.scales[view_of(&starts, j)];
                 column /= if scale > 0.0 { scale } else { 1.0 };
             }
-            // Samples that have the same views share a regression.
+            // Samples that lack a view and have the same others share a regression.
             let mut alike: BTreeMap<Vec<bool>, Vec<usize>> = BTreeMap::new();
             for (i, observed) in observed(block).rows().into_iter().enumerate() {
-                let pattern = observed.iter().map(|&seen| seen > 0.0).collect();
-                alike.entry(pattern).or_default().push(i);
+                if (0..filled.len()).any(|v| is_missing(block.first + i, v)) {
+                    let pattern = observed.iter().map(|&seen| seen > 0.0).collect();
+                    alike.entry(pattern).or_default().push(i);
+                }
             }
             for (observed, rows) in alike {
                 let expected =
@@ -147,8 +149,8 @@ impl Association {
         }
     }
 
-    /// `C_·o (C_oo + λ I)⁻¹ r_o`, `(n, Q)`, of `deviations`, `(n, Q)`, of samples that have the same views; `None` where nothing
-    /// is observed, missing or to be solved.
+    /// `C_·o (C_oo + λ I)⁻¹ r_o`, `(n, Q)`, of `deviations`, `(n, Q)`, of samples that have the same views; `None` where they have
+    /// none, or there is no solution.
     fn expected(
         &self,
         deviations: &Array2<f64>,
