@@ -1,8 +1,8 @@
 //! The first centers of fine-tuning: which k-means of the latents.
 //!
 //! The solution of least inertia is often not the one that the latents hold: two classes share a center and a third
-//! has two. From there two centers merge and a third splits, as long as the views share more under the clusters (merge and
-//! split: Ueda et al., SMEM, Neural Comput. 12, 2000).
+//! has two. From there, and from the other solutions under which the views share most, two centers merge and a third
+//! splits, as long as the views share more under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use cdimc_core::{ClusterError, KMeans, KMeansFit};
 use cdimc_data::Seed;
@@ -14,35 +14,74 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// From the least inertia, centers merge and split while the views share more information.
+    /// From several solutions, centers merge and split while the views share more information; the end of most is taken.
     #[default]
     SharedInformation,
     /// The least inertia (authors' code).
     Inertia,
 }
 
+/// k-means of a single start that are looked at, beside the one of least inertia.
+const CANDIDATES: usize = 20;
+/// Of these, those of most shared information from which centers also move.
+const BEGINNINGS: usize = 4;
 /// Pairs of centers, the nearest, that may merge.
 const NEAREST: usize = 8;
 /// Clusters, those of most inertia, that may split.
 const WIDEST: usize = 5;
 /// Starts of the k-means that halves a cluster.
 const STARTS: usize = 3;
-/// Nats that a move has to gain.
+/// Nats that a move has to gain, and by which two beginnings have to differ.
 const LEAST_GAIN: f64 = 1e-4;
 
-/// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
-/// one into two, as long as `shared_information` of the labels grows; with what it is in the end.
+/// The solution of `kmeans` on the latents `z`, `(n_samples, latent)`, of most `shared_information` of its labels that moves
+/// of centers lead to, from the least inertia and from the best of single starts; with what it is.
 ///
 /// # Errors
 /// As [`KMeans::fit`].
-pub(crate) fn merge_and_split(
+pub(crate) fn most_shared(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
-    mut found: KMeansFit,
     shared_information: impl Fn(&[usize]) -> f64,
     seed: Seed,
 ) -> Result<(KMeansFit, f64), ClusterError> {
-    let mut most = shared_information(&found.labels);
+    let single = KMeans { restarts: 1, ..kmeans.clone() };
+    let least_inertia = kmeans.fit(z, seed)?;
+    let mut beginnings = vec![(shared_information(&least_inertia.labels), least_inertia)];
+    for i in 0..CANDIDATES {
+        let found = single.fit(z, seed.stream("starts").nth(i as u64))?;
+        let value = shared_information(&found.labels);
+        if beginnings.iter().all(|(other, _)| (other - value).abs() > LEAST_GAIN) {
+            beginnings.push((value, found));
+        }
+    }
+    beginnings[1..].sort_by(|a, b| b.0.total_cmp(&a.0));
+    beginnings.truncate(1 + BEGINNINGS);
+    let seed = seed.stream("moves");
+    let end =
+        |(value, found)| merge_and_split(z, kmeans, (found, value), &shared_information, seed);
+    let mut best = end(beginnings.remove(0))?;
+    for beginning in beginnings {
+        let other = end(beginning)?;
+        if other.1 > best.1 {
+            best = other;
+        }
+    }
+    Ok(best)
+}
+
+/// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
+/// one into two, as long as `shared_information` of the labels grows, `most` at first; with what it is in the end.
+///
+/// # Errors
+/// As [`KMeans::fit`].
+fn merge_and_split(
+    z: ArrayView2<'_, f32>,
+    kmeans: &KMeans,
+    (mut found, mut most): (KMeansFit, f64),
+    shared_information: impl Fn(&[usize]) -> f64,
+    seed: Seed,
+) -> Result<(KMeansFit, f64), ClusterError> {
     for round in 0.. {
         let moved = kmeans.fit_from(z, moves(z, &found, seed.nth(round))?)?;
         let valued = moved.into_iter().map(|fit| (shared_information(&fit.labels), fit));
@@ -135,7 +174,10 @@ mod tests {
             asked.borrow_mut().push(value);
             value
         };
-        let mend = || merge_and_split(z.view(), &kmeans, bad.clone(), value, Seed::new(1)).unwrap();
+        let mend = || {
+            let bad = (bad.clone(), before);
+            merge_and_split(z.view(), &kmeans, bad, value, Seed::new(1)).unwrap()
+        };
         let (found, most) = mend();
         assert_eq!((pairs_alike(&found.labels, &truth), most), (1.0, 1.0));
         // Two moves were needed, and none was kept that gained nothing.
@@ -150,17 +192,31 @@ mod tests {
         let (z, _) = blobs();
         let kmeans = KMeans::new(6);
         let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
-        let same =
-            merge_and_split(z.view(), &kmeans, found.clone(), |_| 3.0, Seed::new(1)).unwrap();
+        let same = most_shared(z.view(), &kmeans, |_| 3.0, Seed::new(2)).unwrap();
         assert_eq!(same, (found, 3.0));
+    }
+
+    #[test]
+    fn the_least_inertia_is_not_the_only_beginning() {
+        // Spread evenly, so that every start of k-means ends elsewhere.
+        let z = Array2::from_shape_fn((240, 2), |(i, j)| {
+            (i as f32 * [0.618_034, 0.754_878][j]).fract()
+        });
+        let (kmeans, seed) = (KMeans::new(6), Seed::new(2));
+        let single = KMeans { restarts: 1, ..kmeans.clone() };
+        let wanted = single.fit(z.view(), seed.stream("starts").nth(7)).unwrap();
+        let value = |labels: &[usize]| pairs_alike(labels, &wanted.labels).floor();
+        let least = (kmeans.fit(z.view(), seed).unwrap(), 0.0);
+        let stays = merge_and_split(z.view(), &kmeans, least, value, seed.stream("moves")).unwrap();
+        assert_eq!(stays.1, 0.0);
+        assert_eq!(most_shared(z.view(), &kmeans, value, seed).unwrap(), (wanted.clone(), 1.0));
     }
 
     #[test]
     fn fewer_distinct_latents_than_clusters_are_no_fault() {
         let z = Array2::from_shape_fn((9, 2), |(i, _)| (i % 2) as f32);
         let kmeans = KMeans::new(4);
-        let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
         let spread = |labels: &[usize]| labels.iter().sum::<usize>() as f64;
-        assert!(merge_and_split(z.view(), &kmeans, found, spread, Seed::new(1)).is_ok());
+        assert!(most_shared(z.view(), &kmeans, spread, Seed::new(2)).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
-use super::centers::merge_and_split;
+use super::centers::most_shared;
 use crate::{
     Assignment, CdimcModel, CdimcNet, Choice, Finetuning,
     components::{Components, n_directions},
@@ -336,24 +336,25 @@ impl Training {
         }
         let (kmeans, seed) =
             (self.settings.kmeans.with_clusters(self.n_clusters), self.seed.stream("kmeans"));
-        let mut found = kmeans.fit(z.view(), seed)?;
-        if let Some(shared) = &self.shared_information {
+        let found = if let Some(shared) = &self.shared_information {
             let shared = |labels: &[usize]| {
                 let mut of_samples = vec![0; labels.len()];
                 self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
                 shared.of(&of_samples)
             };
-            let information = match self.settings.kmeans.choice {
-                Choice::Inertia => shared(&found.labels),
-                Choice::SharedInformation => {
-                    let information;
-                    (found, information) =
-                        merge_and_split(z.view(), &kmeans, found, shared, seed.stream("moves"))?;
-                    information
+            let (found, information) = match self.settings.kmeans.choice {
+                Choice::Inertia => {
+                    let found = kmeans.fit(z.view(), seed)?;
+                    let information = shared(&found.labels);
+                    (found, information)
                 }
+                Choice::SharedInformation => most_shared(z.view(), &kmeans, shared, seed)?,
             };
             self.curves.shared_information.push(information);
-        }
+            found
+        } else {
+            kmeans.fit(z.view(), seed)?
+        };
         let loss = found.inertia / self.on.input.n_samples as f64;
         tracing::debug!(stage = "kmeans", restart, loss);
         if self.best.is_none() || self.curves.chosen() == restart {
