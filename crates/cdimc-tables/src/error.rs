@@ -65,6 +65,10 @@ pub(crate) enum Problem {
     NoRows,
     #[error("no column of numbers")]
     NoFeatures,
+    #[error(
+        "has none of the columns {columns}: --columns has to name a column of numbers of every view"
+    )]
+    NoneNamed { columns: String },
     #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
     Ragged { row: usize, line: u64, expected: usize, found: usize },
     /// The first column that holds a text in this row, and all further ones.

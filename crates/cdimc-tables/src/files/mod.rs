@@ -142,6 +142,10 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
             table.features = numbered(table.values.ncols());
         }
         leave_out(table, options);
+        if table.features.is_empty() && !options.columns.is_empty() {
+            let columns = listed(options.columns.iter().map(String::as_str));
+            return Err(Problem::NoneNamed { columns });
+        }
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing(label, options)).for_each(String::clear);

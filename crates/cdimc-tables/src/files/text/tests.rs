@@ -157,6 +157,9 @@ fn columns_are_chosen_by_name() {
     assert_eq!(read_text(text, &drop).unwrap().features, ["a", "b"]);
     let only = ReadOptions { columns: vec!["b".into()], ..by_id() };
     assert_eq!(read_text(text, &only).unwrap().values, array![[2.0], [4.0]]);
+    let other = ReadOptions { columns: vec!["c".into()], ..by_id() };
+    let message = read_text(text, &other).unwrap_err().to_string();
+    assert!(message.contains("has none of the columns `c`: --columns has to name"), "{message}");
 }
 
 #[test]

@@ -3,26 +3,18 @@
 //! An NPY file has no room for ids: they are looked for in a text file of the same name that ends in
 //! `.ids.txt`, one id a line. An NPZ archive may hold them as an array.
 
+mod array;
+
+use self::array::{Content, claimed_shape, content, damaged, numbers, opened, values};
 use crate::Table;
 use crate::error::{Problem, listed};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, ReadOptions, ViewSource, stem};
 use cdimc_data::{Matrix, Sparse};
-use ndarray::{Array2, ShapeBuilder};
-use npyz::{DType, NpyFile, Order, TypeChar};
+use ndarray::Array2;
 use std::io::{Cursor, Read};
 
-/// Brackets within brackets of a header at most; a matrix has two, records of arrays four.
-const DEEPEST: usize = 4;
-
 type Archive<'a> = npyz::npz::NpzArchive<Cursor<&'a [u8]>>;
-
-/// What an array of a file holds.
-enum Content {
-    Matrix(Array2<f64>),
-    /// A vector of names or whole numbers, as text.
-    Names(Vec<String>),
-}
 
 /// Reads one matrix, with the ids of `NAME.ids.txt` beside `NAME.npy` if there is one.
 pub(crate) fn read_npy(
@@ -223,151 +215,12 @@ fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<
     Ok(bytes)
 }
 
-/// The array with its header read. Deeper brackets than those of a header that can be used are refused first: each
-/// of them multiplies the time that the header's parser takes.
-fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
-    let header = match bytes {
-        [_, _, _, _, _, _, 1, _, a, b, rest @ ..] => {
-            &rest[..rest.len().min(u16::from_le_bytes([*a, *b]).into())]
-        }
-        [_, _, _, _, _, _, _, _, a, b, c, d, rest @ ..] => {
-            &rest[..rest.len().min(u32::from_le_bytes([*a, *b, *c, *d]) as usize)]
-        }
-        _ => &[],
-    };
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in header {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    if deepest > DEEPEST {
-        let reason = format!("brackets {deepest} deep in its header");
-        return Err(Problem::Damaged { format: "NumPy array", reason });
-    }
-    NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
-}
-
-/// What an array holds; one of two dimensions, in which MATLAB's vectors come, counts as a vector if `is_vector`.
-fn content(name: &str, bytes: &[u8], budget: &Budget, is_vector: bool) -> Result<Content, Problem> {
-    let file = opened(bytes)?;
-    let shape = claimed_shape(&file, bytes, name, budget)?;
-    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
-    let order = file.order();
-    let kind = element.to_string();
-    let (type_char, size) = (element.type_char(), element.size_field());
-    match (shape.len(), type_char) {
-        (1 | 2, _) => {}
-        (dimensions, _) => {
-            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
-        }
-    }
-    let is_vector = is_vector || shape.len() == 1;
-    if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
-        if is_vector {
-            return Ok(Content::Names(values(file)?));
-        }
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
-    }
-    // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
-    let numbers = match (type_char, size) {
-        (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
-        (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
-        _ => numbers(file, name)?,
-    };
-    let shape = match shape[..] {
-        [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
-        _ => return Ok(words(&numbers)),
-    };
-    let matrix = Array2::from_shape_vec(shape, numbers)
-        .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
-    Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
-}
-
-/// The shape that an array claims, once its bytes are there and the budget has them.
-fn claimed_shape(
-    file: &NpyFile<&[u8]>,
-    bytes: &[u8],
-    name: &str,
-    budget: &Budget,
-) -> Result<Vec<usize>, Problem> {
-    let shape: Vec<usize> =
-        file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-    let DType::Plain(element) = file.dtype() else {
-        let kind = "record or array".into();
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
-    };
-    // A damaged header may claim any length: nothing is set aside for more than the file holds.
-    let claimed =
-        shape.iter().try_fold(element.size_field().max(1), |n, &m| n.checked_mul(m as u64));
-    let in_bytes = if element.type_char() == TypeChar::UnicodeStr { 4 } else { 1 };
-    let n_bytes = bytes.len().saturating_sub(header_length(bytes)) as u64;
-    match claimed.and_then(|n| n.checked_mul(in_bytes)) {
-        Some(n) if n == n_bytes => {}
-        claimed => {
-            // Rows would be lost in silence, or a second array.
-            let than = if claimed.is_some_and(|n| n < n_bytes) { "less" } else { "more" };
-            let reason = format!("it claims shape {shape:?}, {than} than its {n_bytes} bytes hold");
-            return Err(Problem::Damaged { format: "NumPy array", reason });
-        }
-    }
-    budget.values(&shape).map_err(Problem::Message)?;
-    Ok(shape)
-}
-
-/// The numbers of an array, in the order of the file.
-fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Problem> {
-    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
-    match (element.type_char(), element.size_field()) {
-        (TypeChar::Float, 8) => values(file),
-        (TypeChar::Float, 4) => widened::<f32>(file),
-        (TypeChar::Int, 1) => widened::<i8>(file),
-        (TypeChar::Int, 2) => widened::<i16>(file),
-        (TypeChar::Int, 4) => widened::<i32>(file),
-        (TypeChar::Int, 8) => Ok(values::<i64>(file)?.into_iter().map(|x| x as f64).collect()),
-        (TypeChar::Uint, 1) => widened::<u8>(file),
-        (TypeChar::Uint, 2) => widened::<u16>(file),
-        (TypeChar::Uint, 4) => widened::<u32>(file),
-        (TypeChar::Uint, 8) => Ok(values::<u64>(file)?.into_iter().map(|x| x as f64).collect()),
-        (TypeChar::Bool, _) => Ok(values::<bool>(file)?.into_iter().map(f64::from).collect()),
-        _ => Err(Problem::ElementType { name: name.to_owned(), kind: element.to_string() }),
-    }
-}
-
-/// Where the values of an array begin: its length stands in two bytes, since version 2 in four.
-fn header_length(bytes: &[u8]) -> usize {
-    match *bytes {
-        [_, _, _, _, _, _, 1, _, a, b, ..] => 10 + usize::from(u16::from_le_bytes([a, b])),
-        [_, _, _, _, _, _, _, _, a, b, c, d, ..] => 12 + u32::from_le_bytes([a, b, c, d]) as usize,
-        _ => bytes.len(),
-    }
-}
-
-fn words<T: ToString>(values: &[T]) -> Content {
-    Content::Names(values.iter().map(ToString::to_string).collect())
-}
-
-fn values<T: npyz::Deserialize>(file: NpyFile<&[u8]>) -> Result<Vec<T>, Problem> {
-    file.into_vec().map_err(|e| damaged("NumPy array", &e))
-}
-
-fn widened<T: npyz::Deserialize + Into<f64>>(file: NpyFile<&[u8]>) -> Result<Vec<f64>, Problem> {
-    Ok(values::<T>(file)?.into_iter().map(Into::into).collect())
-}
-
-fn damaged(format: &'static str, error: &std::io::Error) -> Problem {
-    Problem::Damaged { format, reason: error.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::read_views;
     use ndarray::array;
-    use npyz::{WriterBuilder, zip::write::FileOptions};
+    use npyz::{DType, Order, WriterBuilder, zip::write::FileOptions};
 
     fn npy_bytes(values: &[f64], shape: &[u64], order: Order) -> Vec<u8> {
         let mut bytes = Vec::new();
