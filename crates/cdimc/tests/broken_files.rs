@@ -234,7 +234,7 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
     assert!(done && said.contains("a: 3 rows, 1 features"), "{said}");
     let (done, said) =
         told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns c"));
-    assert!(!done && said.contains("no column"), "{said}");
+    assert!(!done && said.contains("has none of the columns `c`"), "{said}");
     let dropped = format!("{files}; $CDIMC inspect --view a.csv --id patient --drop sex,age");
     let (done, said) = told(&dropped);
     assert!(!done && said.contains("no view has a column `age` (--drop)"), "{said}");
