@@ -1,0 +1,68 @@
+//! Trainings that are stopped and go on.
+
+use super::{blobs, chosen, small};
+use cdimc_cluster::{CdimcNet, Pretrain, Training};
+use cdimc_core::{ClusterError, Clusterer, Fitted, Model, Observer, Step};
+use cdimc_data::Seed;
+use std::ops::ControlFlow;
+
+#[test]
+fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
+    let (data, _) = blobs(45, 5);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
+    let several = CdimcNet { pretrain: net.pretrain.clone(), ..chosen() };
+    for (net, n_steps) in [(net, 9), (several, 17)] {
+        let (model, clustering) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        for steps in 0..=n_steps {
+            let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
+            for _ in 0..steps {
+                training.step().unwrap().unwrap();
+            }
+            let resumed = Training::resume(&data, &training.checkpoint().unwrap()).unwrap();
+            assert_eq!(resumed.stage(), training.stage());
+            let (again, same) = resumed.finish().unwrap();
+            assert_eq!(same, clustering, "after {steps} steps");
+            assert_eq!(again, model);
+        }
+    }
+}
+
+#[test]
+fn an_observer_stops_the_training_and_another_fit_goes_on_from_its_checkpoint() {
+    let (data, _) = blobs(45, 5);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
+    let whole = net.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let stop = |step: &Step| match step.stage {
+        "finetune" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let Err(ClusterError::Interrupted { checkpoint: Some(checkpoint) }) =
+        net.fit(&data, 3, Seed::new(1), &Observer::new(&stop))
+    else {
+        panic!("stopped with a checkpoint");
+    };
+    let again = net.resume(&checkpoint, &data, &Observer::silent()).unwrap();
+    assert_eq!(again.clustering, whole.clustering);
+    let bytes = |fitted: Fitted| fitted.model.unwrap().to_bytes().unwrap();
+    assert_eq!(bytes(again), bytes(whole));
+    let other = CdimcNet { alpha: 0.5, ..net };
+    assert_eq!(
+        other.resume(&checkpoint, &data, &Observer::silent()).unwrap_err().to_string(),
+        "the checkpoint was made with other settings: the same are needed"
+    );
+}
+
+#[test]
+fn a_checkpoint_of_other_data_is_refused() {
+    let (data, _) = blobs(45, 5);
+    let training = small().start(&data, 3, Seed::new(1)).unwrap();
+    let checkpoint = training.checkpoint().unwrap();
+    for other in [blobs(45, 6).0, blobs(46, 5).0] {
+        let error = Training::resume(&other, &checkpoint).err().unwrap().to_string();
+        assert_eq!(error, "the checkpoint was made on other data: the same are needed");
+    }
+    let model =
+        small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap().0.to_bytes().unwrap();
+    let error = Training::resume(&data, &model).err().unwrap().to_string();
+    assert_eq!(error, "the file is a cdimc model: a cdimc checkpoint is needed");
+}

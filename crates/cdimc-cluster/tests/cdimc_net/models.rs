@@ -1,0 +1,130 @@
+//! What a trained model does with samples.
+
+use super::{blobs, same_partition, small};
+use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};
+use cdimc_core::{Model, Observer};
+use cdimc_data::{MultiView, Seed};
+use ndarray::Array2;
+
+#[test]
+fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
+    let (data, _) = blobs(80, 7);
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let prediction = model.predict(&data).unwrap();
+    assert_eq!(prediction.labels, clustering.labels);
+    assert_eq!(prediction.losses, clustering.losses);
+    assert_eq!(Some(&prediction.confidence), clustering.confidence.as_ref());
+    assert_eq!(Some(&prediction.embedding), clustering.embedding.as_ref());
+    assert!(prediction.confidence.iter().all(|sure| (0.0..=1.0).contains(sure)));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    model.save(&path).unwrap();
+    let loaded = CdimcModel::load(&path).unwrap();
+    assert_eq!(loaded, model);
+    assert_eq!(loaded.predict(&data).unwrap(), prediction);
+}
+
+#[test]
+fn a_sample_gets_the_same_bits_alone_and_in_company() {
+    let (data, _) = blobs(300, 8);
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    // Alone, a sample with all views is a single row in each.
+    let whole = (0..300).find(|&i| (0..3).all(|v| data.mask().is_observed(i, v))).unwrap();
+    let some = [vec![whole], vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect()];
+    for rows in some {
+        let alone = model.predict(&data.select_rows(&rows).unwrap()).unwrap();
+        let (found, losses) = (alone.losses.unwrap(), clustering.losses.as_ref().unwrap());
+        for (place, &row) in rows.iter().enumerate() {
+            assert_eq!(found[place], losses[row], "row {row} in {} rows", rows.len());
+        }
+    }
+}
+
+#[test]
+fn samples_that_lack_views_still_find_their_cluster() {
+    let (data, truth) = blobs(90, 9);
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    assert!(same_partition(&clustering.labels, &truth));
+    let rows = data.mask().observed_rows(2);
+    let alone = MultiView::from_nan_rows(vec![data.observed(2)]).unwrap();
+    let found = model.predict_from(&alone, &[2]).unwrap();
+    let right = rows.iter().zip(&found.labels).filter(|&(&i, &s)| clustering.labels[i] == s);
+    assert!(right.count() * 100 >= rows.len() * 85);
+    for views in [vec![], vec![0], vec![3], vec![0, 0]] {
+        assert!(model.predict_from(&alone, &views).is_err(), "{views:?}");
+    }
+}
+
+#[test]
+fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
+    let (data, truth) = blobs(90, 10);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
+    let (model, _) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let filled = model.impute(&data).unwrap();
+    let means = |view: usize, class: usize| {
+        let rows = data.mask().observed_rows(view);
+        let of_class: Vec<usize> = rows.into_iter().filter(|&i| truth[i] == class).collect();
+        data.view(view).select(ndarray::Axis(0), &of_class).mean_axis(ndarray::Axis(0)).unwrap()
+    };
+    let (mut errors, mut spread) = (0.0, 0.0);
+    for (v, view) in filled.iter().enumerate() {
+        let overall = data.observed(v).mean_axis(ndarray::Axis(0)).unwrap();
+        for (i, &class) in truth.iter().enumerate() {
+            if data.mask().is_observed(i, v) {
+                assert_eq!(view.row(i), data.view(v).row(i));
+            } else {
+                let mean = means(v, class);
+                errors += (&view.row(i) - &mean).mapv(|x| x * x).sum();
+                spread += (&overall - &mean).mapv(|x| x * x).sum();
+            }
+        }
+    }
+    assert!(errors < 0.2 * spread, "{errors} against {spread}");
+}
+
+#[test]
+fn finetuning_leaves_imputation_as_pretraining_made_it() {
+    let (data, _) = blobs(60, 10);
+    let no_rounds = Finetune { rounds: 0, ..small().finetune };
+    let (pretrained, _) = CdimcNet { finetune: no_rounds, ..small() }
+        .train(&data, 3, Seed::new(1), &Observer::silent())
+        .unwrap();
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    assert_ne!(model.weights(), pretrained.weights());
+    assert_eq!(model.impute(&data).unwrap(), pretrained.impute(&data).unwrap());
+    let reloaded = CdimcModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    assert_eq!(reloaded, model);
+}
+
+#[test]
+fn a_damaged_or_foreign_model_is_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let (data, _) = blobs(30, 16);
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let bytes = model.to_bytes().unwrap();
+    let load = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        CdimcModel::load(&path).unwrap_err().to_string()
+    };
+    assert!(load(&bytes[..bytes.len() / 2]).contains("not a cdimc model, or a damaged one"));
+    assert!(load(b"").contains("not a cdimc model, or a damaged one"));
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() - 5] ^= 4;
+    assert!(load(&flipped).contains("damaged cdimc model: its content does not match"));
+    assert!(
+        CdimcModel::load(folder.path().join("none"))
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read")
+    );
+
+    let narrow = MultiView::from_nan_rows(vec![Array2::eye(3); 3]).unwrap();
+    assert_eq!(
+        model.predict(&narrow).unwrap_err().to_string(),
+        "view 0 has 3 features, the model was made for 10"
+    );
+    let one = MultiView::from_nan_rows(vec![Array2::eye(5)]).unwrap();
+    assert_eq!(model.predict(&one).unwrap_err().to_string(), "views = 1: the model was made for 3");
+}
