@@ -141,8 +141,10 @@ class CDIMCNet(MultiViewClusterer):
         fine-tuned. 3; the authors' code has 1.
     pretrain_epochs : int, default=500
         Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
-    pretrain_learning_rate : float, default=0.01
-        Step length; 0.01.
+    pretrain_learning_rate : float, default=0.03
+        Step length at first; 0.03. The authors' code has 0.01.
+    pretrain_decay : {"linear", "none"}, default="linear"
+        How the step length falls from epoch to epoch; linearly. The authors' code keeps it.
     pretrain_momentum : float, default=0.95
         Share of the last step that is kept, in [0, 1); 0.95.
     kmeans_restarts : int, default=20
@@ -214,7 +216,8 @@ class CDIMCNet(MultiViewClusterer):
         device: Literal["cpu", "cuda"] = "cpu",
         restarts: int = 3,
         pretrain_epochs: int = 500,
-        pretrain_learning_rate: float = 0.01,
+        pretrain_learning_rate: float = 0.03,
+        pretrain_decay: Literal["linear", "none"] = "linear",
         pretrain_momentum: float = 0.95,
         kmeans_restarts: int = 20,
         kmeans_max_iterations: int = 300,
@@ -252,6 +255,7 @@ class CDIMCNet(MultiViewClusterer):
         self.restarts = restarts
         self.pretrain_epochs = pretrain_epochs
         self.pretrain_learning_rate = pretrain_learning_rate
+        self.pretrain_decay = pretrain_decay
         self.pretrain_momentum = pretrain_momentum
         self.kmeans_restarts = kmeans_restarts
         self.kmeans_max_iterations = kmeans_max_iterations

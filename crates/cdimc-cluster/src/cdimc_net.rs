@@ -2,7 +2,7 @@
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code,
-//! but for the number of pre-trainings and the choice of centers.
+//! but for the number and the steps of pre-trainings and the choice of centers.
 
 mod archived_weights;
 mod arrange;
@@ -79,16 +79,29 @@ pub struct CdimcNet {
     pub finetune: Finetune,
 }
 
-/// The settings of pre-training by stochastic gradient descent; the defaults are the authors' code.
+/// The settings of pre-training by stochastic gradient descent; the defaults are the authors' code, but for the step length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Pretrain {
     /// Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
     pub epochs: usize,
-    /// Step length; 0.01.
+    /// Step length at first; 0.03. The authors' code has 0.01.
     pub learning_rate: f64,
+    /// How the step length falls from epoch to epoch; linearly. The authors' code keeps it.
+    pub decay: Decay,
     /// Share of the last step that is kept, in [0, 1); 0.95.
     pub momentum: f64,
+}
+
+/// How the step length falls over the epochs of a pre-training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decay {
+    /// In equal parts, to nothing after the last.
+    #[default]
+    Linear,
+    /// It does not (authors' code).
+    None,
 }
 
 /// The settings of k-means; the number of clusters comes with the data. The defaults are the authors' code, but for the
@@ -128,7 +141,7 @@ impl Default for CdimcNet {
 
 impl Default for Pretrain {
     fn default() -> Self {
-        Self { epochs: 500, learning_rate: 0.01, momentum: 0.95 }
+        Self { epochs: 500, learning_rate: 0.03, decay: Decay::Linear, momentum: 0.95 }
     }
 }
 
@@ -142,10 +155,11 @@ impl CdimcNet {
     /// The name of the method on the command line.
     pub const NAME: &'static str = "cdimc-net";
 
-    /// The settings of the authors' code: one pre-training, and the k-means of least inertia.
+    /// The settings of the authors' code: one pre-training by steps of one length, and the k-means of least inertia.
     pub fn authors_code() -> Self {
+        let pretrain = Pretrain { learning_rate: 0.01, decay: Decay::None, ..Pretrain::default() };
         let kmeans = KMeansSettings { choice: Choice::Inertia, ..KMeansSettings::default() };
-        Self { restarts: 1, kmeans, ..Self::default() }
+        Self { restarts: 1, pretrain, kmeans, ..Self::default() }
     }
 
     /// As [`Clusterer::fit`], the model by its own type.
@@ -198,6 +212,14 @@ impl Pretrain {
     /// The optimizer as the engines know it.
     pub fn optimizer(&self) -> Optimizer {
         Optimizer::Sgd { learning_rate: self.learning_rate, momentum: self.momentum }
+    }
+
+    /// The step length in an epoch, the first being 0.
+    pub(crate) fn learning_rate_in(&self, epoch: usize) -> f64 {
+        match self.decay {
+            Decay::Linear => self.learning_rate * (1.0 - epoch as f64 / self.epochs as f64),
+            Decay::None => self.learning_rate,
+        }
     }
 }
 

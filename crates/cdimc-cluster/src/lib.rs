@@ -27,7 +27,7 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 */
 
 pub use crate::cdimc_net::{
-    AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Choice, Comparison, Deviation,
+    AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Choice, Comparison, Decay, Deviation,
     Finetune, FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round,
     Stage, Training, Update,
 };

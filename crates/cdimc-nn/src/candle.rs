@@ -201,6 +201,13 @@ impl Trainer for CandleTrainer {
         Ok(())
     }
 
+    fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError> {
+        let optimizer = optimizer::started(self.optimizer)?.with_learning_rate(learning_rate);
+        optimizer.check()?;
+        self.optimizer = Some(optimizer);
+        Ok(())
+    }
+
     fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError> {
         trainer::check_batch(&batch, self.data.input.n_samples)?;
         let loss = self.pretrain_loss(&batch)?;

@@ -411,6 +411,30 @@ fn the_embedding_is_what_the_trainer_sees() {
 }
 
 #[test]
+fn another_step_length_keeps_the_momentum() {
+    let case = Case::new(8);
+    let Optimizer::Sgd { learning_rate, momentum } = SGD else { unreachable!() };
+    for engine in ENGINES {
+        let moved = |rate: Option<f64>| {
+            let mut trainer = case.trainer(engine);
+            trainer.start(SGD).expect("valid optimizer");
+            trainer.pretrain_step(0..16).expect("a step");
+            let before = trainer.weights().expect("weights").views[0].encoder[0].weight.clone();
+            if let Some(rate) = rate {
+                trainer.set_learning_rate(rate).expect("valid step length");
+            }
+            trainer.pretrain_step(0..16).expect("a step");
+            trainer.weights().expect("weights").views[0].encoder[0].weight.clone() - before
+        };
+        let (whole, half) = (moved(None), moved(Some(learning_rate / 2.0)));
+        assert!(momentum > 0.0 && whole.iter().any(|step| step.abs() > 1e-4));
+        for (&whole, &half) in whole.iter().zip(&half) {
+            approx::assert_abs_diff_eq!(whole, 2.0 * half, epsilon = 1e-6);
+        }
+    }
+}
+
+#[test]
 fn a_network_without_a_decoder_is_not_trained() {
     let mut case = Case::new(9);
     case.weights.views[1].decoder.clear();
@@ -429,7 +453,9 @@ fn parts_that_do_not_fit_are_errors() {
         let mut trainer = case.trainer(engine);
         assert!(trainer.pretrain_step(0..16).is_err(), "a step before the stage");
         assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
+        assert!(trainer.set_learning_rate(0.1).is_err(), "a step length before the stage");
         trainer.start(SGD).expect("valid optimizer");
+        assert!(trainer.set_learning_rate(0.0).is_err());
         assert!(trainer.pretrain_step(5..5).is_err());
         assert!(trainer.pretrain_step(40..N + 1).is_err());
         let labels = vec![4; N];

@@ -259,6 +259,13 @@ impl<T: Real> Trainer for FusedTrainer<T> {
         Ok(())
     }
 
+    fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError> {
+        let optimizer = optimizer::started(self.optimizer)?.with_learning_rate(learning_rate);
+        optimizer.check()?;
+        self.optimizer = Some(optimizer);
+        Ok(())
+    }
+
     fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError> {
         let update = self.next_step()?;
         self.pass(batch, Goal::Reconstruction, update)

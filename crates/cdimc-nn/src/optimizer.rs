@@ -77,6 +77,16 @@ impl Optimizer {
         }
     }
 
+    /// The same with steps of another length.
+    pub(crate) fn with_learning_rate(mut self, rate: f64) -> Self {
+        match &mut self {
+            Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate, .. } => {
+                *learning_rate = rate;
+            }
+        }
+        self
+    }
+
     /// Number of moments that the optimizer keeps of each parameter.
     pub(crate) fn n_moments(self) -> usize {
         match self {

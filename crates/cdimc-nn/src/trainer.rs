@@ -88,6 +88,12 @@ pub trait Trainer: Send {
     /// If the engine cannot hold the state.
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError>;
 
+    /// Has the steps from here on this length; the optimizer's state is kept.
+    ///
+    /// # Errors
+    /// If no stage has started, or the length is not finite and above 0.
+    fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError>;
+
     /// One step on the pre-training loss of one batch (eq. 7), which is returned.
     ///
     /// # Errors

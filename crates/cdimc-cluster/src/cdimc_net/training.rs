@@ -306,6 +306,7 @@ impl Training {
 
     /// One epoch on eq. 7, batch by batch.
     fn pretrain_epoch(&mut self, restart: usize, epoch: usize) -> Result<Step, ClusterError> {
+        self.trainer.set_learning_rate(self.settings.pretrain.learning_rate_in(epoch))?;
         let (mut sum, mut n_batches) = (0.0, 0);
         for batch in batches(0..self.on.input.n_samples, self.settings.batch_size) {
             sum += self.trainer.pretrain_step(batch)?;

@@ -36,7 +36,7 @@ fn small() -> CdimcNet {
             square_decoder_layer: false,
             ..Architecture::default()
         },
-        pretrain: Pretrain { epochs: 30, momentum: 0.9, ..Pretrain::default() },
+        pretrain: Pretrain { epochs: 30, momentum: 0.9, ..CdimcNet::authors_code().pretrain },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
         ..CdimcNet::authors_code()
     }

@@ -168,7 +168,7 @@ fn epochs(case: &Case) -> Result<Measured> {
 /// CDIMC-net with the case's epochs; the rule that ends it early is not asked.
 fn method(case: &Case) -> CdimcNet {
     CdimcNet {
-        pretrain: Pretrain { epochs: case.epochs, ..Pretrain::default() },
+        pretrain: Pretrain { epochs: case.epochs, ..CdimcNet::authors_code().pretrain },
         finetune: Finetune {
             rounds: case.rounds,
             epochs_per_round: case.epochs_per_round,
