@@ -344,3 +344,17 @@ impl Clusterer for CdimcNet {
 fn fitted((model, clustering): (CdimcModel, Clustering)) -> Fitted {
     Fitted { clustering, model: Some(Box::new(model)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_fall_in_equal_parts_and_those_of_the_authors_code_do_not() {
+        let falling = Pretrain { epochs: 4, learning_rate: 0.5, ..Pretrain::default() };
+        let lengths: Vec<f64> = (0..4).map(|epoch| falling.learning_rate_in(epoch)).collect();
+        assert_eq!(lengths, [0.5, 0.375, 0.25, 0.125]);
+        let constant = CdimcNet::authors_code().pretrain;
+        assert!((0..500).all(|epoch| constant.learning_rate_in(epoch) == 0.01));
+    }
+}
