@@ -94,8 +94,8 @@ pub trait Clusterer: Send + Sync {
     /// Resumes from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
     ///
     /// # Errors
-    /// If the method has no checkpoints, this is none of its own, it was made with other settings or on
-    /// other data, or as [`fit`](Self::fit).
+    /// If the method has no checkpoints, this is none of its own, it was made with other settings or on data of
+    /// another shape, or as [`fit`](Self::fit).
     fn resume(
         &self,
         checkpoint: &[u8],

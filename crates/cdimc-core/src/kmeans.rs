@@ -107,6 +107,7 @@ impl KMeans {
         }
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
+        let starts = starts.iter().map(|start| start.as_standard_layout().into_owned()).collect();
         let ended = self.iterate(&points, starts)?;
         Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
     }
@@ -262,6 +263,8 @@ mod tests {
         bad.row_mut(1).assign(&(&fit.centers.row(2) + 0.1));
         let found = k_means.fit_from(points.view(), vec![fit.centers.clone(), bad]).unwrap();
         assert_eq!(found[0], fit);
+        let by_columns = fit.centers.t().as_standard_layout().into_owned().reversed_axes();
+        assert_eq!(k_means.fit_from(points.view(), vec![by_columns]).unwrap()[0], fit);
         assert!(found[1].inertia > 2.0 * fit.inertia);
         let narrow = Array2::zeros((4, 3));
         let error = k_means.fit_from(points.view(), vec![narrow]).unwrap_err().to_string();

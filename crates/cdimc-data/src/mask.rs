@@ -87,6 +87,20 @@ impl ViewMask {
         (0..self.n_samples()).any(|i| self.n_views_of(i) > 1)
     }
 
+    /// Adds to `samples` one that has each view which none of them has: a view that hardly any sample has must not be
+    /// lost in a part of the samples.
+    ///
+    /// # Panics
+    /// If a sample is out of range.
+    pub fn cover_views(&self, samples: &mut Vec<usize>) {
+        for view in 0..self.n_views() {
+            let has = |i: &usize| self.is_observed(*i, view);
+            if !samples.iter().any(has) {
+                samples.extend((0..self.n_samples()).find(has));
+            }
+        }
+    }
+
     /// The mask of the samples `rows`, in that order.
     ///
     /// # Errors
@@ -121,6 +135,16 @@ mod tests {
         assert_eq!(mask.observed_rows(0), vec![0, 1]);
         assert_eq!(mask.complete_rows(), vec![0]);
         assert_eq!((mask.n_observed(1), mask.n_views_of(2)), (2, 1));
+    }
+
+    #[test]
+    fn a_part_of_the_samples_keeps_every_view() {
+        let mask = ViewMask::new(array![[true, false], [true, false], [true, true]]).unwrap();
+        let mut samples = vec![1];
+        mask.cover_views(&mut samples);
+        assert_eq!(samples, [1, 2]);
+        mask.cover_views(&mut samples);
+        assert_eq!(samples, [1, 2]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One cell of an experiment: data set x missing pattern x method x repetition, and what names it.
 
+use crate::settings::agree;
 use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +47,15 @@ impl Cell {
         });
         // serde_json keeps objects sorted by key, so equal settings give equal text.
         format!("{:x}", Sha256::digest(identity.to_string()))
+    }
+
+    /// Whether another cell of the same row has the same data, method and settings.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.method == other.method
+            && self.checksum == other.checksum
+            && self.n_clusters == other.n_clusters
+            && self.changed == other.changed
+            && agree(&self.settings, &other.settings)
     }
 
     /// The cell in words.

@@ -174,7 +174,9 @@ fn run_experiment(
     })?;
     let failed = done.iter().any(|record| record.outcome.status == Status::Failed);
     if arguments.selection.shard.is_none() {
-        let mut all = records::read_all(&records::files_in(&folder)?)?;
+        // First under the names that the rows have now.
+        let mut all = done.clone();
+        all.extend(records::read_all(&records::files_in(&folder)?)?);
         all.extend(records::read(&reference(&experiment.name))?);
         report::write(experiment, &records::newest(all), &folder)?;
     }

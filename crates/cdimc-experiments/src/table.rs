@@ -121,19 +121,23 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table<'_>> {
     tables
 }
 
-/// The records that count: the newest of each run of the experiment; one superseded by another configuration
-/// of the same row does not.
+/// The records that count: of each run of the experiment the newest, if its row still has these settings.
 pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
-    let mut runs: BTreeMap<_, &Record> = BTreeMap::new();
+    let mut rows: BTreeMap<_, BTreeMap<_, &Record>> = BTreeMap::new();
     for record in records {
         let c = &record.cell;
-        let run = (&c.dataset, &c.pattern, c.fold, &c.label, &c.overrides, c.repetition, c.seed);
-        let kept = runs.entry(run).or_insert(record);
+        let row = rows.entry((&c.dataset, &c.pattern, &c.label, &c.overrides)).or_default();
+        let kept = row.entry((c.fold, c.repetition, c.seed)).or_insert(record);
         if record.circumstances.finished > kept.circumstances.finished {
             *kept = record;
         }
     }
-    runs.into_values().collect()
+    let mut kept = Vec::new();
+    for row in rows.values() {
+        let Some(newest) = row.values().max_by_key(|r| r.circumstances.finished) else { continue };
+        kept.extend(row.values().copied().filter(|record| newest.cell.is_like(&record.cell)));
+    }
+    kept
 }
 
 /// The paper's order of methods; those it does not have come before its own.
@@ -170,6 +174,21 @@ mod tests {
         assert_eq!(text(&[90.0, 92.0, 94.0]), "92.00 ± 2.00");
         assert_eq!(text(&[90.0]), "90.00");
         assert_eq!(text(&[]), "–");
+    }
+
+    #[test]
+    fn runs_of_settings_that_a_row_has_no_more_do_not_count() {
+        let mut records = [record(1, 0.9), record(2, 0.7), record(1, 0.5)];
+        records[2].cell.changed = serde_json::json!({"restarts": 50});
+        records[2].circumstances.finished = 2;
+        let seeds = |records: &[Record]| -> Vec<u64> {
+            standing(records).into_iter().map(|record| record.cell.seed).collect()
+        };
+        assert_eq!(seeds(&records[..2]), [1, 2]);
+        assert_eq!(seeds(&records), [1]);
+        records[2].cell.changed = records[0].cell.changed.clone();
+        records[2].cell.method = "mic".into();
+        assert_eq!(seeds(&records), [1]);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::observations::Observations;
 use crate::search::{Effort, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
-use cdimc_core::{ClusterError, Clusterer, Observer, check_n_clusters};
+use cdimc_core::check::setting;
+use cdimc_core::{ClusterError, Clusterer, Observer};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -84,8 +85,8 @@ impl ClusterNumberSearch {
     /// splits of the samples.
     ///
     /// # Errors
-    /// If a setting is out of range, `largest` is not a number of clusters that two thirds of the samples
-    /// can have, or the observer asks to stop.
+    /// If a setting is out of range, `largest` is not a number of clusters that two thirds of the samples that are
+    /// searched can have, or the observer asks to stop.
     pub fn new(
         settings: &TMixture,
         data: &MultiView,
@@ -94,9 +95,10 @@ impl ClusterNumberSearch {
         observer: &Observer<'_>,
     ) -> Result<Self, ClusterError> {
         settings.check()?;
-        check_n_clusters(largest, data.n_samples() * SEEN.0 / SEEN.1)?;
+        check_number(largest, data.n_samples())?;
         let part = settings.part_to_search(data, seed)?;
         let data = part.as_ref().unwrap_or(data);
+        check_number(largest, data.n_samples())?;
         let middle = largest.div_ceil(2).max(2);
         let choice = choice::choose(settings, data, middle, seed, observer)?;
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
@@ -108,6 +110,7 @@ impl ClusterNumberSearch {
         let (_, observations) =
             coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
         let observations = observations.select(&observations.with_views(largest));
+        check_number(largest, observations.n_samples)?;
         let split = |nth| {
             let mut samples: Vec<usize> = (0..observations.n_samples).collect();
             samples.shuffle(&mut seed.stream("splits").nth(nth).rng());
@@ -135,7 +138,7 @@ impl ClusterNumberSearch {
             tries: self.settings.tries,
         };
         let Self { observations, prior, .. } = self;
-        check_n_clusters(n_clusters, observations.n_samples * SEEN.0 / SEEN.1)?;
+        check_number(n_clusters, observations.n_samples)?;
         let seed = self.seed.stream("held out");
         let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
         let progress = |_: &'static str, _: usize, _: usize, loss| {
@@ -158,4 +161,10 @@ impl ClusterNumberSearch {
         let shared_information = parts.iter().sum::<f64>() / parts.len() as f64;
         Ok(HeldOut { n_clusters, shared_information, parts })
     }
+}
+
+/// Whether the samples that a split of `n_samples` sees can have so many clusters.
+fn check_number(n_clusters: usize, n_samples: usize) -> Result<(), ClusterError> {
+    let rule = "must lie between 2 and two thirds of the samples that are searched";
+    setting("clusters", n_clusters, rule, |k| (2..=n_samples * SEEN.0 / SEEN.1).contains(k))
 }

@@ -48,7 +48,7 @@ impl TMixture {
                 let directions = 0..scores[v].ncols().min(DIRECTIONS);
                 let shared = directions
                     .filter_map(|j| correlation(scores[v].column(j), scores[w].column(j)));
-                shared.reduce(f64::max).map(|r| -0.5 * (1.0 - r.max(0.0).powi(2)).ln())
+                shared.reduce(f64::max).map(nats_of)
             })
             .collect();
         Ok((!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64))
@@ -70,6 +70,11 @@ fn scores(
         scores.row_mut(i).assign(&(along - means.row(labels[i])));
     });
     scores
+}
+
+/// What two normal variables of this correlation share; finite where they are copies, which rounding may take beyond 1.
+fn nats_of(correlation: f64) -> f64 {
+    -0.5 * (1.0 - correlation.max(0.0).powi(2)).max(f64::EPSILON).ln()
 }
 
 /// The correlation over the samples that have both; `None` if these are few or do not vary.
@@ -109,5 +114,12 @@ mod tests {
         let clusters: Vec<f64> = gradual.iter().map(|x| 5.0 * (x / 3.4).floor()).collect();
         let (gradual, clusters) = (within_thirds(&gradual), within_thirds(&clusters));
         assert!(gradual > 0.2 && clusters < 0.05, "{gradual} {clusters}");
+    }
+
+    #[test]
+    fn copies_share_a_finite_number_of_nats() {
+        assert!(nats_of(1.0) > 10.0 && nats_of(1.0 + 1e-12) == nats_of(1.0));
+        assert_eq!((nats_of(0.0), nats_of(-0.5)), (0.0, 0.0));
+        assert!(nats_of(1.0).is_finite());
     }
 }

@@ -109,6 +109,7 @@ impl TMixture {
         let mut samples: Vec<usize> = (0..labels.len()).collect();
         let part = if samples.len() > MOST {
             samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
+            data.mask().cover_views(&mut samples);
             Some(data.select_rows(&samples)?)
         } else {
             None

@@ -67,7 +67,10 @@ impl MixtureModel {
         let observations = self.observe(data, &views)?;
         let n = observations.n_samples;
         if n * SEEN.0 / SEEN.1 < LEAST * k {
-            return Err(ClusterError::ClusterCount { n_clusters: k, n_samples: n });
+            let reason = format!(
+                "four fifths of {n} samples are fewer than {LEAST} for each of {k} clusters"
+            );
+            return Err(ClusterError::Inapplicable { method: "stability", reason });
         }
         let prior = self.prior();
         let mut all = Responsibilities::zeros(n, k);
@@ -83,7 +86,7 @@ impl MixtureModel {
             let begin = moments_of(&part, &all.select(seen));
             let fit = Em::new(&part, &prior, &watch).run(begin)?;
             let shared = shared_information(&part, &fit.responsibilities, &prior);
-            let begun_from = fit.log_likelihood;
+            let begun = (fit.log_likelihood, shared);
             let effort = Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries };
             let seed = seed_of(b);
             let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
@@ -92,7 +95,7 @@ impl MixtureModel {
             let Some(best) = self.settings.rule.best(found) else {
                 unreachable!("there is the fit that began from the model")
             };
-            let is_afresh = best.fit.log_likelihood > begun_from;
+            let is_afresh = (best.fit.log_likelihood, best.shared) != begun;
             Ok((best.fit.responsibilities.labels(), is_afresh))
         };
         let of_subsample = |b: usize| {

@@ -102,12 +102,7 @@ impl TMixture {
             return Ok(None);
         }
         let mut rows = self.samples_to_search(n, seed);
-        // A view that hardly any sample has must not be lost.
-        for v in 0..data.n_views() {
-            if !rows.iter().any(|&i| data.mask().is_observed(i, v)) {
-                rows.extend((0..n).find(|&i| data.mask().is_observed(i, v)));
-            }
-        }
+        data.mask().cover_views(&mut rows);
         rows.sort_unstable();
         rows.dedup();
         Ok(Some(data.select_rows(&rows)?))

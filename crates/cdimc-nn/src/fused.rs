@@ -260,9 +260,8 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError> {
-        let optimizer = optimizer::started(self.optimizer)?.with_learning_rate(learning_rate);
-        optimizer.check()?;
-        self.optimizer = Some(optimizer);
+        let optimizer = optimizer::started(self.optimizer)?;
+        self.optimizer = Some(optimizer.with_learning_rate(learning_rate)?);
         Ok(())
     }
 

@@ -78,13 +78,17 @@ impl Optimizer {
     }
 
     /// The same with steps of another length.
-    pub(crate) fn with_learning_rate(mut self, rate: f64) -> Self {
+    ///
+    /// # Errors
+    /// If the length is not finite and above 0.
+    pub(crate) fn with_learning_rate(mut self, rate: f64) -> Result<Self, NnError> {
         match &mut self {
             Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate, .. } => {
                 *learning_rate = rate;
             }
         }
-        self
+        self.check()?;
+        Ok(self)
     }
 
     /// Number of moments that the optimizer keeps of each parameter.

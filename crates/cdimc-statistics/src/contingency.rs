@@ -9,6 +9,9 @@ const AS_LIKELY: f64 = 1.0 + 1e-7;
 /// Exceedances after which a permutation test has its answer (Besag and Clifford 1991).
 const EXCEEDANCES: usize = 100;
 
+/// Cells above which no table is enumerated: each is a call within a call, and so many cells have too many tables.
+const MOST_CELLS: usize = 1000;
+
 /// Pearson's chi squared without a correction for continuity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -86,6 +89,9 @@ impl Contingency {
         // Fewer and longer columns have fewer tables in each.
         let (rows, columns) =
             if rows.len() <= columns.len() { (rows, columns) } else { (columns, rows) };
+        if rows.len() * columns.len() > MOST_CELLS {
+            return None;
+        }
         let factorials = self.factorials();
         let all = self.margins(&factorials);
         let cells = cells(&self.counts, &factorials);
@@ -242,6 +248,13 @@ mod tests {
         let exact = table.fisher(1_000_000).unwrap();
         assert!((drawn - exact).abs() < 0.01, "{drawn} {exact}");
         assert_eq!(table.fisher(10), None, "too many tables");
+    }
+
+    #[test]
+    fn thousands_of_categories_are_too_many_to_enumerate() {
+        let (categories, groups) =
+            (0..80_000).map(|i| (i / 2, i % 10)).unzip::<_, _, Vec<_>, Vec<_>>();
+        assert_eq!(Contingency::new(&categories, &groups).unwrap().fisher(200_000), None);
     }
 
     #[test]

@@ -75,8 +75,8 @@ pub(crate) enum Problem {
     #[error("row {row}, column `{}`: `{text}` is not a number; {}", columns[0], cure(columns, text))]
     NotANumber { row: usize, columns: Vec<String>, text: String },
     #[error(
-        "row {row}, column `{column}`: `{text}` has a decimal comma, which is read between semicolons only: write it \
-         with a point, as in `{with_point}`"
+        "row {row}, column `{column}`: `{text}` has a comma, which is read between semicolons only, as a decimal one: \
+         write it with a point, as in `{with_point}`, or without one where it groups thousands"
     )]
     DecimalComma { row: usize, column: String, text: String, with_point: String },
     #[error(

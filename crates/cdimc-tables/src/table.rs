@@ -57,6 +57,12 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
 
 /// What every table must obey, whatever its format.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
+    check_cells(table)?;
+    check_names_once(table)
+}
+
+/// That there are rows and columns of finite or missing numbers, and a name for each that has one.
+pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     let (n_rows, n_features) = table.values.dim();
     if n_rows == 0 {
         return Err(Problem::NoRows);
@@ -75,17 +81,28 @@ pub(crate) fn check(table: &Table) -> Result<(), Problem> {
         let in_columns = count == n_features && count > 1;
         return Err(Problem::Count { what, count, rows: n_rows, in_columns });
     }
+    for (row, id) in table.ids.iter().flatten().enumerate() {
+        if id.is_empty() {
+            return Err(Problem::EmptyId { row: row + 1 });
+        }
+        // A zero byte ends words of fixed width, and a line break stands where a quote was never closed.
+        if id.contains(char::is_control) {
+            let message = format!("row {}: id {id:?} has a control character in it", row + 1);
+            return Err(Problem::Message(message));
+        }
+    }
+    match table.features.iter().find(|name| name.contains('\0')) {
+        Some(name) => Err(Problem::Message(format!("column {name:?} has a zero byte in its name"))),
+        None => Ok(()),
+    }
+}
+
+/// That no id and no column occurs twice.
+pub(crate) fn check_names_once(table: &Table) -> Result<(), Problem> {
+    let (n_rows, n_features) = table.values.dim();
     if let Some(ids) = &table.ids {
         let mut first = std::collections::HashMap::with_capacity(n_rows);
         for (row, id) in ids.iter().enumerate() {
-            if id.is_empty() {
-                return Err(Problem::EmptyId { row: row + 1 });
-            }
-            // Where words have a fixed width it ends them, and elsewhere nobody writes it.
-            if id.contains('\0') {
-                let message = format!("row {}: id {id:?} has a zero byte in it", row + 1);
-                return Err(Problem::Message(message));
-            }
             if let Some(earlier) = first.insert(id.as_str(), row) {
                 return Err(Problem::DuplicateId {
                     id: id.clone(),
@@ -94,9 +111,6 @@ pub(crate) fn check(table: &Table) -> Result<(), Problem> {
                 });
             }
         }
-    }
-    if let Some(name) = table.features.iter().find(|name| name.contains('\0')) {
-        return Err(Problem::Message(format!("column {name:?} has a zero byte in its name")));
     }
     let mut seen = std::collections::HashSet::with_capacity(n_features);
     match table.features.iter().find(|name| !seen.insert(name.as_str())) {

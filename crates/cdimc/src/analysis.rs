@@ -347,7 +347,7 @@ impl<'a> Analysis<'a> {
         kept.host.end_of("stability");
         match found {
             // Where nobody asked, too few samples for it are no fault.
-            Err(ClusterError::ClusterCount { .. }) if self.n_subsamples.is_none() => Ok(None),
+            Err(ClusterError::Inapplicable { .. }) if self.n_subsamples.is_none() => Ok(None),
             // Who waits for it gets it or hears that it is missing: the run goes on where this is interrupted.
             found => found.map(Some),
         }

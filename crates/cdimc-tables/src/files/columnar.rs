@@ -24,6 +24,7 @@ mod with_arrow {
     use ndarray::Array2;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::metadata::{LevelHistogram, RowGroupMetaData};
+    use serde_json::Value;
     use std::io::Cursor;
 
     /// What follows the table of a file: the length of the footer, and the mark of the format.
@@ -226,6 +227,7 @@ mod with_arrow {
             let damaged = |error: &ArrowError| Problem::Damaged { format, reason: one_line(error) };
             let names: Vec<&str> =
                 schema.fields().iter().map(|field| field.name().as_str()).collect();
+            options.check_named(&names)?;
             let position = |name: &str| names.iter().position(|column| *column == name);
             let index: Vec<usize> =
                 pandas_index(schema).iter().filter_map(|n| position(n)).collect();
@@ -242,6 +244,7 @@ mod with_arrow {
                     index.first().copied().or(first)
                 }
             };
+            let range = if id.is_none() { pandas_range(schema) } else { None };
             let label = options.label.as_deref().and_then(position);
             let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
                 .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
@@ -277,10 +280,15 @@ mod with_arrow {
             let blocks: Vec<_> = rows.iter().map(Array2::view).collect();
             let values = ndarray::concatenate(ndarray::Axis(0), &blocks)
                 .unwrap_or_else(|_| Array2::zeros((0, kept.len())));
+            if let Some((start, step)) = range {
+                let n_rows = i64::try_from(values.nrows()).unwrap_or(i64::MAX);
+                let nth = |i: i64| start.wrapping_add(step.wrapping_mul(i));
+                ids = (0..n_rows).map(|i| nth(i).to_string()).collect();
+            }
             let table = Table {
                 name: stem(&source.path),
                 path: source.path.clone(),
-                ids: id.map(|_| ids),
+                ids: (id.is_some() || range.is_some()).then_some(ids),
                 labels: label.map(|_| labels),
                 features: kept.iter().map(|&j| names[j].to_owned()).collect(),
                 left_out: options.dropped(&names),
@@ -291,13 +299,25 @@ mod with_arrow {
         }
     }
 
-    /// The columns that pandas calls its index and writes like any other; a plain count is not written.
-    fn pandas_index(schema: &Schema) -> Vec<String> {
+    /// What pandas says of its index.
+    fn pandas(schema: &Schema) -> Vec<Value> {
         let about = schema.metadata().get("pandas");
-        let about = about.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
-        let columns = about.and_then(|about| about["index_columns"].as_array().cloned());
-        let name = |column: serde_json::Value| column.as_str().map(str::to_owned);
-        columns.unwrap_or_default().into_iter().filter_map(name).collect()
+        let about = about.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        about.and_then(|about| about["index_columns"].as_array().cloned()).unwrap_or_default()
+    }
+
+    /// The columns that pandas calls its index and writes like any other.
+    fn pandas_index(schema: &Schema) -> Vec<String> {
+        let name = |column: Value| column.as_str().map(str::to_owned);
+        pandas(schema).into_iter().filter_map(name).collect()
+    }
+
+    /// The first number and the step of an index that is a range, which has no column: rows cut out of a table keep
+    /// their numbers. `None` of a plain count, which names nothing.
+    fn pandas_range(schema: &Schema) -> Option<(i64, i64)> {
+        let range = pandas(schema).into_iter().find(|index| index["kind"] == "range")?;
+        let (start, step) = (range["start"].as_i64()?, range["step"].as_i64()?);
+        ((start, step) != (0, 1)).then_some((start, step))
     }
 
     /// The columns `kept` of a batch as numbers, nulls as NaN.
@@ -366,6 +386,28 @@ mod tests {
     use crate::files::read_bytes;
     use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
     use std::sync::Arc;
+
+    #[test]
+    fn rows_cut_out_of_a_pandas_frame_keep_their_numbers() {
+        let read = |start: i64, step: i64| {
+            let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
+            let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+            let about = format!(
+                r#"{{"index_columns": [{{"kind": "range", "name": null, "start": {start}, "stop": 99, "step": {step}}}]}}"#
+            );
+            let schema = batch.schema().as_ref().clone();
+            let schema = Arc::new(schema.with_metadata([("pandas".to_owned(), about)].into()));
+            let batch = batch.with_schema(Arc::clone(&schema)).unwrap();
+            let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
+            writer.write(&batch).unwrap();
+            let source = ViewSource { name: None, path: "table.arrows".into(), member: None };
+            let bytes = writer.into_inner().unwrap();
+            read_bytes(bytes, &source, &ReadOptions::default()).unwrap().remove(0).ids
+        };
+        assert_eq!(read(10, 1).unwrap(), ["10", "11"]);
+        assert_eq!(read(9, -1).unwrap(), ["9", "8"]);
+        assert_eq!(read(0, 1), None, "a plain count");
+    }
 
     #[test]
     fn a_column_without_a_name_is_never_a_feature() {

@@ -28,7 +28,7 @@ pub use source::ViewSource;
 pub use text::{Words, read_words};
 
 use crate::error::{Problem, TableError, listed};
-use crate::table::{Table, check, check_name};
+use crate::table::{Table, check_cells, check_name, check_names_once};
 use budget::Budget;
 use cdimc_data::Matrix;
 use format::{Format, Opened};
@@ -50,6 +50,9 @@ pub struct ReadOptions {
     pub columns: Vec<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
+    /// What becomes of several rows with the same id.
+    #[serde(default)]
+    pub replicates: Replicates,
     /// Whether the samples are the columns of the file and the features its rows.
     #[serde(default)]
     pub transposed: bool,
@@ -65,6 +68,15 @@ impl ReadOptions {
     fn takes(&self, column: &str) -> bool {
         let is_in = |names: &[String]| names.iter().any(|name| name == column);
         (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
+    }
+
+    /// Refuses columns of which two have the name of the ids or of the classes: the other would be clustered on.
+    fn check_named<N: AsRef<str>>(&self, columns: &[N]) -> Result<(), Problem> {
+        let count = |name: &str| columns.iter().filter(|column| column.as_ref() == name).count();
+        match self.id.iter().chain(&self.label).find(|name| count(name) > 1) {
+            Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Those of these columns that are to be left out by name.
@@ -149,7 +161,14 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing(label, options)).for_each(String::clear);
-        check(table)?;
+        // Two files that say so mean two samples.
+        let ids = table.ids.iter_mut().flatten();
+        ids.filter(|id| is_missing(id, options)).for_each(String::clear);
+        check_cells(table)?;
+        if options.replicates != Replicates::Refuse && table.ids.is_some() {
+            SampleNames::of_replicates(options.replicates).renamed(table)?;
+        }
+        check_names_once(table)?;
     }
     Ok(tables)
 }
@@ -256,7 +275,10 @@ pub fn is_missing(text: &str, options: &ReadOptions) -> bool {
 
 /// Makes NaN of the numbers that stand for "not measured".
 fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
-    let missing: Vec<f64> = options.missing_values.iter().filter_map(|m| m.parse().ok()).collect();
+    let given = options.missing_values.iter().filter_map(|m| m.parse::<f64>().ok());
+    // In single precision a file holds the nearest number of that precision.
+    let single = |m: f64| Some(f64::from(m as f32)).filter(|m| m.is_finite());
+    let missing: Vec<f64> = given.flat_map(|m| std::iter::once(m).chain(single(m))).collect();
     if !missing.is_empty() {
         values.map(|x| if missing.contains(&x) { f64::NAN } else { x });
     }
@@ -282,6 +304,7 @@ fn numbered(n_features: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::check;
 
     #[test]
     fn transposed_columns_are_samples_and_rows_features() {
@@ -312,6 +335,19 @@ mod tests {
         let [table] = <[Table; 1]>::try_from(tables.unwrap()).unwrap();
         assert_eq!(table.ids.unwrap(), ["0", "1", "2"]);
         assert_eq!(table.features, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_number_for_missing_is_found_in_single_precision_too() {
+        let options = ReadOptions {
+            missing_values: vec!["-99.9".into(), "1e300".into()],
+            ..ReadOptions::default()
+        };
+        let given = [-99.9, f64::from(-99.9_f32), 1e300, f64::INFINITY, -99.8];
+        let mut values = Matrix::from(ndarray::Array2::from_shape_fn((1, 5), |(_, j)| given[j]));
+        hide_missing_numbers(&mut values, &options);
+        let hidden: Vec<bool> = values.dense().iter().map(|x| x.is_nan()).collect();
+        assert_eq!(hidden, [true, true, true, false, false]);
     }
 
     #[test]

@@ -66,7 +66,12 @@ enum Source {
 impl SampleNames {
     /// Ids are the names.
     pub fn ids() -> Self {
-        Self { source: Source::Ids, replicates: Replicates::Refuse }
+        Self::of_replicates(Replicates::Refuse)
+    }
+
+    /// Ids are the names, and may stand in several rows.
+    pub(crate) fn of_replicates(replicates: Replicates) -> Self {
+        Self { source: Source::Ids, replicates }
     }
 
     /// What the first group of a regular expression matches, or all that it matches; other ids stay as they are.
@@ -128,7 +133,7 @@ impl SampleNames {
         self.renamed(table).map_err(|problem| TableError::new(&table.path, problem))
     }
 
-    fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
+    pub(crate) fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
         let Some(ids) = &table.ids else {
             return Err(Problem::Message("has no ids that could name samples (--id)".into()));
         };

@@ -95,7 +95,8 @@ fn in_order(
     let leads_nowhere =
         |line: Range<usize>| places.get(line.clone()).is_none() || entries.get(line).is_none();
     let ascends = |line: Range<usize>| places[line].is_sorted_by(|a, b| a < b);
-    if lines().any(leads_nowhere) || lines().all(ascends) {
+    let begins_elsewhere = starts.first() != Some(&0);
+    if begins_elsewhere || lines().any(leads_nowhere) || lines().all(ascends) {
         return (starts, places, entries);
     }
     let mut ordered =
@@ -138,6 +139,8 @@ mod tests {
             ([2, 3], &[0, 2, 3], &[2, 0], "2 indices, 3 values"),
             ([2, 3], &[0, 2, 3], &[0, 2, usize::MAX], "must be below 3"),
             ([2, 9], &[0, 2, 3], &[0, 2, 1], "more than 88 bytes"),
+            ([2, 3], &[1, 2, 3], &[0, 2, 1], "pointers from 1"),
+            ([1, 3], &[1, 3], &[0, 2, 1], "pointers from 1"),
         ] {
             let message = read(shape, false, starts, places).unwrap_err();
             assert!(message.contains(expected), "{message}");

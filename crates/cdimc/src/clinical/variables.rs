@@ -28,6 +28,13 @@ impl Variable {
         if n_numbers == n && values.len() > 2 {
             return Ok(Self::Numbers(numbers));
         }
+        let with_point = |cell: &str| number(&cell.replacen(',', ".", 1)).is_some();
+        if n_numbers < n && there().all(with_point) {
+            let text = there().find(|cell| number(cell).is_none()).unwrap_or_default();
+            return Err(format!(
+                "`{text}` has a comma: write all numbers with a point before the decimals and none else"
+            ));
+        }
         let distinct: BTreeSet<&str> = there().collect();
         if n == 0 {
             return Err("no value".into());
@@ -109,6 +116,7 @@ mod tests {
         assert_eq!(reason(&["1", "1.0"]), "one value");
         assert!(reason(&["2024-02-29", "2024-03-01 10:00"]).starts_with("dates are not tested"));
         assert!(reason(&["29.02.2024", "", "1/3/24"]).starts_with("dates are not tested"));
+        assert!(reason(&["1,7", "", "2"]).starts_with("`1,7` has a comma"));
         assert!(reason(&["1", "2", "3", ">60"]).contains("--missing-value '>60'"));
         assert_eq!(
             reason(&["a", "b", "c"]),

@@ -45,7 +45,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "FROM..TO")]
     k_range: Option<NumberRange>,
     /// Seeds of each number of --k-range whose clusters are compared
-    #[arg(long, value_name = "N", requires = "k_range")]
+    #[arg(long, value_name = "N", requires = "k_range", conflicts_with = "clusters")]
     k_seeds: Option<usize>,
     /// Stability of clusters in N subsamples [50; 0 for none]; by default where a fit is quick
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
@@ -118,7 +118,7 @@ impl Cluster {
             bail!("--k-seeds = {seeds}: stability needs at least 2");
         }
         let beside = self.config.iter().chain(&self.clinical).cloned().collect();
-        if self.stability.is_some() && self.method != TMixture::NAME {
+        if self.stability.is_some_and(|n| n > 0) && self.method != TMixture::NAME {
             bail!("--stability: looked at with {} alone, not {}", TMixture::NAME, self.method);
         }
         let inputs = [input.files(), beside].concat();

@@ -89,8 +89,9 @@ impl Compare {
             Some(path) => {
                 let missing_values = self.input.missing_values.clone();
                 let options = ReadOptions { missing_values, ..ReadOptions::default() };
-                let column = self.truth_column.as_deref();
-                let known = classes(path, None, column, self.numeric_truth, &options)?;
+                let columns = (None, self.truth_column.as_deref());
+                let names = self.input.sample_names()?;
+                let known = classes(path, columns, self.numeric_truth, &names, &options)?;
                 let class = |id: &String| known.get(id).cloned().unwrap_or_default();
                 Some(joined.ids.iter().map(class).collect())
             }

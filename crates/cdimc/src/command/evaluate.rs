@@ -2,8 +2,8 @@
 
 use crate::metrics::scores;
 use crate::say;
-use crate::tables::{ReadOptions, is_missing};
-use anyhow::{Context, bail};
+use crate::tables::{ReadOptions, SampleNames, is_missing, read_words};
+use anyhow::bail;
 use clap::Args;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
     after_help = "Example:\n  cdimc evaluate --labels result/labels.csv --truth truth.csv --truth-column diagnosis"
 )]
 pub(crate) struct Evaluate {
-    /// A CSV with the columns `id` and `cluster`, as `cdimc cluster` writes it
+    /// A table with the columns `id` and `cluster`, as `cdimc cluster` writes it
     #[arg(long, value_name = "FILE")]
     labels: PathBuf,
-    /// A CSV of ids and known classes
+    /// A table of ids and known classes: CSV, or text between semicolons, tabs or spaces
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
     /// The id column of the truth; its first by default
@@ -34,9 +34,10 @@ pub(crate) struct Evaluate {
 impl Evaluate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let options = ReadOptions::default();
-        let found = pairs(&self.labels, Some("id"), Some("cluster"), &options)?;
-        let (id, column) = (self.id.as_deref(), self.truth_column.as_deref());
-        let truth = classes(&self.truth, id, column, self.numeric_truth, &options)?;
+        let names = SampleNames::ids();
+        let found = pairs(&self.labels, Some("id"), Some("cluster"), &names, &options)?;
+        let columns = (self.id.as_deref(), self.truth_column.as_deref());
+        let truth = classes(&self.truth, columns, self.numeric_truth, &names, &options)?;
         let shared: Vec<(&str, &str)> = found
             .iter()
             .filter(|(_, cluster)| !cluster.is_empty())
@@ -67,16 +68,17 @@ impl Evaluate {
     }
 }
 
-/// The class of every id of a CSV file, empty where it is missing; a column of measurements is refused unless
-/// `numeric`.
+/// The class of every sample of a table of text, in the columns of ids and classes; empty where it is missing. A column of
+/// measurements is refused unless `numeric`.
 pub(crate) fn classes(
     path: &Path,
-    id: Option<&str>,
-    column: Option<&str>,
+    (id, column): (Option<&str>, Option<&str>),
     numeric: bool,
+    names: &SampleNames,
     options: &ReadOptions,
 ) -> anyhow::Result<HashMap<String, String>> {
-    let found: HashMap<String, String> = pairs(path, id, column, options)?.into_iter().collect();
+    let found: HashMap<String, String> =
+        pairs(path, id, column, names, options)?.into_iter().collect();
     let known: Vec<&str> = found.values().map(String::as_str).filter(|c| !c.is_empty()).collect();
     let distinct = known.iter().collect::<HashSet<_>>().len();
     let numbers = || known.iter().map(|class| class.parse::<f64>());
@@ -94,54 +96,34 @@ pub(crate) fn classes(
     Ok(found)
 }
 
-/// The id and one more column of a CSV file, empty where it is missing.
+/// The sample and one more column of a table of text, empty where it is missing.
 fn pairs(
     path: &Path,
     id: Option<&str>,
     value: Option<&str>,
+    names: &SampleNames,
     options: &ReadOptions,
 ) -> anyhow::Result<Vec<(String, String)>> {
     let shown = path.display();
-    if path.is_dir() {
-        bail!("{shown}: is a directory, a file is needed");
+    let words = read_words(path, None)?;
+    let n_columns = words.names.len();
+    if n_columns < 2 {
+        bail!("{shown}: {n_columns} columns, an id and a class column are needed");
     }
-    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow::anyhow!("{shown}: no such file"),
-        _ => anyhow::anyhow!("{shown}: {error}"),
-    })?;
-    let mut reader = csv::Reader::from_reader(file);
-    let header = reader.headers().with_context(|| format!("{shown}: not a CSV file"))?.clone();
-    let column = |name: Option<&str>, default: usize| match name {
-        None => Ok(default),
-        Some(name) => header
-            .iter()
-            .position(|column| column == name)
-            .with_context(|| format!("{shown}: no column `{name}`")),
-    };
-    if header.len() < 2 {
-        bail!("{shown}: {} columns, an id and a class column are needed", header.len());
-    }
-    let (id, value) = (column(id, 0)?, column(value, header.len() - 1)?);
-    let mut pairs = Vec::new();
-    let mut seen = HashMap::new();
-    for (row, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| {
-            let reason = error.to_string();
-            anyhow::anyhow!(
-                "{shown}, row {}: {}",
-                row + 1,
-                reason.lines().next().unwrap_or_default()
-            )
-        })?;
-        if let Some(first) = seen.insert(record[id].to_owned(), row + 1) {
-            bail!(
-                "{shown}: id `{}` stands in row {first} and again in row {}",
-                &record[id],
-                row + 1
-            );
+    let column = |name: Option<&str>, default| name.map_or(Ok(default), |n| words.place(n, path));
+    let (ids, values) = (column(id, 0)?, column(value, n_columns - 1)?);
+    let (mut pairs, mut seen) = (Vec::new(), HashMap::new());
+    for (row, (id, value)) in words.columns[ids].iter().zip(&words.columns[values]).enumerate() {
+        let value = if is_missing(value, options) { "" } else { value };
+        // Spreadsheets end in rows of nothing.
+        if id.is_empty() && value.is_empty() {
+            continue;
         }
-        let value = if is_missing(&record[value], options) { "" } else { &record[value] };
-        pairs.push((record[id].to_owned(), value.to_owned()));
+        let id = names.of(id);
+        if let Some(first) = seen.insert(id, row + 1) {
+            bail!("{shown}: id `{id}` stands in row {first} and again in row {}", row + 1);
+        }
+        pairs.push((id.to_owned(), value.to_owned()));
     }
     Ok(pairs)
 }

@@ -2,7 +2,7 @@
 
 use super::cluster::command_line;
 use super::input::Input;
-use super::output::{OutputFolder, csv_bytes, view_file};
+use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::NamedModel;
 use crate::data::Seed;
 use crate::recovery::recoveries;
@@ -45,10 +45,8 @@ impl Impute {
         for (view, (named, values)) in model.views.iter().zip(&views).enumerate() {
             let given = which.iter().position(|&v| v == view);
             let filled = |i: usize| !given.is_some_and(|g| joined.data.mask().is_observed(i, g));
-            let header: Vec<&str> = ["id", "filled"]
-                .into_iter()
-                .chain(named.features.iter().map(String::as_str))
-                .collect();
+            let own = ["id", "filled"].map(|name| unused(name, &named.features));
+            let header: Vec<&str> = own.iter().chain(&named.features).map(String::as_str).collect();
             let rows = values.rows().into_iter().enumerate().map(|(i, row)| {
                 let row: Vec<String> = row.iter().map(ToString::to_string).collect();
                 [joined.ids[i].clone(), u8::from(filled(i)).to_string()].into_iter().chain(row)

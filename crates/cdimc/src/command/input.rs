@@ -84,6 +84,7 @@ impl Input {
             missing_values: self.missing_values.clone(),
             columns: self.columns.clone(),
             drop: self.drop.clone(),
+            replicates: self.replicates,
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
@@ -144,7 +145,7 @@ impl Input {
     }
 
     /// How ids become names of samples.
-    fn sample_names(&self) -> anyhow::Result<SampleNames> {
+    pub(crate) fn sample_names(&self) -> anyhow::Result<SampleNames> {
         match (&self.id_pattern, &self.sample_map) {
             (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
                 .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}")),
@@ -219,7 +220,12 @@ impl Input {
 
     /// The tables joined into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
-        let joined = training_set(self.tables()?, self.strict)?;
+        self.join(self.tables()?)
+    }
+
+    /// As [`read`](Self::read), of tables that were read.
+    pub(crate) fn join(&self, tables: Vec<Table>) -> anyhow::Result<Joined> {
+        let joined = training_set(tables, self.strict)?;
         report_gaps(&joined);
         Ok(joined)
     }

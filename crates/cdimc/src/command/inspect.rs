@@ -59,7 +59,25 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     say!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
     let rows: Vec<usize> = (0..n_rows).filter(|&i| !table.values.is_missing(i)).collect();
     let empty_rows = n_rows - rows.len();
-    let cells: usize = table.values.missing_cells().values().map(Vec::len).sum();
+    // `None` of a column without a value, and of one without a spread.
+    let spread = |_, mut observed: Vec<f64>| {
+        observed.retain(|x| !x.is_nan());
+        let first = *observed.first()?;
+        let n = observed.len() as f64;
+        let mean = observed.iter().sum::<f64>() / n;
+        let variance = observed.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+        Some(observed.iter().any(|&x| x != first).then(|| variance.sqrt()))
+    };
+    let (mut empty, mut constant, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
+    for (spread, name) in table.values.map_columns(&rows, spread).into_iter().zip(&table.features) {
+        match spread {
+            None => empty.push(name.as_str()),
+            Some(None) => constant.push(name.as_str()),
+            Some(Some(spread)) => spreads.push(spread),
+        }
+    }
+    let gaps = table.values.missing_cells();
+    let cells: usize = gaps.values().map(Vec::len).filter(|&n| n < rows.len()).sum();
     if empty_rows > 0 {
         say!("  rows without any value, taken as not measured: {empty_rows}");
     }
@@ -68,26 +86,15 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
             "  {cells} single missing cells: filled with the column's mean (refused with --strict)"
         );
     }
-    // `None` of a constant column.
-    let spread = |_, mut observed: Vec<f64>| {
-        observed.retain(|x| !x.is_nan());
-        let mean = observed.iter().sum::<f64>() / observed.len().max(1) as f64;
-        let variance = observed.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>()
-            / observed.len().max(1) as f64;
-        observed.iter().any(|&x| x != observed[0]).then(|| variance.sqrt())
-    };
-    let (mut constant, mut spreads) = (Vec::new(), Vec::new());
-    for (spread, name) in table.values.map_columns(&rows, spread).into_iter().zip(&table.features) {
-        match spread {
-            None => constant.push(name.as_str()),
-            Some(spread) => spreads.push(spread),
-        }
+    if let [first, ..] = empty.as_slice() {
+        say!(
+            "  {} columns without any value (first: `{first}`): leave them out with --drop",
+            empty.len()
+        );
     }
     if let [first, ..] = constant.as_slice() {
-        say!(
-            "  {} constant columns (first: `{first}`): they tell nothing and do no harm",
-            constant.len()
-        );
+        let others = if spreads.is_empty() { "" } else { " and do no harm" };
+        say!("  {} constant columns (first: `{first}`): they tell nothing{others}", constant.len());
     }
     let (low, high) =
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));

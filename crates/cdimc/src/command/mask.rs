@@ -1,11 +1,13 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
-use super::output::{OutputFolder, csv_bytes, view_file};
+use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::data::{DataError, MissingPattern, Seed, ViewMask};
 use crate::say;
+use crate::tables::Table;
 use anyhow::anyhow;
 use clap::Args;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 /// Draws of a sample before it counts as impossible.
@@ -37,7 +39,9 @@ impl Mask {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let pattern: MissingPattern = self.pattern.parse()?;
         let output = OutputFolder::begin(&self.output, self.force, &self.input.files())?;
-        let joined = self.input.read()?;
+        let tables = self.input.tables()?;
+        let gaps: Vec<_> = tables.iter().map(gaps_of).collect();
+        let joined = self.input.join(tables)?;
         let files: Vec<String> =
             joined.names.iter().map(|name| view_file(name)).collect::<Result<_, _>>()?;
         let data = &joined.data;
@@ -62,13 +66,18 @@ impl Mask {
             tracing::warn!("drawn again, since no view would have been left: {n_again} samples");
         }
         for (v, file) in files.iter().enumerate() {
-            let id = self.input.id_column().unwrap_or("id");
-            let header: Vec<&str> =
-                std::iter::once(id).chain(joined.features[v].iter().map(String::as_str)).collect();
+            let id = unused(self.input.id_column().unwrap_or("id"), &joined.features[v]);
+            let names = std::iter::once(&id).chain(&joined.features[v]);
+            let header: Vec<&str> = names.map(String::as_str).collect();
             let rows = mask.observed_rows(v).into_iter().map(|i| {
                 let mut buffer = Vec::new();
-                let row = data.matrix(v).row(i, &mut buffer).iter();
-                let values = row.map(ToString::to_string).collect::<Vec<_>>();
+                let row = data.matrix(v).row(i, &mut buffer).iter().enumerate();
+                // What is not known stays so.
+                let is_gap =
+                    |j: &usize| gaps[v].get(j).is_some_and(|ids| ids.contains(&joined.ids[i]));
+                let cell =
+                    |(j, x): (usize, &f64)| if is_gap(&j) { String::new() } else { x.to_string() };
+                let values = row.map(cell).collect::<Vec<_>>();
                 std::iter::once(joined.ids[i].clone()).chain(values)
             });
             output.write(file, &csv_bytes(&header, rows)?)?;
@@ -80,6 +89,16 @@ impl Mask {
         say!("{}", crate::data::MaskReport::new(&mask));
         Ok(())
     }
+}
+
+/// The samples whose single cells are missing, by column.
+fn gaps_of(table: &Table) -> BTreeMap<usize, HashSet<String>> {
+    let name = |row: usize| {
+        table.ids.as_ref().map_or_else(|| (row + 1).to_string(), |ids| ids[row].clone())
+    };
+    let names =
+        |(column, rows): (usize, Vec<usize>)| (column, rows.into_iter().map(name).collect());
+    table.values.missing_cells().into_iter().map(names).collect()
 }
 
 /// What `pattern` leaves of `mask`, and how many samples would have lost their last view: these are drawn

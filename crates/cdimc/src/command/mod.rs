@@ -79,7 +79,7 @@ fn outlive_file_limits() {}
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Say nothing but errors
+    /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Say more: once for information, twice for details

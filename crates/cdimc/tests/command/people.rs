@@ -77,6 +77,15 @@ fn measurements_are_no_truth_unless_told() {
 }
 
 #[test]
+fn a_cell_that_nobody_measured_is_not_made_up_by_mask() {
+    let desk = Desk::new();
+    desk.put("a.csv", "id,x,y\np1,1,2\np2,,5\np3,4,7\np4,8,1\n");
+    desk.put("b.csv", "id,z\np4,1\np3,2\np2,3\np1,5\n");
+    desk.succeeds("mask --view a.csv --view b.csv --id id --pattern complete -o masked");
+    assert_eq!(desk.text("masked/a.csv"), "id,x,y\np1,1,2\np2,,5\np3,4,7\np4,8,1\n");
+}
+
+#[test]
 fn a_missing_class_is_no_class() {
     let desk = Desk::new();
     let rows = |class: fn(usize) -> String| -> String {
@@ -88,6 +97,11 @@ fn a_missing_class_is_no_class() {
     let scores = desk.succeeds("evaluate --labels found.csv --truth kind.csv");
     assert!(scores.starts_with("samples with a cluster and a class: 60 of 120"), "{scores}");
     assert!(scores.contains("ACC     1.0000"), "{scores}");
+    // Between semicolons, with the spaces of a spreadsheet.
+    let spaced = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA ".into() };
+    let table = format!("id,kind\n{}", rows(spaced)).replace(',', " ; ");
+    desk.put("kind.csv", &table);
+    assert_eq!(desk.succeeds("evaluate --labels found.csv --truth kind.csv"), scores);
     desk.put("kind.csv", &format!("id,kind\n{}", rows(|_| "unknown".into())));
     let compare = format!("compare {VIEWS} -k 4 --method concat -q --truth kind.csv -o out");
     let error = desk.fails(&format!("{compare} --missing-value unknown"));

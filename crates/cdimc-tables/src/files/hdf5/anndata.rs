@@ -135,10 +135,6 @@ impl AnnData<'_> {
     /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
     /// which a mask hides.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
-        if let Some(dataset) = Hdf5File::dataset(frame, name).map_err(damaged)? {
-            return self.file.words(&dataset).map(Some).map_err(damaged);
-        }
-        let Some(parts) = Hdf5File::group(frame, name).map_err(damaged)? else { return Ok(None) };
         // A part is a vector, or values with a mask; no deeper, or links could go in circles.
         let words = |group: &Group, part: &str| match Hdf5File::dataset(group, part) {
             Ok(Some(dataset)) => self.file.words(&dataset).map(Some).map_err(damaged),
@@ -149,6 +145,26 @@ impl AnnData<'_> {
             let dataset = group.dataset(part).map_err(damaged)?;
             self.file.integers(&dataset).map_err(damaged)
         };
+        // A code below zero is a cell without a value.
+        let word_of = |code: i64, categories: &[String]| match usize::try_from(code) {
+            Err(_) => Ok(String::new()),
+            Ok(at) => categories.get(at).cloned().ok_or_else(|| {
+                damaged(format!("column `{name}`: category {code} of {}", categories.len()))
+            }),
+        };
+        let decoded = |codes: Vec<i64>, categories: &[String]| {
+            codes.into_iter().map(|code| word_of(code, categories)).collect::<Result<_, _>>()
+        };
+        if Hdf5File::dataset(frame, name).map_err(damaged)?.is_some() {
+            // Version 0.7 keeps the categories of all columns in a group of their own.
+            let of_all = Hdf5File::group(frame, "__categories").map_err(damaged)?;
+            let categories = of_all.map_or(Ok(None), |group| words(&group, name))?;
+            return match categories {
+                Some(categories) => decoded(numbers(frame, name)?, &categories).map(Some),
+                None => words(frame, name),
+            };
+        }
+        let Some(parts) = Hdf5File::group(frame, name).map_err(damaged)? else { return Ok(None) };
         let shown_or_hidden = |group: &Group| match words(group, "values")? {
             Some(values) => {
                 let mask = numbers(group, "mask")?;
@@ -170,14 +186,7 @@ impl AnnData<'_> {
             }
             _ => return Err(damaged(not_read(name, "group"))),
         };
-        // A code below zero is a cell without a value.
-        let word = |code: i64| match usize::try_from(code) {
-            Err(_) => Ok(String::new()),
-            Ok(at) => categories.get(at).cloned().ok_or_else(|| {
-                damaged(format!("column `{name}`: category {code} of {}", categories.len()))
-            }),
-        };
-        numbers(&parts, "codes")?.into_iter().map(word).collect::<Result<_, _>>().map(Some)
+        decoded(numbers(&parts, "codes")?, &categories).map(Some)
     }
 }
 
@@ -274,6 +283,35 @@ mod tests {
             (vec!["a".into(), "b".into()], vec!["x".into(), "y".into()])
         );
         assert_eq!(table.labels.unwrap(), ["52", ""]);
+    }
+
+    #[test]
+    fn categories_of_version_0_7_are_words_and_no_codes() {
+        let mut file = FileBuilder::new();
+        file.create_dataset("X").with_f64_data(&[1., 2., 3.]).with_shape(&[3, 1]);
+        let mut obs = file.create_group("obs");
+        obs.set_attr("_index", text("index"));
+        obs.create_dataset("index").with_vlen_strings(&["0", "1", "2"]);
+        obs.create_dataset("patient").with_i8_data(&[1, 0, 2]);
+        obs.create_dataset("kind").with_i8_data(&[0, -1, 0]);
+        let mut categories = obs.create_group("__categories");
+        categories.create_dataset("patient").with_vlen_strings(&["p7", "p8", "p9"]);
+        categories.create_dataset("kind").with_vlen_strings(&["B"]);
+        obs.add_group(categories.finish());
+        file.add_group(obs.finish());
+        let mut var = file.create_group("var");
+        var.set_attr("_index", text("index"));
+        var.create_dataset("index").with_vlen_strings(&["x"]);
+        file.add_group(var.finish());
+        let options = ReadOptions {
+            id: Some("patient".into()),
+            label: Some("kind".into()),
+            ..ReadOptions::default()
+        };
+        let tables = read_bytes(file.finish().expect("a file in memory"), None, &options).unwrap();
+        let [table] = <[Table; 1]>::try_from(tables).unwrap();
+        assert_eq!(table.ids.unwrap(), ["p8", "p7", "p9"]);
+        assert_eq!(table.labels.unwrap(), ["B", "", "B"]);
     }
 
     #[test]

@@ -91,6 +91,7 @@ struct Columns {
 impl Columns {
     fn of_header(header: &csv::StringRecord, options: &ReadOptions) -> Result<Self, Problem> {
         let names: Vec<String> = header.iter().map(str::to_owned).collect();
+        options.check_named(&names)?;
         let position = |name: &str| names.iter().position(|column| column == name);
         let id = match &options.id {
             Some(name) => Some(
@@ -230,7 +231,19 @@ fn delimiter_of(head: &[u8]) -> u8 {
     let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
     let next = lines.next();
     let count = |delimiter: &u8| first.split(|byte| byte == delimiter).count() - 1;
-    let likeliest = *b",\t;".iter().max_by_key(|&d| (count(d), *d == b',')).unwrap_or(&b',');
+    // What stands in names is rarely in the numbers below. Where it is, as in `weight, kg` above `70,5`, semicolons separate.
+    let cuts_alike = |delimiter: &u8| {
+        let below = |line| outside_quotes(line).filter(|byte| byte == delimiter).count();
+        count(delimiter) > 0 && next.is_some_and(|line| below(line) == count(delimiter))
+    };
+    let likelihood = |d: &u8| {
+        if cuts_alike(d) {
+            (true, usize::from(*d == b';'), true)
+        } else {
+            (false, count(d), *d == b',')
+        }
+    };
+    let likeliest = *b",\t;".iter().max_by_key(|&d| likelihood(d)).unwrap_or(&b',');
     let separates = |delimiter: u8| {
         let goes_on = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
         count(&delimiter) > 0 && next.is_none_or(goes_on)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::TableError;
-use crate::files::read_views;
+use crate::files::{Replicates, read_views};
 use ndarray::array;
 use std::io::Write;
 
@@ -72,6 +72,12 @@ fn every_error_names_the_row_or_column() {
         "id `x` stands in row 1 and again in row 3: ids must be unique"
     );
     assert_eq!(message(b"b,b\n1,2\n", &none), "two columns are named `b`");
+    assert_eq!(message(b"id,b,id\nx,2,1\n", &by_id()), "two columns are named `id`");
+    assert_eq!(message(b"id,b\nx,2\nNA,3\n", &by_id()), "row 2 has no id");
+    assert_eq!(
+        message(b"id\tb\n\"q\t5\nw\"\t7\n", &by_id()),
+        r#"row 1: id "q\t5\nw" has a control character in it"#
+    );
     assert_eq!(message(b"id\nx\n", &by_id()), "no column of numbers");
 }
 
@@ -125,6 +131,29 @@ fn commas_in_names_between_tabs_separate_nothing() {
     // A tab that no row has is part of a name.
     let table = read_text(b"id,a\t(cm),b\nx,1,2\n", &by_id()).unwrap();
     assert_eq!(table.features, ["a\t(cm)", "b"]);
+}
+
+#[test]
+fn what_separates_the_names_separates_the_numbers_too() {
+    let taxa =
+        b"id,k__Bacteria;p__Firmicutes;c__Clostridia,k__Bacteria;p__Proteobacteria;c__A\nx,1,2\n";
+    assert_eq!(read_text(taxa, &by_id()).unwrap().features.len(), 2);
+    let table = read_text(b"id;weight, kg;height, cm\nx;70,5;180,2\n", &by_id()).unwrap();
+    assert_eq!(table.features, ["weight, kg", "height, cm"]);
+    assert_eq!(table.values, array![[70.5, 180.2]]);
+}
+
+#[test]
+fn rows_of_one_id_are_refused_or_one_row_by_name() {
+    let text = b"id,a\nx,1\ny,5\nx,3\n";
+    let read = |replicates| read_text(text, &ReadOptions { replicates, ..by_id() });
+    let message = read(Replicates::Refuse).unwrap_err().to_string();
+    assert!(message.contains("id `x` stands in row 1 and again in row 3"), "{message}");
+    for (replicates, of_x) in [(Replicates::First, 1.0), (Replicates::Mean, 2.0)] {
+        let table = read(replicates).unwrap();
+        assert_eq!(table.ids.unwrap(), ["x", "y"]);
+        assert_eq!(table.values, array![[of_x], [5.0]]);
+    }
 }
 
 #[test]

@@ -66,15 +66,30 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
         }
         for (column, text) in columns.iter_mut().zip(&record) {
             budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
-            let with_point = (delimiter == b';').then(|| text.replacen(',', ".", 1));
-            let decimal = with_point.filter(|text| text.parse::<f64>().is_ok());
-            column.push(decimal.unwrap_or_else(|| text.to_owned()));
+            column.push(text.to_owned());
         }
+    }
+    if delimiter == b';' {
+        columns.iter_mut().for_each(|column| read_decimal_commas(column));
     }
     if columns.first().is_none_or(Vec::is_empty) {
         return Err(Problem::NoRows);
     }
     Ok(Words { names, columns })
+}
+
+/// Makes points of decimal commas, but where other numbers of the column have points: then one of them groups thousands.
+fn read_decimal_commas(column: &mut [String]) {
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    if column.iter().any(|text| text.contains('.') && is_number(text)) {
+        return;
+    }
+    for text in column {
+        let with_point = text.replacen(',', ".", 1);
+        if is_number(&with_point) {
+            *text = with_point;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +110,8 @@ mod tests {
         assert_eq!(found.columns[1], ["stage ii", "NA"]);
         let found = words("id;age\np1;3,5\np2;a,b\n").unwrap();
         assert_eq!(found.columns[1], ["3.5", "a,b"]);
+        let found = words("id;age\np1;3,5\np2;1.200\n").unwrap();
+        assert_eq!(found.columns[1], ["3,5", "1.200"], "which groups thousands?");
     }
 
     #[test]

@@ -59,6 +59,15 @@ fn cell(text: &str) -> Cow<'_, str> {
     if is_formula && ESCAPE.get() == Some(&true) { format!("'{text}").into() } else { text.into() }
 }
 
+/// This name for a column beside `others`, or the first with `_` behind it that none of them has.
+pub(crate) fn unused(name: &str, others: &[String]) -> String {
+    let mut name = name.to_owned();
+    while others.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
 /// A table of text as CSV.
 pub(crate) fn csv_bytes<R, C>(header: &[&str], rows: R) -> anyhow::Result<Vec<u8>>
 where
@@ -83,6 +92,15 @@ fn parent_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_of_our_own_takes_no_name_that_is_taken() {
+        let others = ["filled".to_owned(), "filled_".to_owned()];
+        assert_eq!(
+            (unused("id", &others), unused("filled", &others)),
+            ("id".into(), "filled__".into())
+        );
+    }
 
     #[test]
     fn no_name_is_a_path() {
