@@ -7,10 +7,10 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views, missing_rows, names_of
+from ._views import View, Views, as_views, missing_rows, names_of, with_values
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 #: The parameters that every estimator has beside the settings of its method.
 SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 
+
+#: What a model says of samples.
+Found = TypeVar("Found", "_cdimc.Prediction", "_cdimc.Imputation")
 
 #: Columns of the engine's tables that are words, and that count.
 WORDS = {"column", "test", "effect", "clusters", "note", "view"}
@@ -115,8 +118,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             test_markers,
             self._call(progress),
         )
-        _warn(fit, fit.cluster_warnings)
-        place = _Places(views, fit.samples, fit.unobserved)
+        place = _Places(views, fit.samples)
+        _warn(fit, place.unobserved, fit.cluster_warnings)
         self.samples_ = place.names
         self.labels_ = place.spread(fit.labels, -1)
         self.n_clusters_ = fit.n_clusters
@@ -152,19 +155,14 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         Xs : list or dict of views, or MuData
             A dict has any of the views of the fit by name; a list has all by position, None or an array of NaN
-            for those not there.
+            for those not there. Frames and AnnData may be without a row, or without a value.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             -1 for a sample without a value in any view.
         """
-        views, model = self._ready(Xs)
-        if all(view.values.shape[0] and missing_rows(view.values).all() for view in views):
-            samples = names_of(views)
-            _warn_unobserved(samples)
-            return np.full(len(samples), -1, dtype=np.int64)
-        place, found = self._found(views, model)
+        place, found = self._predict(Xs)
         return place.spread(found.labels, -1)
 
     def predict_proba(self, Xs: Views) -> NDArray[np.float64]:
@@ -216,9 +214,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             All views of the fit, (n_samples, n_features) each.
         """
         views, model = self._ready(Xs)
-        done = model.impute(views, self._call())
-        _warn(done)
-        place = _Places(views, done.samples, done.unobserved)
+        place, done = self._found(views, model.impute)
         filled = [place.spread(values, np.nan) for values in done.views]
         by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
         return dict(zip(self.view_names_, filled)) if by_name else filled
@@ -229,7 +225,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            The samples of the fit.
+            The samples of the fit, in any of the forms that ``predict`` takes; all views are needed.
         n_subsamples : int, default=50
             How many times.
 
@@ -238,12 +234,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         clusters : ndarray of shape (n_clusters,)
             The mean Jaccard index of every cluster with the one most like it.
         samples : ndarray of shape (n_samples,)
-            The mean share of its cluster's others that every sample stays with.
+            The mean share of its cluster's others that every sample stays with, in the order of ``sample_names(Xs)``.
         """
         seed = seed_of(self.random_state)
-        views, model = as_views(Xs), self._fitted()
-        samples, unobserved, found = model.stability(views, (_count(n_subsamples), seed), self._call())
-        stability, place = json.loads(found), _Places(views, samples, unobserved)
+        model, views = self._fitted(), self._named(Xs)
+        samples, _, found = model.stability(views, (_count(n_subsamples), seed), self._call())
+        stability, place = json.loads(found), _Places(views, samples)
         of_samples = np.array(stability["samples"], dtype=float)
         return np.array(stability["clusters"], dtype=float), place.spread(of_samples, np.nan)
 
@@ -297,7 +293,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self._model
 
     def _ready(self, Xs: Views) -> tuple[list[View], _cdimc.Model]:
-        model = self._fitted()
+        model, views = self._fitted(), self._named(Xs)
+        # Of new samples that all lack a view, arrays may say so by NaN, as they do of single samples.
+        there = [view for view in views if view.ids is not None or not missing_rows(view.values).all()]
+        return there or views, model
+
+    def _named(self, Xs: Views) -> list[View]:
         known = dict(zip(self.view_names_, self.feature_names_))
 
         def named(view: View) -> View:
@@ -306,20 +307,26 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             same = view.features is None and len(features) == view.values.shape[1]
             return view._replace(features=features) if same else view
 
-        views = [named(view) for view in as_views(Xs, self.view_names_)]
-        # Of new samples that all lack a view, arrays may say so by NaN, as they do of single samples.
-        there = [view for view in views if view.ids is not None or not missing_rows(view.values).all()]
-        return there or views, model
+        return [named(view) for view in as_views(Xs, self.view_names_)]
 
     def _predict(self, Xs: Views) -> tuple[_Places, _cdimc.Prediction]:
-        return self._found(*self._ready(Xs))
+        views, model = self._ready(Xs)
+        return self._found(views, model.predict)
 
-    def _found(
-        self, views: list[View], model: _cdimc.Model
-    ) -> tuple[_Places, _cdimc.Prediction]:
-        found = model.predict(views, self._call())
-        _warn(found)
-        return _Places(views, found.samples, found.unobserved), found
+    def _found(self, views: list[View], ask: Callable[[list[View], Call], Found]) -> tuple[_Places, Found]:
+        there = with_values(views)
+        if not there and names_of(views):
+            # What the model says of a sample made up has the shape of what it would say of these; no value is used.
+            features = self.feature_names_[0]
+            made_up = View(self.view_names_[0], None, features, np.ones((1, len(features))))
+            place = _Places(views, [])
+            _warn_unobserved(place.unobserved)
+            return place, ask([made_up], self._call())
+        # Tables without a row are for the engine to refuse.
+        found = ask(there or views, self._call())
+        place = _Places(views, found.samples)
+        _warn(found, place.unobserved)
+        return place, found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -392,18 +399,22 @@ def seed_of(random_state: Any) -> int:
 class _Places:
     """Where the samples of a result stand: where the rows of arrays stood, or by order of appearance."""
 
-    def __init__(self, views: list[View], samples: list[str], unobserved: list[str]) -> None:
-        self.n_samples = len(samples) + len(unobserved)
-        self.names = samples + unobserved if views[0].ids is not None else None
-        by_row = self.names is None and unobserved
-        self.rows = np.array(samples, dtype=np.int64) - 1 if by_row else slice(len(samples))
+    def __init__(self, views: list[View], samples: list[str]) -> None:
+        names, observed = names_of(views), set(samples)
+        self.n_samples = len(names)
+        self.names = names if views[0].ids is not None else None
+        self.unobserved = [name for name in names if name not in observed]
+        # The engine meets samples in another order where it gets views in another order, or not all of them.
+        self.is_in_order = samples == names
+        row_of = {name: row for row, name in enumerate(names)}
+        self.rows = np.array([row_of[name] for name in samples], dtype=np.int64)
 
     def spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         """One value or row a sample, ``missing`` for those without a value in any view."""
-        if len(values) == self.n_samples:
+        if self.is_in_order:
             return values
         spread = np.full((self.n_samples, *values.shape[1:]), missing, dtype=values.dtype)
-        spread[self.rows] = values
+        spread[self.rows] = values[: len(self.rows)]
         return spread
 
     def spread_optional(self, values: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -412,7 +423,9 @@ class _Places:
 
 
 def _warn(
-    found: _cdimc.Fit | _cdimc.Prediction | _cdimc.Imputation, cluster_warnings: Sequence[str] = ()
+    found: _cdimc.Fit | _cdimc.Prediction | _cdimc.Imputation,
+    unobserved: Sequence[str],
+    cluster_warnings: Sequence[str] = (),
 ) -> None:
     if found.filled:
         view, column, _ = found.filled[0]
@@ -423,8 +436,8 @@ def _warn(
             FilledCellsWarning,
             stacklevel=_callers_level(),
         )
-    if found.unobserved:
-        _warn_unobserved(found.unobserved)
+    if unobserved:
+        _warn_unobserved(unobserved)
     for text in found.data_warnings:
         warnings.warn(text, OddDataWarning, stacklevel=_callers_level())
     for text in cluster_warnings:

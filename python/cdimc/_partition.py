@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _cdimc
 from ._estimator import Call, MultiViewClusterer
-from ._views import View, as_views, missing_rows, names_of, observed_names
+from ._views import View, as_views, names_of, observed_names, with_values
 
 #: What a sample without a value in any view has of each result of a prediction.
 FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
@@ -117,7 +117,7 @@ def select(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> l
 
 def pass_over(blocks: dict[str, Any], model: _cdimc.Model, strict: bool, n_samples: int) -> _cdimc.Pass:
     """What EM reads of a partition, on one thread: the partitions are what runs at the same time."""
-    found = model.pass_over(_with_values(as_views(blocks)), Call(1, strict, None))
+    found = model.pass_over(with_values(as_views(blocks)), Call(1, strict, None))
     _check_unchanged(found.n_samples, n_samples)
     return found
 
@@ -132,11 +132,6 @@ def add(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
     return _cdimc.Pass.sum(pair)
 
 
-def _with_values(views: list[View]) -> list[View]:
-    """The views that any of the samples has."""
-    return [view for view in views if not missing_rows(view.values).all()]
-
-
 def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) -> Any:
     """A result of every sample, in the order of their first appearance."""
     views, model = estimator._ready(blocks)
@@ -144,7 +139,7 @@ def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) ->
     ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
     shape = (len(ids), estimator.n_clusters_) if what == "probabilities" else (len(ids),)
     values = np.full(shape, FILLINGS[what])
-    if there := _with_values(views):
+    if there := with_values(views):
         found = model.predict(there, estimator._call())
         place = {id: i for i, id in enumerate(ids)}
         values[[place[id] for id in found.samples]] = getattr(found, what)

@@ -190,6 +190,13 @@ def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
     return missing
 
 
+def with_values(views: list[View]) -> list[View]:
+    """The views that any of the samples has; all where the engine will refuse them: some without names or columns."""
+    if len({view.ids is None for view in views}) > 1:
+        return views
+    return [view for view in views if not view.values.shape[1] or not missing_rows(view.values).all()]
+
+
 def _of_pandas(name: str, X: Any) -> NDArray[Any]:
     for column, dtype in zip(X.columns, X.dtypes):
         if getattr(dtype, "kind", "O") not in "fiub":

@@ -168,6 +168,68 @@ def test_new_samples_without_any_value_have_no_cluster(frames, data, quick):
         assert named.predict({"table0": frames["table0"].iloc[:3] * np.nan}).tolist() == [-1] * 3
 
 
+def test_new_samples_may_all_lack_a_view_that_has_names(frames, quick):
+    model = quick("t-mixture").fit(frames)
+    first = frames["table0"].iloc[:9]
+    expected = dict(zip(first.index, model.predict({"table0": first})))
+    assert model.predict({"table1": frames["table1"].iloc[:0], "table0": first}).tolist() == list(expected.values())
+    # Those without a value come last, the others as they appear first, be it without a value.
+    nothing = pd.DataFrame(np.nan, ["stranger", *first.index[::-1]], frames["table1"].columns)
+    views = {"table1": nothing, "table0": first}
+    names = cdimc.sample_names(views)
+    assert names == [*first.index[::-1], "stranger"]
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="left out: 1 .first: stranger."):
+        assert model.predict(views).tolist() == [expected[name] for name in names[:-1]] + [-1]
+        filled = model.impute(views)
+    assert np.array_equal(filled["table0"][:-1], first.to_numpy()[::-1]) and np.isnan(filled["table1"][-1]).all()
+    with pytest.raises(ValueError, match="table0: "):
+        model.predict({"table0": first.iloc[:0]})
+
+
+@pytest.mark.parametrize("of_file", [False, True])
+def test_what_is_said_of_samples_without_any_value_is_missing(of_file, data, quick, tmp_path):
+    model = quick("t-mixture").fit(data[0])
+    width = model.embedding_.shape[1]
+    if of_file:
+        model.save(tmp_path / "model.safetensors")
+        model = cdimc.load(tmp_path / "model.safetensors")
+    nothing = [np.full((4, 12), np.nan), None, None]
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="left out: 4 .first: 1."):
+        for found, shape in (
+            (model.predict_proba(nothing), (4, 3)),
+            (model.predict_confidence(nothing), (4,)),
+            (model.score_samples(nothing), (4,)),
+            (model.transform(nothing), (4, width)),
+            (model.impute(nothing)[2], (4, 20)),
+        ):
+            assert found.shape == shape and np.isnan(found).all()
+        assert model.unusual(nothing).tolist() == [False] * 4
+
+
+def test_a_method_without_probabilities_has_none_of_samples_without_any_value(frames, quick):
+    net = quick("cdimc-net").fit(frames)
+    nothing = {"table1": frames["table1"].iloc[:2] * np.nan}
+    with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert np.isnan(net.predict_confidence(nothing)).all()
+        with pytest.raises(ValueError, match="cdimc-net has no probabilities"):
+            net.predict_proba(nothing)
+
+
+def test_stability_takes_views_and_columns_by_name(frames, quick):
+    model = quick("t-mixture").fit(frames)
+    clusters, samples = model.stability(frames, 5)
+    of_name = dict(zip(cdimc.sample_names(frames), samples))
+    turned = {name: frames[name][frames[name].columns[::-1]] for name in reversed(list(frames))}
+    for given in (turned, list(frames.values())):
+        found = model.stability(given, 5)
+        assert np.array_equal(found[0], clusters)
+        assert np.array_equal(found[1], [of_name[name] for name in cdimc.sample_names(given)], equal_nan=True)
+    with pytest.raises(ValueError, match="the model's view `table1` is not there: its training had table0, table1"):
+        model.stability({"table0": frames["table0"], "table2": frames["table2"]}, 5)
+    with pytest.raises(ValueError, match="the model has no view `other`"):
+        model.stability({**frames, "other": frames["table0"]}, 5)
+
+
 def test_a_warning_points_at_the_line_that_called(data, quick):
     views = [view.copy() for view in data[0]]
     views[0][np.flatnonzero(~np.isnan(views[0][:, 0]))[0], 2] = np.nan

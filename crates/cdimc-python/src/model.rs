@@ -155,7 +155,7 @@ impl Model {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let (n_subsamples, seed) = subsamples_and_seed;
         let work = move |observer: &Observer<'_>| -> Result<_, String> {
-            let joined = cdimc::training_set(tables, strict).map_err(|e| e.to_string())?;
+            let joined = named.training_set(tables, strict).map_err(|e| e.to_string())?;
             let seed = Seed::new(seed).stream("stability");
             let found = named.stability(&joined, n_subsamples, seed, observer);
             let found = serde_json::to_string(&found.map_err(|e| e.to_string())?);

@@ -73,7 +73,8 @@ impl NamedModel {
         model.downcast_ref()
     }
 
-    /// How far the clusters of the samples of the training stay the same in `n_subsamples` random four fifths of them.
+    /// How far the clusters of the samples of the training, as [`Self::training_set`] gives them, stay the same in
+    /// `n_subsamples` random four fifths of them.
     ///
     /// # Errors
     /// If the model is not a mixture, or as [`MixtureModel::stability`].

@@ -1,7 +1,7 @@
-//! New samples of a model: its views found by name, its columns put in order, odd values named.
+//! Samples for a model, new ones or those of its training: views found by name, columns put in order, odd values named.
 
-use crate::NamedModel;
 use crate::tables::{JoinError, Joined, Table, join_new};
+use crate::{NamedModel, TrainingSetError, training_set};
 use cdimc_data::Standardizer;
 use std::collections::{HashMap, HashSet};
 
@@ -43,9 +43,20 @@ pub enum NewSamplesError {
         /// The first that the model does not know, if any.
         also: String,
     },
+    /// A view of the model that no table is, where all are needed.
+    #[error("the model's view `{name}` is not there: its training had {known}")]
+    MissingView {
+        /// The view.
+        name: String,
+        /// The model's views.
+        known: String,
+    },
     /// The tables do not go together.
     #[error(transparent)]
     Join(#[from] JoinError),
+    /// The tables cannot be the samples of a fit.
+    #[error(transparent)]
+    TrainingSet(#[from] TrainingSetError),
 }
 
 impl NamedModel {
@@ -80,13 +91,7 @@ impl NamedModel {
         mut tables: Vec<Table>,
         strict: bool,
     ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
-        let only_one = tables.len() == 1 && self.views.len() == 1;
-        let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
-        for table in &mut tables {
-            let view = if only_one { 0 } else { self.view_of(table)? };
-            warnings.extend(order_columns(table, &self.views[view].features)?);
-            which.push(view);
-        }
+        let (which, warnings) = self.recognize(&mut tables)?;
         let standardizers = self.model.standardizers();
         let means: Vec<&[f64]> =
             which.iter().map(|&view| standardizers[view].mean.as_slice()).collect();
@@ -95,15 +100,57 @@ impl NamedModel {
         Ok((joined, which))
     }
 
+    /// Joins the tables of the samples of the training as [`training_set()`] did, in whatever order tables and columns
+    /// are now: each table is a view of the model by name, or the only one of both.
+    ///
+    /// # Errors
+    /// If a table is no view of the model or lacks a column, a view is not there, or as [`training_set()`].
+    pub fn training_set(
+        &self,
+        mut tables: Vec<Table>,
+        strict: bool,
+    ) -> Result<Joined, NewSamplesError> {
+        let (which, warnings) = self.recognize(&mut tables)?;
+        if let Some(missing) = (0..self.views.len()).find(|view| !which.contains(view)) {
+            let name = self.views[missing].name.clone();
+            return Err(NewSamplesError::MissingView { name, known: self.known() });
+        }
+        let mut of_view: Vec<(usize, Table)> = which.into_iter().zip(tables).collect();
+        of_view.sort_by_key(|&(view, _)| view);
+        let mut joined =
+            training_set(of_view.into_iter().map(|(_, table)| table).collect(), strict)?;
+        joined.warnings.extend(warnings);
+        Ok(joined)
+    }
+
+    /// Puts the columns of every table in the model's order; gives the view that each is, and what was left out.
+    fn recognize(
+        &self,
+        tables: &mut [Table],
+    ) -> Result<(Vec<usize>, Vec<String>), NewSamplesError> {
+        let only_one = tables.len() == 1 && self.views.len() == 1;
+        let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
+        for table in tables {
+            let view = if only_one { 0 } else { self.view_of(table)? };
+            warnings.extend(order_columns(table, &self.views[view].features)?);
+            which.push(view);
+        }
+        Ok((which, warnings))
+    }
+
     fn view_of(&self, table: &Table) -> Result<usize, NewSamplesError> {
-        self.views.iter().position(|view| view.name == table.name).ok_or_else(|| {
-            let known: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
-            NewSamplesError::UnknownView {
-                file: table.path.display().to_string(),
-                name: table.name.clone(),
-                known: known.join(", "),
-            }
+        let found = self.views.iter().position(|view| view.name == table.name);
+        found.ok_or_else(|| NewSamplesError::UnknownView {
+            file: table.path.display().to_string(),
+            name: table.name.clone(),
+            known: self.known(),
         })
+    }
+
+    /// The names of the model's views, as a message lists them.
+    fn known(&self) -> String {
+        let names: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
+        names.join(", ")
     }
 }
 

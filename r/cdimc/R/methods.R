@@ -76,10 +76,10 @@ predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FAL
     found <- object[c("cluster", "probabilities", "embedding", "confidence", "losses", "unusual")]
     samples <- names(object$cluster)
   } else {
-    views <- new_views(object, newdata)
-    start <- .Call(wrap__model_predict, model_of(object), views, flag(strict, "strict"), threads_of(threads))
-    said <- result_of(start)
-    warn(said)
+    views <- as_views(newdata, object$features)
+    said <- said_of(views, object, function(views) {
+      .Call(wrap__model_predict, model_of(object), views, flag(strict, "strict"), threads_of(threads))
+    })
     samples <- samples_of(views)
     said$cluster <- said$labels + 1L
     said$probabilities <- with_columns(said$probabilities)
@@ -124,10 +124,10 @@ impute <- function(object, x, ...) UseMethod("impute")
 #' @rdname impute
 #' @export
 impute.cdimc <- function(object, x, strict = FALSE, threads = getOption("cdimc.threads", 2), ...) {
-  views <- new_views(object, x)
-  start <- .Call(wrap__model_impute, model_of(object), views, flag(strict, "strict"), threads_of(threads))
-  done <- result_of(start)
-  warn(done)
+  views <- as_views(x, object$features)
+  done <- said_of(views, object, function(views) {
+    .Call(wrap__model_impute, model_of(object), views, flag(strict, "strict"), threads_of(threads))
+  })
   samples <- samples_of(views)
   filled <- lapply(done$views, spread, found = done, samples = samples)
   name <- function(values, features) {
@@ -205,11 +205,22 @@ plot.cdimc <- function(x, which = "embedding", ...) {
   invisible(x)
 }
 
-new_views <- function(object, x) {
-  views <- as_views(x, object$features)
-  # Of new samples that all lack a view, matrices may say so by NA, as they do of single samples.
-  there <- vapply(views, function(view) !is.null(view$samples) || !all(is.na(view$values)), logical(1))
-  if (any(there)) views[there] else views
+# What the model says of new samples; those without a value in any view are in `unobserved` alone.
+said_of <- function(views, object, start) {
+  there <- vapply(views, function(view) !all(is.na(view$values)), logical(1))
+  if (any(there)) {
+    said <- result_of(start(views[there]))
+  } else {
+    # What the model says of a sample made up has the shape of what it would say of these; no value is used.
+    features <- object$features[[1]]
+    values <- matrix(1, 1, length(features))
+    made_up <- list(name = names(object$features)[1], values = values, samples = NULL, features = features)
+    said <- result_of(start(list(made_up)))
+    said[c("samples", "filled", "data_warnings")] <- list(character(0), NULL, NULL)
+  }
+  said$unobserved <- setdiff(samples_of(views), said$samples)
+  warn(said)
+  said
 }
 
 model_of <- function(object) {

@@ -14,6 +14,10 @@ as_views <- function(x, known = NULL) {
     refuse("class of x", class(x), "must be a list of matrices, a MultiAssayExperiment or a SummarizedExperiment")
   }
   if (!length(views)) refuse("number of views", 0, "must be at least 1")
+  # Of new samples a view without a row is one that all of them lack.
+  has_rows <- vapply(views, function(view) nrow(view$values) > 0, logical(1))
+  if (!is.null(known) && any(has_rows)) views <- views[has_rows]
+  lapply(views, check_size)
   check_rows(views)
   lapply(views, named_features, known = known)
 }
@@ -75,7 +79,6 @@ view_of <- function(x, name) {
   if (is_sparse(x)) x <- as.matrix(x)
   if (!is.matrix(x)) refuse(what, class(x), "must be a matrix or a data frame")
   if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), "must hold numbers")
-  if (!length(x)) refuse(sprintf("%s, rows and columns", what), dim(x), "must be at least 1")
   storage.mode(x) <- "double"
   list(name = name, values = x, samples = rownames(x), features = colnames(x))
 }
@@ -85,6 +88,11 @@ named_features <- function(view, known) {
   features <- known[[view$name]]
   if (is.null(view$features) && length(features) == ncol(view$values)) view$features <- features
   view
+}
+
+check_size <- function(view) {
+  what <- sprintf("view %s, rows and columns", view$name)
+  if (!length(view$values)) refuse(what, dim(view$values), "must be at least 1")
 }
 
 check_rows <- function(views) {

@@ -63,6 +63,43 @@ test_that("stability is a share of every cluster and every sample", {
   expect_error(stability(fit, named(data), n = 0), "n = 0: must be a whole number", class = "cdimc_error")
 })
 
+test_that("stability goes by the names of views and columns", {
+  views <- named(data)
+  found <- stability(fit, views, n = 5, progress = FALSE)
+  turned <- stability(fit, lapply(rev(views), function(view) view[, rev(colnames(view))]), n = 5, progress = FALSE)
+  expect_identical(turned$clusters, found$clusters)
+  expect_identical(turned$samples[names(found$samples)], found$samples)
+  expect_error(stability(fit, views[-2], n = 5), "view `protein` is not there", class = "cdimc_error")
+})
+
+test_that("new samples may all lack a view, by NA or by having no row there", {
+  views <- named(data)
+  rna <- views$rna[1:9, ]
+  expected <- predict(fit, list(rna = rna))
+  expect_identical(predict(fit, list(rna = rna, protein = views$protein[0, ])), expected)
+  expect_identical(predict(fit, list(rna = rna, protein = as.data.frame(views$protein)[0, ])), expected)
+  nothing <- NA * views$protein[1:2, ]
+  rownames(nothing) <- c("stranger", rownames(rna)[1])
+  expect_warning(found <- predict(fit, list(protein = nothing, rna = rna)), "stranger", class = "cdimc_unobserved_samples")
+  expect_identical(found[names(expected)], expected)
+  expect_identical(found[["stranger"]], NA_integer_)
+  expect_error(predict(fit, list(rna = rna[0, ])), "rows and columns", class = "cdimc_error")
+})
+
+test_that("what is said of samples without any value is NA", {
+  nothing <- list(protein = NA * named(data)$protein[1:2, ])
+  samples <- rownames(nothing$protein)
+  say <- function(...) suppressWarnings(predict(fit, nothing, ...), classes = "cdimc_unobserved_samples")
+  expect_warning(predict(fit, nothing), "2 samples have no value", class = "cdimc_unobserved_samples")
+  expect_identical(say(), stats::setNames(c(NA_integer_, NA_integer_), samples))
+  expect_identical(say(type = "probabilities"), matrix(NA_real_, 2, 3, dimnames = list(samples, 1:3)))
+  expect_equal(dim(say(type = "embedding")), c(2, ncol(fit$embedding)))
+  expect_true(all(is.na(say(type = "all")[-1])))
+  filled <- suppressWarnings(impute(fit, nothing), classes = "cdimc_unobserved_samples")
+  expect_equal(lapply(filled, ncol), lapply(fit$features, length))
+  expect_true(all(is.na(unlist(filled))))
+})
+
 test_that("a model outlives its session", {
   file <- tempfile(fileext = ".safetensors")
   expect_equal(write_model(fit, file), file)

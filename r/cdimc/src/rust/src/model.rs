@@ -97,7 +97,7 @@ fn model_stability(
         let (named, tables) =
             (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
         Job::start(n_threads, move |observer| {
-            let joined = cdimc::training_set(tables, strict).map_err(text)?;
+            let joined = named.training_set(tables, strict).map_err(text)?;
             let seed = Seed::new(seed as u64).stream("stability");
             let found =
                 named.stability(&joined, n_subsamples as usize, seed, observer).map_err(text)?;
