@@ -84,7 +84,10 @@ fit_views <- function(views, number, method, settings, seed, strict, threads, pr
   colnames(observed) <- found$view_names
   observed <- all(observed)
   observed[is.na(observed)] <- FALSE
-  markers <- as.data.frame(lapply(found$markers, utils::type.convert, as.is = TRUE), stringsAsFactors = FALSE)
+  markers <- as.data.frame(found$markers, stringsAsFactors = FALSE)
+  # Names stay text, be they "0001" or "NA".
+  numbers <- setdiff(names(markers), c("view", "column"))
+  markers[numbers] <- lapply(markers[numbers], utils::type.convert, as.is = TRUE)
   markers$cluster <- markers$cluster + 1L
   structure(
     list(

@@ -40,7 +40,7 @@ views_of_experiments <- function(x) {
   lapply(names(x), function(name) {
     values <- view_of(t_assay(MultiAssayExperiment::experiments(x)[[name]]), name)
     of_assay <- map[as.character(map$assay) == name, ]
-    values$samples <- as.character(of_assay$primary)[match(values$samples, of_assay$colname)]
+    values$samples <- enc2utf8(as.character(of_assay$primary))[match(values$samples, of_assay$colname)]
     twice <- unique(values$samples[duplicated(values$samples)])
     if (length(twice)) {
       refuse(sprintf("columns of %s of one patient", name), some(twice), "must be one; see mergeReplicates()")
@@ -80,7 +80,9 @@ view_of <- function(x, name) {
   if (!is.matrix(x)) refuse(what, class(x), "must be a matrix or a data frame")
   if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), "must hold numbers")
   storage.mode(x) <- "double"
-  list(name = name, values = x, samples = rownames(x), features = colnames(x))
+  # The engine takes the bytes of names for UTF-8.
+  utf8 <- function(names) if (!is.null(names)) enc2utf8(names)
+  list(name = enc2utf8(name), values = x, samples = utf8(rownames(x)), features = utf8(colnames(x)))
 }
 
 # Columns without names are the model's, in its order.

@@ -56,6 +56,21 @@ test_that("views that do not go together are refused", {
   refused(fit_of(list(a = views[[1]], views[[2]]), 3), "names of views")
 })
 
+test_that("names in any encoding are the same names", {
+  latin1 <- function(names) iconv(names, "UTF-8", "latin1")
+  ids <- paste0("p\u00e9", 1:60)
+  named_by <- function(encoded) {
+    view <- views[[1]]
+    dimnames(view) <- list(encoded(ids), encoded(paste0("\u00fc", seq_len(ncol(view)))))
+    stats::setNames(list(view), encoded("prot\u00e9ine"))
+  }
+  expect_equal(unique(Encoding(rownames(named_by(latin1)[[1]]))), "latin1")
+  fit <- fit_of(named_by(latin1), 3)
+  expect_identical(fit$model, fit_of(named_by(identity), 3)$model)
+  expect_identical(names(fit$cluster), ids)
+  expect_identical(predict(fit, named_by(latin1)), predict(fit, named_by(identity)))
+})
+
 test_that("masks and views with a truth obey their rules", {
   expect_equal(colSums(missing_mask("per-view:0.3", 10, 3, seed = 0)), rep(7, 3))
   expect_identical(missing_mask("cells:0.3", 20, 3, seed = 4), missing_mask("cells:0.3", 20, 3, seed = 4))

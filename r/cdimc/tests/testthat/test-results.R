@@ -16,6 +16,18 @@ test_that("a fit is printed, summed up and made a table", {
   expect_false(all(is.na(tested$markers$q)))
 })
 
+test_that("names in markers are text, whatever they look like", {
+  views <- named(data)
+  colnames(views$rna) <- sprintf("%04d", seq_len(ncol(views$rna)))
+  colnames(views$protein)[1] <- "NA"
+  names(views) <- c("1", "02", "NA")
+  markers <- fit_of(views, 3)$markers
+  expect_type(markers$view, "character")
+  expect_true(all(markers$view %in% names(views)))
+  expect_true(all(markers$column %in% unlist(lapply(views, colnames))))
+  expect_type(markers$difference, "double")
+})
+
 test_that("a fit is drawn", {
   pdf(NULL)
   on.exit(dev.off())
@@ -80,7 +92,8 @@ test_that("new samples may all lack a view, by NA or by having no row there", {
   expect_identical(predict(fit, list(rna = rna, protein = as.data.frame(views$protein)[0, ])), expected)
   nothing <- NA * views$protein[1:2, ]
   rownames(nothing) <- c("stranger", rownames(rna)[1])
-  expect_warning(found <- predict(fit, list(protein = nothing, rna = rna)), "stranger", class = "cdimc_unobserved_samples")
+  views <- list(protein = nothing, rna = rna)
+  expect_warning(found <- predict(fit, views), "stranger", class = "cdimc_unobserved_samples")
   expect_identical(found[names(expected)], expected)
   expect_identical(found[["stranger"]], NA_integer_)
   expect_error(predict(fit, list(rna = rna[0, ])), "rows and columns", class = "cdimc_error")
