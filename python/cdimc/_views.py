@@ -137,7 +137,7 @@ def _view(name: str, X: Any) -> View:
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
         ids, features, values = list(map(str, X.index)), list(map(str, X.columns)), _of_pandas(name, X)
     elif type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "columns"):
-        ids, X = _polars_ids(X)
+        ids, X = _polars_ids(name, X)
         features, values = list(X.columns), X.to_numpy()
     else:
         ids, features, values = None, None, X
@@ -209,13 +209,19 @@ def _of_pandas(name: str, X: Any) -> NDArray[Any]:
     return values
 
 
-def _polars_ids(X: Any) -> tuple[list[str] | None, Any]:
+def _polars_ids(name: str, X: Any) -> tuple[list[str] | None, Any]:
     """The one column of text names the samples, as a frame of polars has no index."""
     import polars as pl
 
-    # Truth values are numbers, and what is null among them is NaN.
-    X = X.with_columns(pl.col(pl.Boolean).cast(pl.Float32))
-    text = [name for name, dtype in X.schema.items() if not dtype.is_numeric()]
+    # Truth values are numbers, and what is null among them, or a column of nulls alone, is NaN.
+    X = X.with_columns(pl.col(pl.Boolean).cast(pl.Float32), pl.col(pl.Null).cast(pl.Float64))
+    text = [column for column, dtype in X.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
+    for column, dtype in X.schema.items():
+        if column not in text and not dtype.is_numeric():
+            raise ValueError(
+                f"{name}, column `{column}` is of type {dtype}: only numbers can be clustered on; "
+                "names of samples go into a column of text"
+            )
     if len(text) > 1:
         raise ValueError(f"columns {', '.join(text)} are not numbers: only one may be, the samples' names")
     if not text:

@@ -68,6 +68,25 @@ def test_only_text_names_the_samples_of_a_frame_of_polars(quick):
     assert np.array_equal(view.values, [[1, 50], [0, 61], [np.nan, 44]], equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", ["String", "Categorical", "Enum"])
+def test_a_column_of_any_kind_of_text_names_the_samples_of_a_frame_of_polars(kind):
+    pl = pytest.importorskip("polars")
+    dtype = pl.Enum(["p2", "p1"]) if kind == "Enum" else getattr(pl, kind)
+    frame = pl.DataFrame({"id": pl.Series(["p1", "p2"], dtype=dtype), "age": [50, 61], "weight": [None, None]})
+    (view,) = as_views([frame])
+    assert view.ids == ["p1", "p2"] and view.features == ["age", "weight"]
+    assert np.array_equal(view.values, [[50, np.nan], [61, np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["Date", "Datetime", "Duration", "Time", "Binary", "List"])
+def test_columns_of_polars_that_are_no_numbers_are_refused_by_name(kind):
+    pl = pytest.importorskip("polars")
+    dtype = pl.List(pl.Int64) if kind == "List" else getattr(pl, kind)
+    frame = pl.DataFrame({"seen": pl.Series([None, None], dtype=dtype), "age": [50.0, 61.0]})
+    with pytest.raises(ValueError, match=f"rna, column `seen` is of type {kind}"):
+        as_views({"rna": frame})
+
+
 @pytest.mark.parametrize("kind", [float, int, np.float32])
 def test_what_a_mask_hides_is_missing(kind):
     values = np.ma.array([[1, 2], [3, 4], [5, 6]], mask=[[0, 1], [0, 0], [1, 1]], dtype=kind)
