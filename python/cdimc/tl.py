@@ -188,7 +188,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     columns : sequence of str, optional
         The columns to compare; all others than ``groupby`` by default.
     groupby : str
-        The column of clusters; samples without one are left out.
+        The column of clusters; samples without one, or with the integer -1, are left out.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
         The columns of how long each sample was watched, and whether that ended in the event (1 or true) or the sample
         is censored (0 or false).
     groupby : str
-        The column of clusters; samples without one are left out.
+        The column of clusters; samples without one, or with the integer -1, are left out.
 
     Returns
     -------
@@ -263,12 +263,16 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
     """What the engine says of these columns, as the text that the command would read."""
     import pandas as pd
 
-    known = data.obs if hasattr(data, "obs") else data
+    # A frame may have a column of that name.
+    known = data if isinstance(data, pd.DataFrame) else data.obs
     for column in [groupby, *(columns or [])]:
         if column not in known.columns:
             there = ", ".join(map(str, known.columns[:8]))
             raise ValueError(f"no column `{column}`; there are: {there}")
-    groups = pd.Categorical(known[groupby])
+    clusters = known[groupby]
+    if pd.api.types.is_integer_dtype(clusters):  # Estimators label a sample without a cluster -1.
+        clusters = clusters.where(clusters != -1)
+    groups = pd.Categorical(clusters)
     known = known[groups.codes >= 0]
     names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
 

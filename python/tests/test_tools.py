@@ -102,6 +102,22 @@ def test_results_go_into_a_mudata(frames, quick):
         cdimc.tl.cluster(mdata, 3, method="means")
 
 
+@pytest.mark.parametrize("dtype", ["int64", "Int64"])
+def test_samples_without_a_cluster_are_not_compared(dtype):
+    obs = pd.DataFrame({"cluster": [0, 0, 0, 1, 1, 1], "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
+    more = pd.concat([obs, pd.DataFrame({"cluster": -1, "days": [1, 2], "dead": 1})], ignore_index=True)
+    more["cluster"] = more["cluster"].astype(dtype)
+    assert cdimc.tl.associations(more).equals(cdimc.tl.associations(obs))
+    assert cdimc.tl.survival(more, "days", "dead")["log_rank"] == cdimc.tl.survival(obs, "days", "dead")["log_rank"]
+
+
+def test_a_frame_may_have_a_column_named_obs():
+    known = pd.DataFrame({"cluster": list("aaaabbbb"), "obs": [41, 44, 47, 43, 58, 60, 63, 59]})
+    found = cdimc.tl.associations(known)
+    assert found["column"].tolist() == ["obs"]
+    assert found["p"].equals(cdimc.tl.associations(known.rename(columns={"obs": "age"}))["p"])
+
+
 def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})

@@ -16,6 +16,7 @@ print.cdimc <- function(x, ...) {
 #'   that have each, and its contribution), and `warnings`.
 #' @export
 summary.cdimc <- function(object, ...) {
+  check_fit(object, "object")
   cluster <- factor(object$cluster, seq_len(object$k))
   clusters <- data.frame(cluster = seq_len(object$k), n_samples = as.integer(table(cluster)))
   if (!is.null(object$confidence)) {
@@ -47,6 +48,7 @@ print.summary.cdimc <- function(x, ...) {
 #'   `unusual`; `views`, the number of views that the sample has.
 #' @export
 as.data.frame.cdimc <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_fit(x, "x")
   table <- data.frame(sample = names(x$cluster), cluster = unname(x$cluster), stringsAsFactors = FALSE)
   table$confidence <- unname(x$confidence)
   table$loss <- unname(x$losses)
@@ -176,6 +178,8 @@ stability.cdimc <- function(object, x, n = 50, seed = object$seed, strict = FALS
 #' @export
 plot.cdimc <- function(x, which = "embedding", ...) {
   which <- one_of(which, "which", c("embedding", "observed", "contributions"))
+  # A model from a file knows what its views contribute.
+  if (which != "contributions") check_fit(x, "x")
   if (which == "contributions" && is.null(x$contributions) || which == "embedding" && is.null(x$embedding)) {
     refuse("method", x$method, sprintf("must be one that has %s", sub("s$", "", which)))
   }
@@ -221,6 +225,10 @@ said_of <- function(views, object, start) {
   said$unobserved <- setdiff(samples_of(views), said$samples)
   warn(said)
   said
+}
+
+check_fit <- function(x, name) {
+  if (is.null(x$cluster)) refuse(name, "a model from a file", "must be a fit, which has the samples")
 }
 
 model_of <- function(object) {

@@ -124,6 +124,9 @@ test_that("a model outlives its session", {
   saveRDS(fit, rds)
   expect_identical(predict(readRDS(rds), named(data)), predict(fit, named(data)))
   expect_error(predict(model), "newdata = NULL: must be given", class = "cdimc_error")
+  for (ask in list(summary, as.data.frame, plot, function(x) plot(x, "observed"))) {
+    expect_error(ask(model), "a model from a file: must be a fit", class = "cdimc_error")
+  }
 })
 
 test_that("files that are no models are refused, and nothing is left half written", {
