@@ -385,6 +385,7 @@ mod tests {
     use super::*;
     use crate::files::read_bytes;
     use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+    use std::collections::HashMap;
     use std::sync::Arc;
 
     #[test]
@@ -396,7 +397,8 @@ mod tests {
                 r#"{{"index_columns": [{{"kind": "range", "name": null, "start": {start}, "stop": 99, "step": {step}}}]}}"#
             );
             let schema = batch.schema().as_ref().clone();
-            let schema = Arc::new(schema.with_metadata([("pandas".to_owned(), about)].into()));
+            let schema =
+                Arc::new(schema.with_metadata(HashMap::from([("pandas".to_owned(), about)])));
             let batch = batch.with_schema(Arc::clone(&schema)).unwrap();
             let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
             writer.write(&batch).unwrap();
