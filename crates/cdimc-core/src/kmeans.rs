@@ -107,7 +107,8 @@ impl KMeans {
         }
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
-        let starts = starts.iter().map(|start| start.as_standard_layout().into_owned()).collect();
+        let in_rows = |start: Array2<f64>| start.as_standard_layout().into_owned();
+        let starts = starts.into_iter().map(in_rows).collect();
         let ended = self.iterate(&points, starts)?;
         Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
     }
