@@ -97,24 +97,13 @@ impl KaplanMeier {
     }
 
     /// The first time at which at most half of the samples are without the event, as R has it: half way to the next
-    /// event where the curve is exactly one half. `None` if it stays above.
+    /// event, if there is one, where the curve is exactly one half. `None` if it stays above.
     pub fn median(&self) -> Option<f64> {
         // 0.5 may be missed by rounding in the products.
         let below = |step: &&Step| step.survival <= 0.5 + 1e-9;
         let first = self.steps.iter().find(below)?;
         let next = self.steps.iter().find(|step| step.survival < 0.5 - 1e-9);
-        match next {
-            Some(next) if next.time > first.time => Some(f64::midpoint(first.time, next.time)),
-            None => {
-                let last = self.steps.last()?;
-                Some(if last.time > first.time {
-                    f64::midpoint(first.time, last.time)
-                } else {
-                    first.time
-                })
-            }
-            Some(_) => Some(first.time),
-        }
+        Some(next.map_or(first.time, |next| f64::midpoint(first.time, next.time)))
     }
 
     /// How many samples are watched at `time` and after.
@@ -138,5 +127,20 @@ impl KaplanMeier {
             end = time;
         }
         RestrictedMean { mean: area, error: variance.sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_that_ends_at_one_half_has_its_median_there() {
+        let median = |events: [bool; 5]| {
+            KaplanMeier::new(Times::new(&[0.15, 0.44, 1.87, 2.07, 4.61], &events)).median()
+        };
+        assert_eq!(median([false, true, true, false, false]), Some(1.87));
+        assert_eq!(median([false, true, true, false, true]), Some(f64::midpoint(1.87, 4.61)));
+        assert_eq!(median([false, true, false, false, false]), None);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 fn reference(kind: &str) -> Vec<Value> {
     let all: Value = serde_json::from_str(include_str!("reference.json")).unwrap();
     let sets = all[kind].as_array().unwrap().clone();
-    assert_eq!(sets.len(), 5);
+    assert!(sets.len() >= 5);
     sets
 }
 
