@@ -5,7 +5,7 @@ use super::verdict::Verdict;
 use super::{DATASETS, Results, figures, runs};
 use crate::experiment;
 use crate::figure::{self, Series};
-use crate::published::{Entry, Number};
+use crate::published::Entry;
 use crate::table::{self, Row, or_dash, rank};
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn main(results: &Results, scores: &[&str]) -> Table {
     }
     let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for (experiment, name, _) in DATASETS {
-        let tables = results.tables(experiment);
+        let (tables, all) = (results.tables(experiment), planned(results, experiment));
         for (pattern, entry) in published(results, experiment, NETWORK) {
             let row = |label| labeled(&tables, &pattern, label);
             let mut line = vec![Cell::from(format!("{name}, {}", rate_of(&pattern)))];
@@ -57,14 +57,11 @@ fn main(results: &Results, scores: &[&str]) -> Table {
                 line.extend([or_dash(mixture).into(), paper.to_string().into()]);
                 for label in [NETWORK, CHOSEN] {
                     let found = row(label).and_then(|row| row.percent(score));
-                    let all = planned(results, experiment);
-                    // A mean over some of the masks says so, and is no verdict.
-                    let (part, verdict) = match found {
-                        Some(found) if found.n < all => {
-                            (format!(" ({} of {all} masks)", found.n), "unfinished".to_owned())
-                        }
-                        _ => (String::new(), Verdict::of(NETWORK, found, paper).to_string()),
+                    let part = match found {
+                        Some(found) if found.n < all => format!(" ({} of {all} masks)", found.n),
+                        _ => String::new(),
                     };
+                    let verdict = Verdict::of(NETWORK, found, paper, all).to_string();
                     line.extend([Cell::from(format!("{}{part}", or_dash(found))), verdict.into()]);
                 }
             }
@@ -84,7 +81,7 @@ fn summary(results: &Results) -> Vec<Block> {
     let mut blocks = vec![Block::Paragraph(
         "Every number of the paper's Table 2 beside ours, and its Figures 2 to 4, made by `cargo xtask report` from the records in \
          `docs/results/records`. A number is **reproduced** if our mean differs from the paper's by at most two of the deviations that the \
-         paper prints, and otherwise **above** or **below**; **not comparable** are those that the paper took from another paper. Scores x 100, mean ± \
+         paper prints, and otherwise **above** or **below**; **not comparable** are those that the paper took from another paper, **unfinished** those of which we ran some of the masks. Scores x 100, mean ± \
          standard deviation (n - 1) over the masks, without one where a single mask was run; NMI by the arithmetic mean of the entropies (the paper does not say which it takes); the last \
          result of a run and never its best one; no setting was chosen by labels but where `docs/methods/compared.md` says so."
             .into(),
@@ -101,13 +98,14 @@ fn summary(results: &Results) -> Vec<Block> {
 fn counted(results: &Results, experiment: &str) -> String {
     let tables = results.tables(experiment);
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+    let planned = planned(results, experiment);
     let mut all = 0;
     for (dataset, pattern, method, entry) in results.published.entries() {
         if dataset == dataset_of(experiment) {
             let row = labeled(&tables, &pattern, method);
             for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
                 let ours = row.and_then(|row| row.percent(score));
-                *counts.entry(Verdict::of(method, ours, paper)).or_default() += 1;
+                *counts.entry(Verdict::of(method, ours, paper, planned)).or_default() += 1;
                 all += 1;
             }
         }
@@ -216,7 +214,7 @@ fn line(
         let ours = row.percent(score);
         let difference =
             ours.zip(paper).map(|(ours, paper)| format!("{:+.2}", ours.mean - paper.mean));
-        let verdict = paper.map(|paper: Number| Verdict::of(row.method(), ours, paper).to_string());
+        let verdict = paper.map(|paper| Verdict::of(row.method(), ours, paper, all).to_string());
         // One command runs the whole line again.
         line.push(match score {
             "acc" => Cell::by(or_dash(ours), command(experiment, table, row)),
@@ -236,7 +234,7 @@ fn line(
 fn line_without_runs(method: &str, pattern: &str, entry: Entry) -> Vec<Cell> {
     let mut line = vec![Cell::from(format!("{method} {}", rate_of(pattern))), "0".into()];
     for paper in [entry.acc, entry.nmi] {
-        let verdict = Verdict::of(method, None, paper).to_string();
+        let verdict = Verdict::NotRun.to_string();
         line.extend(["–".into(), paper.to_string().into(), "–".into(), Cell::from(verdict)]);
     }
     line.extend(["–", "–"].map(Cell::from));
