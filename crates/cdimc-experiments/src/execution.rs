@@ -5,7 +5,7 @@ use crate::checkpoint::{Checkpoint, Keeper, Spent};
 use crate::methods::ByTruth;
 use crate::record::{Outcome, Seconds, Status};
 use crate::source;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cdimc_core::{ClusterError, Clustering, Observer, Step};
 use cdimc_data::{MaskReport, MultiView};
 use cdimc_metrics::scores;
@@ -37,6 +37,13 @@ pub(crate) fn run(
     report: &(dyn Fn(Progress) + Sync),
 ) -> Result<Outcome> {
     let dataset = source::load(&cell.dataset)?;
+    let checksum = source::checksum(&dataset);
+    ensure!(
+        checksum == cell.checksum,
+        "data set {}: checksum = {checksum}: must be that of the plan, {}",
+        cell.dataset,
+        cell.checksum
+    );
     let mask = source::mask(&dataset, &cell.pattern, cell.fold, cell.mask_seed())?;
     let missing_rates = MaskReport::new(&mask).missing_rates();
     let (data, truth) = dataset.into_observed(mask)?;
@@ -201,7 +208,8 @@ mod tests {
             "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
         });
         let settings = crate::methods::configured("cdimc-net", settings).unwrap();
-        Cell { method: "cdimc-net".into(), settings, ..crate::cell::tests::cell() }
+        let checksum = source::facts("synthetic").unwrap().checksum;
+        Cell { method: "cdimc-net".into(), settings, checksum, ..crate::cell::tests::cell() }
     }
 
     fn same(mut outcome: Outcome) -> String {
@@ -230,6 +238,16 @@ mod tests {
             assert_eq!(same(resumed), same(whole.clone()));
             checkpoint.remove();
         }
+    }
+
+    #[test]
+    fn data_other_than_planned_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = Keeping::below(folder.path(), Duration::ZERO, "some").of("key");
+        let other = Cell { checksum: "c0ffee".into(), ..net() };
+        let error = run(&other, &checkpoint, &|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with("data set synthetic: checksum = "), "{error}");
+        assert!(error.ends_with("must be that of the plan, c0ffee"), "{error}");
     }
 
     #[test]

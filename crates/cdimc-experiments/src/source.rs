@@ -103,10 +103,19 @@ fn is_synthetic(name: &str) -> bool {
 
 /// The catalog over `$CDIMC_DATASETS`, where set, and the `datasets` folder of the repository.
 pub(crate) fn catalog() -> Result<Catalog> {
-    Ok(Catalog::from_env(Some(workspace::root().join("datasets")))?)
+    checked(Catalog::from_env(Some(workspace::root().join("datasets")))?)
 }
 
-fn checksum(dataset: &Dataset) -> String {
+/// The catalog, if no name in it is that of generated data.
+fn checked(catalog: Catalog) -> Result<Catalog> {
+    if let Some(manifest) = catalog.manifests().find(|manifest| is_synthetic(&manifest.name)) {
+        bail!("manifest of `{0}`: must have another name, `{0}` are generated data", manifest.name);
+    }
+    Ok(catalog)
+}
+
+/// SHA-256 of its values and labels.
+pub(crate) fn checksum(dataset: &Dataset) -> String {
     let mut hash = Sha256::new();
     for view in dataset.views() {
         hash.update((view.nrows() as u64).to_le_bytes());
@@ -129,4 +138,23 @@ fn synthetic(name: &str, n_views: usize) -> Result<Dataset> {
     let dataset = recipe.generate(Seed::new(0).stream(name))?;
     let labels = dataset.labels().map(<[usize]>::to_vec);
     Ok(Dataset::new(name, dataset.views().to_vec(), labels)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_may_not_have_the_name_of_generated_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |name: &str| {
+            let text = include_str!("../../cdimc-tables/datasets/digits.toml");
+            let text = text.replace("name = \"digits\"", &format!("name = \"{name}\""));
+            std::fs::write(folder.path().join("own.toml"), text).unwrap();
+            checked(Catalog::new([folder.path().to_owned()]).unwrap())
+        };
+        assert!(named("own").unwrap().manifest("own").is_ok());
+        let error = named("synthetic").unwrap_err().to_string();
+        assert!(error.starts_with("manifest of `synthetic`: must have another name"), "{error}");
+    }
 }
