@@ -28,11 +28,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         experiments.len()
     );
     let out = arguments.out.clone().unwrap_or_else(workspace::results);
+    let mut found = Vec::new();
     for experiment in experiments {
-        let name = &experiment.name;
+        let files = records::files_in(&out.join(&experiment.name))?;
+        if !files.is_empty() {
+            found.push((experiment.name, files));
+        }
+    }
+    ensure!(!found.is_empty(), "{}: has no records of {}", out.display(), arguments.experiment);
+    for (name, files) in found {
         let own = workspace::reference_records().join(format!("{name}.jsonl"));
         let into = arguments.into.clone().unwrap_or(own);
-        let files = records::files_in(&out.join(name))?;
         let known = records::read(&into)?;
         let (merged, new) = merged(known, records::read_all(&files)?);
         if let Some(folder) = into.parent() {
@@ -82,6 +88,19 @@ mod tests {
         // What is there already stays where it is.
         assert_eq!(seeds(merged(two, one)), [2, 1, 3]);
         assert_eq!(seeds(merged(forth.clone(), forth)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_folder_without_records_is_no_merge() {
+        let out = tempfile::tempdir().unwrap();
+        let into = out.path().join("into.jsonl");
+        for (experiment, into) in [("smoke", Some(into.clone())), ("all", None)] {
+            let experiment = experiment.to_owned();
+            let arguments = Arguments { experiment, out: Some(out.path().join("no")), into };
+            let error = run(&arguments).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("no: has no records of {}", arguments.experiment)));
+        }
+        assert!(!into.exists());
     }
 
     #[test]
