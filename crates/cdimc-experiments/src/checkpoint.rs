@@ -1,7 +1,7 @@
 //! Checkpoints of a cell that runs: whatever ends it costs as much as was done since the last one.
 //!
 //! They are those of the method, so that methods without any begin afresh. A cell goes on only in the program that
-//! began it: its record names one revision.
+//! began it, byte for byte: its record is that of one program.
 
 use crate::record::Seconds;
 use cdimc_core::{Checkpoints, ClusterError, archive};
@@ -22,13 +22,13 @@ const NOTE: &str = "cell";
 pub(crate) struct Keeping {
     folder: PathBuf,
     every: Duration,
-    revision: String,
+    program: String,
 }
 
 impl Keeping {
-    /// In the folder of an experiment, by the program of this revision.
-    pub(crate) fn below(experiment: &Path, every: Duration, revision: &str) -> Self {
-        Self { folder: experiment.join(FOLDER), every, revision: revision.to_owned() }
+    /// In the folder of an experiment, by the program of this digest.
+    pub(crate) fn below(experiment: &Path, every: Duration, program: &str) -> Self {
+        Self { folder: experiment.join(FOLDER), every, program: program.to_owned() }
     }
 
     /// Of the cell with this key.
@@ -36,7 +36,7 @@ impl Keeping {
         Checkpoint {
             path: self.folder.join(format!("{key}.safetensors")),
             every: self.every,
-            revision: self.revision.clone(),
+            program: self.program.clone(),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Keeping {
 pub(crate) struct Checkpoint {
     path: PathBuf,
     every: Duration,
-    revision: String,
+    program: String,
 }
 
 /// What a cell cost up to its checkpoint.
@@ -59,7 +59,7 @@ pub(crate) struct Spent {
 /// What a checkpoint says besides the method's state.
 #[derive(Serialize, Deserialize)]
 struct Note {
-    revision: String,
+    program: String,
     spent: Spent,
 }
 
@@ -73,13 +73,13 @@ impl Checkpoint {
     pub(crate) fn read(&self) -> Option<(Vec<u8>, Spent)> {
         let bytes = fs::read(&self.path).ok()?;
         let note: Note = serde_json::from_str(&archive::note(&bytes, NOTE).ok()??).ok()?;
-        (note.revision == self.revision).then_some((bytes, note.spent))
+        (note.program == self.program).then_some((bytes, note.spent))
     }
 
     /// Puts a checkpoint of the method in place of that before it.
     fn write(&self, checkpoint: &[u8], spent: Spent) -> Result<(), ClusterError> {
         let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("checkpoint: {e}"));
-        let note = Note { revision: self.revision.clone(), spent };
+        let note = Note { program: self.program.clone(), spent };
         let note = serde_json::to_string(&note).map_err(|e| failed(&e))?;
         let bytes = archive::with_note(checkpoint, NOTE, note)?;
         fs::create_dir_all(self.path.parent().unwrap_or(Path::new("."))).map_err(|e| failed(&e))?;
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_checkpoint_is_read_by_the_program_that_wrote_it_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let keeping = |revision| Keeping::below(folder.path(), Duration::ZERO, revision);
+        let keeping = |program| Keeping::below(folder.path(), Duration::ZERO, program);
         let (ours, key) = (keeping("a").of("key"), "key");
         let spent = || Spent { seconds: Seconds::default(), peak_memory_bytes: Some(7) };
         assert!(!ours.is_there() && ours.read().is_none());

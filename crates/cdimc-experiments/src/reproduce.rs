@@ -135,8 +135,7 @@ fn run_experiment(
         }
     }
     let every = Duration::from_secs(arguments.checkpoint_every);
-    let revision = workspace::revision().unwrap_or_default();
-    let keeping = Keeping::below(&folder, every, &revision);
+    let keeping = Keeping::below(&folder, every, &workspace::program()?);
     let checkpoint_of = |cell: &Cell| keeping.of(&cell.key());
     if arguments.force {
         left.iter().for_each(|cell| checkpoint_of(cell).remove());

@@ -1,5 +1,7 @@
-//! The workspace on disk: where it lies and at which revision it stands.
+//! The workspace on disk: where it lies and at which revision it stands; and the program that runs.
 
+use cdimc_tables::datasets::sha256;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,4 +29,21 @@ pub(crate) fn revision() -> Option<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
     Some(if changed { commit + "+" } else { commit })
+}
+
+/// SHA-256 of the running program's bytes: what git says at this moment may be of another one.
+pub(crate) fn program() -> std::io::Result<String> {
+    sha256(File::open(std::env::current_exe()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::{Digest, Sha256};
+
+    #[test]
+    fn the_program_of_a_checkpoint_is_its_bytes() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(program().unwrap(), format!("{:x}", Sha256::digest(bytes)));
+    }
 }
