@@ -115,13 +115,15 @@ fn run_experiment(
             // A task may begin in another folder.
             None => std::path::absolute(&arguments.experiment)?.display().to_string(),
         };
+        let threads = arguments.threads.unwrap_or(1);
         let job = Job {
             experiment: &experiment.name,
             request: [vec![name], arguments.selection.arguments()].concat(),
             out: &out,
             parts,
-            threads: arguments.threads.unwrap_or(1),
-            needs: Needs::of(cells, parts, &known),
+            threads,
+            checkpoint_every: arguments.checkpoint_every,
+            needs: Needs::of(cells, parts, threads, &known),
         };
         say!("{}", schedule::emit(scheduler, &job)?);
         return Ok(false);

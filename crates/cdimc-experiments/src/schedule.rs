@@ -6,7 +6,7 @@
 use crate::cell::Cell;
 use crate::record::{Record, Status};
 use crate::selection::Shard;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cdimc_data::write_whole;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,6 +29,8 @@ pub(crate) struct Job<'a> {
     pub parts: usize,
     /// Threads of one cell; a part runs one cell at a time.
     pub threads: usize,
+    /// Seconds between two checkpoints of a cell.
+    pub checkpoint_every: u64,
     pub needs: Needs,
 }
 
@@ -49,8 +51,8 @@ const UNKNOWN_BYTES: u64 = 1 << 30;
 impl Needs {
     /// Of the heaviest part: half as much memory again as the largest of its cells had in the past, and twice the
     /// time of all of them; a cell without a record is as one of its method on its data set, whatever the mask.
-    /// What failed or was skipped does not tell how long a run takes.
-    pub(crate) fn of(cells: &[Cell], parts: usize, known: &[Record]) -> Self {
+    /// What failed or was skipped does not tell how long a run takes, and what had more `threads` took less time.
+    pub(crate) fn of(cells: &[Cell], parts: usize, threads: usize, known: &[Record]) -> Self {
         let mut costs: BTreeMap<(&str, &str), (f64, Option<u64>)> = BTreeMap::new();
         for record in known {
             let (cell, outcome) = (&record.cell, &record.outcome);
@@ -58,7 +60,8 @@ impl Needs {
                 continue;
             }
             let cost = costs.entry((&cell.method, &cell.dataset)).or_default();
-            cost.0 = cost.0.max(outcome.seconds.total);
+            let fewer = record.circumstances.threads.max(threads) as f64 / threads as f64;
+            cost.0 = cost.0.max(outcome.seconds.total * fewer);
             cost.1 = cost.1.max(outcome.peak_memory_bytes);
         }
         let mut needs = Self { mebibytes: 0, minutes: 0, guessed: 0 };
@@ -96,11 +99,18 @@ pub(crate) fn emit(scheduler: Scheduler, job: &Job<'_>) -> Result<String> {
             let array = file("array.sbatch", array(job, &program, &folder)?)?;
             let collect = file("collect.sbatch", collect(job, &program, &folder)?)?;
             let submit = submit(&array, &collect);
-            format!("sh {}", file("submit.sh", submit)?.display())
+            format!("sh {}", quoted(&file("submit.sh", submit)?.display().to_string()))
         }
         Scheduler::Snakemake => {
+            // Where a file is named, nothing takes their meaning from them.
+            ensure!(
+                !folder.to_string_lossy().contains(['{', '}', '<', '>']),
+                "out = {}: must be without {{, }}, < and >, which hold names in a Snakefile",
+                folder.display()
+            );
             let path = file("Snakefile", snakefile(job, &program, &folder)?)?;
-            format!("snakemake --snakefile {} --cores all", path.display())
+            let path = quoted(&path.display().to_string());
+            format!("snakemake --snakefile {path} --cores all")
         }
     })
 }
@@ -118,14 +128,14 @@ fn array(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
     let Job { experiment, parts, threads, needs, .. } = job;
     let mut text = format!("#!/bin/sh\n{}", head(job));
     for option in [
-        format!("job-name={experiment}"),
+        format!("job-name={}", quoted_in_an_option(experiment)),
         format!("array=1-{parts}"),
         format!("cpus-per-task={threads}"),
         format!("mem={}M", needs.mebibytes),
         format!("time={}", needs.minutes),
         "requeue".to_owned(),
         "open-mode=append".to_owned(),
-        format!("output={}/part-%a.log", folder.display()),
+        format!("output={}", log_in(folder, "part-%a.log")),
     ] {
         writeln!(text, "#SBATCH --{option}")?;
     }
@@ -138,13 +148,12 @@ fn array(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
 }
 
 fn collect(job: &Job<'_>, program: &Path, folder: &Path) -> Result<String> {
-    let log = folder.join("collect.log");
     Ok(format!(
-        "#!/bin/sh\n{}#SBATCH --job-name={}-collect\n#SBATCH --mem=1024M\n#SBATCH --time=10\n#SBATCH --output={}\n\
+        "#!/bin/sh\n{}#SBATCH --job-name={}\n#SBATCH --mem=1024M\n#SBATCH --time=10\n#SBATCH --output={}\n\
          exec {} \"$@\"\n",
         head(job),
-        job.experiment,
-        log.display(),
+        quoted_in_an_option(&format!("{}-collect", job.experiment)),
+        log_in(folder, "collect.log"),
         merge(job, program, quoted)?
     ))
 }
@@ -189,10 +198,11 @@ fn command(job: &Job<'_>, program: &Path, shard: &str, quoted: Quoting) -> Resul
     let request: Vec<String> = job.request.iter().map(|word| quoted(word)).collect();
     let out = job.out.canonicalize()?;
     Ok(format!(
-        "{} reproduce {} --shard {shard} --jobs 1 --threads {} --out {}",
+        "{} reproduce {} --shard {shard} --jobs 1 --threads {} --checkpoint-every {} --out {}",
         quoted(&program.display().to_string()),
         request.join(" "),
         job.threads,
+        job.checkpoint_every,
         quoted(&out.display().to_string())
     ))
 }
@@ -213,7 +223,18 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The same in a command of Snakemake, where single braces hold names of its own.
+/// A value of an option of Slurm.
+fn quoted_in_an_option(value: &str) -> String {
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The path of a log as an option of Slurm; `%` stands for something in its name alone.
+fn log_in(folder: &Path, name: &str) -> String {
+    let folder = folder.display().to_string().replace('%', "%%");
+    quoted_in_an_option(&format!("{folder}/{name}"))
+}
+
+/// A word in a command of Snakemake, where single braces hold names of its own.
 fn quoted_in_a_rule(word: &str) -> String {
     quoted(word).replace('{', "{{").replace('}', "}}")
 }
@@ -227,7 +248,7 @@ mod tests {
     fn job(out: &Path) -> Job<'_> {
         let needs = Needs { mebibytes: 300, minutes: 7, guessed: 0 };
         let request = ["smoke", "--set", "a b=it's"].map(str::to_owned).to_vec();
-        Job { experiment: "smoke", request, out, parts: 4, threads: 2, needs }
+        Job { experiment: "smoke", request, out, parts: 4, threads: 2, checkpoint_every: 60, needs }
     }
 
     #[test]
@@ -238,22 +259,58 @@ mod tests {
             record.outcome.peak_memory_bytes = Some(200 << 20);
         }
         let cells: Vec<Cell> = records.iter().map(|record| record.cell.clone()).collect();
-        let needs = Needs::of(&cells, 4, &records[..1]);
+        let needs = Needs::of(&cells, 4, 1, &records[..1]);
         assert_eq!(needs, Needs { mebibytes: 556, minutes: 9, guessed: 0 });
-        assert_eq!(Needs::of(&cells, 4, &[]).guessed, 8);
+        assert_eq!(Needs::of(&cells, 4, 1, &[]).guessed, 8);
     }
 
     #[test]
     fn what_failed_tells_neither_time_nor_memory() {
         let mut known = [record(1, 0.5)];
         let cells = [known[0].cell.clone()];
-        let unknown = Needs::of(&cells, 1, &[]);
+        let unknown = Needs::of(&cells, 1, 1, &[]);
         known[0].outcome = Outcome::without_scores(Status::Failed, "killed");
-        assert_eq!(Needs::of(&cells, 1, &known), unknown);
+        assert_eq!(Needs::of(&cells, 1, 1, &known), unknown);
         // What found nothing usable tells its time alone.
         known[0].outcome = Outcome::without_scores(Status::Unusable, "one cluster");
         known[0].outcome.seconds.total = 60.0;
-        assert_eq!(Needs::of(&cells, 1, &known), Needs { minutes: 7, ..unknown });
+        assert_eq!(Needs::of(&cells, 1, 1, &known), Needs { minutes: 7, ..unknown });
+    }
+
+    #[test]
+    fn a_task_of_fewer_threads_asks_for_more_time() {
+        let mut known = [record(1, 0.5)];
+        known[0].outcome.seconds.total = 60.0;
+        known[0].circumstances.threads = 16;
+        let cells = [known[0].cell.clone()];
+        let minutes = |threads| Needs::of(&cells, 1, threads, &known).minutes;
+        assert_eq!([32, 16, 8, 1].map(minutes), [7, 7, 9, 37]);
+    }
+
+    #[test]
+    fn scripts_stand_in_a_folder_of_any_name() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().canonicalize().unwrap().join("a \"b\" 5%");
+        let job = Job { experiment: "my own", ..job(&out) };
+        let folder = out.join("my own");
+        let said = emit(Scheduler::Slurm, &job).unwrap();
+        assert_eq!(said, format!("sh '{}'", folder.join("submit.sh").display()));
+        let written = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        for (name, title, log) in [
+            ("array.sbatch", "my own", "part-%a.log"),
+            ("collect.sbatch", "my own-collect", "collect.log"),
+        ] {
+            let text = written(name);
+            assert!(text.contains(&format!("#SBATCH --job-name=\"{title}\"\n")), "{text}");
+            let log = format!("/a \\\"b\\\" 5%%/my own/{log}\"\n");
+            assert!(text.contains(&log) && text.contains("#SBATCH --output=\"/"), "{text}");
+        }
+        let said = emit(Scheduler::Snakemake, &job).unwrap();
+        let path = folder.join("Snakefile");
+        assert_eq!(said, format!("snakemake --snakefile '{}' --cores all", path.display()));
+        let out = out.with_file_name("{x}");
+        let error = emit(Scheduler::Snakemake, &Job { out: &out, ..job }).unwrap_err().to_string();
+        assert!(error.contains("must be without {, }, < and >"), "{error}");
     }
 
     #[test]
@@ -290,7 +347,10 @@ mod tests {
 
         emit(Scheduler::Snakemake, &job(out.path())).unwrap();
         let rules = std::fs::read_to_string(folder.join("Snakefile")).unwrap();
-        assert!(rules.contains("--shard {wildcards.part}/4 --jobs 1 --threads 2"), "{rules}");
+        assert!(
+            rules.contains("--shard {wildcards.part}/4 --jobs 1 --threads 2 --checkpoint-every 60"),
+            "{rules}"
+        );
         assert!(
             rules.contains("resources: mem_mb=300, runtime=7") && rules.contains("range(1, 5)")
         );
