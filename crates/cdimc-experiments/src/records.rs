@@ -122,11 +122,11 @@ pub(crate) fn newest(records: Vec<Record>) -> Vec<Record> {
     kept
 }
 
-/// Whether a record counts in place of another of the same cell: the later one does, but no failure in place
-/// of a result.
+/// Whether a record counts in place of one before it of the same cell: that of a later run does, or of the same
+/// run under later names, but no failure in place of a result.
 fn supersedes(record: &Record, other: &Record) -> bool {
     let rank = |r: &Record| (r.outcome.status != Status::Failed, r.circumstances.finished);
-    rank(record) > rank(other)
+    rank(record) >= rank(other)
 }
 
 /// Finished cells by their keys.
@@ -149,9 +149,9 @@ impl Finished {
         Some(Record { cell, ..record.clone() })
     }
 
-    /// Whether the record was written for this experiment, and not found under another one.
-    pub(crate) fn is_of(&self, record: &Record, experiment: &str) -> bool {
-        self.0.get(&record.key).is_some_and(|found| found.cell.experiment == experiment)
+    /// Whether the record was found under these names, those of its experiment and row.
+    pub(crate) fn has(&self, record: &Record) -> bool {
+        self.0.get(&record.key).is_some_and(|found| found.cell == record.cell)
     }
 }
 

@@ -88,7 +88,8 @@ fn run_experiment(
 ) -> Result<bool> {
     let out = arguments.out.clone().unwrap_or_else(workspace::results);
     let folder = out.join(&experiment.name);
-    let known = known(&out, &experiment.name)?;
+    let file = records::file_of(&folder, arguments.selection.shard);
+    let known = known(&out, &experiment.name, &file)?;
     let finished = Finished::new(known.clone());
     // A failure is tried again.
     let of = |cell: &Cell| {
@@ -128,7 +129,6 @@ fn run_experiment(
         say!("{}", schedule::emit(scheduler, &job)?);
         return Ok(false);
     }
-    let file = records::file_of(&folder, arguments.selection.shard);
     let (mut done, mut left) = (Vec::new(), Vec::new());
     for cell in cells {
         match of(cell) {
@@ -152,7 +152,7 @@ fn run_experiment(
         if threads == 1 { "" } else { "s" },
     );
     for record in &done {
-        if !finished.is_of(record, &experiment.name) {
+        if !finished.has(record) {
             records::append(&file, record)?;
         }
         // Of a run that was killed between its record and this.
@@ -175,10 +175,10 @@ fn run_experiment(
     })?;
     let failed = done.iter().any(|record| record.outcome.status == Status::Failed);
     if arguments.selection.shard.is_none() {
-        // First under the names that the rows have now.
-        let mut all = done.clone();
+        let mut all = records::read(&reference(&experiment.name))?;
         all.extend(records::read_all(&records::files_in(&folder)?)?);
-        all.extend(records::read(&reference(&experiment.name))?);
+        // Last under the names that the rows have now.
+        all.extend(done.iter().cloned());
         report::write(experiment, &records::newest(all), &folder)?;
     }
     if !arguments.json {
@@ -198,16 +198,18 @@ fn reference(experiment: &str) -> PathBuf {
     workspace::reference_records().join(format!("{experiment}.jsonl"))
 }
 
-/// All records at hand, those of the experiment itself first: a cell that another experiment has run is done.
-fn known(out: &Path, experiment: &str) -> Result<Vec<Record>> {
-    let mut paths = records::files_in(&out.join(experiment))?;
-    let own = reference(experiment);
-    let references = records::files_in(&workspace::reference_records())?;
-    paths.push(own.clone());
-    paths.extend(references.into_iter().filter(|path| *path != own));
+/// All records at hand: a cell that another experiment has run is done. Those of the experiment itself come last,
+/// and those in `file`, which gets the names that rows have now, after all others.
+fn known(out: &Path, experiment: &str, file: &Path) -> Result<Vec<Record>> {
+    let mut paths = Vec::new();
     for other in experiment::names().into_iter().filter(|&other| other != experiment) {
         paths.extend(records::files_in(&out.join(other))?);
     }
+    paths.extend(records::files_in(&workspace::reference_records())?);
+    let own = reference(experiment);
+    paths.sort_by_key(|path| *path == own);
+    paths.extend(records::files_in(&out.join(experiment))?);
+    paths.sort_by_key(|path| path == file);
     records::read_all(&paths)
 }
 
@@ -245,4 +247,63 @@ fn what_else() -> String {
         let _ = writeln!(text, "  cargo xtask reproduce {name:16} {} ({state})", experiment.title);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[derive(clap::Parser)]
+    struct Words {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// Two rows of one method, the second under this label.
+    fn experiment(label: &str) -> Experiment {
+        let text = format!(
+            "title = 'x'\ndescription = 'x'\ndatasets = ['synthetic']\npatterns = ['chain']\n\
+             repetitions = 1\n[[methods]]\nname = 'concat'\n[[methods]]\nname = 'concat'\n\
+             label = '{label}'\nsettings = {{ restarts = 1 }}\nchosen = 'x'\n"
+        );
+        experiment::parse("tiny", &text).unwrap()
+    }
+
+    #[test]
+    fn a_renamed_row_is_written_again_and_the_later_name_counts() {
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("tiny/records.jsonl");
+        std::fs::create_dir_all(out.path().join("tiny")).unwrap();
+        let out = out.path().to_str().unwrap();
+        let Words { arguments } = <Words as clap::Parser>::parse_from(["x", "--out", out]);
+        // As a run from the command line has left them, and as a row of another name.
+        let mut cells = plan::cells(&experiment("old"), &arguments.selection).unwrap();
+        cells[1].label = "concat".into();
+        cells[1].overrides = vec!["restarts=1".into()];
+        for cell in cells {
+            let Record { outcome, circumstances, .. } = record(0, 0.5);
+            records::append(&file, &Record::new(cell, outcome, circumstances)).unwrap();
+        }
+        let runner = Runner::new(Some(1), Some(1), 1).unwrap();
+        let mut lines = 2;
+        for label in ["old", "new"] {
+            let experiment = experiment(label);
+            let cells = plan::cells(&experiment, &arguments.selection).unwrap();
+            lines += 1;
+            for _ in 0..2 {
+                assert!(!run_experiment(&experiment, &cells, runner, &arguments).unwrap());
+                let written = records::read(&file).unwrap();
+                assert_eq!(written.len(), lines);
+                let counting = &records::newest(written)[1].cell;
+                assert_eq!((counting.label.as_str(), counting.overrides.len()), (label, 0));
+            }
+            let table = std::fs::read_to_string(file.with_file_name("table.csv")).unwrap();
+            assert_eq!(
+                table.lines().filter(|line| line.contains(&format!(",{label},"))).count(),
+                1
+            );
+            assert_eq!(table.lines().count(), 3, "{table}");
+        }
+    }
 }
