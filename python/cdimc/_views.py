@@ -151,6 +151,9 @@ def _view(name: str, X: Any) -> View:
             raise TypeError(f"its values are of type {values.dtype}")
         if values.dtype not in (np.float64, np.float32):
             values = values.astype(np.float64)
+        # The engine steps through an array by whole items, and a field of packed records has its bytes in between.
+        if not values.flags.aligned or any(stride % values.itemsize for stride in values.strides):
+            values = values.copy()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: only numbers can be clustered on: {error}") from None
     if values.ndim != 2:

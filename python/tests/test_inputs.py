@@ -28,6 +28,18 @@ def test_single_precision_is_widened(data, quick):
     assert np.array_equal(quick("concat").fit_predict(single), quick("concat").fit_predict(double))
 
 
+@pytest.mark.parametrize("kind", ["f8", "f4"])
+def test_fields_of_packed_records_are_read_by_value(kind, quick):
+    first, second = cdimc.datasets.make_views(60, 3, random_state=1).views[:2]
+    first = first.astype(kind)
+    packed = np.zeros(60, dtype=[("id", "S3"), ("values", kind, first.shape[1])])
+    packed["values"] = first
+    model = quick("t-mixture", starts=2, refined=1).fit([first, second])
+    again = quick("t-mixture", starts=2, refined=1).fit([packed["values"], second])
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(model.impute([packed["values"][::-1], None])[0], first[::-1])
+
+
 def test_the_input_is_left_as_it_is(data, quick):
     views = [view.copy() for view in data[0]]
     row = int(np.flatnonzero(~np.isnan(views[0][:, 0]))[0])
