@@ -4,6 +4,7 @@ use super::{begins_with_a_row_name, damaged, records, unpacked};
 use crate::TableError;
 use crate::error::{Problem, listed};
 use crate::files::format::{Format, Opened};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// A table of text, all columns of which have a cell for each row.
@@ -75,6 +76,10 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
     if columns.first().is_none_or(Vec::is_empty) {
         return Err(Problem::NoRows);
     }
+    let mut seen = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
+        return Err(Problem::DuplicateColumn { name: name.clone() });
+    }
     Ok(Words { names, columns })
 }
 
@@ -119,6 +124,8 @@ mod tests {
         let message = |text: &str| words(text).unwrap_err().to_string();
         assert!(message("id,age\np1\n").contains("row 1 (line 2) has 1 cells, the header has 2"));
         assert!(message("id,age\n").contains("no rows below the header"));
+        assert!(message("id,age,age\np,1,2\n").ends_with("two columns are named `age`"));
+        assert!(words("id,,\np,1,2\n").is_ok());
         assert!(message("PAR1\0\0").contains("is a Parquet file: only text can be read here"));
         let there = words("id,age\np1,3\n").unwrap();
         let message = there.place("sex", Path::new("c.csv")).unwrap_err().to_string();
