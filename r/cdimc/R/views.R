@@ -68,6 +68,9 @@ assay_name <- function(x, known) {
 view_of <- function(x, name) {
   if (methods_of(x, "SummarizedExperiment")) x <- t_assay(x)
   what <- sprintf("view %s", name)
+  # Doubles that are the bits of integers.
+  wide <- vapply(if (is.data.frame(x)) x else list(values = x), inherits, logical(1), "integer64")
+  if (any(wide)) refuse(sprintf("%s, integer64", what), some(names(wide)[wide]), "must be made numbers by as.numeric()")
   if (is.data.frame(x)) {
     bad <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), logical(1))]
     if (length(bad)) refuse(sprintf("%s, columns that hold no numbers", what), some(bad), "must be left out")
@@ -82,7 +85,10 @@ view_of <- function(x, name) {
   storage.mode(x) <- "double"
   # The engine takes the bytes of names for UTF-8.
   utf8 <- function(names) if (!is.null(names)) enc2utf8(names)
-  list(name = enc2utf8(name), values = x, samples = utf8(rownames(x)), features = utf8(colnames(x)))
+  samples <- utf8(rownames(x))
+  # The engine refuses a row without an id, and would take `NA` for the text.
+  if (anyNA(samples)) samples[is.na(samples)] <- ""
+  list(name = enc2utf8(name), values = x, samples = samples, features = utf8(colnames(x)))
 }
 
 # Columns without names are the model's, in its order.

@@ -56,6 +56,26 @@ test_that("views that do not go together are refused", {
   refused(fit_of(list(a = views[[1]], views[[2]]), 3), "names of views")
 })
 
+test_that("a row without a name is no sample", {
+  nameless <- function(row) {
+    view <- views[[1]]
+    rownames(view) <- replace(paste0("p", 1:60), row, NA)
+    view
+  }
+  refused(fit_of(list(a = nameless(3), b = nameless(7)), 3), "a: row 3 has no id")
+  whole <- nameless(integer(0))
+  fit <- fit_of(list(a = whole), 3)
+  refused(predict(fit, list(a = nameless(3))), "a: row 3 has no id")
+})
+
+test_that("integers of 64 bits are refused", {
+  counts <- data.frame(x = 1:60, row.names = paste0("p", 1:60))
+  counts$y <- structure(as.double(1:60), class = "integer64")
+  refused(fit_of(list(rna = counts), 3), "view rna, integer64 = y: must be made numbers by as.numeric\\(\\)")
+  wide <- structure(views[[1]], class = "integer64")
+  refused(fit_of(list(rna = wide), 3), "view rna, integer64 = values: must be made numbers")
+})
+
 test_that("names in any encoding are the same names", {
   latin1 <- function(names) iconv(names, "UTF-8", "latin1")
   ids <- paste0("p\u00e9", 1:60)
