@@ -390,8 +390,8 @@ def parameter_name(path: tuple[str, ...]) -> str:
 def seed_of(random_state: Any) -> int:
     """The engine's seed: an int is the command's ``--seed``, anything else draws one."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state = {random_state}: must be at least 0")
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state = {random_state}: must lie in 0..=2^64-1")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 

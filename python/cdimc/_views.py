@@ -132,10 +132,12 @@ def _view(name: str, X: Any) -> View:
             f"{name} lies in partitions of Dask, which are not gathered: fit, predict, predict_proba, "
             "predict_confidence and unusual of cdimc.dask.TMixture take it"
         )
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError(f"{name} is a LazyFrame, which holds no values yet: must be what its collect() gives")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
-        ids, features, values = list(map(str, X.obs_names)), list(map(str, X.var_names)), X.X
+        ids, features, values = _of_index(name, X.obs_names), list(map(str, X.var_names)), X.X
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
-        ids, features, values = list(map(str, X.index)), list(map(str, X.columns)), _of_pandas(name, X)
+        ids, features, values = _of_index(name, X.index), list(map(str, X.columns)), _of_pandas(name, X)
     elif type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "columns"):
         ids, X = _polars_ids(name, X)
         features, values = list(X.columns), X.to_numpy()
@@ -200,6 +202,19 @@ def with_values(views: list[View]) -> list[View]:
     return [view for view in views if not view.values.shape[1] or not missing_rows(view.values).all()]
 
 
+def _of_index(name: str, index: Any) -> list[str]:
+    import pandas as pd
+
+    return _ids(name, index, pd.isna(index.to_numpy()))
+
+
+def _ids(name: str, ids: Any, missing: Any) -> list[str]:
+    """The ids as text; strangers without one would be joined as one sample."""
+    if len(rows := np.flatnonzero(missing)):
+        raise ValueError(f"{name}: row {rows[0] + 1} has no id")
+    return list(map(str, ids))
+
+
 def _of_pandas(name: str, X: Any) -> NDArray[Any]:
     for column, dtype in zip(X.columns, X.dtypes):
         if getattr(dtype, "kind", "O") not in "fiub":
@@ -229,4 +244,4 @@ def _polars_ids(name: str, X: Any) -> tuple[list[str] | None, Any]:
         raise ValueError(f"columns {', '.join(text)} are not numbers: only one may be, the samples' names")
     if not text:
         return None, X
-    return [str(value) for value in X[text[0]]], X.drop(text)
+    return _ids(name, X[text[0]], X[text[0]].is_null()), X.drop(text)

@@ -117,8 +117,10 @@ def test_save_and_load_keep_every_bit(tmp_path, quick, data):
 def test_random_states_of_every_kind_are_taken(quick, data):
     for state in (None, 3, np.int64(3), np.random.RandomState(3)):
         quick("concat", random_state=state).fit(data[0])
-    with pytest.raises(ValueError, match="random_state = -1"):
-        quick("concat", random_state=-1).fit(data[0])
+    for state in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"random_state = {state}: must lie in "):
+            quick("concat", random_state=state).fit(data[0])
+    quick("concat", random_state=2**64 - 1).fit(data[0])
 
 
 def test_the_number_of_clusters_can_be_chosen(quick, data):

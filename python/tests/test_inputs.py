@@ -137,6 +137,38 @@ def test_sparse_matrices_are_filled_up_with_zeros(quick):
     assert np.array_equal(quick("concat").fit_predict([sparse.csr_matrix(values), values[:, :5] ** 2]), dense)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT])
+def test_a_row_without_an_id_is_no_sample(missing):
+    ad = pytest.importorskip("anndata")
+    names = [f"p{i}" for i in range(5)]
+
+    def without(row):
+        ids = pd.Index([*names[:row], missing, *names[row + 1 :]], dtype=object)
+        return pd.DataFrame(np.eye(5), ids)
+
+    for views in ({"a": without(2), "b": without(3)}, {"a": ad.AnnData(without(2))}):
+        with pytest.raises(ValueError, match="a: row 3 has no id"):
+            cdimc.sample_names(views)
+    text = without(2)
+    text.index = pd.array(text.index.where(text.index.notna(), None), dtype="string")
+    with pytest.raises(ValueError, match="a: row 3 has no id"):
+        as_views({"a": text})
+
+
+def test_a_row_of_polars_without_an_id_is_no_sample():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"id": ["p1", None, "None"], "age": [50.0, 61.0, 44.0]})
+    with pytest.raises(ValueError, match="a: row 2 has no id"):
+        as_views({"a": frame})
+    with pytest.raises(ValueError, match="a is a LazyFrame"):
+        as_views({"a": frame.lazy()})
+
+
+def test_an_index_of_several_levels_names_samples():
+    frame = pd.DataFrame(np.eye(2), pd.MultiIndex.from_tuples([("p1", 1), ("p1", 2)]))
+    assert as_views([frame])[0].ids == ["('p1', 1)", "('p1', 2)"]
+
+
 def test_anndata_and_mudata_are_joined_by_their_names(frames, quick):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     tables = {name: ad.AnnData(frame) for name, frame in frames.items()}
