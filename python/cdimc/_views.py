@@ -143,6 +143,8 @@ def _view(name: str, X: Any) -> View:
         features, values = list(X.columns), X.to_numpy()
     else:
         ids, features, values = None, None, X
+    if hasattr(values, "to_memory"):  # An AnnData that is backed by its file.
+        values = values.to_memory()
     if hasattr(values, "tocsr"):
         return View(name, ids, features, _of_scipy(name, values))
     try:

@@ -179,6 +179,23 @@ def test_anndata_and_mudata_are_joined_by_their_names(frames, quick):
         assert np.array_equal(fitted.labels_, expected.labels_)
 
 
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+def test_backed_anndata(kind, tmp_path):
+    ad, sparse = pytest.importorskip("anndata"), pytest.importorskip("scipy.sparse")
+    values = np.random.default_rng(0).poisson(0.7, (9, 5)).astype(np.float32)
+    given = ad.AnnData(values if kind == "dense" else sparse.csr_matrix(values).asformat(kind))
+    given.write_h5ad(tmp_path / "rna.h5ad")
+    backed = ad.read_h5ad(tmp_path / "rna.h5ad", backed="r")
+    for rna, expected in ((backed, given), (backed[:4, [2, 0]], given[:4, [2, 0]])):
+        (found,), (view,) = as_views([rna]), as_views([expected])
+        assert (found.ids, found.features) == (view.ids, view.features)
+        if kind == "dense":
+            assert np.array_equal(found.values, view.values)
+        else:
+            assert found.values.shape == view.values.shape
+            assert all(map(np.array_equal, found.values[1:], view.values[1:]))
+
+
 def test_a_sample_without_any_value_has_no_cluster(data, quick):
     views = [view.copy() for view in data[0]]
     for view in views:
