@@ -204,7 +204,9 @@ def hide(views: Sequence[ArrayLike], mask: ArrayLike) -> list[NDArray[np.floatin
     observed = np.asarray(mask, dtype=bool)
     hidden = []
     for v, view in enumerate(views):
-        values = np.array(view, dtype=np.result_type(np.asarray(view), np.float32))
+        # An array keeps what a mask hides.
+        dtype = np.result_type(np.asarray(view), np.float32)
+        values = np.ma.array(view, dtype=dtype, copy=True).filled(np.nan)
         if observed.shape != (len(values), len(views)):
             raise ValueError(
                 f"the mask has shape {observed.shape}: must be ({len(values)}, {len(views)}), samples by views"

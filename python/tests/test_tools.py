@@ -62,6 +62,17 @@ def test_patterns_that_cannot_be_are_refused():
         cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
 
 
+def test_what_a_mask_hides_stays_hidden():
+    first = np.ma.array(np.arange(12.0).reshape(6, 2), mask=[[row == 2] * 2 for row in range(6)])
+    views, mask = [first, np.ones((6, 2), dtype=int)], np.ones((6, 2), dtype=bool)
+    hidden = cdimc.missing.hide(views, mask)
+    assert np.isnan(hidden[0][2]).all() and not np.isnan(np.delete(hidden[0], 2, axis=0)).any()
+    assert type(hidden[0]) is np.ndarray and hidden[1].dtype == np.float64
+    assert cdimc.pp.missing(views).equals(cdimc.pp.missing(hidden))
+    hidden[0][:] = 0
+    assert first.data[0, 1] == 1 and first.mask[2].all()
+
+
 def test_data_sets_come_with_their_truth():
     digits = cdimc.datasets.load("digits")
     assert [view.shape[0] for view in digits.views.values()] == [1797] * 4
