@@ -77,6 +77,11 @@ def cluster(
     names = [str(c) for c in range(estimator.n_clusters_)]
     labels = np.where(found, estimator.labels_[order], -1)
     mdata.obs[key_added] = pd.Categorical.from_codes(labels, categories=names)
+    # What former clusters of this name left, and these may not have.
+    former = [f"{key_added}_confidence", f"{key_added}_stability"]
+    mdata.obs.drop(columns=former, errors="ignore", inplace=True)
+    for name in (f"X_{key_added}", f"{key_added}_probabilities"):
+        mdata.obsm.pop(name, None)
     if estimator.confidence_ is not None:
         mdata.obs[f"{key_added}_confidence"] = aligned(estimator.confidence_)
     if estimator.embedding_ is not None:

@@ -129,6 +129,18 @@ def test_a_frame_may_have_a_column_named_obs():
     assert found["p"].equals(cdimc.tl.associations(known.rename(columns={"obs": "age"}))["p"])
 
 
+def test_clustering_again_leaves_nothing_of_the_former_clusters(frames, quick):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    once = cdimc.tl.cluster(mdata, method=quick("concat"), copy=True)
+    cdimc.tl.cluster(mdata, method=quick("t-mixture"))
+    cdimc.tl.stability(mdata, 3)
+    mdata.obs["cluster_of_others"] = 1
+    cdimc.tl.cluster(mdata, method=quick("concat"))
+    assert set(mdata.obs) == {*once.obs, "cluster_of_others"}
+    assert set(mdata.obsm) == set(once.obsm) and set(mdata.uns["cluster"]) == set(once.uns["cluster"])
+
+
 def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
