@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -193,7 +194,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     columns : sequence of str, optional
         The columns to compare; all others than ``groupby`` by default.
     groupby : str
-        The column of clusters; samples without one, or with the integer -1, are left out.
+        The column of clusters; samples without one, or with -1, as a number or text, are left out.
 
     Returns
     -------
@@ -226,7 +227,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
         The columns of how long each sample was watched, and whether that ended in the event (1 or true) or the sample
         is censored (0 or false).
     groupby : str
-        The column of clusters; samples without one, or with the integer -1, are left out.
+        The column of clusters; samples without one, or with -1, as a number or text, are left out.
 
     Returns
     -------
@@ -270,16 +271,18 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
 
     # A frame may have a column of that name.
     known = data if isinstance(data, pd.DataFrame) else data.obs
-    for column in [groupby, *(columns or [])]:
+    names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
+    count = Counter(map(str, known.columns))
+    for column in [groupby, *names]:
         if column not in known.columns:
             there = ", ".join(map(str, known.columns[:8]))
             raise ValueError(f"no column `{column}`; there are: {there}")
-    clusters = known[groupby]
-    if pd.api.types.is_integer_dtype(clusters):  # Estimators label a sample without a cluster -1.
-        clusters = clusters.where(clusters != -1)
-    groups = pd.Categorical(clusters)
+        if count[str(column)] > 1:
+            raise ValueError(f"two columns are named `{column}`")
+    groups = pd.Categorical(known[groupby])
+    # Estimators label a sample without a cluster -1, which the type of the column may make -1.0 or a text.
+    groups = groups.remove_categories([c for c in groups.categories if str(c) in ("-1", "-1.0")])
     known = known[groups.codes >= 0]
-    names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
 
     def cells(column: Any) -> list[str]:
         return ["" if missing else str(value) for value, missing in zip(column, column.isna())]

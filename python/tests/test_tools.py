@@ -113,13 +113,35 @@ def test_results_go_into_a_mudata(frames, quick):
         cdimc.tl.cluster(mdata, 3, method="means")
 
 
-@pytest.mark.parametrize("dtype", ["int64", "Int64"])
-def test_samples_without_a_cluster_are_not_compared(dtype):
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "float64", "Float64", "object", "category", "str"])
+def test_label_minus_one_is_no_cluster_of_any_type(dtype):
     obs = pd.DataFrame({"cluster": [0, 0, 0, 1, 1, 1], "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
     more = pd.concat([obs, pd.DataFrame({"cluster": -1, "days": [1, 2], "dead": 1})], ignore_index=True)
     more["cluster"] = more["cluster"].astype(dtype)
     assert cdimc.tl.associations(more).equals(cdimc.tl.associations(obs))
     assert cdimc.tl.survival(more, "days", "dead")["log_rank"] == cdimc.tl.survival(obs, "days", "dead")["log_rank"]
+
+
+def test_words_for_missing_are_missing_as_in_the_command():
+    sex = ["m"] * 6 + [None] * 4 + ["f"] * 6 + [None] * 4
+    known = pd.DataFrame({"cluster": [0] * 10 + [1] * 10, "sex": sex, "days": [None, *range(2, 11)] * 2, "dead": [1, 0] * 10})
+    words = known.astype(object).where(known.notna(), "NA")
+    assert cdimc.tl.associations(words).equals(cdimc.tl.associations(known))
+    assert cdimc.tl.associations(words)["n"].max() == 20
+    expected = cdimc.tl.survival(known, "days", "dead")
+    assert cdimc.tl.survival(words, "days", "dead")["log_rank"] == expected["log_rank"]
+
+
+def test_two_columns_of_one_name_are_refused():
+    known = pd.DataFrame({"cluster": list("aaabbb"), "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
+    twice = pd.concat([known, known[["days"]]], axis="columns")
+    with pytest.raises(ValueError, match="two columns are named `days`"):
+        cdimc.tl.associations(twice)
+    with pytest.raises(ValueError, match="two columns are named `days`"):
+        cdimc.tl.survival(twice, "days", "dead")
+    with pytest.raises(ValueError, match="two columns are named `cluster`"):
+        cdimc.tl.associations(pd.concat([known, known[["cluster"]]], axis="columns"))
+    assert cdimc.tl.associations(twice, ["dead"]).equals(cdimc.tl.associations(known, ["dead"]))
 
 
 def test_a_frame_may_have_a_column_named_obs():
