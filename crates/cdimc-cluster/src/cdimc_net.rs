@@ -252,6 +252,10 @@ impl Clusterer for CdimcNet {
             ("kmeans.restarts", self.kmeans.restarts),
             ("kmeans.max-iterations", self.kmeans.max_iterations),
         ])?;
+        // All starts are in memory together.
+        setting("kmeans.restarts", self.kmeans.restarts, "must be at most 10000", |&n| {
+            n <= 10_000
+        })?;
         not_negative("kmeans.tolerance", self.kmeans.tolerance)?;
         self.finetune.check()
     }

@@ -81,13 +81,14 @@ pub fn geometry_version(data: &MultiView, view: usize, rows: &[usize]) -> Array2
 /// Column means and scales of the observed rows of a view: the network reads
 /// `(x - mean) / scale`, and zeros where a sample was not observed (authors' code).
 ///
-/// The scale is the population standard deviation; it is 1 for a column that is constant, or whose
-/// deviation lies below ten machine epsilons of its greatest magnitude ([`unit_of`]).
+/// The scale is the population standard deviation; it is 0 for a column that is constant, or whose
+/// deviation lies below ten machine epsilons of its greatest magnitude ([`unit_of`]). Such a column says
+/// nothing, whatever its values in new samples: what a network makes of them was never trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standardizer {
     /// Mean of each column over the observed rows.
     pub mean: Vec<f64>,
-    /// Standard deviation of each column, or 1.
+    /// Standard deviation of each column; 0 where it is constant.
     pub scale: Vec<f64>,
 }
 
@@ -117,9 +118,9 @@ impl Standardizer {
             let first = x[[rows[0], column]];
             if rows.iter().all(|&row| x[[row, column]] == first) {
                 // The computed mean of equal values may miss them by rounding.
-                (*mean, *scale) = (first, 1.0);
+                (*mean, *scale) = (first, 0.0);
             } else if *scale < CONSTANT {
-                *scale = 1.0;
+                *scale = 0.0;
             } else {
                 *scale *= units[column];
             }
@@ -135,7 +136,7 @@ impl Standardizer {
     /// The standardized values of one row, in feature order; never NaN, never infinite.
     pub fn apply(&self, row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
         row.into_iter().zip(&self.mean).zip(&self.scale).map(|((x, mean), scale)| {
-            let z = (x - mean) / scale;
+            let z = if *scale > 0.0 { (x - mean) / scale } else { 0.0 };
             if z.is_nan() { 0.0 } else { z.clamp(f64::MIN, f64::MAX) }
         })
     }
@@ -287,16 +288,20 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_are_only_centered() {
+    fn constant_columns_say_nothing_of_new_samples() {
         // 0.1 has no exact mean in binary, and 1e300 no finite variance.
         let column =
             |c: f64| Array2::from_shape_fn((7, 2), |(i, j)| if j == 0 { c } else { i as f64 });
         for constant in [0.1, -1234.1, 1e300, 0.0] {
             let data = two_views(column(constant));
             let standardizer = Standardizer::fit(&data, 0).unwrap();
-            assert_eq!((standardizer.mean[0], standardizer.scale[0]), (constant, 1.0));
-            let (_, z) = standardizer.transform(&data, 0, &[0, 6]).unwrap();
-            assert_eq!(z.column(0).to_vec(), vec![0.0, 0.0]);
+            assert_eq!((standardizer.mean[0], standardizer.scale[0]), (constant, 0.0));
+            for data in [data, two_views(column(constant + 25.0))] {
+                let (_, z) = standardizer.transform(&data, 0, &[0, 6]).unwrap();
+                assert_eq!(z.column(0).to_vec(), vec![0.0, 0.0]);
+            }
+            let filled: Vec<f64> = standardizer.invert(array![0.7, 0.0].view()).collect();
+            assert_eq!(filled[0], constant);
         }
     }
 

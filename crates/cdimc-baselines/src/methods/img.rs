@@ -308,7 +308,11 @@ impl Clusterer for Img {
 
     fn check(&self) -> Result<(), ClusterError> {
         positive("lambda", self.lambda)?;
-        not_negative("beta", self.beta)?;
+        match self.read_out {
+            // Without its weight the graph is the same everywhere, and has no cut.
+            ImgReadOut::NormalizedCut => positive("beta", self.beta)?,
+            ImgReadOut::Representation => not_negative("beta", self.beta)?,
+        }
         positive("gamma", self.gamma)?;
         not_negative("tolerance", self.tolerance)?;
         at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;

@@ -109,6 +109,7 @@ mod tests {
             #[cfg(feature = "networks")]
             ("pmvc-cgan", json!({"widths": [500, 0, 100]}), "widths = 0: must be at least 1"),
             ("best-view", json!({"restarts": 0}), "restarts = 0: must be at least 1"),
+            ("img", json!({"beta": 0.0}), "beta = 0: must be positive and finite"),
             (
                 "concat",
                 json!({"restarts": 1_000_000_000_000_u64}),
@@ -124,5 +125,6 @@ mod tests {
             let error = method(name, settings).err().unwrap().to_string();
             assert_eq!(error, format!("settings of {name}: {message}"));
         }
+        method("img", json!({"beta": 0.0, "read-out": "representation"})).unwrap();
     }
 }

@@ -4,7 +4,7 @@ mod checkpoints;
 mod models;
 mod wide_views;
 
-use cdimc_cluster::{Arrangement, CdimcNet, Finetune, Pretrain, Stage};
+use cdimc_cluster::{Arrangement, CdimcNet, Finetune, KMeansSettings, Pretrain, Stage};
 use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use cdimc_nn::Architecture;
@@ -240,6 +240,9 @@ fn impossible_requests_are_refused_in_words() {
     assert_eq!(text(alpha, 3), "alpha = NaN: must be at least 0 and finite");
     let none = CdimcNet { restarts: 0, ..small() };
     assert_eq!(text(none, 3), "restarts = 0: must be at least 1");
+    let starts = KMeansSettings { restarts: 1_000_000_000_000, ..KMeansSettings::default() };
+    let starts = CdimcNet { kmeans: starts, ..small() };
+    assert_eq!(text(starts, 3), "kmeans.restarts = 1000000000000: must be at most 10000");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
     let wide = Architecture { wide: 1 << 31, ..Architecture::default() };
