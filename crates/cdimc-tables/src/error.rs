@@ -69,6 +69,12 @@ pub(crate) enum Problem {
         "has none of the columns {columns}: --columns has to name a column of numbers of every view"
     )]
     NoneNamed { columns: String },
+    #[error("a quote that opens in line {line} or below is never closed")]
+    OpenQuote { line: u64 },
+    #[error(
+        "a blank line stands above row {row}: in a table of one column a missing value has to be written, as NA"
+    )]
+    BlankLine { row: usize },
     #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
     Ragged { row: usize, line: u64, expected: usize, found: usize },
     /// The first column that holds a text in this row, and all further ones.

@@ -15,7 +15,7 @@ use crate::files::{
 };
 use ndarray::Array2;
 use rows::Rows;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Chain, Read};
 
 /// Reads a table of values between commas, semicolons, tabs or single spaces.
 pub(crate) fn read(
@@ -24,13 +24,13 @@ pub(crate) fn read(
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
-    let (mut reader, delimiter) = records(text)?;
+    let mut records = Records::new(text)?;
     let mut header = csv::StringRecord::new();
-    if !reader.read_record(&mut header).map_err(damaged)? {
+    if !records.read(&mut header)? {
         return Err(Problem::EmptyFile);
     }
     let mut record = csv::StringRecord::new();
-    let mut is_row = reader.read_record(&mut record).map_err(damaged)?;
+    let mut is_row = records.read(&mut record)?;
     if is_row && begins_with_a_row_name(&record, &header) {
         // The names would move by one column, and the ids with them; so they have where the row names have a name or the
         // empty place of one.
@@ -44,10 +44,13 @@ pub(crate) fn read(
         header = std::iter::once("").chain(&header).collect();
     }
     let columns = Columns::of_header(&header, options)?;
-    let mut rows = Rows::new(&columns, options, delimiter);
+    let mut rows = Rows::new(&columns, options, records.delimiter);
     while is_row {
+        if columns.names.len() == 1 && records.passed_a_blank_line(&record) {
+            return Err(Problem::BlankLine { row: rows.count + 1 });
+        }
         rows.take(&record, &budget)?;
-        is_row = reader.read_record(&mut record).map_err(damaged)?;
+        is_row = records.read(&mut record)?;
     }
     let features = columns.features();
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
@@ -169,12 +172,42 @@ fn counts_up(names: &[String]) -> bool {
     from(0) || from(1)
 }
 
-/// The records of a text, cut at the delimiter that its begin shows, and that delimiter.
-fn records<R: BufRead>(mut text: R) -> Result<(csv::Reader<R>, u8), Problem> {
-    let delimiter = delimiter_of(text.fill_buf()?);
-    let mut builder = csv::ReaderBuilder::new();
-    builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
-    Ok((builder.from_reader(text), delimiter))
+/// The records of a text, cut at the delimiter that its begin shows.
+struct Records<R> {
+    reader: csv::Reader<Chain<R, &'static [u8]>>,
+    delimiter: u8,
+}
+
+impl<R: BufRead> Records<R> {
+    /// What stands behind a text: a record of its own, unless a quote is open there.
+    const END: &str = "\u{3}\u{4}";
+
+    fn new(mut text: R) -> Result<Self, Problem> {
+        let delimiter = delimiter_of(text.fill_buf()?);
+        let mut builder = csv::ReaderBuilder::new();
+        builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
+        // Twice, so that behind an open quote it is never all of a cell.
+        let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
+        Ok(Self { reader, delimiter })
+    }
+
+    /// Reads the next record; whether there is one. A quote that is never closed is refused, as it would hide the rows
+    /// that follow.
+    fn read(&mut self, record: &mut csv::StringRecord) -> Result<bool, Problem> {
+        self.reader.read_record(record).map_err(damaged)?;
+        match record.iter().next_back() {
+            Some(cell) if cell == Self::END && record.len() == 1 => Ok(false),
+            Some(cell) if cell.ends_with(Self::END) => {
+                Err(Problem::OpenQuote { line: line(record) })
+            }
+            cell => Ok(cell.is_some()),
+        }
+    }
+
+    /// Whether blank lines, which are passed over, stand above the record that was read, if that is of one line.
+    fn passed_a_blank_line(&self, record: &csv::StringRecord) -> bool {
+        self.reader.position().line() > line(record) + 1
+    }
 }
 
 /// The file's text, unpacked if it is gzipped, without a byte order mark, and the memory that its content may take. The text
@@ -229,7 +262,7 @@ impl<R: Read> Read for Limited<R> {
 fn delimiter_of(head: &[u8]) -> u8 {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
-    let next = lines.next();
+    let next = lines.find(|line| !line.is_empty());
     let count = |delimiter: &u8| first.split(|byte| byte == delimiter).count() - 1;
     // What stands in names is rarely in the numbers below. Where it is, as in `weight, kg` above `70,5`, semicolons separate.
     let cuts_alike = |delimiter: &u8| {
@@ -259,6 +292,11 @@ fn delimiter_of(head: &[u8]) -> u8 {
 
 fn outside_quotes(line: &[u8]) -> impl Iterator<Item = u8> {
     line.split(|&byte| byte == b'"').step_by(2).flatten().copied()
+}
+
+/// Where the reader was when it began with a record.
+fn line(record: &csv::StringRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
 }
 
 fn damaged(error: csv::Error) -> Problem {

@@ -1,6 +1,6 @@
 //! What stands below the header, row by row.
 
-use super::{Columns, Role};
+use super::{Columns, Role, line};
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, is_missing};
 
@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
         if record.len() != names.len() {
             return Err(Problem::Ragged {
                 row: self.count,
-                line: record.position().map_or(0, csv::Position::line),
+                line: line(record),
                 expected: names.len(),
                 found: record.len(),
             });

@@ -82,6 +82,56 @@ fn every_error_names_the_row_or_column() {
 }
 
 #[test]
+fn a_quote_that_is_never_closed_is_refused_in_any_column() {
+    let text = b"id,a,b,note\np,1,2,x\nq,3,4,\"y\nr,5,6,z\ns,7,8,w\n";
+    let unused = ReadOptions { drop: vec!["note".into()], ..by_id() };
+    let class = ReadOptions { label: Some("note".into()), ..by_id() };
+    for options in [&unused, &class] {
+        let message = read_text(text, options).unwrap_err().to_string();
+        assert!(message.ends_with("a quote that opens in line 3 or below is never closed"));
+    }
+    let texts: [&[u8]; 4] = [
+        b"id,a,note\np,1,\"x\ny\"\nq,2,5\" tall\n",
+        b"id,a,note\np,1,\"x\ny\"\nq,2,5\" tall",
+        b"id,a,note\r\np,1,\"x\r\ny\"\r\nq,2,\"5\"\" tall\"\r\n\r\n",
+        b"id,a,note\r\np,1,\"x\r\ny\"\r\nq,2,\"5\"\" tall\"",
+    ];
+    for text in texts {
+        assert_eq!(read_text(text, &class).unwrap().labels.unwrap()[1], "5\" tall");
+    }
+    let message = read_text(b"\"id,a\np,1\n", &by_id()).unwrap_err().to_string();
+    assert!(message.contains("opens in line 1"), "{message}");
+    assert!(read_text(b"id,a\np,1\n\"", &by_id()).is_err());
+}
+
+#[test]
+fn a_blank_line_in_a_table_of_one_column_is_refused() {
+    let read = |text: &[u8]| read_text(text, &ReadOptions::default());
+    for text in [&b"a\n1\n\n3\n"[..], b"a\r\n1\r\n\r\n3", b"a\n1\n\n\n3"] {
+        let message = read(text).unwrap_err().to_string();
+        assert!(message.contains("a blank line stands above row 2"), "{message}");
+    }
+    for text in
+        [&b"a\n1\n3\n\n"[..], b"a\r\n1\r\n3\r\n\r\n", b"a\n1\n3", b"a\r\n1\r\n3", b"a\r1\r3"]
+    {
+        assert_eq!(read(text).unwrap().values, array![[1.0], [3.0]]);
+    }
+    assert_eq!(read(b"a\n1\n\"\"\n3\n").unwrap().values.nrows(), 3);
+    assert_eq!(read(b"a,b\n1,2\n\n3,4\n").unwrap().values.nrows(), 2);
+}
+
+#[test]
+fn a_header_that_was_packed_by_itself_tells_the_separator() {
+    let mut packed = Vec::new();
+    for part in [&b"id a b\n"[..], b"x 1 2\n"] {
+        let mut packer = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+        packer.write_all(part).unwrap();
+        packed = packer.finish().unwrap();
+    }
+    assert_eq!(read_text(&packed, &by_id()).unwrap().values, array![[1.0, 2.0]]);
+}
+
+#[test]
 fn a_users_word_for_missing_is_missing_however_it_is_written() {
     let options = ReadOptions { missing_values: vec!["-999".into()], ..by_id() };
     let table = read_text(b"id,a\nw,1\nx,-999\ny,-999.0\nz,-9.99e2\n", &options).unwrap();

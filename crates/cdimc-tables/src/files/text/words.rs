@@ -1,6 +1,6 @@
 //! A table of text, whose cells mean whatever its reader takes them for.
 
-use super::{begins_with_a_row_name, damaged, records, unpacked};
+use super::{Records, begins_with_a_row_name, line, unpacked};
 use crate::TableError;
 use crate::error::{Problem, listed};
 use crate::files::format::{Format, Opened};
@@ -45,14 +45,16 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
         return Err(Problem::Message(reason));
     }
     let (text, budget) = unpacked(opened, max_bytes)?;
-    let (mut reader, delimiter) = records(text)?;
-    let (mut names, mut columns) = (Vec::new(), Vec::<Vec<String>>::new());
-    for (row, record) in reader.records().enumerate() {
-        let record = record.map_err(damaged)?;
-        if row == 0 {
-            names = record.iter().map(str::to_owned).collect();
-            continue;
-        }
+    let mut records = Records::new(text)?;
+    let mut record = csv::StringRecord::new();
+    if !records.read(&mut record)? {
+        return Err(Problem::NoRows);
+    }
+    let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
+    let mut columns = Vec::<Vec<String>>::new();
+    let mut row = 0;
+    while records.read(&mut record)? {
+        row += 1;
         if row == 1 && begins_with_a_row_name(&record, &names.iter().map(String::as_str).collect())
         {
             names.insert(0, String::new());
@@ -62,15 +64,15 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
             continue;
         }
         if record.len() != names.len() {
-            let line = record.position().map_or(0, csv::Position::line);
-            return Err(Problem::Ragged { row, line, expected: names.len(), found: record.len() });
+            let (line, expected, found) = (line(&record), names.len(), record.len());
+            return Err(Problem::Ragged { row, line, expected, found });
         }
         for (column, text) in columns.iter_mut().zip(&record) {
             budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
             column.push(text.to_owned());
         }
     }
-    if delimiter == b';' {
+    if records.delimiter == b';' {
         columns.iter_mut().for_each(|column| read_decimal_commas(column));
     }
     if columns.first().is_none_or(Vec::is_empty) {
@@ -117,6 +119,15 @@ mod tests {
         assert_eq!(found.columns[1], ["3.5", "a,b"]);
         let found = words("id;age\np1;3,5\np2;1.200\n").unwrap();
         assert_eq!(found.columns[1], ["3,5", "1.200"], "which groups thousands?");
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_hides_no_class() {
+        let message = words("id,class\np,u\nq,\"v\nr,u\ns,v\n").unwrap_err().to_string();
+        assert!(message.ends_with("a quote that opens in line 3 or below is never closed"));
+        let found = words("id,class\np,\"u\r\nv\"\nq,\"v\"").unwrap();
+        assert_eq!(found.columns[1], ["u\r\nv", "v"]);
+        assert!(words("\n").unwrap_err().to_string().contains("no rows"));
     }
 
     #[test]
