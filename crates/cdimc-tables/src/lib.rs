@@ -38,7 +38,7 @@ pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
     IdxFile, MatFile, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,
-    is_missing, read_bytes, read_views, read_words,
+    is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
 pub use overlap::{proposal as beginning_proposal, shared_beginning};

@@ -160,7 +160,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         }
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
-        labels.filter(|label| is_missing(label, options)).for_each(String::clear);
+        labels.filter(|label| is_missing_value(label, options)).for_each(String::clear);
         // A word for "missing" names nobody: two files that have it would share a sample.
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
@@ -253,8 +253,15 @@ fn stem(path: &Path) -> String {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
 }
 
-/// Whether `text` is one of the user's or everyone's words for "not measured".
-pub fn is_missing(text: &str, options: &ReadOptions) -> bool {
+/// Whether `text` stands for "not measured", where numbers count by their value.
+pub fn is_missing_value(text: &str, options: &ReadOptions) -> bool {
+    let is_given =
+        |x: f64| options.missing_values.iter().any(|missing| missing.parse::<f64>() == Ok(x));
+    is_missing(text, options) || text.parse().is_ok_and(is_given)
+}
+
+/// Whether `text` is one of the user's or everyone's words for "not measured", letter by letter: 7 is not the id 007.
+fn is_missing(text: &str, options: &ReadOptions) -> bool {
     matches!(
         text,
         "" | "NA"
@@ -348,6 +355,31 @@ mod tests {
         hide_missing_numbers(&mut values, &options);
         let hidden: Vec<bool> = values.dense().iter().map(|x| x.is_nan()).collect();
         assert_eq!(hidden, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_number_for_missing_counts_by_its_value_in_classes_and_clinical_cells() {
+        let source = ViewSource { name: None, path: "rna.csv".into(), member: None };
+        let read = |text: &str, missing: &str| {
+            let options = ReadOptions {
+                id: Some("id".into()),
+                label: Some("c".into()),
+                missing_values: vec![missing.into()],
+                ..ReadOptions::default()
+            };
+            read_bytes(text.as_bytes().to_vec(), &source, &options).unwrap().remove(0)
+        };
+        let table = read("id,a,c\np,1,-999.0\nq,2,1\n", "-999");
+        assert_eq!(table.labels.unwrap(), ["", "1"]);
+        let table = read("id,a,c\n007,1,u\n8,2,v\n", "7");
+        assert_eq!(table.ids.unwrap(), ["007", "8"]);
+        let clinical = ReadOptions {
+            missing_values: vec!["-999".into(), "unclear".into(), "NaN".into()],
+            ..ReadOptions::default()
+        };
+        let cells = ["-999.0", "-9.99e2", "unclear", "NA", "-998", "clear", "inf", ""];
+        let missing = cells.map(|cell| is_missing_value(cell, &clinical));
+        assert_eq!(missing, [true, true, true, true, false, false, false, true]);
     }
 
     #[test]

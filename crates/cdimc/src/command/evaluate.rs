@@ -2,7 +2,7 @@
 
 use crate::metrics::scores;
 use crate::say;
-use crate::tables::{ReadOptions, SampleNames, is_missing, read_words};
+use crate::tables::{ReadOptions, SampleNames, is_missing_value, read_words};
 use anyhow::bail;
 use clap::Args;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -114,7 +114,7 @@ fn pairs(
     let (ids, values) = (column(id, 0)?, column(value, n_columns - 1)?);
     let (mut pairs, mut seen) = (Vec::new(), HashMap::new());
     for (row, (id, value)) in words.columns[ids].iter().zip(&words.columns[values]).enumerate() {
-        let value = if is_missing(value, options) { "" } else { value };
+        let value = if is_missing_value(value, options) { "" } else { value };
         // Spreadsheets end in rows of nothing.
         if id.is_empty() && value.is_empty() {
             continue;

@@ -2,7 +2,7 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing, read_views,
+    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value, read_views,
     read_words,
 };
 use crate::{NamedModel, training_set};
@@ -212,7 +212,10 @@ impl Input {
             }
         }
         let cells = words.columns.into_iter().map(|mut column| {
-            column.iter_mut().filter(|cell| is_missing(cell, &options)).for_each(String::clear);
+            column
+                .iter_mut()
+                .filter(|cell| is_missing_value(cell, &options))
+                .for_each(String::clear);
             column
         });
         Ok(ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect()))
