@@ -58,7 +58,8 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
 /// What every table must obey, whatever its format.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
-    check_names_once(table)
+    check_ids_once(table)?;
+    check_features_once(table)
 }
 
 /// That there are rows and columns of finite or missing numbers, and a name for each that has one.
@@ -97,22 +98,20 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     }
 }
 
-/// That no id and no column occurs twice.
-pub(crate) fn check_names_once(table: &Table) -> Result<(), Problem> {
-    let (n_rows, n_features) = table.values.dim();
-    if let Some(ids) = &table.ids {
-        let mut first = std::collections::HashMap::with_capacity(n_rows);
-        for (row, id) in ids.iter().enumerate() {
-            if let Some(earlier) = first.insert(id.as_str(), row) {
-                return Err(Problem::DuplicateId {
-                    id: id.clone(),
-                    first: earlier + 1,
-                    row: row + 1,
-                });
-            }
+/// That no id occurs twice.
+pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
+    let mut first = std::collections::HashMap::with_capacity(table.values.nrows());
+    for (row, id) in table.ids.iter().flatten().enumerate() {
+        if let Some(earlier) = first.insert(id.as_str(), row) {
+            return Err(Problem::DuplicateId { id: id.clone(), first: earlier + 1, row: row + 1 });
         }
     }
-    let mut seen = std::collections::HashSet::with_capacity(n_features);
+    Ok(())
+}
+
+/// That no column occurs twice.
+pub(crate) fn check_features_once(table: &Table) -> Result<(), Problem> {
+    let mut seen = std::collections::HashSet::with_capacity(table.features.len());
     match table.features.iter().find(|name| !seen.insert(name.as_str())) {
         Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
         None => Ok(()),

@@ -28,7 +28,7 @@ pub use source::ViewSource;
 pub use text::{Words, read_words};
 
 use crate::error::{Problem, TableError, listed};
-use crate::table::{Table, check_cells, check_name, check_names_once};
+use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
 use budget::Budget;
 use cdimc_data::Matrix;
 use format::{Format, Opened};
@@ -50,9 +50,9 @@ pub struct ReadOptions {
     pub columns: Vec<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
-    /// What becomes of several rows with the same id.
+    /// Whether several rows may have the same id: [`SampleNames::rename`] makes one of them.
     #[serde(default)]
-    pub replicates: Replicates,
+    pub repeated_ids: bool,
     /// Whether the samples are the columns of the file and the features its rows.
     #[serde(default)]
     pub transposed: bool,
@@ -165,10 +165,10 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;
-        if options.replicates != Replicates::Refuse && table.ids.is_some() {
-            SampleNames::of_replicates(options.replicates).renamed(table)?;
+        if !options.repeated_ids {
+            check_ids_once(table)?;
         }
-        check_names_once(table)?;
+        check_features_once(table)?;
     }
     Ok(tables)
 }

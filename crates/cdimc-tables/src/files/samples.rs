@@ -1,7 +1,7 @@
 //! Which sample a row is of, where its id says more than that: barcodes of aliquots, maps of assays, replicates.
 
 use crate::error::Problem;
-use crate::files::read_words;
+use crate::files::{ReadOptions, is_missing, read_words};
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
@@ -65,12 +65,7 @@ enum Source {
 
 impl SampleNames {
     /// Ids are the names.
-    pub fn ids() -> Self {
-        Self::of_replicates(Replicates::Refuse)
-    }
-
-    /// Ids are the names, and may stand in several rows.
-    pub(crate) fn of_replicates(replicates: Replicates) -> Self {
+    pub fn ids(replicates: Replicates) -> Self {
         Self { source: Source::Ids, replicates }
     }
 
@@ -125,15 +120,18 @@ impl SampleNames {
     /// Names the rows of a view after their samples, one row a sample.
     ///
     /// # Errors
-    /// If the view has no ids, the map lacks it or an id of it, or a sample has several rows that are refused.
+    /// If the view has no ids, the map lacks it or an id of it, a sample would be named by a word for "missing", or has
+    /// several rows that are refused.
     pub fn rename(&self, table: &mut Table) -> Result<(), TableError> {
-        if matches!(self.source, Source::Ids) {
+        if matches!(self.source, Source::Ids)
+            && (self.replicates == Replicates::Refuse || table.ids.is_none())
+        {
             return Ok(());
         }
         self.renamed(table).map_err(|problem| TableError::new(&table.path, problem))
     }
 
-    pub(crate) fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
+    fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
         let Some(ids) = &table.ids else {
             return Err(Problem::Message("has no ids that could name samples (--id)".into()));
         };
@@ -141,6 +139,11 @@ impl SampleNames {
         let mut place: HashMap<String, usize> = HashMap::new();
         for (row, id) in ids.iter().enumerate() {
             let name = self.mapped(&table.name, id)?;
+            if is_missing(&name, &ReadOptions::default()) {
+                return Err(Problem::Message(format!(
+                    "`{id}` would be of sample `{name}`: a word for \"missing\" names nobody"
+                )));
+            }
             let at = *place.entry(name.clone()).or_insert(rows.len());
             match rows.get_mut(at) {
                 None => rows.push((name, vec![row])),
@@ -211,6 +214,7 @@ fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::{ViewSource, read_views};
     use ndarray::array;
 
     fn table(ids: &[&str]) -> Table {
@@ -253,6 +257,36 @@ mod tests {
             "NaN counts for nothing"
         );
         assert_eq!(mean.labels.unwrap(), ["c1", "c2", "c3"]);
+    }
+
+    #[test]
+    fn the_mean_of_a_sample_is_over_all_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rna.csv");
+        std::fs::write(&path, "id,x\nA-1,0\nA-1,0\nA-2,3\n").unwrap();
+        let source = ViewSource { name: None, path, member: None };
+        let options =
+            ReadOptions { id: Some("id".into()), repeated_ids: true, ..ReadOptions::default() };
+        let mut table = read_views(&source, &options).unwrap().remove(0);
+        let names = SampleNames::by_pattern("^(.)", Replicates::Mean).unwrap();
+        names.rename(&mut table).unwrap();
+        assert_eq!(table.values, array![[1.0]]);
+    }
+
+    #[test]
+    fn no_sample_is_named_by_a_word_for_missing() {
+        let by_pattern = SampleNames::by_pattern("-(.*)$", Replicates::Mean).unwrap();
+        let message = by_pattern.rename(&mut table(&["a-1", "b-NA"])).unwrap_err().to_string();
+        assert!(
+            message
+                .ends_with("`b-NA` would be of sample `NA`: a word for \"missing\" names nobody")
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.csv");
+        std::fs::write(&path, "assay,primary,colname\nrna,p1,a\nrna,,b\n").unwrap();
+        let by_map = SampleNames::by_map(&path, Replicates::Refuse).unwrap();
+        let message = by_map.rename(&mut table(&["a", "b"])).unwrap_err().to_string();
+        assert!(message.contains("`b` would be of sample ``"), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::metrics::scores;
 use crate::say;
-use crate::tables::{ReadOptions, SampleNames, is_missing_value, read_words};
+use crate::tables::{ReadOptions, Replicates, SampleNames, is_missing_value, read_words};
 use anyhow::bail;
 use clap::Args;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -34,7 +34,7 @@ pub(crate) struct Evaluate {
 impl Evaluate {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let options = ReadOptions::default();
-        let names = SampleNames::ids();
+        let names = SampleNames::ids(Replicates::Refuse);
         let found = pairs(&self.labels, Some("id"), Some("cluster"), &names, &options)?;
         let columns = (self.id.as_deref(), self.truth_column.as_deref());
         let truth = classes(&self.truth, columns, self.numeric_truth, &names, &options)?;

@@ -84,7 +84,7 @@ impl Input {
             missing_values: self.missing_values.clone(),
             columns: self.columns.clone(),
             drop: self.drop.clone(),
-            replicates: self.replicates,
+            repeated_ids: self.replicates != Replicates::Refuse,
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
@@ -150,7 +150,7 @@ impl Input {
             (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
                 .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}")),
             (None, Some(path)) => Ok(SampleNames::by_map(path, self.replicates)?),
-            (None, None) => Ok(SampleNames::ids()),
+            (None, None) => Ok(SampleNames::ids(self.replicates)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::TableError;
-use crate::files::{Replicates, read_views};
+use crate::files::{Replicates, SampleNames, read_views};
 use ndarray::array;
 use std::io::Write;
 
@@ -196,11 +196,12 @@ fn what_separates_the_names_separates_the_numbers_too() {
 #[test]
 fn rows_of_one_id_are_refused_or_one_row_by_name() {
     let text = b"id,a\nx,1\ny,5\nx,3\n";
-    let read = |replicates| read_text(text, &ReadOptions { replicates, ..by_id() });
-    let message = read(Replicates::Refuse).unwrap_err().to_string();
+    let message = read_text(text, &by_id()).unwrap_err().to_string();
     assert!(message.contains("id `x` stands in row 1 and again in row 3"), "{message}");
     for (replicates, of_x) in [(Replicates::First, 1.0), (Replicates::Mean, 2.0)] {
-        let table = read(replicates).unwrap();
+        let options = ReadOptions { repeated_ids: true, ..by_id() };
+        let mut table = read_text(text, &options).unwrap();
+        SampleNames::ids(replicates).rename(&mut table).unwrap();
         assert_eq!(table.ids.unwrap(), ["x", "y"]);
         assert_eq!(table.values, array![[of_x], [5.0]]);
     }
