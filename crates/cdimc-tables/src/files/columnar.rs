@@ -79,15 +79,17 @@ mod with_arrow {
         let format = "Arrow IPC file";
         let damaged = |reason| Problem::Damaged { format, reason };
         check_blocks(&bytes, budget).map_err(damaged)?;
-        // A file is a stream between two marks, and says its columns at the begin and at the end.
-        let stream = Cursor::new(bytes.get(8..).unwrap_or_default());
-        let first = arrow_ipc::reader::StreamReader::try_new(stream, None)
-            .map_err(|e| damaged(one_line(&e)))?
-            .schema();
+        // A file is a stream between two marks, and says its columns at the end and, but where Polars wrote it, at the begin.
+        let stream = bytes.get(8..).filter(|stream| stream.starts_with(&CONTINUATION));
+        let first = stream
+            .map(|stream| arrow_ipc::reader::StreamReader::try_new(Cursor::new(stream), None))
+            .transpose()
+            .map_err(|e| damaged(one_line(&e)))?;
+        let first = first.map(|stream| stream.schema());
         let reader = arrow_ipc::reader::FileReader::try_new(Cursor::new(bytes), None)
             .map_err(|e| damaged(one_line(&e)))?;
         let schema = reader.schema();
-        if schema != first {
+        if first.is_some_and(|first| first != schema) {
             return Err(damaged("its columns at the end are not those at the begin".to_owned()));
         }
         Columns { source, options, budget, format }.table(&schema, reader)
@@ -409,6 +411,23 @@ mod tests {
         assert_eq!(read(10, 1).unwrap(), ["10", "11"]);
         assert_eq!(read(9, -1).unwrap(), ["9", "8"]);
         assert_eq!(read(0, 1), None, "a plain count");
+    }
+
+    #[test]
+    fn a_file_whose_schema_stands_in_its_footer_alone_is_read() {
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
+        let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+        let mut writer =
+            arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        let mut bytes = writer.into_inner().unwrap();
+        // Polars writes the message without the eight bytes before it.
+        let length = u32::from_le_bytes(*bytes[12..].first_chunk().unwrap()) as usize;
+        bytes.copy_within(16..16 + length, 8);
+        bytes[8 + length..16 + length].fill(0);
+        let source = ViewSource { name: None, path: "table.arrow".into(), member: None };
+        let table = read_bytes(bytes, &source, &ReadOptions::default()).unwrap().remove(0);
+        assert_eq!(table.values, ndarray::array![[0.5], [1.5]]);
     }
 
     #[test]
