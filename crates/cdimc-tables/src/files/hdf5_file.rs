@@ -229,7 +229,7 @@ impl Hdf5File {
     /// If it holds neither, or is damaged.
     pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, String> {
         self.admit(dataset)?;
-        match dataset.dtype().map_err(damaged)? {
+        let words = match dataset.dtype().map_err(damaged)? {
             DType::String => dataset.read_string().map_err(damaged),
             DType::VariableLengthString => {
                 self.budget.bytes(dataset.vlen_string_payload_size().map_err(damaged)?)?;
@@ -243,7 +243,12 @@ impl Hdf5File {
             DType::F32 | DType::F64 => shown(dataset.read_f64()),
             DType::U64 => shown(dataset.read_u64()),
             _ => shown(dataset.read_i64()),
+        }?;
+        // The decoder puts this character in place of what it cannot read, which makes one word of several.
+        if words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER)) {
+            return Err("it holds text that is not UTF-8".to_owned());
         }
+        Ok(words)
     }
 
     /// Whether the file can hold what the dataset declares, and the memory for it is left.

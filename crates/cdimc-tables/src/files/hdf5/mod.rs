@@ -149,6 +149,27 @@ mod tests {
     }
 
     #[test]
+    fn text_of_another_encoding_is_refused() {
+        for is_fixed in [false, true] {
+            let mut file = FileBuilder::new();
+            file.create_dataset("X").with_f64_data(&[1., 2., 3., 4.]).with_shape(&[2, 2]);
+            let ids = file.create_dataset("ids");
+            if is_fixed {
+                ids.with_strings(&["J\u{e4}ger", "Weber"]).unwrap();
+            } else {
+                ids.with_vlen_strings(&["J\u{e4}ger", "Weber"]);
+            }
+            let mut bytes = file.finish().expect("a file in memory");
+            let table = read_member(&bytes, None).unwrap().remove(0);
+            assert_eq!(table.ids.unwrap(), ["J\u{e4}ger", "Weber"]);
+            let at = bytes.windows(3).position(|part| part == *b"J\xc3\xa4").expect("the id");
+            bytes[at + 1..at + 3].copy_from_slice(b"\xe4e");
+            let message = read_member(&bytes, None).unwrap_err().to_string();
+            assert!(message.contains("text that is not UTF-8"), "{message}");
+        }
+    }
+
+    #[test]
     fn samples_in_columns_are_asked_about() {
         let mut file = sparse("X");
         let classes = file.create_dataset("y");
