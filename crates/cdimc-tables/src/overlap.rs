@@ -9,6 +9,8 @@ const FEW: f64 = 0.1;
 const SHOWN: usize = 2;
 /// A beginning of fewer characters names nobody.
 const SHORTEST: usize = 4;
+/// No barcode is longer; ids that are sequences are not tried at every length.
+const LONGEST: usize = 64;
 
 /// A line for each table whose ids hardly occur in the other tables, though they may be meant to.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
@@ -151,7 +153,7 @@ pub fn shared_beginning(own: &[&str], others: &[Vec<&str>]) -> Option<(usize, us
         let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
         Some((shared, ends(length), length))
     };
-    let best = (SHORTEST..longest).filter_map(candidate).rev();
+    let best = (SHORTEST..longest.min(LONGEST)).filter_map(candidate).rev();
     let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
     (2 * shared >= own.len()).then_some((length, shared))
 }
@@ -250,6 +252,17 @@ mod tests {
             !nothing_shared(&[table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])])
                 .contains("first")
         );
+    }
+
+    #[test]
+    fn ids_that_are_sequences_are_not_cut_at_every_length() {
+        let sequences = |end: &str| -> Vec<String> {
+            (0..200).map(|i| format!("{i:0100}{}", end.repeat(2900))).collect()
+        };
+        let (own, other) = (sequences("A"), sequences("C"));
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let other: Vec<&str> = other.iter().map(String::as_str).collect();
+        assert_eq!(shared_beginning(&own, &[other]), None);
     }
 
     #[test]
