@@ -35,11 +35,19 @@ impl Variable {
                 "`{text}` has a comma: write all numbers with a point before the decimals and none else"
             ));
         }
-        let distinct: BTreeSet<&str> = there().collect();
+        // Equal numbers are one category, however they are spelled: by its first spelling.
+        let first = |&x: &f64| there().find(|cell| number(cell) == Some(x));
+        let firsts: Vec<&str> =
+            if n_numbers == n { values.iter().filter_map(first).collect() } else { Vec::new() };
+        let spelled = |cell| {
+            let first = firsts.iter().copied().find(|first| number(first) == number(cell));
+            first.unwrap_or(cell)
+        };
+        let distinct: BTreeSet<&str> = there().map(spelled).collect();
         if n == 0 {
             return Err("no value".into());
         }
-        if distinct.len() == 1 || (n_numbers == n && values.len() == 1) {
+        if distinct.len() == 1 {
             return Err("one value".into());
         }
         if there().all(is_date) {
@@ -58,8 +66,8 @@ impl Variable {
             ));
         }
         let names: Vec<String> = distinct.iter().map(|&name| name.to_owned()).collect();
-        let place = |cell: &&str| names.binary_search_by(|name| name.as_str().cmp(cell)).ok();
-        let of = cells.iter().map(place).collect();
+        let place = |cell| names.binary_search_by(|name| name.as_str().cmp(cell)).ok();
+        let of = cells.iter().copied().map(spelled).map(place).collect();
         Ok(Self::Categories { names, of })
     }
 }
@@ -109,7 +117,11 @@ mod tests {
             of: vec![Some(1), nothing, Some(0), Some(1)],
         };
         assert_eq!(of(&["yes", "", "no", "yes"]), Ok(yes));
-        assert!(matches!(of(&["0", "1", "1", "0"]), Ok(Variable::Categories { .. })));
+        let spelled = Variable::Categories {
+            names: vec!["0".into(), "1.0".into()],
+            of: vec![Some(0), Some(1), nothing, Some(0), Some(1)],
+        };
+        assert_eq!(of(&["0", "1.0", "", "0.0", "1"]), Ok(spelled));
         let reason = |cells: &[&str]| of(cells).unwrap_err();
         assert_eq!(reason(&["", ""]), "no value");
         assert_eq!(reason(&["a", "", "a"]), "one value");
