@@ -37,6 +37,9 @@ pub(crate) struct RunRecord {
     /// Whether the pictures of the report are files of their own too.
     #[serde(default)]
     pub(crate) figures: bool,
+    /// Whether text that a spreadsheet would take for a formula is escaped.
+    #[serde(default)]
+    pub(crate) escape_formulas: bool,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     /// The numbers of clusters tried so far, and the one chosen.

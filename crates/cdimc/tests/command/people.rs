@@ -150,6 +150,19 @@ fn resume_takes_a_run_as_it_was_begun() {
     assert!(desk.fails("cluster --resume none").contains("no run to go on with"));
 }
 
+#[test]
+fn a_resumed_run_escapes_formulas_as_it_was_begun() {
+    let desk = Desk::new();
+    desk.put("formulas.csv", "id,a\n=1+1,-1.5\n@x,2\n+3,8\ny,9\n");
+    let line = "cluster --view formulas.csv --id id -k 2 --method concat -q";
+    for (run, option, first) in [("plain", "", "=1+1"), ("safe", "--escape-formulas", "'=1+1")] {
+        desk.succeeds(&format!("{line} {option} -o {run}"));
+        desk.change_record(run, "\"finished\"", "\"interrupted\"");
+        desk.succeeds(&format!("cluster -q --resume {run}"));
+        assert_eq!(desk.labels(&format!("{run}/labels.csv"))[0].0, first);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {

@@ -7,7 +7,7 @@ use crate::analysis::{Analysis, Host, Interim, Number};
 use crate::clinical::Clinical;
 use crate::command::Interrupted;
 use crate::command::input::Input;
-use crate::command::output::{OutputFolder, RUN_FILE};
+use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
 use crate::command::run_record::{RunRecord, Status, file_records};
 use crate::core::{ClusterError, Observer, Step};
 use crate::data::Seed;
@@ -64,6 +64,7 @@ impl Run {
             k_range: None,
             n_subsamples: None,
             figures: false,
+            escape_formulas: escape_formulas(false),
             stability: None,
             seed,
             threads: 0,
@@ -118,6 +119,7 @@ impl Run {
         let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined.ids));
         let clinical = clinical.transpose()?;
         record.threads = threads;
+        record.escape_formulas = escape_formulas(record.escape_formulas);
         watch.lap("read");
         if !quiet {
             note!("{}", record.left(&record.interim));

@@ -11,7 +11,7 @@ pub(crate) use folder::OutputFolder;
 use anyhow::bail;
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A folder of ours holds this file.
 pub(crate) const RUN_FILE: &str = "run.json";
@@ -44,19 +44,20 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether text that a spreadsheet would take for a formula is escaped; said once for the whole program.
-static ESCAPE: OnceLock<bool> = OnceLock::new();
+/// Whether text that a spreadsheet would take for a formula is escaped, in the whole program.
+static ESCAPE: AtomicBool = AtomicBool::new(false);
 
-/// Says whether [`csv_bytes`] escapes formulas.
-pub(crate) fn escape_formulas(escape: bool) {
-    ESCAPE.get_or_init(|| escape);
+/// Has [`csv_bytes`] escape formulas from now on if `escape`, and says whether it does.
+pub(crate) fn escape_formulas(escape: bool) -> bool {
+    ESCAPE.fetch_or(escape, Ordering::Relaxed) || escape
 }
 
 /// A cell that no spreadsheet takes for a formula, if asked for; numbers stay.
 fn cell(text: &str) -> Cow<'_, str> {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    if is_formula && ESCAPE.get() == Some(&true) { format!("'{text}").into() } else { text.into() }
+    let is_escaped = is_formula && ESCAPE.load(Ordering::Relaxed);
+    if is_escaped { format!("'{text}").into() } else { text.into() }
 }
 
 /// This name for a column beside `others`, or the first with `_` behind it that none of them has.
