@@ -149,6 +149,9 @@ impl Cluster {
                     let line = 1 + text[..at].matches('\n').count();
                     anyhow::anyhow!("{shown}, line {line}: {}", error.message())
                 })?;
+                if let Some(key) = not_finite(&table) {
+                    bail!("{shown}: {key}: must be finite");
+                }
                 serde_json::to_value(table)?
             }
         };
@@ -165,6 +168,15 @@ impl Cluster {
         }
         Ok(settings)
     }
+}
+
+/// The first setting that is `nan` or `inf`, which JSON would make null and so the default.
+fn not_finite(table: &toml::Table) -> Option<String> {
+    table.iter().find_map(|(key, value)| match value {
+        toml::Value::Float(x) if !x.is_finite() => Some(key.clone()),
+        toml::Value::Table(inner) => Some(format!("{key}.{}", not_finite(inner)?)),
+        _ => None,
+    })
 }
 
 /// Uses this many threads everywhere; all cores by default.

@@ -347,6 +347,11 @@ fn every_bad_input_is_one_line_that_names_it() {
         "cluster --view few.csv --id id -k 2 --method cdimc-net -o out",
         &["3 samples of few.csv: neighbors = 10: must be less than the number of samples"],
     );
+    desk.put("odd.toml", "[pretrain]\nepochs = 3\nlearning-rate = nan\n");
+    says(
+        "cluster --view few.csv --id id -k 2 --method cdimc-net --config odd.toml -o out",
+        &["odd.toml: pretrain.learning-rate: must be finite"],
+    );
     desk.put("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n");
     says(
         "mask --view few.csv --view same.csv --id id --pattern given:11,11,01,11 -o out",
