@@ -99,14 +99,15 @@ fn stamp(file: &Path) -> anyhow::Result<Stamp> {
 #[derive(Default)]
 pub(crate) struct Gaps {
     cells: usize,
-    unobserved: usize,
+    /// The samples without a value in any view.
+    pub(crate) unobserved: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Gaps {
     pub(crate) fn add(&mut self, joined: &Joined) {
         self.cells += joined.filled.iter().map(|column| column.n_cells).sum::<usize>();
-        self.unobserved += joined.unobserved.len();
+        self.unobserved.extend(joined.unobserved.iter().cloned());
         self.warnings.extend(joined.warnings.iter().cloned());
     }
 
@@ -120,8 +121,8 @@ impl Gaps {
         if self.cells > 0 {
             tracing::warn!("{} single missing cells filled with the column's mean", self.cells);
         }
-        if self.unobserved > 0 {
-            tracing::warn!("samples without a value in any view, left out: {}", self.unobserved);
+        if let n @ 1.. = self.unobserved.len() {
+            tracing::warn!("samples without a value in any view, left out: {n}");
         }
     }
 }

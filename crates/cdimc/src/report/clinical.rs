@@ -12,7 +12,8 @@ const LISTED: usize = 40;
 /// How many curves a picture shows.
 const CURVES: usize = PALETTE.len();
 
-pub(super) fn section(page: &mut Page, comparison: &Comparison) {
+/// `n_clustered`: all samples, of which those compared may be some.
+pub(super) fn section(page: &mut Page, comparison: &Comparison, n_clustered: usize) {
     page.section("What the clusters mean for the clinical table");
     for note in &comparison.notes {
         page.warning(note);
@@ -21,8 +22,13 @@ pub(super) fn section(page: &mut Page, comparison: &Comparison) {
         return;
     }
     let Comparison { n_known, n_samples, .. } = comparison;
+    let searched = if *n_samples < n_clustered {
+        format!(" searched, of {n_clustered} clustered")
+    } else {
+        String::new()
+    };
     page.paragraph(&format!(
-        "The clinical table knows {n_known} of the {n_samples} samples. {}",
+        "The clinical table knows {n_known} of the {n_samples} samples{searched}. {}",
         Comparison::MEANING
     ));
     if let Some(found) = &comparison.survival {
@@ -269,7 +275,7 @@ mod tests {
 
     fn html(comparison: &Comparison) -> String {
         let mut page = Page::new("x");
-        section(&mut page, comparison);
+        section(&mut page, comparison, comparison.n_samples);
         page.finish().html
     }
 

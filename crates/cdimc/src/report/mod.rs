@@ -74,7 +74,7 @@ impl Report<'_> {
         self.embedding(&mut page);
         self.profiles(&mut page);
         if let Some(comparison) = self.comparison {
-            clinical::section(&mut page, comparison);
+            clinical::section(&mut page, comparison, self.n_samples);
         }
         self.sizes(&mut page);
         self.contributions(&mut page);

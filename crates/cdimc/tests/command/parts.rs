@@ -45,6 +45,24 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 }
 
 #[test]
+fn parts_say_of_whom_the_clinical_tests_are() {
+    let desk = Desk::new();
+    cut(&desk);
+    let part = desk.text("rna-2.csv");
+    let gaps = ",".repeat(part.lines().next().unwrap().matches(',').count());
+    desk.put("rna-2.csv", &format!("{part}nobody{gaps}\n"));
+    let ages: String = (0..120).map(|i| format!("s{i},{}\n", 40 + i % 31)).collect();
+    desk.put("clinic.csv", &format!("id,age\n{ages}"));
+    let options = "--config few.toml --clinical clinic.csv -q -o out";
+    desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
+    let said = "The clinical table knows 100 of the 100 samples searched, of 120 clustered.";
+    assert!(desk.text("out/report.html").contains(said));
+    assert!(desk.labels("out/labels.csv").contains(&("nobody".into(), String::new())));
+    let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
+    assert_eq!(record["unobserved"], serde_json::json!(["nobody"]));
+}
+
+#[test]
 fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
     let desk = Desk::new();
     let mut rng = Seed::new(4).rng();

@@ -89,6 +89,7 @@ impl InParts {
                         tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
                     let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
                     let joined = crate::tables::join_new(tables, self.strict, &means)?;
+                    gaps.unobserved.extend(joined.unobserved.iter().cloned());
                     let labels = &vec![0; joined.ids.len()];
                     Labels { labels, ..Labels::default() }.csv(&joined)?
                 }

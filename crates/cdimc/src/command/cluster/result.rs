@@ -46,6 +46,7 @@ impl Run {
                 let pieces = parts.labels(outcome.model.as_ref(), &mut gaps);
                 output.write_pieces("labels.csv", pieces)?;
                 gaps.report();
+                self.record.unobserved = gaps.unobserved;
             }
         }
         if let Some(probabilities) = &clustering.probabilities {
