@@ -56,6 +56,8 @@ impl Grouping {
 /// order that crosses least.
 pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
     let n = from.of_sample.len().max(1) as f64;
+    // A cluster has its color whether or not those before it have samples.
+    let color = |b: usize| cluster_color(to.groups[b].parse().unwrap_or(b));
     let mut counts = vec![vec![0.0; to.groups.len()]; from.groups.len()];
     from.of_sample.iter().zip(&to.of_sample).for_each(|(&a, &b)| counts[a][b] += 1.0);
     let size = |b: usize| counts.iter().map(|row| row[b]).sum::<f64>();
@@ -77,7 +79,7 @@ pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
     for &b in &order {
         let height = scale * size(b);
         begin[b] = y;
-        drawing.cell((right, y), (BAR, height), &cluster_color(b));
+        drawing.cell((right, y), (BAR, height), &color(b));
         let name = shortened(&to.groups[b], 18);
         drawing.text((right + BAR + 6.0, y + height / 2.0 + 4.0), Anchor::Start, 12, &name);
         y += height + GAP;
@@ -92,7 +94,7 @@ pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
         for &b in order.iter().filter(|&&b| row[b] > 0.0) {
             let height = scale * row[b];
             let heights = ((from, from + height), (begin[b], begin[b] + height));
-            drawing.band((left, right), heights, &cluster_color(b));
+            drawing.band((left, right), heights, &color(b));
             from += height;
             begin[b] += height;
         }

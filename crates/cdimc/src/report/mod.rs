@@ -26,7 +26,8 @@ use figures::Coloring;
 use page::Page;
 pub use page::Rendered;
 use rand::seq::index::sample;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How many doubtful samples a page lists.
 const DOUBTFUL: usize = 20;
@@ -87,8 +88,14 @@ impl Report<'_> {
         page.finish()
     }
 
+    /// Clusters that have samples.
     fn n_clusters(&self) -> usize {
-        self.outcome.clustering.labels.iter().max().map_or(0, |&most| most + 1)
+        self.outcome.clustering.labels.iter().collect::<BTreeSet<_>>().len()
+    }
+
+    /// The numbers of all clusters, up to the last that has samples.
+    fn clusters(&self) -> Range<usize> {
+        0..self.outcome.clustering.labels.iter().max().map_or(0, |&last| last + 1)
     }
 
     fn missing(&self, page: &mut Page) {
@@ -170,7 +177,7 @@ impl Report<'_> {
     fn sizes(&self, page: &mut Page) {
         page.section("Clusters");
         let n = self.outcome.clustering.labels.len() as f64;
-        let rows = (0..self.n_clusters()).map(|cluster| {
+        let rows = self.clusters().map(|cluster| {
             let members: Vec<usize> = self.members(cluster);
             let mean = |values: &[f64]| {
                 members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
@@ -325,10 +332,10 @@ impl Report<'_> {
         );
         let mut counts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (class, &cluster) in labels.iter().zip(&self.outcome.clustering.labels) {
-            counts.entry(class_name(class)).or_insert_with(|| vec![0; self.n_clusters()])
+            counts.entry(class_name(class)).or_insert_with(|| vec![0; self.clusters().len()])
                 [cluster] += 1;
         }
-        let clusters: Vec<String> = (0..self.n_clusters()).map(|c| c.to_string()).collect();
+        let clusters: Vec<String> = self.clusters().map(|c| c.to_string()).collect();
         let header: Vec<&str> =
             std::iter::once("class").chain(clusters.iter().map(String::as_str)).collect();
         let rows = counts.into_iter().map(|(class, row)| {

@@ -86,13 +86,15 @@ impl Report<'_> {
     /// Numbers and what they are.
     fn cards(&self) -> Vec<(String, String)> {
         let data = &self.joined.data;
-        let k = self.n_clusters();
+        let (k, asked) = (self.n_clusters(), self.outcome.n_clusters);
+        let of = if k == asked { String::new() } else { format!("of {asked} ") };
         let how = match &self.outcome.cluster_number {
-            None => "as asked for".to_owned(),
-            Some(number) => number.runner_up.map_or_else(
-                || "proposed".to_owned(),
-                |next| format!("proposed; next best: {next}"),
-            ),
+            None if k == asked => "as asked for".to_owned(),
+            None => format!("{of}asked for"),
+            Some(number) => {
+                let next = number.runner_up.map(|next| format!("; next best: {next}"));
+                format!("{of}proposed{}", next.unwrap_or_default())
+            }
         };
         let mut cards =
             vec![(k.to_string(), format!("cluster{}, {how}", if k == 1 { "" } else { "s" }))];

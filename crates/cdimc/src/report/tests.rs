@@ -26,10 +26,20 @@ fn clustered() -> (Joined, Clustering) {
 }
 
 fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
+    html_of_asked(2, method, joined, clustering)
+}
+
+/// The page where so many clusters were asked for.
+fn html_of_asked(
+    n_clusters: usize,
+    method: &str,
+    joined: &Joined,
+    clustering: &Clustering,
+) -> String {
     let warning = Warning { sign: Sign::SingleSamples, text: "<one> sample".into() };
     let outcome = Outcome {
         clustering: clustering.clone(),
-        n_clusters: 2,
+        n_clusters,
         cluster_number: None,
         model: None,
         stability: None,
@@ -87,4 +97,19 @@ fn a_picture_shows_a_part_of_very_many_samples() {
     let part = drawn(100_000);
     assert_eq!(part.len(), DRAWN);
     assert!(part.is_sorted_by(|a, b| a < b) && part[DRAWN - 1] < 100_000);
+}
+
+#[test]
+fn empty_clusters_are_not_counted_and_keep_their_colors() {
+    let (joined, mut clustering) = clustered();
+    clustering.labels = vec![0, 0, 0, 3, 3, 3];
+    let html = html_of_asked(5, "concat", &joined, &clustering);
+    assert!(html.contains("<h1>2 clusters of 6 samples</h1>"));
+    assert!(html.contains("<b>2</b><span>clusters, of 5 asked for</span>"));
+    assert!(html.contains("were grouped into 2 clusters by"));
+    let known = Grouping::new("classes", joined.labels.unwrap().into_iter());
+    let clusters = Grouping::new("clusters", clustering.labels.iter().map(ToString::to_string));
+    let svg = alluvial::alluvial(&known, &clusters);
+    let has = |cluster: usize| svg.contains(&figures::cluster_color(cluster));
+    assert_eq!([0, 1, 3].map(has), [true, false, true], "{svg}");
 }
