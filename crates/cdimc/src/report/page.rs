@@ -38,10 +38,10 @@ th[role=button] { cursor: pointer; }
 
 /// Tables are sorted by a click on a column's head and searched; long ones begin with their first rows. Without it all is
 /// there.
-const SCRIPT: &str = "
+pub(super) const SCRIPT: &str = "
 document.querySelectorAll('.table').forEach(box => {
   const table = box.querySelector('table'), body = table.tBodies[0], rows = [...body.rows];
-  const number = text => { const n = parseFloat(text.replace('below ', '')); return isNaN(n) ? text : n; };
+  const number = text => { const n = parseFloat(text.replace(/^< /, '')); return isNaN(n) ? text : n; };
   let all = rows.length <= 30, search = null;
   const show = () => {
     const asked = search ? search.value.toLowerCase() : '';

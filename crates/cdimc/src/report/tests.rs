@@ -113,3 +113,8 @@ fn empty_clusters_are_not_counted_and_keep_their_colors() {
     let has = |cluster: usize| svg.contains(&figures::cluster_color(cluster));
     assert_eq!([0, 1, 3].map(has), [true, false, true], "{svg}");
 }
+
+#[test]
+fn a_table_is_sorted_by_the_number_that_a_small_p_value_is_below() {
+    assert!(p_value(0.0).starts_with("< ") && page::SCRIPT.contains("text.replace(/^< /, '')"));
+}
