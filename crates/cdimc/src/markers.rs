@@ -201,9 +201,18 @@ fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
         sums[group] += x / unit;
         sizes[group] += 1.0;
     }
-    let (sum, size): (f64, f64) = (sums.iter().sum(), sizes.iter().sum());
-    let of = |(s, n): (&f64, &f64)| (s / n * unit, (sum - s) / (size - n) * unit);
-    sums.iter().zip(&sizes).map(of).collect()
+    // Less its own, the sum of all would leave of small others rounding alone.
+    let (before, after) = (sums_before(sums.iter()), sums_before(sums.iter().rev()));
+    let size: f64 = sizes.iter().sum();
+    let others = before.into_iter().zip(after.into_iter().rev()).map(|(a, b)| a + b);
+    let of = |((s, n), others): ((&f64, &f64), f64)| (s / n * unit, others / (size - n) * unit);
+    sums.iter().zip(&sizes).zip(others).map(of).collect()
+}
+
+/// Of every value the sum of those before it.
+fn sums_before<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<f64> {
+    let of = |sum: &mut f64, value: &f64| Some(std::mem::replace(sum, *sum + value));
+    values.scan(0.0, of).collect()
 }
 
 #[cfg(test)]
@@ -227,6 +236,12 @@ mod tests {
         let (inside, outside) = first(0).means;
         assert!((inside - 0.1).abs() < 1e-12 && (outside - 9.1).abs() < 1e-12);
         assert!(found.untested.unwrap().starts_with("there is one view"));
+    }
+
+    #[test]
+    fn a_cluster_of_huge_values_hides_no_mean_of_the_others() {
+        let found = means(&[1.0, 1e18, 3.0, 1e18, 5.0], &[0, 1, 2, 1, 2], 3);
+        assert!((found[1].1 - 3.0).abs() < 1e-12 && (found[1].0 / 1e18 - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Samples for a model, new ones or those of its training: views found by name, columns put in order, odd values named.
 
+use crate::clinical::short;
 use crate::tables::{JoinError, Joined, Table, join_new};
 use crate::{NamedModel, TrainingSetError, training_set};
 use cdimc_data::Standardizer;
@@ -223,13 +224,13 @@ fn far_values(joined: &Joined, given: usize, trained: &Standardizer) -> Option<S
     let &(_, i, j) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
         "view {}: {} values lie more than {FAR} deviations from the mean of training, farthest `{}` of sample \
-         {}, {} against {:.4} +- {:.4}: are the units the same?",
+         {}, {} against {} +- {}: are the units the same?",
         joined.names[given],
         found.len(),
         joined.features[given][j],
         joined.ids[i],
         values[[i, j]],
-        trained.mean[j],
-        trained.scale[j]
+        short(trained.mean[j]),
+        short(trained.scale[j])
     ))
 }

@@ -133,7 +133,7 @@ fn of_categories(
     } else {
         // The same column gives the same value beside whatever others.
         let seed = Seed::new(0).stream("associations").stream(column);
-        ("Fisher, 9999 tables drawn", table.fisher_drawn(DRAWN, &mut seed.rng()))
+        ("Fisher, up to 9999 tables drawn", table.fisher_drawn(DRAWN, &mut seed.rng()))
     };
     let typical = |cluster: usize| {
         let mut counts = vec![0_usize; names.len()];

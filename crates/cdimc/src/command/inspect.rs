@@ -64,9 +64,11 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
         observed.retain(|x| !x.is_nan());
         let first = *observed.first()?;
         let n = observed.len() as f64;
-        let mean = observed.iter().sum::<f64>() / n;
-        let variance = observed.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-        Some(observed.iter().any(|&x| x != first).then(|| variance.sqrt()))
+        // In its largest value, so that no square is beyond all numbers.
+        let unit = observed.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let mean = observed.iter().map(|x| x / unit).sum::<f64>() / n;
+        let variance = observed.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n;
+        Some(observed.iter().any(|&x| x != first).then(|| unit * variance.sqrt()))
     };
     let (mut empty, mut constant, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     for (spread, name) in table.values.map_columns(&rows, spread).into_iter().zip(&table.features) {
