@@ -190,7 +190,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     Parameters
     ----------
     data : AnnData, MuData or DataFrame
-        What is known is in ``obs``, or the frame itself.
+        What is known is in ``obs``, or the frame itself; a text such as ``NA`` is missing, as in the command.
     columns : sequence of str, optional
         The columns to compare; all others than ``groupby`` by default.
     groupby : str
@@ -222,7 +222,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     Parameters
     ----------
     data : AnnData, MuData or DataFrame
-        What is known is in ``obs``, or the frame itself.
+        What is known is in ``obs``, or the frame itself; a text such as ``NA`` is missing, as in the command.
     time, event : str
         The columns of how long each sample was watched, and whether that ended in the event (1 or true) or the sample
         is censored (0 or false).
