@@ -263,6 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn columns_with_a_value_far_from_all_others_are_ranked() {
+        let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
+        let mut views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
+        for (j, mut column) in views.iter_mut().flat_map(|view| view.columns_mut()).enumerate() {
+            column[j] = 1e8;
+        }
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings = TMixture {
+            coordinates: Coordinates::Ranks,
+            starts: 2,
+            refined: 1,
+            ..TMixture::default()
+        };
+        let choice = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        assert!(choice.projections.iter().all(|projection| projection.kind == Kind::Ranks));
+    }
+
+    #[test]
     fn a_given_prior_is_kept() {
         let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
         let views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();

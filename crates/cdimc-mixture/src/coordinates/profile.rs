@@ -3,7 +3,7 @@
 use cdimc_data::{Matrix, MultiView};
 use ndarray::Array2;
 
-/// Values nearer to one another than this share of their range are one value.
+/// Values nearer to one another than this share of the width of their middle half are one value.
 const SAME_VALUE: f64 = 1e-9;
 
 /// The values of a column over the observed samples.
@@ -41,12 +41,14 @@ impl ColumnProfile {
         let share = |x: &f64| (x - mean) / largest;
         let squares = values.iter().map(|x| share(x) * share(x) / n).sum::<f64>();
         let deviation = if last > first { largest * squares.sqrt() } else { 0.0 };
-        let (same, is_mean) =
-            (SAME_VALUE * (last - first), |x: f64| (x - mean).abs() <= SAME_VALUE * largest);
-        let (mut commonest, mut n_levels, mut n_measured) = (0, 0_usize, 0);
+        // A few values far from all others, or skew, would make all others one.
+        let quarter = values.len() / 4;
+        let middle = values[values.len() - 1 - quarter] - values[quarter];
+        let same = SAME_VALUE * if middle > 0.0 { middle } else { last - first };
+        let is_mean = |x: f64| (x - mean).abs() <= SAME_VALUE * largest;
+        let (mut n_levels, mut n_measured) = (0_usize, 0);
         let (mut step, mut before) = (f64::INFINITY, None);
         for level in values.chunk_by(|a, b| b - a <= same) {
-            commonest = commonest.max(level.len());
             if !is_mean(level[0]) {
                 n_measured += level.len();
                 n_levels += 1;
@@ -56,7 +58,8 @@ impl ColumnProfile {
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
-        let commonest = commonest as f64 / n;
+        let equal = values.chunk_by(|a, b| a == b).map(<[f64]>::len);
+        let commonest = equal.max().unwrap_or(0) as f64 / n;
         Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2 }
     }
 
@@ -124,6 +127,15 @@ mod tests {
             [1.0, 0.55, 30.0],
             [0.0, 0.03, 40.0],
         ]
+    }
+
+    #[test]
+    fn one_value_far_from_all_others_makes_these_no_ties() {
+        let mut values: Vec<f64> = (0..100).map(f64::from).collect();
+        values[99] = 1e12;
+        let profile = ColumnProfile::of(&mut values);
+        assert_eq!((profile.commonest, profile.resolution), (0.01, 0.0));
+        assert!(!profile.is_two_valued);
     }
 
     #[test]
