@@ -11,7 +11,7 @@ use crate::pilot::{Candidate, Pilot, PilotSearch, Views};
 use crate::search::Begun;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
 
 /// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
@@ -53,12 +53,11 @@ const DOMINANT: f64 = 0.5;
 /// The prior is chosen last, on the clusters of the best of these searches.
 pub(crate) fn choose(
     settings: &TMixture,
-    data: &MultiView,
+    views: &Views<'_>,
     n_clusters: usize,
     seed: Seed,
     observer: &Observer<'_>,
 ) -> Result<Choice, ClusterError> {
-    let views = Views::of(data);
     let (kinds, priors) = (candidates(settings, &views.profiles), settings.priors());
     let progress = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let search = PilotSearch { settings, n_clusters, seed, progress: &progress };
@@ -66,10 +65,11 @@ pub(crate) fn choose(
     let first = Candidate { kind: kinds[0], width, prior: priors[0] };
     let mut evidence = Vec::new();
     let is_open = kinds.len() > 1;
-    let shares = data.mask().shares_samples();
-    let halved = if is_open && !shares { halves(data, &views.profiles, seed)? } else { None };
-    let halved = halved.as_ref().map(Views::of);
-    let compared = if shares { Some(&views) } else { halved.as_ref() };
+    let shares = views.data.mask().shares_samples();
+    let halved = if is_open && !shares { halves(views, seed)? } else { None };
+    let (halved, profiles) = halved.unzip();
+    let halved = halved.as_ref().zip(profiles).map(|(data, profiles)| Views { data, profiles });
+    let compared = if shares { Some(views) } else { halved.as_ref() };
     let (candidate, found) = match compared {
         Some(compared) if is_open || priors.len() > 1 => {
             let best = best(&search, compared, (first, &kinds), &mut evidence)?;
@@ -80,14 +80,14 @@ pub(crate) fn choose(
         _ => (first, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations, order) = search.coordinates(&views, candidate, &[])?;
+        let (projections, observations, order) = search.coordinates(views, candidate, &[])?;
         let begun = Begun::default();
         return Ok(Choice { projections, observations, order, evidence, prior: *prior, begun });
     }
     let best = match found {
         Some(best) => best,
         None => {
-            let mut pilot = search.begun(&views, candidate, &[])?;
+            let mut pilot = search.begun(views, candidate, &[])?;
             search.refine(&mut pilot)?;
             pilot
         }
@@ -181,9 +181,14 @@ fn largest_share(columns: &[ColumnProfile]) -> f64 {
 mod tests {
     use super::*;
     use crate::Coordinates;
-    use cdimc_data::SyntheticViews;
+    use cdimc_data::{MultiView, SyntheticViews};
     use ndarray::Array2;
     use rand::Rng;
+
+    fn chosen_of(settings: &TMixture, data: &MultiView, n_clusters: usize) -> Choice {
+        let views = Views::of(data, data);
+        choose(settings, &views, n_clusters, Seed::new(1), &Observer::silent()).unwrap()
+    }
 
     /// The choice among 60 samples in so many clusters.
     fn chosen(n_clusters: usize) -> Choice {
@@ -191,7 +196,7 @@ mod tests {
         let dataset = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
-        choose(&settings, &data, n_clusters, Seed::new(1), &Observer::silent()).unwrap()
+        chosen_of(&settings, &data, n_clusters)
     }
 
     #[test]
@@ -229,7 +234,7 @@ mod tests {
         let data = MultiView::from_nan_rows(vec![view(0), view(1)]).unwrap();
         // Rows of unit length would have shapes of their own.
         let settings = TMixture { coordinates: Coordinates::Centered, ..TMixture::default() };
-        let chosen = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let chosen = chosen_of(&settings, &data, 3);
         (chosen.prior.kappa, chosen.prior.diagonal)
     }
 
@@ -253,7 +258,7 @@ mod tests {
         });
         let kinds = |views: Vec<Array2<f64>>| {
             let data = MultiView::from_nan_rows(views).unwrap();
-            choose(&TMixture::default(), &data, 3, Seed::new(1), &Observer::silent()).unwrap()
+            chosen_of(&TMixture::default(), &data, 3)
         };
         let both = kinds(vec![skewed, seldom.clone()]);
         let chosen: Vec<Kind> = both.projections.iter().map(|p| p.kind).collect();
@@ -276,8 +281,8 @@ mod tests {
             refined: 1,
             ..TMixture::default()
         };
-        let choice = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
-        assert!(choice.projections.iter().all(|projection| projection.kind == Kind::Ranks));
+        let projections = chosen_of(&settings, &data, 3).projections;
+        assert!(projections.iter().all(|projection| projection.kind == Kind::Ranks));
     }
 
     #[test]
@@ -292,7 +297,7 @@ mod tests {
             diagonal: Some(0.5),
             ..TMixture::default()
         };
-        let choice = choose(&settings, &data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let choice = chosen_of(&settings, &data, 3);
         assert_eq!((choice.prior.kappa, choice.prior.diagonal), (7.0, 0.5));
     }
 }

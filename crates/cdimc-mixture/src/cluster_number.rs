@@ -1,13 +1,13 @@
 //! How many clusters: shared information on samples held out of the fit (specification, section 4).
 
 use crate::choice;
-use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::{self, Kind, Width, projection::Projection};
 use crate::criterion::shared_information_under;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
+use crate::pilot::Views;
 use crate::search::{Effort, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
@@ -97,18 +97,18 @@ impl ClusterNumberSearch {
         settings.check()?;
         check_number(largest, data.n_samples())?;
         let part = settings.part_to_search(data, seed)?;
-        let data = part.as_ref().unwrap_or(data);
+        let views = Views::of(part.as_ref().unwrap_or(data), data);
+        let data = views.data;
         check_number(largest, data.n_samples())?;
         let middle = largest.div_ceil(2).max(2);
-        let choice = choice::choose(settings, data, middle, seed, observer)?;
+        let choice = choice::choose(settings, &views, middle, seed, observer)?;
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
         let prior = choice.prior;
         drop(choice);
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
         // data are told apart worse (`docs/methods/mixture.md`).
         let width = Width::by_samples(settings.dimensions, largest * SEEN.1 / SEEN.0);
-        let (_, observations) =
-            coordinates::fit(data, &ColumnProfile::of_views(data), &kinds, width)?;
+        let (_, observations) = coordinates::fit(data, &views.profiles, &kinds, width)?;
         let observations = observations.select(&observations.with_views(largest));
         check_number(largest, observations.n_samples)?;
         let split = |nth| {

@@ -1,20 +1,20 @@
 //! Views cut into two, where there are no two to compare.
 
 use crate::coordinates::profile::ColumnProfile;
+use crate::pilot::Views;
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
 
-/// The data with two random halves of the columns of each view in its place; columns that do not vary are left
-/// out, but for one where there is no other. `None` if no view has two columns that vary.
+/// The data with two random halves of the columns of each view in its place, and what is known of these; columns that do
+/// not vary are left out, but for one where there is no other. `None` if no view has two columns that vary.
 pub(crate) fn halves(
-    data: &MultiView,
-    profiles: &[Vec<ColumnProfile>],
+    Views { data, profiles }: &Views<'_>,
     seed: Seed,
-) -> Result<Option<MultiView>, ClusterError> {
+) -> Result<Option<(MultiView, Vec<Vec<ColumnProfile>>)>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
-    let (mut views, mut observed) = (Vec::new(), Vec::new());
+    let (mut views, mut observed, mut of_halves) = (Vec::new(), Vec::new(), Vec::new());
     for (v, profiles) in profiles.iter().enumerate() {
         let x = data.matrix(v);
         let varies = |&j: &usize| !profiles[j].is_constant();
@@ -28,6 +28,7 @@ pub(crate) fn halves(
             if !half.is_empty() {
                 views.push(x.select_columns(half));
                 observed.push(v);
+                of_halves.push(half.iter().map(|&j| profiles[j]).collect());
             }
         }
     }
@@ -36,7 +37,7 @@ pub(crate) fn halves(
     }
     let of_half = |(i, half): (usize, usize)| data.mask().is_observed(i, observed[half]);
     let mask = ViewMask::new(Array2::from_shape_fn((data.n_samples(), views.len()), of_half))?;
-    Ok(Some(MultiView::new(views, mask)?))
+    Ok(Some((MultiView::new(views, mask)?, of_halves)))
 }
 
 #[cfg(test)]
@@ -44,7 +45,9 @@ mod tests {
     use super::*;
 
     fn halves(data: &MultiView) -> Option<MultiView> {
-        super::halves(data, &ColumnProfile::of_views(data), Seed::new(1)).unwrap()
+        let (halves, profiles) = super::halves(&Views::of(data, data), Seed::new(1)).unwrap()?;
+        assert_eq!(profiles, ColumnProfile::of_views(&halves));
+        Some(halves)
     }
     use ndarray::array;
 

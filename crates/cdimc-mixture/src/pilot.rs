@@ -29,8 +29,9 @@ pub(crate) struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    pub(crate) fn of(data: &'a MultiView) -> Self {
-        Self { data, profiles: ColumnProfile::of_views(data) }
+    /// Some samples of `all`, or all of them.
+    pub(crate) fn of(data: &'a MultiView, all: &MultiView) -> Self {
+        Self { data, profiles: ColumnProfile::of_part(data, all) }
     }
 }
 

@@ -2,7 +2,6 @@
 //! themselves.
 
 use crate::choice::candidates;
-use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion::shared_information;
 use crate::folds::cross_fitted;
@@ -10,6 +9,7 @@ use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
 use crate::permutation::{Groups, LEVEL, groups, orders};
+use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::ClusterError;
@@ -116,24 +116,23 @@ impl TMixture {
         };
         let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
         let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
-        let data = part.as_ref().unwrap_or(data);
-        let observations = self.explained(data, &responsibilities, &self.priors()[0])?;
+        let views = Views::of(part.as_ref().unwrap_or(data), data);
+        let observations = self.explained(&views, &responsibilities, &self.priors()[0])?;
         Ok((observations, labels))
     }
 
     /// The coordinates in which the views share most under the labels.
     fn explained(
         &self,
-        data: &MultiView,
+        Views { data, profiles }: &Views<'_>,
         responsibilities: &Responsibilities,
         prior: &Prior,
     ) -> Result<Observations, ClusterError> {
-        let profiles = ColumnProfile::of_views(data);
         let width = Width::by_centers(self.dimensions, responsibilities.n_clusters);
         let mut best: Option<(f64, Observations)> = None;
-        for kind in candidates(self, &profiles) {
-            let kinds = kinds_of_views(kind, &profiles);
-            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
+        for kind in candidates(self, profiles) {
+            let kinds = kinds_of_views(kind, profiles);
+            let (_, observations) = coordinates::fit(data, profiles, &kinds, width)?;
             let value = shared_information(&observations, responsibilities, prior).information;
             if best.as_ref().is_none_or(|(most, _)| value > *most) {
                 best = Some((value, observations));

@@ -8,6 +8,7 @@ use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::observations::Observations;
+use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Found, Search, starts};
 use crate::settings::TMixture;
@@ -39,7 +40,8 @@ impl TMixture {
             setting("search-samples", self.search_samples, enough, |&n| n >= n_clusters)?;
         }
         let searched = part.as_ref().unwrap_or(data);
-        let choice = choice::choose(self, searched, n_clusters, seed, observer)?;
+        let views = Views::of(searched, data);
+        let choice = choice::choose(self, &views, n_clusters, seed, observer)?;
         let prior = choice.prior;
         let effort = self.effort();
         let search =
@@ -312,6 +314,27 @@ mod tests {
         assert_eq!(solution.observations.n_samples, 300);
         let resolutions = &solution.observations.resolutions;
         assert!(resolutions.iter().flatten().all(|&r| r > 0.0), "{resolutions:?}");
+    }
+
+    #[test]
+    fn a_part_knows_the_cells_that_were_filled_in_the_whole() {
+        let answer = |i: usize, j: usize| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
+        let view = |d: usize| {
+            let mut x = Array2::from_shape_fn((300, 5), |(i, j)| answer(i, j + d));
+            for (j, mut column) in x.columns_mut().into_iter().enumerate() {
+                let is_filled = |i: usize| (i + j).is_multiple_of(10);
+                let mean =
+                    (0..300).filter(|&i| !is_filled(i)).map(|i| column[i]).sum::<f64>() / 270.0;
+                (0..300).filter(|&i| is_filled(i)).for_each(|i| column[i] = mean);
+            }
+            x
+        };
+        let data = MultiView::from_nan_rows(vec![view(1), view(6)]).unwrap();
+        let coordinates = Coordinates::Standard;
+        let part = TMixture { search_samples: 120, coordinates, ..quick() };
+        let solution = part.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let resolutions = &solution.observations.resolutions;
+        assert!(resolutions.iter().flatten().all(|&r| r > 0.6), "{resolutions:?}");
     }
 
     #[test]

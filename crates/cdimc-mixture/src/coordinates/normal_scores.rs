@@ -45,11 +45,17 @@ impl NormalScores {
         }
     }
 
-    /// What the scores of the columns of `x` over the rows `rows` are like.
-    pub(crate) fn profiles(&self, x: &Matrix, rows: &[usize]) -> Vec<ColumnProfile> {
+    /// What the scores of the columns of `x` over the rows `rows` are like, the values being like `columns`.
+    pub(crate) fn profiles(
+        &self,
+        x: &Matrix,
+        rows: &[usize],
+        columns: &[ColumnProfile],
+    ) -> Vec<ColumnProfile> {
         x.map_columns(rows, |j, mut values| {
             values.iter_mut().for_each(|x| *x = self.of(*x, j));
-            ColumnProfile::of(&mut values)
+            // The score of the mean is not the mean of the scores.
+            ColumnProfile::of(&mut values, columns[j].filled.map(|x| self.of(x, j)))
         })
     }
 

@@ -14,16 +14,17 @@ pub(crate) struct ColumnProfile {
     /// The share of the samples that have the commonest value.
     pub(crate) commonest: f64,
     /// How coarse the values are: δ / √6, the deviation of the difference of two values that were rounded to δ, with δ the
-    /// least distance between two of them; 0 where hardly two samples have the same value. The mean of the column is none of
-    /// its values: it stands where single cells were not measured.
+    /// least distance between two of them, that of filled cells apart; 0 where hardly two samples have the same value.
     pub(crate) resolution: f64,
     /// Whether it takes two values at most, as marks of categories and answers do.
     pub(crate) is_two_valued: bool,
+    /// The value of the cells that were not measured, which is the mean of the column; `None` if there are none.
+    pub(crate) filled: Option<f64>,
 }
 
 impl ColumnProfile {
-    /// That of some values, which are sorted.
-    pub(crate) fn of(values: &mut [f64]) -> Self {
+    /// That of some values, which are sorted; `filled` is no value but what stands in cells that were not measured.
+    pub(crate) fn of(values: &mut [f64], filled: Option<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let (&[first, ..], &[.., last]) = (&*values, &*values) else {
             return Self {
@@ -32,10 +33,11 @@ impl ColumnProfile {
                 commonest: 1.0,
                 resolution: 0.0,
                 is_two_valued: true,
+                filled: None,
             };
         };
         let n = values.len() as f64;
-        let mean = values.iter().map(|x| x / n).sum::<f64>();
+        let mean = mean(values);
         // Relative to the largest, so that no square overflows.
         let largest = (mean - first).max(last - mean);
         let share = |x: &f64| (x - mean) / largest;
@@ -45,33 +47,50 @@ impl ColumnProfile {
         let quarter = values.len() / 4;
         let middle = values[values.len() - 1 - quarter] - values[quarter];
         let same = SAME_VALUE * if middle > 0.0 { middle } else { last - first };
-        let is_mean = |x: f64| (x - mean).abs() <= SAME_VALUE * largest;
-        let (mut n_levels, mut n_measured) = (0_usize, 0);
+        let is_filled = |x: f64| filled.is_some_and(|y| (x - y).abs() <= SAME_VALUE * largest);
+        let (mut n_levels, mut n_measured, mut found) = (0_usize, 0, None);
         let (mut step, mut before) = (f64::INFINITY, None);
         for level in values.chunk_by(|a, b| b - a <= same) {
-            if !is_mean(level[0]) {
-                n_measured += level.len();
-                n_levels += 1;
-                let distance = before.map_or(f64::INFINITY, |before: f64| level[0] - before);
-                (step, before) = (step.min(distance), Some(level[level.len() - 1]));
+            if is_filled(level[0]) {
+                found = Some(level[0]);
+                continue;
             }
+            n_measured += level.len();
+            n_levels += 1;
+            let distance = before.map_or(f64::INFINITY, |before: f64| level[0] - before);
+            (step, before) = (step.min(distance), Some(level[level.len() - 1]));
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
         let equal = values.chunk_by(|a, b| a == b).map(<[f64]>::len);
         let commonest = equal.max().unwrap_or(0) as f64 / n;
-        Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2 }
+        Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2, filled: found }
     }
 
-    /// Those of the columns of `x` over the rows `rows`.
-    pub(crate) fn of_columns(x: &Matrix, rows: &[usize]) -> Vec<Self> {
-        x.map_columns(rows, |_, mut values| Self::of(&mut values))
+    /// Those of the columns of `x` over the rows `rows`, in which single cells were filled with `means`, or with the means of
+    /// these rows.
+    pub(crate) fn of_columns(x: &Matrix, rows: &[usize], means: Option<&[f64]>) -> Vec<Self> {
+        x.map_columns(rows, |j, mut values| {
+            let filled = means.map_or_else(|| mean(&values), |means| means[j]);
+            Self::of(&mut values, Some(filled))
+        })
     }
 
     /// Those of all views over their observed samples.
     pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
-        let of_view = |v| Self::of_columns(data.matrix(v), &data.mask().observed_rows(v));
-        (0..data.n_views()).map(of_view).collect()
+        Self::of_part(data, data)
+    }
+
+    /// Those of all views over the observed samples of `part`, which are some of `all` or all of them: single cells were
+    /// filled with the means of all.
+    pub(crate) fn of_part(part: &MultiView, all: &MultiView) -> Vec<Vec<Self>> {
+        let is_part = part.n_samples() < all.n_samples();
+        let of_view = |v| {
+            let rows_of_all = || all.mask().observed_rows(v);
+            let means = is_part.then(|| all.matrix(v).map_columns(&rows_of_all(), |_, x| mean(&x)));
+            Self::of_columns(part.matrix(v), &part.mask().observed_rows(v), means.as_deref())
+        };
+        (0..part.n_views()).map(of_view).collect()
     }
 
     pub(crate) fn mean_square(&self) -> f64 {
@@ -81,6 +100,11 @@ impl ColumnProfile {
     pub(crate) fn is_constant(&self) -> bool {
         self.commonest == 1.0
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    values.iter().map(|x| x / n).sum()
 }
 
 /// The variance below which values of coordinates say nothing, of each: `Wᵀ diag(r²) W`, its diagonal, with r the resolutions of
@@ -133,7 +157,7 @@ mod tests {
     fn one_value_far_from_all_others_makes_these_no_ties() {
         let mut values: Vec<f64> = (0..100).map(f64::from).collect();
         values[99] = 1e12;
-        let profile = ColumnProfile::of(&mut values);
+        let profile = ColumnProfile::of(&mut values, None);
         assert_eq!((profile.commonest, profile.resolution), (0.01, 0.0));
         assert!(!profile.is_two_valued);
     }
@@ -192,6 +216,20 @@ mod tests {
         for (g, all) in resolutions_of(filled, 5, Kind::Standard).iter().zip(&all) {
             approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
         }
+    }
+
+    #[test]
+    fn cells_filled_with_the_mean_make_no_rank_finer() {
+        let answer = |i: usize, j: usize| ((i * i + 3 * i * j) % 7 / 2) as f64;
+        let x = Array2::from_shape_fn((70, 2), |(i, j)| answer(i, j));
+        let mut filled = x.clone();
+        for mut column in filled.columns_mut() {
+            let mean = column.iter().skip(7).sum::<f64>() / 63.0;
+            column.iter_mut().take(7).for_each(|x| *x = mean);
+        }
+        let all = resolutions_of(x, 5, Kind::Ranks);
+        let filled = resolutions_of(filled, 5, Kind::Ranks);
+        assert!(filled.iter().zip(&all).all(|(r, all)| *r > 0.7 * all), "{filled:?} {all:?}");
     }
 
     #[test]

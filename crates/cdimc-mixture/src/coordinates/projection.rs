@@ -67,7 +67,7 @@ impl Projection {
             shift: Vec::new(),
             resolutions: Vec::new(),
         };
-        let of_scores = fitted.scores.as_ref().map(|scores| scores.profiles(x, rows));
+        let of_scores = fitted.scores.as_ref().map(|scores| scores.profiles(x, rows, columns));
         let columns = of_scores.as_deref().unwrap_or(columns);
         if kind != Kind::Unit {
             fitted.scale(columns);
@@ -389,7 +389,7 @@ mod tests {
 
     fn fitted(view: &Array2<f64>, q: usize, kind: Kind) -> Projection {
         let rows: Vec<usize> = (0..view.nrows()).collect();
-        let columns = ColumnProfile::of_columns(&view.clone().into(), &rows);
+        let columns = ColumnProfile::of_columns(&view.clone().into(), &rows, None);
         Projection::fit(&view.clone().into(), &rows, &columns, q, kind).unwrap()
     }
 
