@@ -194,3 +194,29 @@ fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, 
 fn unfit() -> ClusterError {
     ClusterError::Model(format!("{}: its arrays do not fit together", MixtureModel::KIND))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Coordinates;
+    use cdimc_core::{Model, Observer};
+    use cdimc_data::{MultiView, Seed, SyntheticViews};
+
+    #[test]
+    fn a_model_of_large_values_is_read_again() {
+        let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
+        let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
+        let coordinates = Coordinates::Standard;
+        let settings = TMixture { coordinates, starts: 2, refined: 1, ..TMixture::default() };
+        let spread = |factor: f64| {
+            let data = MultiView::from_nan_rows(views.iter().map(|x| x * factor).collect());
+            let data = data.unwrap();
+            let fitted = settings.fit(&data, 4, Seed::new(1), &Observer::silent()).unwrap();
+            let bytes = fitted.model.unwrap().to_bytes().unwrap();
+            MixtureModel::from_bytes(&bytes).unwrap().columns[0].spread.clone()
+        };
+        for (large, usual) in spread(1e200).iter().zip(spread(1.0)) {
+            approx::assert_relative_eq!(*large, usual * 1e200, max_relative = 1e-9);
+        }
+    }
+}

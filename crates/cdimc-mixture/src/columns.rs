@@ -1,7 +1,8 @@
 //! The clusters in the columns of a view as they were given.
 
+use crate::coordinates::projection::length;
 use cdimc_data::{MultiView, Standardizer};
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 
 /// Rows that the mean of all samples counts as in the means that fill in missing views.
 const SHRINKAGE: f64 = 1.0;
@@ -46,12 +47,19 @@ impl ColumnMeans {
                 spread[j] += (x - all[j]) * (x - all[j]) / n;
             }
         }
-        spread.iter_mut().for_each(|s| *s = s.sqrt());
+        for (j, spread) in spread.iter_mut().enumerate() {
+            *spread = if spread.is_finite() {
+                spread.sqrt()
+            } else {
+                // The squares of large values are none.
+                let deviations = Array1::from(x.column(j, &rows)) - all[j];
+                length(deviations.view()) / n.sqrt()
+            };
+        }
         Self { all, spread, shrunk }
     }
 
     pub(crate) fn standardizer(&self) -> Standardizer {
-        let scale = self.spread.iter().map(|&s| if s > 0.0 { s } else { 1.0 }).collect();
-        Standardizer { mean: self.all.clone(), scale }
+        Standardizer { mean: self.all.clone(), scale: self.spread.clone() }
     }
 }
