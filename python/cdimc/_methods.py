@@ -37,9 +37,10 @@ class TMixture(MultiViewClusterer):
     coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
         How the rows of the views become coordinates: ``auto``, chosen by shared information.
     dimensions : int, default=20
-        q: coordinates of a view at most, fewer in small data: 20.
+        q: coordinates of a view at most, or one more where it has just one column more; fewer in small
+        data: 20.
     degrees_of_freedom : float, default=5.0
-        ν of the t distributions: 5.
+        ν of the t distributions, at most 1e6: 5.
     pooling : float | None, default=None
         κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for
         all clusters: that under which samples held out are likeliest.

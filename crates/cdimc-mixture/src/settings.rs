@@ -31,9 +31,9 @@ use std::borrow::Borrow;
 pub struct TMixture {
     /// How the rows of the views become coordinates: `auto`, chosen by shared information.
     pub coordinates: Coordinates,
-    /// q: coordinates of a view at most, fewer in small data: 20.
+    /// q: coordinates of a view at most, or one more where it has just one column more; fewer in small data: 20.
     pub dimensions: usize,
-    /// ν of the t distributions: 5.
+    /// ν of the t distributions, at most 1e6: 5.
     pub degrees_of_freedom: f64,
     /// κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for all clusters:
     /// that under which samples held out are likeliest.

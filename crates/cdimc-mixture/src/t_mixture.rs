@@ -24,6 +24,8 @@ const SEARCH: f64 = 12_000.0;
 const ALL: f64 = 200.0;
 /// The least `search-samples`.
 const LEAST_SEARCH_SAMPLES: usize = 100;
+/// The largest `degrees-of-freedom`: what is added to many more is lost in rounding.
+const MOST_DEGREES_OF_FREEDOM: f64 = 1e6;
 
 impl TMixture {
     /// Coordinates, search and EM.
@@ -122,7 +124,10 @@ impl Clusterer for TMixture {
             ("starts", self.starts),
             ("refined", self.refined),
         ])?;
-        positive("degrees-of-freedom", self.degrees_of_freedom)?;
+        let range = "must be positive and at most 1e6";
+        setting("degrees-of-freedom", self.degrees_of_freedom, range, |&nu| {
+            nu > 0.0 && nu <= MOST_DEGREES_OF_FREEDOM
+        })?;
         if let Some(pooling) = self.pooling {
             positive("pooling", pooling)?;
         }
@@ -486,6 +491,9 @@ mod tests {
         assert_eq!(text(diagonal), "diagonal = 1.5: must lie in [0, 1]");
         let starts = TMixture { starts: 0, ..TMixture::default() };
         assert_eq!(text(starts), "starts = 0: must be at least 1");
+        let normal = TMixture { degrees_of_freedom: 1e7, ..TMixture::default() };
+        let rule = "degrees-of-freedom = 10000000: must be positive and at most 1e6";
+        assert_eq!(text(normal), rule);
         TMixture::default().check().unwrap();
     }
 }

@@ -14,8 +14,8 @@
 #' @param ... Settings of the method, with underscores for hyphens; [cdimc_settings()] has all of them.
 #' @param coordinates How rows become coordinates: `"auto"`, chosen by shared information, `"unit"`, `"standard"`,
 #'   `"centered"` or `"ranks"`.
-#' @param dimensions Coordinates of a view at most, fewer in small data.
-#' @param degrees_of_freedom Those of the t distributions.
+#' @param dimensions Coordinates of a view at most, or one more where it has just one column more; fewer in small data.
+#' @param degrees_of_freedom Those of the t distributions, at most 1e6.
 #' @param starts Starts of the search.
 #' @param range The first and last number of clusters that `k = "auto"` tries; 1 asks whether there is any structure.
 #' @param seed The seed of all randomness, a whole number. Without it R's own generator gives one, so that
