@@ -48,9 +48,10 @@ impl ColumnProfile {
         let middle = values[values.len() - 1 - quarter] - values[quarter];
         let same = SAME_VALUE * if middle > 0.0 { middle } else { last - first };
         let is_filled = |x: f64| filled.is_some_and(|y| (x - y).abs() <= SAME_VALUE * largest);
-        let (mut n_levels, mut n_measured, mut found) = (0_usize, 0, None);
+        let (mut commonest, mut n_levels, mut n_measured, mut found) = (0, 0_usize, 0, None);
         let (mut step, mut before) = (f64::INFINITY, None);
         for level in values.chunk_by(|a, b| b - a <= same) {
+            commonest = commonest.max(level.len());
             if is_filled(level[0]) {
                 found = Some(level[0]);
                 continue;
@@ -62,8 +63,7 @@ impl ColumnProfile {
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
-        let equal = values.chunk_by(|a, b| a == b).map(<[f64]>::len);
-        let commonest = equal.max().unwrap_or(0) as f64 / n;
+        let commonest = commonest as f64 / n;
         Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2, filled: found }
     }
 
