@@ -199,7 +199,7 @@ fn unfit() -> ClusterError {
 mod tests {
     use super::*;
     use crate::Coordinates;
-    use cdimc_core::{Model, Observer};
+    use cdimc_core::Observer;
     use cdimc_data::{MultiView, Seed, SyntheticViews};
 
     #[test]

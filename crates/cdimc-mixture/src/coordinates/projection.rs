@@ -35,7 +35,7 @@ pub(crate) struct Projection {
     pub(crate) scores: Option<NormalScores>,
     /// The mean of every column; zeros in `unit`.
     pub(crate) means: Vec<f64>,
-    /// What every column is divided by, 0 where it is constant; ones in `unit`.
+    /// What every column is divided by, 0 where it is constant; in `unit` ones, and 0 where a column is zeros alone.
     pub(crate) scales: Vec<f64>,
     /// `(n_features, q)`, or `None` if the columns themselves are the coordinates.
     pub(crate) directions: Option<Array2<f64>>,
@@ -69,7 +69,10 @@ impl Projection {
         };
         let of_scores = fitted.scores.as_ref().map(|scores| scores.profiles(x, rows, columns));
         let columns = of_scores.as_deref().unwrap_or(columns);
-        if kind != Kind::Unit {
+        if kind == Kind::Unit {
+            let is_zeros = |column: &ColumnProfile| column.is_constant() && column.mean == 0.0;
+            fitted.scales = columns.iter().map(|c| if is_zeros(c) { 0.0 } else { 1.0 }).collect();
+        } else {
             fitted.scale(columns);
         }
         let n = rows.len();
@@ -155,6 +158,8 @@ impl Projection {
         let mut prepared = self.given(x, rows);
         for mut row in prepared.rows_mut() {
             if self.kind == Kind::Unit {
+                // What no sample of the fit had says nothing.
+                row.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x *= scale);
                 let length = length(row.view());
                 row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
             } else {
@@ -396,6 +401,19 @@ mod tests {
     fn coordinates(view: &Array2<f64>, kind: Kind) -> Array2<f64> {
         let rows: Vec<usize> = (0..view.nrows()).collect();
         fitted(view, 20, kind).coordinates(&view.clone().into(), &rows)
+    }
+
+    #[test]
+    fn a_column_of_zeros_says_nothing_of_new_samples_in_unit() {
+        let seen = concatenate![Axis(1), random(60, 4), Array2::zeros((60, 1))];
+        let projection = fitted(&seen, 20, Kind::Unit);
+        let coordinates = |flag: f64| {
+            let mut new = seen.clone();
+            new.column_mut(4).fill(flag);
+            projection.coordinates(&new.into(), &[0, 1, 2])
+        };
+        assert_eq!(coordinates(1e-4), coordinates(0.0));
+        assert_eq!(coordinates(1e6), coordinates(0.0));
     }
 
     #[test]

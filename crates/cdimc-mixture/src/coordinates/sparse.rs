@@ -10,7 +10,7 @@ use crate::coordinates::Kind;
 use crate::coordinates::projection::length;
 use cdimc_data::Sparse;
 use faer::{Mat, MatRef};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ pub(crate) struct SparseRows<'a> {
     x: &'a Sparse,
     is_unit: bool,
     means: &'a [f64],
-    /// What columns are multiplied by: 1 / σ, 0 where nothing varies; empty in `unit`.
+    /// What columns are multiplied by: 1 / σ, 0 where nothing varies.
     factors: Vec<f64>,
 }
 
@@ -30,8 +30,7 @@ impl<'a> SparseRows<'a> {
     pub(crate) fn new(x: &'a Sparse, kind: Kind, means: &'a [f64], scales: &[f64]) -> Self {
         let is_unit = kind == Kind::Unit;
         let factor = |&scale: &f64| if scale > 0.0 { 1.0 / scale } else { 0.0 };
-        let factors = if is_unit { Vec::new() } else { scales.iter().map(factor).collect() };
-        Self { x, is_unit, means, factors }
+        Self { x, is_unit, means, factors: scales.iter().map(factor).collect() }
     }
 
     /// The rows `rows` of P times `b`, `(n_features, q)`.
@@ -69,19 +68,16 @@ impl<'a> SparseRows<'a> {
             sum.iter_mut().zip(of_part).for_each(|(to, x)| *to += x);
             total.iter_mut().zip(total_of_part).for_each(|(to, x)| *to += x);
         }
-        Mat::from_fn(d, q, |j, a| match self.factors.get(j) {
-            None => sum[j * q + a],
-            Some(factor) => factor * (sum[j * q + a] - self.means[j] * total[a]),
-        })
+        let mean = |j: usize| if self.is_unit { 0.0 } else { self.means[j] };
+        Mat::from_fn(d, q, |j, a| self.factors[j] * (sum[j * q + a] - mean(j) * total[a]))
     }
 
     /// B / σ row after row, and mᵀ B / σ.
     fn scaled(&self, d: usize, q: usize, b: impl Fn(usize, usize) -> f64) -> Scaled {
         let mut scaled = Scaled { values: Vec::with_capacity(d * q), of_means: vec![0.0; q] };
         for j in 0..d {
-            let factor = self.factors.get(j).copied().unwrap_or(1.0);
             for a in 0..q {
-                let value = factor * b(j, a);
+                let value = self.factors[j] * b(j, a);
                 scaled.values.push(value);
                 if !self.is_unit {
                     scaled.of_means[a] += self.means[j] * value;
@@ -121,7 +117,9 @@ impl<'a> SparseRows<'a> {
         if !self.is_unit {
             return 1.0;
         }
-        let length = length(ArrayView1::from(self.x.row(i).1));
+        let (columns, values) = self.x.row(i);
+        let says = columns.iter().zip(values).filter(|&(&j, _)| self.factors[j as usize] > 0.0);
+        let length = length(says.map(|(_, &x)| x).collect::<Array1<f64>>().view());
         if length > 0.0 { 1.0 / length } else { 0.0 }
     }
 }
@@ -157,11 +155,16 @@ mod tests {
         let rows: Vec<usize> = (0..n).filter(|i| i % 3 != 1).collect();
         for kind in [Kind::Unit, Kind::Standard] {
             let mut dense = x.dense().select(ndarray::Axis(0), &rows);
+            let scales: Vec<f64> = match kind {
+                Kind::Unit => scales.iter().map(|s| s.min(1.0).ceil()).collect(),
+                _ => scales.clone(),
+            };
             for mut row in dense.rows_mut() {
-                let length = length(row.view()).max(f64::MIN_POSITIVE);
+                let says = row.iter().zip(&scales).map(|(x, s)| if *s > 0.0 { *x } else { 0.0 });
+                let length = length(says.collect::<Array1<f64>>().view()).max(f64::MIN_POSITIVE);
                 for (j, x) in row.iter_mut().enumerate() {
                     *x = match kind {
-                        Kind::Unit => *x / length,
+                        Kind::Unit => *x * scales[j] / length,
                         _ if scales[j] > 0.0 => (*x - means[j]) / scales[j],
                         _ => 0.0,
                     };
