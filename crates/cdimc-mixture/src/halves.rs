@@ -7,12 +7,15 @@ use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
 
+/// The halves, and what is known of their columns.
+pub(crate) type Halves = (MultiView, Vec<Vec<ColumnProfile>>);
+
 /// The data with two random halves of the columns of each view in its place, and what is known of these; columns that do
 /// not vary are left out, but for one where there is no other. `None` if no view has two columns that vary.
 pub(crate) fn halves(
     Views { data, profiles }: &Views<'_>,
     seed: Seed,
-) -> Result<Option<(MultiView, Vec<Vec<ColumnProfile>>)>, ClusterError> {
+) -> Result<Option<Halves>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
     let (mut views, mut observed, mut of_halves) = (Vec::new(), Vec::new(), Vec::new());
     for (v, profiles) in profiles.iter().enumerate() {
