@@ -254,12 +254,6 @@ mod tests {
     use super::*;
     use crate::record::tests::record;
 
-    #[derive(clap::Parser)]
-    struct Words {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     /// Two rows of one method, the second under this label.
     fn experiment(label: &str) -> Experiment {
         let text = format!(
@@ -276,7 +270,7 @@ mod tests {
         let file = out.path().join("tiny/records.jsonl");
         std::fs::create_dir_all(out.path().join("tiny")).unwrap();
         let out = out.path().to_str().unwrap();
-        let Words { arguments } = <Words as clap::Parser>::parse_from(["x", "--out", out]);
+        let arguments: Arguments = crate::arguments_of(&["--out", out]);
         // As a run from the command line has left them, and as a row of another name.
         let mut cells = plan::cells(&experiment("old"), &arguments.selection).unwrap();
         cells[1].label = "concat".into();

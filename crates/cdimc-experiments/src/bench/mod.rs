@@ -399,12 +399,6 @@ fn agreement(task: Task, ours: &[f64], peer: &[f64]) -> Option<String> {
 mod tests {
     use super::*;
 
-    #[derive(clap::Parser)]
-    struct Words {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     #[test]
     fn growth_is_that_of_one_data_set() {
         let line = |dataset: &str, n_samples: usize, seconds: f64| Line {
@@ -427,8 +421,7 @@ mod tests {
             line(TWO_VIEWS, 2000, 1.0),
             line(TWO_VIEWS, 8000, 4.0),
         ];
-        let Words { arguments } = <Words as clap::Parser>::parse_from(["x"]);
-        let text = table(&lines, None, &arguments);
+        let text = table(&lines, None, &crate::arguments_of(&[]));
         let growth = "from 2000 to 8000 samples: time grows with exponent 1.00, memory with 0.00.";
         assert!(text.contains(growth), "{text}");
     }
