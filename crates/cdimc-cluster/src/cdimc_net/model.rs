@@ -51,6 +51,13 @@ impl CdimcModel {
         &self.weights
     }
 
+    /// Takes the encoders as pre-training left them; the decoders and centers have not moved since.
+    pub(crate) fn undo_finetuning(&mut self) {
+        for (view, pretrained) in self.weights.views.iter_mut().zip(&self.pretrained.views) {
+            view.encoder.clone_from(&pretrained.encoder);
+        }
+    }
+
     /// View `view` of the model, with the observed rows of view `given` of the data.
     fn completed(
         &self,

@@ -132,6 +132,26 @@ fn of_several_pre_trainings_that_goes_on_on_which_the_views_agree_most() {
 }
 
 #[test]
+fn fine_tuning_that_loses_what_the_views_share_is_undone() {
+    let (data, _) = blobs(60, 3);
+    let fit = |net: CdimcNet, rounds| {
+        // Steps that long ruin the encoders.
+        let finetune = Finetune { rounds, learning_rate: 1.0, ..net.finetune.clone() };
+        CdimcNet { finetune, ..net }.cluster(&data, 3, Seed::new(1)).unwrap()
+    };
+    let (before, after) = (fit(chosen(), 0), fit(chosen(), 5));
+    let shared = after.curves.iter().find(|curve| curve.name == "shared-information").unwrap();
+    let &[.., lost, kept] = shared.values.as_slice() else { unreachable!() };
+    assert!(shared.values.len() == 5 && lost < 0.9 * kept, "{:?}", shared.values);
+    assert_eq!(
+        (after.labels, after.losses, after.embedding),
+        (before.labels, before.losses, before.embedding)
+    );
+    // The authors' code keeps it, for nothing is asked.
+    assert_ne!(fit(small(), 5).labels, fit(small(), 0).labels);
+}
+
+#[test]
 fn views_that_no_sample_has_together_leave_nothing_to_choose_by() {
     let (data, _) = blobs(60, 3);
     let apart = Array2::from_shape_fn((60, 3), |(i, v)| i % 3 == v);
