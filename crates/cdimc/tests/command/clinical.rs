@@ -182,4 +182,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
     fails("--clinical clinic.csv", "id `s1` stands in row");
+    // Rows of nothing, in which spreadsheets end, are of nobody.
+    desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
 }
