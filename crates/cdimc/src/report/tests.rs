@@ -36,7 +36,18 @@ fn html_of_asked(
     joined: &Joined,
     clustering: &Clustering,
 ) -> String {
-    let warning = Warning { sign: Sign::SingleSamples, text: "<one> sample".into() };
+    html_of_warned(&[Sign::SingleSamples], n_clusters, method, joined, clustering)
+}
+
+/// The page of clusters with these signs.
+fn html_of_warned(
+    signs: &[Sign],
+    n_clusters: usize,
+    method: &str,
+    joined: &Joined,
+    clustering: &Clustering,
+) -> String {
+    let warning = |&sign: &Sign| Warning { sign, text: "<one> sample".into() };
     let outcome = Outcome {
         clustering: clustering.clone(),
         n_clusters,
@@ -44,7 +55,7 @@ fn html_of_asked(
         model: None,
         stability: None,
         by_others: None,
-        warnings: vec![warning],
+        warnings: signs.iter().map(warning).collect(),
     };
     Report {
         method,
@@ -75,6 +86,17 @@ fn a_page_says_of_a_method_what_holds_for_it() {
         html.contains("nothing was filled in before")
             && !html.contains("half way to another cluster")
     );
+}
+
+#[test]
+fn what_a_view_has_of_its_own_makes_no_clusters_doubtful() {
+    let (joined, clustering) = clustered();
+    let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
+    assert!(html.contains("Nothing that was looked at speaks against these clusters."));
+    assert!(html.contains("sample. No fault of the clusters"));
+    let signs = [Sign::OwnVariation, Sign::SingleSamples];
+    let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
+    assert!(html.contains("Doubtful, for the reason below."));
 }
 
 #[test]
