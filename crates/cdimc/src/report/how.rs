@@ -31,7 +31,7 @@ impl Report<'_> {
             TMixture::NAME => {
                 text.push_str(
                     ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
-                     out of its likelihood; nothing was filled in before",
+                     out of its likelihood; no view was filled in before",
                 );
                 if n < all {
                     text.push_str(&format!("; {n} samples were searched, EM went over all"));
@@ -39,12 +39,15 @@ impl Report<'_> {
                 cited.push(MIXTURE);
             }
             CdimcNet::NAME => {
-                text.push_str("; nothing was filled in before");
+                text.push_str("; no view was filled in before");
                 cited.push(NETWORK);
             }
             _ => {}
         }
         text.push_str(". Known classes, if any, were not used.");
+        if let Some(filled) = self.filled_cells() {
+            text.push_str(&format!(" {filled}"));
+        }
         if let Some(number) = &self.outcome.cluster_number {
             text.push_str(&format!(
                 " The number of clusters was chosen by the data: {}.",

@@ -113,13 +113,21 @@ impl Report<'_> {
             figures::missing_pattern(&self.joined.names, &report.patterns),
             "Blue: measured. Each row is a group of samples that have the same views.",
         );
-        let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
-        if cells > 0 {
-            page.paragraph(&format!(
-                "{cells} single missing cells in {} columns were filled with the column's mean.",
-                self.joined.filled.len()
-            ));
+        if let Some(filled) = self.filled_cells() {
+            page.paragraph(&filled);
         }
+    }
+
+    /// What was done about single missing cells, if there were any.
+    fn filled_cells(&self) -> Option<String> {
+        let filled = &self.joined.filled;
+        let cells: usize = filled.iter().map(|column| column.n_cells).sum();
+        (cells > 0).then(|| {
+            format!(
+                "{cells} single missing cells in {} columns were filled with the column's mean.",
+                filled.len()
+            )
+        })
     }
 
     fn number_of_clusters(&self, page: &mut Page) {

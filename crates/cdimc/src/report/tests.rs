@@ -1,10 +1,11 @@
 //! Tests of the report.
 
 use super::*;
+use crate::tables::Table;
 use crate::warnings::{Sign, Warning};
 use cdimc_core::Clustering;
 use cdimc_data::MultiView;
-use ndarray::Array2;
+use ndarray::{Array2, array};
 
 /// Six samples of one view in two clusters.
 fn clustered() -> (Joined, Clustering) {
@@ -78,14 +79,34 @@ fn a_page_says_of_a_method_what_holds_for_it() {
     let (joined, mut clustering) = clustered();
     let html = html_of("concat", &joined, &clustering);
     assert!(
-        !html.contains("nothing was filled in") && html.contains("half way to another cluster")
+        !html.contains("no view was filled in") && html.contains("half way to another cluster")
     );
     clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
     let html = html_of("t-mixture", &joined, &clustering);
     assert!(
-        html.contains("nothing was filled in before")
+        html.contains("no view was filled in before")
             && !html.contains("half way to another cluster")
     );
+}
+
+#[test]
+fn the_methods_paragraph_says_of_single_cells_that_they_were_filled() {
+    let (mut joined, clustering) = clustered();
+    let said = "2 single missing cells in 1 columns were filled with the column's mean.";
+    assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
+    let values = array![[1.0, 5.0], [f64::NAN, 6.0], [f64::NAN, 7.0], [3.0, 8.0]];
+    let table = Table {
+        name: "rna".into(),
+        path: "rna.csv".into(),
+        ids: None,
+        labels: None,
+        features: vec!["x".into(), "y".into()],
+        left_out: vec![],
+        values: values.into(),
+    };
+    joined.filled = crate::tables::join(vec![table], false).unwrap().filled;
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(html.contains(&format!("were not used. {said}")));
 }
 
 #[test]
