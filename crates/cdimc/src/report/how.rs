@@ -61,14 +61,16 @@ impl Report<'_> {
             ));
             cited.push("Hennig, Comput. Stat. Data Anal. 52, 2007, DOI 10.1016/j.csda.2006.11.025 (stability)");
         }
-        text.push_str(" Markers are compared by Hedges' g");
-        if self.markers.untested.is_none() {
-            text.push_str(
-                " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
-                 Hochberg within the view",
-            );
+        if self.n_clusters() > 1 {
+            text.push_str(" Markers are compared by Hedges' g");
+            if self.markers.untested.is_none() {
+                text.push_str(
+                    " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
+                     Hochberg within the view",
+                );
+            }
+            text.push('.');
         }
-        text.push('.');
         if self.comparison.is_some_and(|comparison| comparison.n_known > 0) {
             text.push_str(
                 " Clinical columns, which were not clustered on, are compared by the tests that their table names, survival \

@@ -264,6 +264,9 @@ impl Report<'_> {
     }
 
     fn profiles(&self, page: &mut Page) {
+        if self.n_clusters() < 2 {
+            return;
+        }
         page.section("What sets each cluster apart");
         page.paragraph(&match self.markers.untested {
             Some(reason) => format!("{DIFFERENCE} Nothing is tested: {reason}."),

@@ -110,6 +110,17 @@ fn the_methods_paragraph_says_of_single_cells_that_they_were_filled() {
 }
 
 #[test]
+fn of_one_cluster_nothing_is_said_that_sets_it_apart() {
+    let (joined, mut clustering) = clustered();
+    let told = ["What sets each cluster apart", "Markers are compared"];
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(told.iter().all(|text| html.contains(text)));
+    clustering.labels = vec![0; 6];
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(!told.iter().any(|text| html.contains(text)));
+}
+
+#[test]
 fn what_a_view_has_of_its_own_makes_no_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
