@@ -76,6 +76,25 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     }
 }
 
+#[test]
+fn the_ids_of_a_clinical_table_are_none_of_the_views_wherever_they_are_named() {
+    let desk = Desk::new();
+    let rows: String = (0..120).map(|i| format!("{},s{i}\n", i * 7 % 50)).collect();
+    desk.put("clinic.csv", &format!("age,Patient\n{rows}"));
+    for (run, ids) in
+        [("first", "--id clinic.csv=Patient --id id"), ("last", "--id id --id clinic.csv=Patient")]
+    {
+        let views = VIEWS.replace("--id id", ids);
+        desk.succeeds(&format!(
+            "cluster {views} -k 4 -q --method concat --clinical clinic.csv -o {run}"
+        ));
+        assert_eq!(record(&desk, run)["clinical"]["id"], "Patient");
+    }
+    let associations = desk.text("first/associations.csv");
+    assert!(associations.contains("\nage,Kruskal-Wallis,120,"), "{associations}");
+    assert_eq!(desk.text("last/associations.csv"), associations);
+}
+
 /// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
 /// a twin of what `MultiAssayExperiment` exports.
 fn assays(desk: &Desk) {
