@@ -71,11 +71,14 @@ impl Report<'_> {
             }
             text.push('.');
         }
-        if self.comparison.is_some_and(|comparison| comparison.n_known > 0) {
+        if let Some(comparison) = self.comparison.filter(|comparison| comparison.n_known > 0) {
             text.push_str(
-                " Clinical columns, which were not clustered on, are compared by the tests that their table names, survival \
-                 by the log-rank test and Cox's model.",
+                " Clinical columns, which were not clustered on, are compared by the tests that their table names",
             );
+            if comparison.survival.is_some() {
+                text.push_str(", survival by the log-rank test and Cox's model");
+            }
+            text.push('.');
         }
         page.paragraph(&text);
         if !cited.is_empty() {

@@ -95,6 +95,19 @@ fn the_ids_of_a_clinical_table_are_none_of_the_views_wherever_they_are_named() {
     assert_eq!(desk.text("last/associations.csv"), associations);
 }
 
+#[test]
+fn the_methods_paragraph_tells_of_survival_where_it_was_looked_at() {
+    let desk = Desk::new();
+    let rows: String = (0..120).map(|i| format!("s{i},{},{}\n", 10 + i * 7 % 50, i % 2)).collect();
+    desk.put("clinic.csv", &format!("id,days,dead\n{rows}"));
+    let line = format!("cluster {VIEWS} -k 4 -q --method concat --clinical clinic.csv");
+    let said = "survival by the log-rank test";
+    desk.succeeds(&format!("{line} -o without"));
+    assert!(!desk.text("without/report.html").contains(said));
+    desk.succeeds(&format!("{line} --survival days,dead -o with"));
+    assert!(desk.text("with/report.html").contains(said));
+}
+
 /// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
 /// a twin of what `MultiAssayExperiment` exports.
 fn assays(desk: &Desk) {
