@@ -17,7 +17,7 @@ use self::clinical::p_value;
 use crate::analysis::Outcome;
 use crate::clinical::{Clinical, Comparison, short};
 use crate::markers::{Marker, Markers};
-use crate::recovery::Recovery;
+use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::tables::Joined;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
@@ -395,7 +395,11 @@ pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> S
         let [r2, error, means] = [r.r2, r.error, r.error_of_means].map(|x| format!("{x:.3}"));
         vec![names[r.view].clone(), r.hidden_rows.to_string(), r2, error, means, neighbors]
     });
-    page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
+    if found.is_empty() {
+        page.warning(NOTHING_HIDDEN);
+    } else {
+        page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
+    }
     page.section("The command that repeats this");
     page.code(command);
     page.finish().html
