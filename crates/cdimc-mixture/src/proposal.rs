@@ -57,7 +57,9 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let beside = chosen.checked_sub(1).unwrap_or(chosen + 1);
     let runner_up = voted.or_else(|| numbers.get(beside).copied());
     let share = votes.iter().find(|vote| vote.n_clusters == n_clusters).map_or(0.0, |v| v.share);
-    let reason = if numbers.len() > 1 && chosen + 1 == numbers.len() {
+    let reason = if numbers.len() == 1 {
+        "the only number tried".into()
+    } else if chosen + 1 == numbers.len() {
         "shared information rises up to the last number tried: more clusters may share more".into()
     } else {
         format!(
@@ -161,6 +163,14 @@ mod tests {
         assert_eq!((proposal.n_clusters, proposal.runner_up), (4, Some(3)));
         assert!(proposal.reason.contains("more clusters may share more"));
         assert_eq!(propose(&[]), None);
-        assert_eq!(propose(&curve(&[(3, -0.1)])).unwrap().n_clusters, 3);
+    }
+
+    #[test]
+    fn one_number_is_no_curve_that_bends() {
+        for shared in [-0.1, 0.5] {
+            let proposal = propose(&curve(&[(3, shared)])).unwrap();
+            assert_eq!((proposal.n_clusters, proposal.runner_up), (3, None));
+            assert_eq!(proposal.reason, "the only number tried");
+        }
     }
 }

@@ -54,7 +54,7 @@ impl Census {
         observer: &Observer<'_>,
     ) -> Result<Self, PartsError> {
         let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
-        let (mut views, mut n_samples, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut views, mut seen) = (Vec::new(), Seen::default());
         for part in 0..parts.n_parts() {
             observer.step("parts", part, parts.n_parts(), None)?;
             let tables = parts.tables(part)?;
@@ -74,11 +74,10 @@ impl Census {
             if ids.is_empty() {
                 return Err(PartsError::Empty { file: first_file(&tables) });
             }
-            n_samples.push(ids.len());
-            hashes.extend(ids.iter().map(|id| hash(id)));
+            seen.add(&ids);
         }
-        check_once(parts, &n_samples, &hashes)?;
-        Ok(Self { n_samples, views, strict })
+        seen.refuse_repeated(parts)?;
+        Ok(Self { n_samples: seen.n_samples, views, strict })
     }
 
     /// The tables of the samples that the search sees, which are joined as a training set.
@@ -152,6 +151,52 @@ impl Census {
             last = Some(pass);
         }
         Ok(refined.as_ref().unwrap_or(model).completed(searched, seed)?)
+    }
+}
+
+/// The samples of parts that were read, in order: how many of each part, and a hash of every one.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    n_samples: Vec<usize>,
+    hashes: Vec<u64>,
+}
+
+impl Seen {
+    /// Adds the samples of the next part.
+    pub(crate) fn add(&mut self, ids: &[impl AsRef<str>]) {
+        self.n_samples.push(ids.len());
+        self.hashes.extend(ids.iter().map(|id| hash(id.as_ref())));
+    }
+
+    /// Refuses samples that lie in two parts.
+    pub(crate) fn refuse_repeated(&self, parts: &dyn Parts) -> Result<(), PartsError> {
+        let mut sorted = self.hashes.clone();
+        sorted.sort_unstable();
+        let repeated: HashSet<u64> =
+            sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
+        drop(sorted);
+        if repeated.is_empty() {
+            return Ok(());
+        }
+        let mut first_of: HashMap<String, String> = HashMap::new();
+        let mut start = 0;
+        for (part, &n) in self.n_samples.iter().enumerate() {
+            if self.hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
+                let tables = parts.tables(part)?;
+                let second = first_file(&tables);
+                for id in observed_ids(&tables)? {
+                    if !repeated.contains(&hash(id)) {
+                        continue;
+                    }
+                    if let Some(first) = first_of.insert(id.to_owned(), second.clone()) {
+                        return Err(PartsError::Repeated { id: id.to_owned(), first, second });
+                    }
+                }
+            }
+            start += n;
+        }
+        // Two ids of one hash.
+        Ok(())
     }
 }
 
@@ -260,36 +305,6 @@ fn check_columns(
         found: name(features),
         expected: name(expected),
     })
-}
-
-/// Refuses samples that lie in two parts; of every one there is a hash, in order.
-fn check_once(parts: &dyn Parts, n_samples: &[usize], hashes: &[u64]) -> Result<(), PartsError> {
-    let mut sorted = hashes.to_owned();
-    sorted.sort_unstable();
-    let repeated: HashSet<u64> = sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
-    drop(sorted);
-    if repeated.is_empty() {
-        return Ok(());
-    }
-    let mut first_of: HashMap<String, String> = HashMap::new();
-    let mut start = 0;
-    for (part, &n) in n_samples.iter().enumerate() {
-        if hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
-            let tables = parts.tables(part)?;
-            let second = first_file(&tables);
-            for id in observed_ids(&tables)? {
-                if !repeated.contains(&hash(id)) {
-                    continue;
-                }
-                if let Some(first) = first_of.insert(id.to_owned(), second.clone()) {
-                    return Err(PartsError::Repeated { id: id.to_owned(), first, second });
-                }
-            }
-        }
-        start += n;
-    }
-    // Two ids of one hash.
-    Ok(())
 }
 
 fn check_count(file: String, found: usize, expected: usize) -> Result<(), PartsError> {

@@ -53,8 +53,10 @@ impl Variable {
         if there().all(is_date) {
             return Err("dates are not tested: make times of them".into());
         }
-        if 2 * n_numbers > n && n_numbers < n && values.len() > 2 {
-            let text = there().find(|cell| number(cell).is_none()).unwrap_or_default();
+        let words: BTreeSet<&str> = there().filter(|cell| number(cell).is_none()).collect();
+        // A single word beside numbers is rather a mark than a category, however common it is.
+        let is_of_numbers = values.len() > 2 && (2 * n_numbers > n || words.len() == 1);
+        if let (true, Some(text)) = (is_of_numbers, words.first()) {
             return Err(format!(
                 "`{text}` among numbers: if it means \"not measured\", add --missing-value '{text}'"
             ));
@@ -103,6 +105,15 @@ mod tests {
         );
         cells[2900] = "2";
         assert!(matches!(of(&cells), Ok(Variable::Numbers(_))));
+    }
+
+    #[test]
+    fn a_word_beside_few_numbers_makes_no_categories_of_them() {
+        let days = ["[Not Available]", "7", "[Not Available]", "80", "900", "[Not Available]"];
+        let reason = of(&[&days[..], &days[..1], &days[..1]].concat()).unwrap_err();
+        assert!(reason.contains("add --missing-value '[Not Available]'"), "{reason}");
+        // Two numbers may be categories beside a word.
+        assert!(matches!(of(&["1", "2", "X", "X", "1"]), Ok(Variable::Categories { .. })));
     }
 
     #[test]

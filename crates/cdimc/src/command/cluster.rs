@@ -111,7 +111,7 @@ impl Cluster {
             }
             (configured, _) => configured?,
         };
-        let (Some(input), Some(target)) = (self.input, &self.output) else {
+        let (Some(mut input), Some(target)) = (self.input, &self.output) else {
             bail!("--view and --output are needed");
         };
         if let Some(seeds @ ..2) = self.k_seeds {
@@ -124,7 +124,10 @@ impl Cluster {
         let inputs = [input.files(), beside].concat();
         let output = OutputFolder::begin(target, self.force, &inputs)?;
         let survival = self.survival;
-        let clinical = self.clinical.map(|file| ClinicalInput { file, survival });
+        let clinical = self.clinical.map(|file| {
+            let id = input.take_id(&file);
+            ClinicalInput { file, id, survival }
+        });
         let mut run = Run::begin(input, (clinical, configured), output, self.seed, watch)?;
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;

@@ -115,10 +115,6 @@ fn pairs(
     let (mut pairs, mut seen) = (Vec::new(), HashMap::new());
     for (row, (id, value)) in words.columns[ids].iter().zip(&words.columns[values]).enumerate() {
         let value = if is_missing_value(value, options) { "" } else { value };
-        // Spreadsheets end in rows of nothing.
-        if id.is_empty() && value.is_empty() {
-            continue;
-        }
         let id = names.of(id);
         if let Some(first) = seen.insert(id, row + 1) {
             bail!("{shown}: id `{id}` stands in row {first} and again in row {}", row + 1);

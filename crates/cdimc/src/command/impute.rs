@@ -5,7 +5,7 @@ use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::NamedModel;
 use crate::data::Seed;
-use crate::recovery::recoveries;
+use crate::recovery::{NOTHING_HIDDEN, recoveries};
 use crate::report::imputation_html;
 use crate::say;
 use clap::Args;
@@ -63,6 +63,9 @@ impl Impute {
             "input": self.input, "seed": self.seed, "views": names, "recovered": recovered,
         });
         output.finish(&record)?;
+        if recovered.is_empty() {
+            say!("{NOTHING_HIDDEN}");
+        }
         for found in recovered {
             let neighbors =
                 found.error_of_neighbors.map_or_else(|| "none".into(), |e| format!("{e:.3}"));

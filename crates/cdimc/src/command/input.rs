@@ -177,19 +177,31 @@ impl Input {
         self.id.iter().find(is_for_all).map(String::as_str)
     }
 
-    /// What a table of text says of the samples. Their names are in the column that `--id` gives for this file, or for
-    /// all files if it has that, or in the first.
-    pub(crate) fn clinical(&self, path: &Path) -> anyhow::Result<ClinicalTable> {
+    /// Takes out the column of sample names that `--id` gives for a table beside the views: for them it would be a column
+    /// whose name has an equals sign.
+    pub(crate) fn take_id(&mut self, path: &Path) -> Option<String> {
+        let source = ViewSource { name: None, path: path.to_owned(), member: None };
+        let of_table = |id: &String| {
+            let (file, column) = id.split_once('=')?;
+            let is_of_view = self.views.iter().any(|view| is_named(view, file));
+            is_named(&source, file).then(|| (column.to_owned(), is_of_view))
+        };
+        let (place, (column, is_of_view)) =
+            self.id.iter().enumerate().find_map(|(place, id)| Some((place, of_table(id)?)))?;
+        if !is_of_view {
+            self.id.remove(place);
+        }
+        Some(column)
+    }
+
+    /// What a table of text says of the samples. Their names are in its column `id`, or in that of all files if it has
+    /// that, or in the first.
+    pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
         let mut words = read_words(path, self.max_bytes)?;
         let options =
             ReadOptions { missing_values: self.missing_values.clone(), ..ReadOptions::default() };
-        let source = ViewSource { name: None, path: path.to_owned(), member: None };
-        let own = self.id.iter().find_map(|id| {
-            let (file, column) = id.split_once('=')?;
-            is_named(&source, file).then_some(column)
-        });
         let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
-        let place = match own {
+        let place = match id {
             Some(column) => words.place(column, path)?,
             None => of_all().unwrap_or(0),
         };

@@ -4,7 +4,7 @@ use super::cluster::prediction_csv;
 use super::input::Input;
 use super::output::OutputFile;
 use super::parts::{Gaps, InputParts, without_header};
-use crate::parts::Parts;
+use crate::parts::{Parts, Seen};
 use crate::tables::Joined;
 use crate::{NamedModel, note};
 use clap::Args;
@@ -41,13 +41,20 @@ impl Predict {
                 let (joined, which) = self.input.read_for(&model)?;
                 output.finish(&counts.csv(&model, &joined, &which)?)?;
             }
-            Some(parts) => output.finish_pieces((0..parts.n_parts()).map(|part| {
-                let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
-                let (joined, which) = model.join(tables, self.input.strict)?;
-                gaps.add(&joined);
-                let csv = counts.csv(&model, &joined, &which)?;
-                Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
-            }))?,
+            Some(parts) => {
+                let mut seen = Seen::default();
+                output.finish_pieces((0..parts.n_parts()).map(|part| {
+                    let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
+                    let (joined, which) = model.join(tables, self.input.strict)?;
+                    gaps.add(&joined);
+                    seen.add(&joined.ids);
+                    if part + 1 == parts.n_parts() {
+                        seen.refuse_repeated(&parts)?;
+                    }
+                    let csv = counts.csv(&model, &joined, &which)?;
+                    Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
+                }))?;
+            }
         }
         gaps.report();
         if !quiet {

@@ -98,7 +98,8 @@ impl RunRecord {
                 )
             }
             (_, None, Some(range)) => {
-                let of = range.to + 1 - range.from;
+                // One cluster is asked about, not tried.
+                let of = range.to + 1 - range.from.max(2);
                 format!("{done} of {of} numbers of clusters are tried; the others are left")
             }
             _ => format!("there is no checkpoint of {method}: its fit begins afresh"),
@@ -126,4 +127,25 @@ pub(crate) fn file_records(
     };
     let clinical = clinical.map(|clinical| clinical.file.clone());
     input.files().into_iter().chain(clinical).map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cluster_is_none_of_the_numbers_that_are_tried() {
+        let record: RunRecord = serde_json::from_value(serde_json::json!({
+            "command": "cdimc cluster", "version": "0.1.0", "status": "interrupted",
+            "input": { "views": ["rna.csv"], "label": null, "missing-values": [], "strict": false },
+            "files": [], "method": "t-mixture", "settings": {}, "n-clusters": null,
+            "k-range": { "from": 1, "to": 5, "seeds": null }, "seed": 0, "threads": 1,
+            "n-samples": 9, "unobserved": [], "seconds": [],
+        }))
+        .unwrap();
+        assert_eq!(
+            record.left(&Interim::default()),
+            "0 of 4 numbers of clusters are tried; the others are left"
+        );
+    }
 }

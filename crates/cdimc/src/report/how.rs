@@ -31,7 +31,7 @@ impl Report<'_> {
             TMixture::NAME => {
                 text.push_str(
                     ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
-                     out of its likelihood; nothing was filled in before",
+                     out of its likelihood; no view was filled in before",
                 );
                 if n < all {
                     text.push_str(&format!("; {n} samples were searched, EM went over all"));
@@ -39,12 +39,15 @@ impl Report<'_> {
                 cited.push(MIXTURE);
             }
             CdimcNet::NAME => {
-                text.push_str("; nothing was filled in before");
+                text.push_str("; no view was filled in before");
                 cited.push(NETWORK);
             }
             _ => {}
         }
         text.push_str(". Known classes, if any, were not used.");
+        if let Some(filled) = self.filled_cells() {
+            text.push_str(&format!(" {filled}"));
+        }
         if let Some(number) = &self.outcome.cluster_number {
             text.push_str(&format!(
                 " The number of clusters was chosen by the data: {}.",
@@ -58,19 +61,24 @@ impl Report<'_> {
             ));
             cited.push("Hennig, Comput. Stat. Data Anal. 52, 2007, DOI 10.1016/j.csda.2006.11.025 (stability)");
         }
-        text.push_str(" Markers are compared by Hedges' g");
-        if self.markers.untested.is_none() {
-            text.push_str(
-                " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
-                 Hochberg within the view",
-            );
+        if self.n_clusters() > 1 {
+            text.push_str(" Markers are compared by Hedges' g");
+            if self.markers.untested.is_none() {
+                text.push_str(
+                    " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
+                     Hochberg within the view",
+                );
+            }
+            text.push('.');
         }
-        text.push('.');
-        if self.comparison.is_some_and(|comparison| comparison.n_known > 0) {
+        if let Some(comparison) = self.comparison.filter(|comparison| comparison.n_known > 0) {
             text.push_str(
-                " Clinical columns, which were not clustered on, are compared by the tests that their table names, survival \
-                 by the log-rank test and Cox's model.",
+                " Clinical columns, which were not clustered on, are compared by the tests that their table names",
             );
+            if comparison.survival.is_some() {
+                text.push_str(", survival by the log-rank test and Cox's model");
+            }
+            text.push('.');
         }
         page.paragraph(&text);
         if !cited.is_empty() {

@@ -17,7 +17,7 @@ use self::clinical::p_value;
 use crate::analysis::Outcome;
 use crate::clinical::{Clinical, Comparison, short};
 use crate::markers::{Marker, Markers};
-use crate::recovery::Recovery;
+use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::tables::Joined;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
@@ -113,13 +113,21 @@ impl Report<'_> {
             figures::missing_pattern(&self.joined.names, &report.patterns),
             "Blue: measured. Each row is a group of samples that have the same views.",
         );
-        let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
-        if cells > 0 {
-            page.paragraph(&format!(
-                "{cells} single missing cells in {} columns were filled with the column's mean.",
-                self.joined.filled.len()
-            ));
+        if let Some(filled) = self.filled_cells() {
+            page.paragraph(&filled);
         }
+    }
+
+    /// What was done about single missing cells, if there were any.
+    fn filled_cells(&self) -> Option<String> {
+        let filled = &self.joined.filled;
+        let cells: usize = filled.iter().map(|column| column.n_cells).sum();
+        (cells > 0).then(|| {
+            format!(
+                "{cells} single missing cells in {} columns were filled with the column's mean.",
+                filled.len()
+            )
+        })
     }
 
     fn number_of_clusters(&self, page: &mut Page) {
@@ -256,6 +264,9 @@ impl Report<'_> {
     }
 
     fn profiles(&self, page: &mut Page) {
+        if self.n_clusters() < 2 {
+            return;
+        }
         page.section("What sets each cluster apart");
         page.paragraph(&match self.markers.untested {
             Some(reason) => format!("{DIFFERENCE} Nothing is tested: {reason}."),
@@ -384,7 +395,11 @@ pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> S
         let [r2, error, means] = [r.r2, r.error, r.error_of_means].map(|x| format!("{x:.3}"));
         vec![names[r.view].clone(), r.hidden_rows.to_string(), r2, error, means, neighbors]
     });
-    page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
+    if found.is_empty() {
+        page.warning(NOTHING_HIDDEN);
+    } else {
+        page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
+    }
     page.section("The command that repeats this");
     page.code(command);
     page.finish().html

@@ -1,10 +1,11 @@
 //! Tests of the report.
 
 use super::*;
+use crate::tables::Table;
 use crate::warnings::{Sign, Warning};
 use cdimc_core::Clustering;
 use cdimc_data::MultiView;
-use ndarray::Array2;
+use ndarray::{Array2, array};
 
 /// Six samples of one view in two clusters.
 fn clustered() -> (Joined, Clustering) {
@@ -36,7 +37,18 @@ fn html_of_asked(
     joined: &Joined,
     clustering: &Clustering,
 ) -> String {
-    let warning = Warning { sign: Sign::SingleSamples, text: "<one> sample".into() };
+    html_of_warned(&[Sign::SingleSamples], n_clusters, method, joined, clustering)
+}
+
+/// The page of clusters with these signs.
+fn html_of_warned(
+    signs: &[Sign],
+    n_clusters: usize,
+    method: &str,
+    joined: &Joined,
+    clustering: &Clustering,
+) -> String {
+    let warning = |&sign: &Sign| Warning { sign, text: "<one> sample".into() };
     let outcome = Outcome {
         clustering: clustering.clone(),
         n_clusters,
@@ -44,7 +56,7 @@ fn html_of_asked(
         model: None,
         stability: None,
         by_others: None,
-        warnings: vec![warning],
+        warnings: signs.iter().map(warning).collect(),
     };
     Report {
         method,
@@ -67,14 +79,56 @@ fn a_page_says_of_a_method_what_holds_for_it() {
     let (joined, mut clustering) = clustered();
     let html = html_of("concat", &joined, &clustering);
     assert!(
-        !html.contains("nothing was filled in") && html.contains("half way to another cluster")
+        !html.contains("no view was filled in") && html.contains("half way to another cluster")
     );
     clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
     let html = html_of("t-mixture", &joined, &clustering);
     assert!(
-        html.contains("nothing was filled in before")
+        html.contains("no view was filled in before")
             && !html.contains("half way to another cluster")
     );
+}
+
+#[test]
+fn the_methods_paragraph_says_of_single_cells_that_they_were_filled() {
+    let (mut joined, clustering) = clustered();
+    let said = "2 single missing cells in 1 columns were filled with the column's mean.";
+    assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
+    let values = array![[1.0, 5.0], [f64::NAN, 6.0], [f64::NAN, 7.0], [3.0, 8.0]];
+    let table = Table {
+        name: "rna".into(),
+        path: "rna.csv".into(),
+        ids: None,
+        labels: None,
+        features: vec!["x".into(), "y".into()],
+        left_out: vec![],
+        values: values.into(),
+    };
+    joined.filled = crate::tables::join(vec![table], false).unwrap().filled;
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(html.contains(&format!("were not used. {said}")));
+}
+
+#[test]
+fn of_one_cluster_nothing_is_said_that_sets_it_apart() {
+    let (joined, mut clustering) = clustered();
+    let told = ["What sets each cluster apart", "Markers are compared"];
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(told.iter().all(|text| html.contains(text)));
+    clustering.labels = vec![0; 6];
+    let html = html_of("t-mixture", &joined, &clustering);
+    assert!(!told.iter().any(|text| html.contains(text)));
+}
+
+#[test]
+fn what_a_view_has_of_its_own_makes_no_clusters_doubtful() {
+    let (joined, clustering) = clustered();
+    let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
+    assert!(html.contains("Nothing that was looked at speaks against these clusters."));
+    assert!(html.contains("sample. No fault of the clusters"));
+    let signs = [Sign::OwnVariation, Sign::SingleSamples];
+    let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
+    assert!(html.contains("Doubtful, for the reason below."));
 }
 
 #[test]

@@ -76,6 +76,38 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     }
 }
 
+#[test]
+fn the_ids_of_a_clinical_table_are_none_of_the_views_wherever_they_are_named() {
+    let desk = Desk::new();
+    let rows: String = (0..120).map(|i| format!("{},s{i}\n", i * 7 % 50)).collect();
+    desk.put("clinic.csv", &format!("age,Patient\n{rows}"));
+    for (run, ids) in
+        [("first", "--id clinic.csv=Patient --id id"), ("last", "--id id --id clinic.csv=Patient")]
+    {
+        let views = VIEWS.replace("--id id", ids);
+        desk.succeeds(&format!(
+            "cluster {views} -k 4 -q --method concat --clinical clinic.csv -o {run}"
+        ));
+        assert_eq!(record(&desk, run)["clinical"]["id"], "Patient");
+    }
+    let associations = desk.text("first/associations.csv");
+    assert!(associations.contains("\nage,Kruskal-Wallis,120,"), "{associations}");
+    assert_eq!(desk.text("last/associations.csv"), associations);
+}
+
+#[test]
+fn the_methods_paragraph_tells_of_survival_where_it_was_looked_at() {
+    let desk = Desk::new();
+    let rows: String = (0..120).map(|i| format!("s{i},{},{}\n", 10 + i * 7 % 50, i % 2)).collect();
+    desk.put("clinic.csv", &format!("id,days,dead\n{rows}"));
+    let line = format!("cluster {VIEWS} -k 4 -q --method concat --clinical clinic.csv");
+    let said = "survival by the log-rank test";
+    desk.succeeds(&format!("{line} -o without"));
+    assert!(!desk.text("without/report.html").contains(said));
+    desk.succeeds(&format!("{line} --survival days,dead -o with"));
+    assert!(desk.text("with/report.html").contains(said));
+}
+
 /// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
 /// a twin of what `MultiAssayExperiment` exports.
 fn assays(desk: &Desk) {
@@ -182,4 +214,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
     fails("--clinical clinic.csv", "id `s1` stands in row");
+    // Rows of nothing, in which spreadsheets end, are of nobody.
+    desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
 }

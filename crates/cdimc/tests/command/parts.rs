@@ -98,6 +98,18 @@ fn a_column_is_left_out_of_a_view_that_a_part_lacks() {
 }
 
 #[test]
+fn a_new_sample_in_two_parts_gets_no_two_clusters() {
+    let desk = Desk::new();
+    cut(&desk);
+    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o made"));
+    desk.put("rna-3.csv", &desk.text("rna-0.csv"));
+    let told =
+        desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"));
+    assert!(told.contains("is in rna-0.csv and again in rna-3.csv: a sample lies in"), "{told}");
+    assert!(!desk.path("parts.csv").exists());
+}
+
+#[test]
 fn bad_parts_are_told() {
     let desk = Desk::new();
     cut(&desk);

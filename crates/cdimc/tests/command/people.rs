@@ -86,6 +86,16 @@ fn a_cell_that_nobody_measured_is_not_made_up_by_mask() {
 }
 
 #[test]
+fn views_filled_in_without_a_look_at_how_well_are_told() {
+    let desk = Desk::new();
+    desk.succeeds(&cluster_line("-o made"));
+    let told =
+        desk.succeeds("impute --model made/model.safetensors --view rna.csv --id id -o filled");
+    assert!(told.starts_with("nothing was hidden to see how well this works"), "{told}");
+    assert!(desk.text("filled/report.html").contains(told.trim_end()));
+}
+
+#[test]
 fn a_missing_class_is_no_class() {
     let desk = Desk::new();
     let rows = |class: fn(usize) -> String| -> String {

@@ -97,6 +97,11 @@ pub(super) fn claimed_shape(
         let kind = "record or array".into();
         return Err(Problem::ElementType { name: name.to_owned(), kind });
     };
+    // They are pickled, in any number of bytes.
+    if matches!(element.type_char(), TypeChar::Object) {
+        let kind = "Python object (astype(str) or astype(float) makes others of them)".into();
+        return Err(Problem::ElementType { name: name.to_owned(), kind });
+    }
     // A damaged header may claim any length: nothing is set aside for more than the file holds.
     let claimed =
         shape.iter().try_fold(element.size_field().max(1), |n, &m| n.checked_mul(m as u64));

@@ -266,6 +266,17 @@ mod tests {
     }
 
     #[test]
+    fn objects_of_python_are_refused_as_such() {
+        let text = "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n";
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend(b"\x80\x03]q\x00.");
+        let message = read_bytes(&bytes, None).unwrap_err().to_string();
+        assert!(message.contains("`protein` holds values of type Python object"), "{message}");
+    }
+
+    #[test]
     fn ids_stand_in_a_file_beside_it() {
         let bytes = npy_bytes(&[1., 2.], &[2, 1], Order::C);
         assert_eq!(read_bytes(&bytes, Some("a\nb\n")).unwrap().ids.unwrap(), ["a", "b"]);

@@ -43,8 +43,9 @@ impl<'a> Rows<'a> {
         budget: &Budget,
     ) -> Result<(), Problem> {
         let Columns { names, roles, .. } = self.columns;
-        // A blank last line is no row.
-        if record.len() == 1 && record[0].is_empty() && names.len() > 1 {
+        // A blank last line is no row, and spreadsheets end in rows of nothing; without ids such a row is a sample's.
+        let may_be_empty = record.len() == 1 || roles.contains(&Role::Id);
+        if names.len() > 1 && may_be_empty && record.iter().all(str::is_empty) {
             return Ok(());
         }
         self.count += 1;

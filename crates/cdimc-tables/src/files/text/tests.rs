@@ -105,6 +105,17 @@ fn a_quote_that_is_never_closed_is_refused_in_any_column() {
 }
 
 #[test]
+fn rows_of_nothing_are_of_nobody_where_ids_say_whose_rows_are() {
+    let text = b"id;a;b\r\nx;1,5;2\r\n;;\r\ny;;\r\n;;\r\n;;\r\n";
+    let table = read_text(text, &by_id()).unwrap();
+    assert_eq!(table.ids.unwrap(), ["x", "y"]);
+    let table = read_text(b"a,b\n1,2\n,\n3,4\n", &ReadOptions::default()).unwrap();
+    assert_eq!(table.values.nrows(), 3);
+    let message = read_text(b"id,a\nx,1\n,2\n", &by_id()).unwrap_err().to_string();
+    assert!(message.ends_with("row 2 has no id"), "{message}");
+}
+
+#[test]
 fn a_blank_line_in_a_table_of_one_column_is_refused() {
     let read = |text: &[u8]| read_text(text, &ReadOptions::default());
     for text in [&b"a\n1\n\n3\n"[..], b"a\r\n1\r\n\r\n3", b"a\n1\n\n\n3"] {

@@ -60,7 +60,8 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
             names.insert(0, String::new());
         }
         columns.resize(names.len(), Vec::new());
-        if record.len() == 1 && record[0].is_empty() && names.len() > 1 {
+        // Spreadsheets end in rows of nothing.
+        if names.len() > 1 && record.iter().all(str::is_empty) {
             continue;
         }
         if record.len() != names.len() {
@@ -119,6 +120,13 @@ mod tests {
         assert_eq!(found.columns[1], ["3.5", "a,b"]);
         let found = words("id;age\np1;3,5\np2;1.200\n").unwrap();
         assert_eq!(found.columns[1], ["3,5", "1.200"], "which groups thousands?");
+    }
+
+    #[test]
+    fn rows_of_nothing_are_no_rows() {
+        let found = words("id;age\r\np1;3\r\n;\r\np2;\r\n;\r\n ; \r\n").unwrap();
+        assert_eq!(found.columns, [["p1", "p2"], ["3", ""]]);
+        assert!(words("id,age\n,\n,\n").unwrap_err().to_string().contains("no rows"));
     }
 
     #[test]

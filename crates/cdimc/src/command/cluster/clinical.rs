@@ -13,13 +13,16 @@ use std::path::PathBuf;
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ClinicalInput {
     pub(crate) file: PathBuf,
+    /// The column of sample names, if it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<String>,
     pub(crate) survival: Option<SurvivalColumns>,
 }
 
 impl ClinicalInput {
     /// The table, in the order of `samples`.
     pub(super) fn read(&self, input: &Input, samples: &[String]) -> anyhow::Result<Clinical> {
-        let table: ClinicalTable = input.clinical(&self.file)?;
+        let table: ClinicalTable = input.clinical(&self.file, self.id.as_deref())?;
         if let Some(columns) = &self.survival {
             for column in [&columns.time, &columns.event] {
                 if !table.names().contains(column) {
