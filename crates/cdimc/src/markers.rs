@@ -166,6 +166,8 @@ impl Clustered<'_> {
             let values = scaled.as_deref().unwrap_or(&given);
             let tested = others.as_ref().map(|(places, groups)| {
                 let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();
+                // The other views may tell apart more clusters than have samples here.
+                let n_clusters = groups.iter().fold(n_clusters, |n, &group| n.max(group + 1));
                 contrasts(&values, groups, n_clusters)
             });
             let means = means(&given, &groups, n_clusters);
@@ -305,5 +307,18 @@ mod tests {
         assert!(second.contrast.p > 0.3 && second.test.unwrap().q < 1e-6, "{second:?}");
         assert_eq!(second.test.unwrap().contrast.n, (19, 20));
         assert_eq!(found.untested, None);
+    }
+
+    #[test]
+    fn the_other_views_may_have_a_cluster_where_all_views_have_an_empty_one() {
+        let view = ndarray::Array2::from_shape_fn((12, 1), |(i, _)| (i % 5) as f64);
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let labels: Vec<usize> = (0..12).map(|i| i % 2).collect();
+        let by_others = vec![(0..12).map(|i| Some(i % 3)).collect::<Vec<_>>(); 2];
+        let clustered =
+            Clustered { data: &data, labels: &labels, model: None, by_others: Some(&by_others) };
+        let found = Markers::of(&clustered, 9);
+        assert_eq!(found.clusters.len(), 2);
+        assert_eq!(found.clusters[1][0][0].test.unwrap().contrast.n, (4, 8));
     }
 }
