@@ -81,15 +81,14 @@ impl Markers {
                 markers.push(std::mem::take(found));
             }
         }
-        let untested = match clustered.by_others {
-            Some(_) => None,
-            None if clustered.data.n_views() == 1 => Some(
+        let is_tested = clusters.iter().flatten().flatten().any(|marker| marker.test.is_some());
+        let untested = match clustered.model {
+            _ if is_tested => None,
+            _ if clustered.data.n_views() == 1 => Some(
                 "there is one view, and a test against clusters that a column helped to make says nothing",
             ),
-            None if clustered.model.is_none() => {
-                Some("only t-mixture can tell what clusters the other views give")
-            }
-            None => Some("too few samples have another view"),
+            None => Some("only t-mixture can tell what clusters the other views give"),
+            Some(_) => Some("too few samples have other views that tell clusters apart"),
         };
         Self { clusters, untested }
     }
@@ -320,5 +319,31 @@ mod tests {
         let found = Markers::of(&clustered, 9);
         assert_eq!(found.clusters.len(), 2);
         assert_eq!(found.clusters[1][0][0].test.unwrap().contrast.n, (4, 8));
+    }
+
+    #[test]
+    fn where_hardly_a_sample_has_two_views_nothing_is_tested_and_it_is_said() {
+        use cdimc_core::{Clusterer, Observer};
+        use cdimc_data::Seed;
+        let view = |there: std::ops::Range<usize>| {
+            ndarray::Array2::from_shape_fn((24, 2), |(i, j)| {
+                let value = (10 * (i % 2) + (i * 7 + 3 * j) % 5) as f64;
+                if there.contains(&i) { value } else { f64::NAN }
+            })
+        };
+        let data = MultiView::from_nan_rows(vec![view(0..13), view(12..24)]).unwrap();
+        let settings = cdimc_mixture::TMixture { starts: 2, refined: 1, ..Default::default() };
+        let (seed, silent) = (Seed::new(1), Observer::silent());
+        let fitted = settings.fit(&data, 2, seed, &silent).unwrap();
+        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
+        let by_others = model.labels_by_others(&data, seed, &silent).unwrap().unwrap();
+        let clustered = Clustered {
+            data: &data,
+            labels: &fitted.clustering.labels,
+            model: Some(&model),
+            by_others: Some(&by_others),
+        };
+        let reason = "too few samples have other views that tell clusters apart";
+        assert_eq!(Markers::of(&clustered, 9).untested, Some(reason));
     }
 }
