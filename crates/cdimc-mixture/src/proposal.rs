@@ -57,7 +57,9 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let beside = chosen.checked_sub(1).unwrap_or(chosen + 1);
     let runner_up = voted.or_else(|| numbers.get(beside).copied());
     let share = votes.iter().find(|vote| vote.n_clusters == n_clusters).map_or(0.0, |v| v.share);
-    let reason = if numbers.len() > 1 && chosen + 1 == numbers.len() {
+    let reason = if gains[chosen] <= 0.0 {
+        "on held-out samples the views share nothing under any number tried".into()
+    } else if chosen + 1 == numbers.len() {
         "shared information rises up to the last number tried: more clusters may share more".into()
     } else {
         format!(
@@ -161,6 +163,15 @@ mod tests {
         assert_eq!((proposal.n_clusters, proposal.runner_up), (4, Some(3)));
         assert!(proposal.reason.contains("more clusters may share more"));
         assert_eq!(propose(&[]), None);
-        assert_eq!(propose(&curve(&[(3, -0.1)])).unwrap().n_clusters, 3);
+        assert!(propose(&rising[..1]).unwrap().reason.contains("more clusters may share more"));
+    }
+
+    #[test]
+    fn of_a_curve_that_never_rises_it_is_said_that_the_views_share_nothing() {
+        for points in [&[(3, -0.1)][..], &[(2, -0.3), (3, -0.2), (4, -0.4)]] {
+            let proposal = propose(&curve(points)).unwrap();
+            assert_eq!(proposal.n_clusters, points[0].0);
+            assert!(proposal.reason.contains("the views share nothing"), "{proposal:?}");
+        }
     }
 }
