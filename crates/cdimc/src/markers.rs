@@ -84,6 +84,7 @@ impl Markers {
         let is_tested = clusters.iter().flatten().flatten().any(|marker| marker.test.is_some());
         let untested = match clustered.model {
             _ if is_tested => None,
+            _ if n_clusters < 2 => Some("there is one cluster"),
             _ if clustered.data.n_views() == 1 => Some(
                 "there is one view, and a test against clusters that a column helped to make says nothing",
             ),
@@ -237,6 +238,13 @@ mod tests {
         let (inside, outside) = first(0).means;
         assert!((inside - 0.1).abs() < 1e-12 && (outside - 9.1).abs() < 1e-12);
         assert!(found.untested.unwrap().starts_with("there is one view"));
+    }
+
+    #[test]
+    fn of_one_cluster_nothing_is_tested_whatever_the_method() {
+        let view = array![[0.0], [1.0], [2.0], [4.0]];
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        assert_eq!(found(&data, &[0; 4], 9).untested, Some("there is one cluster"));
     }
 
     #[test]
