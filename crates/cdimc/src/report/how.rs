@@ -27,19 +27,24 @@ impl Report<'_> {
             self.method
         );
         let mut cited = Vec::new();
+        let filled = match self.joined.filled.as_slice() {
+            [] => "; nothing was filled in before",
+            _ => "; nothing was filled in before but single missing cells, with the means of their columns",
+        };
         match self.method {
             TMixture::NAME => {
                 text.push_str(
                     ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
-                     out of its likelihood; nothing was filled in before",
+                     out of its likelihood",
                 );
+                text.push_str(filled);
                 if n < all {
                     text.push_str(&format!("; {n} samples were searched, EM went over all"));
                 }
                 cited.push(MIXTURE);
             }
             CdimcNet::NAME => {
-                text.push_str("; nothing was filled in before");
+                text.push_str(filled);
                 cited.push(NETWORK);
             }
             _ => {}

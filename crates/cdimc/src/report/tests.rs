@@ -78,6 +78,26 @@ fn a_page_says_of_a_method_what_holds_for_it() {
 }
 
 #[test]
+fn the_methods_section_says_of_cells_that_were_filled_in() {
+    let (mut joined, clustering) = clustered();
+    let said = "nothing was filled in before but single missing cells";
+    assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
+    let table = crate::tables::Table {
+        name: "a&b".into(),
+        path: "a&b".into(),
+        ids: None,
+        labels: None,
+        features: vec!["x".into(), "y".into()],
+        left_out: vec![],
+        values: ndarray::array![[1.0, 2.0], [f64::NAN, 3.0], [4.0, 5.0]].into(),
+    };
+    joined.filled = crate::training_set(vec![table], false).unwrap().filled;
+    for method in ["t-mixture", "cdimc-net"] {
+        assert!(html_of(method, &joined, &clustering).contains(said), "{method}");
+    }
+}
+
+#[test]
 fn a_page_escapes_names_and_asks_nothing_of_the_network() {
     let (joined, clustering) = clustered();
     let html = html_of("concat", &joined, &clustering);
