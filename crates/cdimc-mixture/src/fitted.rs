@@ -162,20 +162,7 @@ impl MixtureModel {
         views: &[usize],
     ) -> Result<Observations, ClusterError> {
         check_views(&self.widths(), data, views)?;
-        let given: Vec<Kind> = views.iter().map(|&v| self.projections[v].kind).collect();
-        let mut observed = coordinates::with_direction(data, &given);
-        for (given, &view) in views.iter().enumerate() {
-            // What was all zeros in the fit as well is what the model knows of the view.
-            let columns = &self.columns[view];
-            if columns.all.iter().chain(&columns.spread).all(|&x| x == 0.0) {
-                observed.column_mut(given).assign(&data.mask().entries().column(given));
-            }
-        }
-        let mut seen = Array2::from_elem((data.n_samples(), self.projections.len()), false);
-        for (given, &view) in views.iter().enumerate() {
-            seen.column_mut(view).assign(&observed.column(given));
-        }
-        Ok(coordinates::observe_given(data, views, &self.projections, &seen))
+        Ok(coordinates::observe_given(data, views, &self.projections))
     }
 }
 

@@ -64,7 +64,7 @@ fn observations(data: &MultiView) -> Observations {
         Projection::fit(data.matrix(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()
     };
     let projections: Vec<Projection> = (0..3).map(projection).collect();
-    observe(data, &projections, &data.mask().entries().to_owned())
+    observe(data, &projections)
 }
 
 fn gram(observations: &Observations, v: usize) -> Array2<f64> {

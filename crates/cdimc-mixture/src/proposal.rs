@@ -59,6 +59,8 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let share = votes.iter().find(|vote| vote.n_clusters == n_clusters).map_or(0.0, |v| v.share);
     let reason = if numbers.len() == 1 {
         "the only number tried".into()
+    } else if gains[chosen] <= 0.0 {
+        "on held-out samples the views share nothing under any number tried".into()
     } else if chosen + 1 == numbers.len() {
         "shared information rises up to the last number tried: more clusters may share more".into()
     } else {
@@ -172,5 +174,12 @@ mod tests {
             assert_eq!((proposal.n_clusters, proposal.runner_up), (3, None));
             assert_eq!(proposal.reason, "the only number tried");
         }
+    }
+
+    #[test]
+    fn of_a_curve_that_never_rises_it_is_said_that_the_views_share_nothing() {
+        let proposal = propose(&curve(&[(2, -0.3), (3, -0.2), (4, -0.4)])).unwrap();
+        assert_eq!(proposal.n_clusters, 2);
+        assert!(proposal.reason.contains("the views share nothing"), "{proposal:?}");
     }
 }

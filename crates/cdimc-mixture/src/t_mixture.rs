@@ -2,7 +2,7 @@
 
 use crate::calibration;
 use crate::choice;
-use crate::coordinates::{self, Kind, projection};
+use crate::coordinates::{self, projection};
 use crate::criterion::Shared;
 use crate::fitted::{MixtureModel, Solution};
 use crate::model::em::Em;
@@ -73,9 +73,7 @@ impl TMixture {
             return Ok(solution(choice.observations.select(&back), fit));
         }
         drop(part);
-        let kinds: Vec<Kind> = projections.iter().map(|projection| projection.kind).collect();
-        let seen = coordinates::observed(data, &kinds);
-        let all = coordinates::observe(data, &projections, &seen);
+        let all = coordinates::observe(data, &projections);
         let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
         let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
@@ -454,6 +452,27 @@ mod tests {
             (prediction.labels[0], prediction.confidence[0])
         };
         assert_eq!(predict(1), predict(2));
+    }
+
+    #[test]
+    fn a_row_of_what_no_sample_of_the_fit_had_is_one_of_zeros_in_unit() {
+        let zeros = Array2::<f64>::zeros((200, 1));
+        let views: Vec<Array2<f64>> =
+            dataset(200).views().iter().map(|view| concatenate![Axis(1), *view, zeros]).collect();
+        let settings = TMixture { coordinates: Coordinates::Unit, ..quick() };
+        let data = MultiView::from_nan_rows(views.clone()).unwrap();
+        let (_, model) = fitted_with(&settings, &data);
+        let predict = |flag: f64| {
+            let mut views = views.clone();
+            for view in &mut views {
+                let last = view.ncols() - 1;
+                view.row_mut(0).fill(0.0);
+                view[[0, last]] = flag;
+            }
+            let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
+            (prediction.labels[0], prediction.confidence[0], prediction.losses.unwrap()[0])
+        };
+        assert_eq!(predict(3.0), predict(0.0));
     }
 
     #[test]

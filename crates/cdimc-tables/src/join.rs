@@ -148,14 +148,16 @@ pub enum JoinError {
 /// message names the file.
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_nothing_shared(&tables)?;
+    tables.iter().try_for_each(check_measured)?;
     tables.iter().try_for_each(check_varies)?;
     let warnings = overlap::warnings(&tables);
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     Ok(Joined { warnings, ..joined })
 }
 
-/// As [`join`], for new samples of a trained model: few samples may share nothing or be equal, and a
-/// single missing cell takes the mean of the training samples, `means[view][column]`.
+/// As [`join`], for new samples of a trained model: few samples may share nothing or be equal, a single
+/// missing cell takes the mean of the training samples, `means[view][column]`, and a view of which no
+/// sample has a value is left out, where there is another.
 ///
 /// # Errors
 /// As [`join`].
@@ -188,9 +190,11 @@ fn assemble(
         for (row, sample) in rows_of(table).into_iter().enumerate() {
             observed[[sample, v]] = !table.values.is_missing(row);
         }
-        if !observed.column(v).iter().any(|&o| o) {
-            return Err(JoinError::AllMissing { file: file(table) });
-        }
+    }
+    let measured: Vec<usize> =
+        (0..tables.len()).filter(|&v| observed.column(v).iter().any(|&o| o)).collect();
+    if measured.is_empty() {
+        tables.iter().try_for_each(check_measured)?;
     }
     let (kept, lost): (Vec<usize>, Vec<usize>) =
         (0..all_ids.len()).partition(|&i| observed.row(i).iter().any(|&o| o));
@@ -198,10 +202,11 @@ fn assemble(
     kept.iter().enumerate().for_each(|(new, &old)| new_place[old] = new);
     let labels = known_labels(&tables, &rows_of, &kept, all_ids.len());
 
-    let files: Vec<String> = tables.iter().map(file).collect();
+    let files: Vec<String> = measured.iter().map(|&v| file(&tables[v])).collect();
     let (mut views, mut names, mut features) = (Vec::new(), Vec::new(), Vec::new());
     let mut filled = Vec::new();
-    for mut table in tables {
+    let of_measured = tables.into_iter().enumerate().filter(|(v, _)| measured.contains(v));
+    for (_, mut table) in of_measured {
         filled.extend(fill_cells(&mut table, &fill, strict)?);
         let places: Vec<usize> =
             rows_of(&table).into_iter().map(|sample| new_place[sample]).collect();
@@ -209,7 +214,8 @@ fn assemble(
         names.push(table.name);
         features.push(table.features);
     }
-    let mask = ViewMask::new(observed.select(ndarray::Axis(0), &kept))?;
+    let observed = observed.select(ndarray::Axis(0), &kept).select(ndarray::Axis(1), &measured);
+    let mask = ViewMask::new(observed)?;
     let data = MultiView::new(views, mask).map_err(|error| match error {
         DataError::NotFinite { view, sample, feature, value } => JoinError::NotFinite {
             file: files[view].clone(),
@@ -242,6 +248,14 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
         let files: Vec<String> = tables.iter().map(file).collect();
         let examples = overlap::nothing_shared(tables);
         return Err(JoinError::NothingShared { files: files.join(", "), examples });
+    }
+    Ok(())
+}
+
+/// A view without any value says nothing.
+fn check_measured(table: &Table) -> Result<(), JoinError> {
+    if (0..table.values.nrows()).all(|i| table.values.is_missing(i)) {
+        return Err(JoinError::AllMissing { file: file(table) });
     }
     Ok(())
 }
@@ -421,6 +435,17 @@ mod tests {
             (joined.ids, joined.unobserved),
             (vec!["x".into(), "z".into()], vec!["y".into()])
         );
+    }
+
+    #[test]
+    fn new_samples_may_all_lack_a_view() {
+        let a = || table("a", Some(&["x", "y"]), array![[1.0], [f64::NAN]]);
+        let b = || table("b", Some(&["z", "x"]), array![[f64::NAN], [f64::NAN]]);
+        let joined = join_new(vec![b(), a()], false, &[&[0.0], &[0.0]]).unwrap();
+        assert_eq!((joined.ids, joined.names), (vec!["x".to_owned()], vec!["a".to_owned()]));
+        assert_eq!(joined.unobserved, ["z", "y"]);
+        let error = join_new(vec![b()], false, &[&[0.0]]).unwrap_err().to_string();
+        assert_eq!(error, "b.csv: all values are missing");
     }
 
     #[test]

@@ -81,15 +81,15 @@ impl Markers {
                 markers.push(std::mem::take(found));
             }
         }
-        let untested = match clustered.by_others {
-            Some(_) => None,
-            None if clustered.data.n_views() == 1 => Some(
+        let is_tested = clusters.iter().flatten().flatten().any(|marker| marker.test.is_some());
+        let untested = match clustered.model {
+            _ if is_tested => None,
+            _ if n_clusters < 2 => Some("there is one cluster"),
+            _ if clustered.data.n_views() == 1 => Some(
                 "there is one view, and a test against clusters that a column helped to make says nothing",
             ),
-            None if clustered.model.is_none() => {
-                Some("only t-mixture can tell what clusters the other views give")
-            }
-            None => Some("too few samples have another view"),
+            None => Some("only t-mixture can tell what clusters the other views give"),
+            Some(_) => Some("too few samples have other views that tell clusters apart"),
         };
         Self { clusters, untested }
     }
@@ -166,6 +166,8 @@ impl Clustered<'_> {
             let values = scaled.as_deref().unwrap_or(&given);
             let tested = others.as_ref().map(|(places, groups)| {
                 let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();
+                // The other views may tell apart more clusters than have samples here.
+                let n_clusters = groups.iter().fold(n_clusters, |n, &group| n.max(group + 1));
                 contrasts(&values, groups, n_clusters)
             });
             let means = means(&given, &groups, n_clusters);
@@ -239,6 +241,13 @@ mod tests {
     }
 
     #[test]
+    fn of_one_cluster_nothing_is_tested_whatever_the_method() {
+        let view = array![[0.0], [1.0], [2.0], [4.0]];
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        assert_eq!(found(&data, &[0; 4], 9).untested, Some("there is one cluster"));
+    }
+
+    #[test]
     fn a_cluster_of_huge_values_hides_no_mean_of_the_others() {
         let found = means(&[1.0, 1e18, 3.0, 1e18, 5.0], &[0, 1, 2, 1, 2], 3);
         assert!((found[1].1 - 3.0).abs() < 1e-12 && (found[1].0 / 1e18 - 1.0).abs() < 1e-12);
@@ -305,5 +314,44 @@ mod tests {
         assert!(second.contrast.p > 0.3 && second.test.unwrap().q < 1e-6, "{second:?}");
         assert_eq!(second.test.unwrap().contrast.n, (19, 20));
         assert_eq!(found.untested, None);
+    }
+
+    #[test]
+    fn the_other_views_may_have_a_cluster_where_all_views_have_an_empty_one() {
+        let view = ndarray::Array2::from_shape_fn((12, 1), |(i, _)| (i % 5) as f64);
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let labels: Vec<usize> = (0..12).map(|i| i % 2).collect();
+        let by_others = vec![(0..12).map(|i| Some(i % 3)).collect::<Vec<_>>(); 2];
+        let clustered =
+            Clustered { data: &data, labels: &labels, model: None, by_others: Some(&by_others) };
+        let found = Markers::of(&clustered, 9);
+        assert_eq!(found.clusters.len(), 2);
+        assert_eq!(found.clusters[1][0][0].test.unwrap().contrast.n, (4, 8));
+    }
+
+    #[test]
+    fn where_hardly_a_sample_has_two_views_nothing_is_tested_and_it_is_said() {
+        use cdimc_core::{Clusterer, Observer};
+        use cdimc_data::Seed;
+        let view = |there: std::ops::Range<usize>| {
+            ndarray::Array2::from_shape_fn((24, 2), |(i, j)| {
+                let value = (10 * (i % 2) + (i * 7 + 3 * j) % 5) as f64;
+                if there.contains(&i) { value } else { f64::NAN }
+            })
+        };
+        let data = MultiView::from_nan_rows(vec![view(0..13), view(12..24)]).unwrap();
+        let settings = cdimc_mixture::TMixture { starts: 2, refined: 1, ..Default::default() };
+        let (seed, silent) = (Seed::new(1), Observer::silent());
+        let fitted = settings.fit(&data, 2, seed, &silent).unwrap();
+        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
+        let by_others = model.labels_by_others(&data, seed, &silent).unwrap().unwrap();
+        let clustered = Clustered {
+            data: &data,
+            labels: &fitted.clustering.labels,
+            model: Some(&model),
+            by_others: Some(&by_others),
+        };
+        let reason = "too few samples have other views that tell clusters apart";
+        assert_eq!(Markers::of(&clustered, 9).untested, Some(reason));
     }
 }

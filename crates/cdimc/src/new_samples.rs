@@ -96,8 +96,15 @@ impl NamedModel {
         let standardizers = self.model.standardizers();
         let means: Vec<&[f64]> =
             which.iter().map(|&view| standardizers[view].mean.as_slice()).collect();
+        let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
         let mut joined = join_new(tables, strict, &means)?;
         joined.warnings.extend(warnings);
+        let absent = names.iter().filter(|name| !joined.names.contains(name));
+        let warnings =
+            absent.map(|name| format!("view {name}: none of the samples has a value in it"));
+        joined.warnings.extend(warnings);
+        let there = which.into_iter().zip(&names).filter(|(_, name)| joined.names.contains(name));
+        let which = there.map(|(view, _)| view).collect();
         Ok((joined, which))
     }
 

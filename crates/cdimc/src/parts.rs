@@ -407,6 +407,17 @@ mod tests {
     }
 
     #[test]
+    fn a_part_may_lack_a_view_by_name_or_by_no_row() {
+        let by_name = parts();
+        let mut by_no_row = parts();
+        let (of_view, ids) = (by_no_row.0[0][2].clone(), by_no_row.0[1][1].ids.clone());
+        let values = ndarray::Array2::from_elem((300, of_view.features.len()), f64::NAN).into();
+        by_no_row.0[1].push(Table { path: "view2-1.csv".into(), ids, values, ..of_view });
+        let bytes = |parts: &InMemory| fitted(parts).0.to_bytes().unwrap();
+        assert_eq!(bytes(&by_no_row), bytes(&by_name));
+    }
+
+    #[test]
     fn bad_parts_are_named() {
         let observer = Observer::silent();
         let error = |parts: &InMemory| Census::of(parts, false, &observer).unwrap_err().to_string();

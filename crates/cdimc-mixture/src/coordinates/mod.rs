@@ -41,27 +41,18 @@ const LEAST_WIDTH: usize = 5;
 /// A column in which so large a share of the samples has one value has hardly an order.
 const TIED: f64 = 0.5;
 
-/// Which samples count as observed in which view, `(n_samples, n_views)`: in a view of kind `unit` a row
+/// Which samples count as observed in which view of a fit, `(n_samples, n_views)`: in a view of kind `unit` a row
 /// of zeros has no direction and counts as missing, also where the sample has nothing else: a thousand of
-/// them, all alike, would be a cluster of unbounded density (BDGP at 70 %).
-pub(crate) fn with_direction(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
-    let mut seen = data.mask().entries().to_owned();
+/// them, all alike, would be a cluster of unbounded density (BDGP at 70 %). A view of zeros alone says nothing, which is no
+/// reason to have no model of it.
+fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
+    let given = data.mask().entries();
+    let mut seen = given.to_owned();
     for (v, _) in kinds.iter().enumerate().filter(|&(_, kind)| *kind == Kind::Unit) {
-        let view = data.matrix(v);
-        for i in 0..data.n_samples() {
-            seen[[i, v]] &= !view.is_zero_row(i);
-        }
-    }
-    seen
-}
-
-/// As [`with_direction`] of the data of a fit: a view of zeros alone says nothing, which is no reason to have no
-/// model of it.
-pub(crate) fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
-    let mut seen = with_direction(data, kinds);
-    for (mut seen, given) in seen.columns_mut().into_iter().zip(data.mask().entries().columns()) {
+        let (view, mut seen) = (data.matrix(v), seen.column_mut(v));
+        seen.iter_mut().enumerate().for_each(|(i, seen)| *seen &= !view.is_zero_row(i));
         if !seen.iter().any(|&s| s) {
-            seen.assign(&given);
+            seen.assign(&given.column(v));
         }
     }
     seen
@@ -148,40 +139,37 @@ pub(crate) fn fit_beside(
         let q = width.of(rows.len());
         projections.push(Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?);
     }
-    let observations = observe(data, &projections, &seen);
+    let observations = observe(data, &projections);
     Ok((projections, observations))
 }
 
 /// The observations that given projections give; view `v` of the data is that of `projections[v]`.
-pub(crate) fn observe(
-    data: &MultiView,
-    projections: &[Projection],
-    seen: &Array2<bool>,
-) -> Observations {
+pub(crate) fn observe(data: &MultiView, projections: &[Projection]) -> Observations {
     let views: Vec<usize> = (0..projections.len()).collect();
-    observe_given(data, &views, projections, seen)
+    observe_given(data, &views, projections)
 }
 
 /// As [`observe`], for data that lack some views: view `i` of the data is that of `projections[views[i]]`.
-///
-/// `seen`: `(n_samples, n_views)` of all views, false where the data lack them.
 pub(crate) fn observe_given(
     data: &MultiView,
     views: &[usize],
     projections: &[Projection],
-    seen: &Array2<bool>,
 ) -> Observations {
+    let mut seen = Array2::from_elem((data.n_samples(), projections.len()), false);
     let coordinates: Vec<Array2<f64>> = projections
         .iter()
         .enumerate()
         .map(|(view, projection)| {
-            let rows = rows_of(seen, view);
+            let Some(given) = views.iter().position(|&v| v == view) else {
+                return Array2::zeros((0, projection.width()));
+            };
+            let x = data.matrix(given);
+            let rows = projection.with_direction(x, data.mask().observed_rows(given));
+            rows.iter().for_each(|&i| seen[[i, view]] = true);
             let mut all = Array2::zeros((rows.len(), projection.width()));
-            if let Some(given) = views.iter().position(|&v| v == view) {
-                projection.each_block(data.matrix(given), &rows, |start, block| {
-                    all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
-                });
-            }
+            projection.each_block(x, &rows, |start, block| {
+                all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
+            });
             all
         })
         .collect();

@@ -105,6 +105,24 @@ impl Projection {
         self.directions.as_ref().map_or(self.means.len(), Array2::ncols)
     }
 
+    /// Those of the rows `rows` of `x` that have a direction, as all have but in `unit`: one of zeros has none, nor has one
+    /// of what no sample of the fit had. A view of zeros alone in the fit keeps its rows.
+    pub(crate) fn with_direction(&self, x: &Matrix, mut rows: Vec<usize>) -> Vec<usize> {
+        if self.kind != Kind::Unit || self.scales.iter().all(|&scale| scale == 0.0) {
+            return rows;
+        }
+        let says = |(j, x): (usize, &f64)| *x != 0.0 && self.scales[j] > 0.0;
+        let mut buffer = Vec::new();
+        rows.retain(|&i| match x.sparse() {
+            Some(sparse) => {
+                let (columns, values) = sparse.row(i);
+                columns.iter().map(|&j| j as usize).zip(values).any(says)
+            }
+            None => x.row(i, &mut buffer).iter().enumerate().any(says),
+        });
+        rows
+    }
+
     /// Calls `visit` with the coordinates of the rows `rows` of `x`, `(n_rows, q)`, block by block, and the
     /// number of the first.
     pub(crate) fn each_block(
