@@ -2,7 +2,8 @@
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code,
-//! but for the number and the steps of pre-trainings and the choice of centers.
+//! but for the number and the steps of pre-trainings, the choice of centers, and a fine-tuning that loses what the views
+//! share, which is undone.
 
 mod archived_weights;
 mod arrange;

@@ -280,7 +280,7 @@ impl Training {
             self.curves.shared_information.push(after);
             if let Some(before) = before.filter(|&before| before - after > MOST_LOST * before.abs())
             {
-                tracing::warn!(before, after, "the views share less after fine-tuning: undone");
+                tracing::info!(before, after, "fine-tuning lost what the views share: undone");
                 model.undo_finetuning();
                 (z, assignment) = clusters(&model)?;
                 self.curves.shared_information.push(before);
