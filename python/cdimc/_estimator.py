@@ -269,6 +269,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         for name, value in self.get_params(deep=False).items():
             if value is None or name in SHARED:
                 continue
+            if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+                raise ValueError(f"{name} = {value}: must be finite")
             path = paths[name]
             inner = settings
             for key in path[:-1]:

@@ -22,6 +22,8 @@ import cdimc
         ({"restarts": 0}, "settings of concat: restarts = 0: must be at least 1"),
         ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
         ({"restarts": object()}, "a setting is a number"),
+        ({"restarts": float("nan")}, "restarts = nan: must be finite"),
+        ({"restarts": np.float32("inf")}, "restarts = inf: must be finite"),
     ],
 )
 def test_parameters_are_checked_by_fit(parameters, message, data):
