@@ -83,6 +83,16 @@ def test_data_sets_come_with_their_truth():
         cdimc.datasets.make_views(0)
 
 
+def test_numbers_of_numpy_make_the_views_of_plain_ones():
+    plain = cdimc.datasets.make_views(30, 3, views=((4, "linear"), (3, "nonlinear")), noise=0.5, random_state=1)
+    views = ((np.int64(4), "linear"), (np.int32(3), "nonlinear"))
+    same = cdimc.datasets.make_views(
+        np.int64(30), np.int64(3), views=views, noise=np.float32(0.5), random_state=np.int64(1)
+    )
+    for one, other in zip(plain.views, same.views):
+        assert np.array_equal(one, other)
+
+
 def test_the_missing_pattern_is_counted(frames, data):
     observed = ~np.isnan(np.stack([view[:, 0] for view in data[0]], axis=1))
     table = cdimc.pp.observed(frames)
