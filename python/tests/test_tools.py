@@ -93,6 +93,11 @@ def test_numbers_of_numpy_make_the_views_of_plain_ones():
         assert np.array_equal(one, other)
 
 
+def test_a_frame_without_rows_is_a_view_that_all_samples_lack(frames):
+    table = cdimc.pp.observed({**frames, "empty": frames["table0"].iloc[:0]})
+    assert len(table) == 60 and not table["empty"].any()
+
+
 def test_the_missing_pattern_is_counted(frames, data):
     observed = ~np.isnan(np.stack([view[:, 0] for view in data[0]], axis=1))
     table = cdimc.pp.observed(frames)
