@@ -73,6 +73,12 @@ def test_what_a_mask_hides_stays_hidden():
     assert first.data[0, 1] == 1 and first.mask[2].all()
 
 
+def test_labels_in_a_column_are_labels():
+    truth, found = pd.DataFrame({"class": ["a", "a", "b"]}), [1, 1, 0]
+    assert cdimc.metrics.accuracy(truth, found) == 1.0
+    assert cdimc.metrics.match_labels(truth, found) == {0: "b", 1: "a"}
+
+
 def test_data_sets_come_with_their_truth():
     digits = cdimc.datasets.load("digits")
     assert [view.shape[0] for view in digits.views.values()] == [1797] * 4
