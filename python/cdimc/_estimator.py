@@ -114,7 +114,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         seed = seed_of(self.random_state)
         fit = method.fit(
             views,
-            (_range(self.n_clusters_range) if number == "auto" else _count(number), seed),
+            (_range(self.n_clusters_range) if number == "auto" else _n_clusters(number), seed),
             test_markers,
             self._call(progress),
         )
@@ -238,7 +238,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         seed = seed_of(self.random_state)
         model, views = self._fitted(), self._named(Xs)
-        samples, _, found = model.stability(views, (_count(n_subsamples), seed), self._call())
+        samples, _, found = model.stability(views, (n_subsamples_of(n_subsamples), seed), self._call())
         stability, place = json.loads(found), _Places(views, samples)
         of_samples = np.array(stability["samples"], dtype=float)
         return np.array(stability["clusters"], dtype=float), place.spread(of_samples, np.nan)
@@ -269,6 +269,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         for name, value in self.get_params(deep=False).items():
             if value is None or name in SHARED:
                 continue
+            if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+                raise ValueError(f"{name} = {value}: must be finite")
             path = paths[name]
             inner = settings
             for key in path[:-1]:
@@ -461,19 +463,28 @@ def _callers_level() -> int:
     return level
 
 
+def n_subsamples_of(number: Any) -> int:
+    """How many subsamples, none of which would say nothing of any cluster."""
+    return _whole("n_subsamples", number, "must be a whole number of at least 1", 1)
+
+
 def _range(numbers: Any) -> tuple[int, int]:
+    name, rule = "n_clusters_range", "must be two numbers, the fewest and the most clusters to try"
     try:
         first, last = numbers
     except (TypeError, ValueError):
-        rule = "must be two numbers, the fewest and the most clusters to try"
-        raise ValueError(f"n_clusters_range = {numbers!r}: {rule}") from None
-    return _count(first), _count(last)
+        raise ValueError(f"{name} = {numbers!r}: {rule}") from None
+    return _whole(name, first, rule), _whole(name, last, rule)
 
 
-def _count(number: Any) -> int:
-    if isinstance(number, (int, np.integer)) and not isinstance(number, bool) and number >= 0:
+def _n_clusters(number: Any) -> int:
+    return _whole("n_clusters", number, 'must be a number of clusters or "auto"')
+
+
+def _whole(name: str, number: Any, rule: str, least: int = 0) -> int:
+    if isinstance(number, (int, np.integer)) and not isinstance(number, bool) and number >= least:
         return int(number)
-    raise ValueError(f'n_clusters = {number!r}: must be a number of clusters or "auto"')
+    raise ValueError(f"{name} = {number!r}: {rule}")
 
 
 def _plain(value: Any) -> Any:

@@ -61,7 +61,7 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         self.labels_ = self.estimator_.labels_
         return self
 
-    def fit_predict(self, X: Any, y: object = None, **kwargs: Any) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int64]:
         """The labels of the rows of ``X``."""
         labels: NDArray[np.int64] = self.fit(X, y).labels_
         return labels

@@ -17,6 +17,7 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from . import _cdimc
+from ._estimator import _plain
 
 __all__ = ["load", "make_views", "names"]
 
@@ -95,5 +96,5 @@ def make_views(
         "noise": noise,
         "outliers": outliers,
     }
-    arrays, target = _cdimc.synthetic(json.dumps(description), random_state)
+    arrays, target = _cdimc.synthetic(json.dumps(description, default=_plain), random_state)
     return Bunch(views=arrays, target=target)

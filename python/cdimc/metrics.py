@@ -80,9 +80,8 @@ def match_labels(truth: ArrayLike, found: ArrayLike) -> dict[Any, Any]:
     >>> match_labels(["a", "a", "b"], [1, 1, 0])
     {0: 'b', 1: 'a'}
     """
-    classes, of_class = np.unique(np.asarray(truth), return_inverse=True)
-    clusters, of_cluster = np.unique(np.asarray(found), return_inverse=True)
-    naming = _cdimc.match_labels(of_class.tolist(), of_cluster.tolist())
+    classes, clusters = np.unique(np.asarray(truth)), np.unique(np.asarray(found))
+    naming = _cdimc.match_labels(_numbers(truth), _numbers(found))
     names: list[Any] = classes.tolist()
     return {
         cluster: None if (best := naming[c]) is None else names[best]

@@ -29,7 +29,7 @@ def observed(Xs: Views) -> Any:
     table = pd.DataFrame(False, index=pd.Index(samples, name="sample"), columns=[view.name for view in views])
     for view in views:
         there = ~missing_rows(view.values)
-        table[view.name] = pd.Series(there, index=view.ids or samples).reindex(samples, fill_value=False)
+        table[view.name] = pd.Series(there, index=samples if view.ids is None else view.ids).reindex(samples, fill_value=False)
     return table
 
 

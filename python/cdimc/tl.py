@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, columns_of, seed_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, columns_of, n_subsamples_of, seed_of
 from ._methods import by_name
 from ._progress import Progress, reporter
 from ._views import as_views
@@ -171,7 +171,8 @@ def stability(
         raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
     model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
     call = Call(effective_n_jobs(n_jobs), False, reporter(progress))
-    samples, _, text = model.stability(as_views(data), (n_subsamples, seed_of(random_state)), call)
+    wanted = (n_subsamples_of(n_subsamples), seed_of(random_state))
+    samples, _, text = model.stability(as_views(data), wanted, call)
     found = json.loads(text)
     of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
     data.obs[f"{key}_stability"] = of_sample.reindex(list(map(str, data.obs_names))).to_numpy()

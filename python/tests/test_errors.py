@@ -19,9 +19,12 @@ import cdimc
             {"n_clusters": "auto", "n_clusters_range": range(2, 13)},
             "n_clusters_range = range(2, 13): must be two numbers",
         ),
+        ({"n_clusters": "auto", "n_clusters_range": (2.5, 8)}, "n_clusters_range = 2.5: must be two numbers"),
         ({"restarts": 0}, "settings of concat: restarts = 0: must be at least 1"),
         ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
         ({"restarts": object()}, "a setting is a number"),
+        ({"restarts": float("nan")}, "restarts = nan: must be finite"),
+        ({"restarts": np.float32("inf")}, "restarts = inf: must be finite"),
     ],
 )
 def test_parameters_are_checked_by_fit(parameters, message, data):
@@ -100,6 +103,13 @@ def test_new_samples_must_fit_the_model(frames, quick):
         fitted.predict({"table0": frames["table0"] * 1000})
     with pytest.raises(ValueError, match="2 views: the model has 3"):
         fitted.predict([frames["table0"], frames["table1"]])
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.5, "many"])
+def test_stability_takes_a_subsample_at_least(number, data, quick):
+    fitted = quick("t-mixture").fit(data[0])
+    with pytest.raises(ValueError, match=f"n_subsamples = {number!r}: must be a whole number of at least 1"):
+        fitted.stability(data[0], n_subsamples=number)
 
 
 def test_methods_say_what_they_are_not_made_for(data):

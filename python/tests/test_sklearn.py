@@ -34,6 +34,12 @@ def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
     assert single.score(X) == several.score(data[0])
 
 
+def test_what_a_fit_does_not_take_is_refused(table, quick):
+    X, views = table
+    with pytest.raises(TypeError, match="sample_weight"):
+        cdimc.AsSingleTable(quick("concat"), views=views).fit_predict(X, sample_weight=np.ones(len(X)))
+
+
 def test_rows_without_any_value_have_no_cluster(table, quick):
     X, views = table
     single = cdimc.AsSingleTable(quick("cdimc-net"), views=views).fit(X)

@@ -73,6 +73,12 @@ def test_what_a_mask_hides_stays_hidden():
     assert first.data[0, 1] == 1 and first.mask[2].all()
 
 
+def test_labels_in_a_column_are_labels():
+    truth, found = pd.DataFrame({"class": ["a", "a", "b"]}), [1, 1, 0]
+    assert cdimc.metrics.accuracy(truth, found) == 1.0
+    assert cdimc.metrics.match_labels(truth, found) == {0: "b", 1: "a"}
+
+
 def test_data_sets_come_with_their_truth():
     digits = cdimc.datasets.load("digits")
     assert [view.shape[0] for view in digits.views.values()] == [1797] * 4
@@ -81,6 +87,21 @@ def test_data_sets_come_with_their_truth():
         cdimc.datasets.load("nowhere")
     with pytest.raises(ValueError):
         cdimc.datasets.make_views(0)
+
+
+def test_numbers_of_numpy_make_the_views_of_plain_ones():
+    plain = cdimc.datasets.make_views(30, 3, views=((4, "linear"), (3, "nonlinear")), noise=0.5, random_state=1)
+    views = ((np.int64(4), "linear"), (np.int32(3), "nonlinear"))
+    same = cdimc.datasets.make_views(
+        np.int64(30), np.int64(3), views=views, noise=np.float32(0.5), random_state=np.int64(1)
+    )
+    for one, other in zip(plain.views, same.views):
+        assert np.array_equal(one, other)
+
+
+def test_a_frame_without_rows_is_a_view_that_all_samples_lack(frames):
+    table = cdimc.pp.observed({**frames, "empty": frames["table0"].iloc[:0]})
+    assert len(table) == 60 and not table["empty"].any()
 
 
 def test_the_missing_pattern_is_counted(frames, data):

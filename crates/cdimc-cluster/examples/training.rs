@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dataset = dataset.generate(Seed::new(1))?;
     let mask = MissingPattern::PerView(0.3).mask(80, dataset.n_views(), Seed::new(1))?;
     let data = dataset.observe(mask)?;
-    // A training for a quick look; the defaults are the paper's.
+    // A training for a quick look; the defaults take three times 500 epochs and up to 100 rounds.
     let net = CdimcNet {
         pretrain: Pretrain { epochs: 10, ..Pretrain::default() },
         finetune: Finetune { rounds: 3, ..Finetune::default() },

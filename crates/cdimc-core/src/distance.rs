@@ -8,11 +8,15 @@ use pulp::{Arch, Simd, WithSimd};
 /// ```
 /// assert_eq!(cdimc_core::squared_distance(&[0.0_f32, 4.0], &[3.0_f64, 0.0]), 25.0);
 /// ```
+///
+/// # Panics
+/// If the points have different numbers of coordinates.
 pub fn squared_distance<A, B>(a: &[A], b: &[B]) -> f64
 where
     A: Copy + Into<f64>,
     B: Copy + Into<f64>,
 {
+    assert_eq!(a.len(), b.len(), "as many coordinates of both points");
     Arch::new().dispatch(Pair(a, b))
 }
 
@@ -40,5 +44,17 @@ impl<A: Copy + Into<f64>, B: Copy + Into<f64>> WithSimd for Pair<'_, A, B> {
             *sum += difference * difference;
         }
         ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "as many coordinates of both points")]
+    fn points_of_different_spaces_have_no_distance() {
+        // Eight of the nine would go with none, and the last with the first of the other point.
+        squared_distance(&[1.0; 9], &[0.0; 2]);
     }
 }

@@ -62,6 +62,9 @@ impl ViewMask {
     }
 
     /// The samples observed in `view`, ascending.
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn observed_rows(&self, view: usize) -> Vec<usize> {
         (0..self.n_samples()).filter(|&i| self.0[[i, view]]).collect()
     }
@@ -73,11 +76,17 @@ impl ViewMask {
     }
 
     /// Number of samples observed in `view`.
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn n_observed(&self, view: usize) -> usize {
         self.0.column(view).iter().filter(|&&o| o).count()
     }
 
     /// Number of views that observe `sample`.
+    ///
+    /// # Panics
+    /// If there is no such sample.
     pub fn n_views_of(&self, sample: usize) -> usize {
         self.0.row(sample).iter().filter(|&&o| o).count()
     }

@@ -95,6 +95,9 @@ impl MaskReport {
     }
 
     /// Whether common samples lead from view `u` to view `v`, through other views if need be.
+    ///
+    /// # Panics
+    /// If there is no view `u`.
     pub fn are_related(&self, u: usize, v: usize) -> bool {
         let mut reached = vec![u];
         let mut next = 0;

@@ -64,6 +64,9 @@ impl MultiView {
     }
 
     /// Number of features of `view`.
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn width(&self, view: usize) -> usize {
         self.views[view].ncols()
     }
@@ -75,16 +78,25 @@ impl MultiView {
 
     /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved. Of a sparse view a dense copy is
     /// made once and kept; who can do without it asks for [`MultiView::matrix`].
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn view(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].dense().view()
     }
 
     /// View `view`, `(n_samples, n_features)`, as it is held; rows that are unobserved are missing.
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn matrix(&self, view: usize) -> &Matrix {
         &self.views[view]
     }
 
     /// The observed rows of `view`, `(n_observed, n_features)`, in sample order.
+    ///
+    /// # Panics
+    /// If there is no such view.
     pub fn observed(&self, view: usize) -> Array2<f64> {
         self.views[view].rows(&self.mask.observed_rows(view))
     }

@@ -76,11 +76,17 @@ impl KnnGraph {
     }
 
     /// The neighbors of `node`, ascending.
+    ///
+    /// # Panics
+    /// If there is no such node.
     pub fn neighbors(&self, node: usize) -> &[u32] {
         &self.neighbors[self.offsets[node]..self.offsets[node + 1]]
     }
 
     /// The graph on some of the nodes, `nodes` ascending, which are numbered anew in this order.
+    ///
+    /// # Panics
+    /// If there is no such node, or they do not ascend.
     #[must_use]
     pub fn induced(&self, nodes: &[u32]) -> Self {
         let first = nodes.first().copied().unwrap_or(0);

@@ -159,6 +159,9 @@ pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The samples cut into batches of `size`, of which the last may be smaller.
+///
+/// # Panics
+/// If `size` is 0.
 pub fn batches(samples: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
     samples.clone().step_by(size).map(move |start| start..(start + size).min(samples.end))
 }

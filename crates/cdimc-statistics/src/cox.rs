@@ -24,8 +24,8 @@ pub struct HazardRatio {
 /// The hazard ratio of every group against `reference` in Cox's model of all groups, with Efron's treatment of ties
 /// (1977).
 ///
-/// `None` for the reference, for groups without samples, and for all where the reference has no events or no finite
-/// ratios fit best.
+/// `None` for the reference, for groups without samples, for all where the reference has no events, and for groups with
+/// events where no finite ratios fit best.
 ///
 /// # Panics
 /// If there is not one group a sample.
@@ -202,5 +202,10 @@ mod tests {
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let found = hazard_ratios(Times::new(&times, &[true; 6]), &[1, 1, 1, 0, 0, 0], 0);
         assert_eq!(found, [None, None]);
+        // Beside them a group without events has its ratio of 0 all the same.
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+        let events = [true, true, true, true, true, true, false];
+        let found = hazard_ratios(Times::new(&times, &events), &[1, 1, 1, 0, 0, 0, 2], 0);
+        assert_eq!((found[0], found[1], found[2].unwrap().ratio), (None, None, 0.0));
     }
 }

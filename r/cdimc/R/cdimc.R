@@ -135,10 +135,16 @@ settings_in <- function(settings) {
   if (unnamed) refuse("settings without names", unnamed, "must be 0")
   settings <- settings[!vapply(settings, is.null, logical(1))]
   if (!length(settings)) return(NULL)
-  spell <- function(value) {
-    if (!is.list(value)) return(value)
-    names(value) <- gsub("_", "-", names(value), fixed = TRUE)
-    lapply(value, spell)
+  spell <- function(settings) {
+    names(settings) <- gsub("_", "-", names(settings), fixed = TRUE)
+    Map(spell_one, names(settings), settings)
+  }
+  spell_one <- function(name, value) {
+    if (is.list(value)) return(spell(value))
+    # JSON has no such number: the engine would see null, which leaves a setting as it is.
+    odd <- is.atomic(value) && (anyNA(value) || is.numeric(value) && any(is.infinite(value)))
+    if (odd) refuse(name, value, "must be finite")
+    value
   }
   spell(settings)
 }

@@ -7,7 +7,7 @@ as_views <- function(x, known = NULL) {
   } else if (methods_of(x, "SummarizedExperiment")) {
     list(view_of(t_assay(x), assay_name(x, known)))
   } else if (is.matrix(x) || is.data.frame(x) || is_sparse(x)) {
-    list(view_of(x, if (length(known) == 1) names(known) else "view0"))
+    views_of_list(list(x), known)
   } else if (is.list(x)) {
     views_of_list(x, known)
   } else {
@@ -24,6 +24,11 @@ as_views <- function(x, known = NULL) {
 
 views_of_list <- function(x, known) {
   if (is.null(names(x))) {
+    # Views go by their place, and with one left out those after it would be taken for others.
+    if (!is.null(known) && length(known) != length(x)) {
+      rule <- sprintf("must be the model's %d, NULL for those not there, or have names", length(known))
+      refuse("number of views", length(x), rule)
+    }
     names(x) <- if (length(known) == length(x)) names(known) else paste0("view", seq_along(x) - 1)
   }
   x <- x[!vapply(x, is.null, logical(1))]

@@ -31,6 +31,12 @@ test_that("settings that a method does not have are named", {
   refused(cdimc_settings("k-means"), "method = k-means")
 })
 
+test_that("settings that are no numbers are refused, and NULL leaves a setting as it is", {
+  for (value in list(NA, NaN, Inf, -Inf)) refused(tmixture(views, 3, pooling = value), "^pooling = .*: must be finite$")
+  refused(cdimc(views, 3, pretrain = list(learning_rate = NaN)), "^learning-rate = NaN: must be finite$")
+  expect_null(fit_of(views, 3, pooling = NULL)$settings$pooling)
+})
+
 test_that("what is no table of numbers is refused", {
   refused(fit_of(1:3, 2), "class of x = integer")
   refused(fit_of(list(), 2), "number of views = 0")

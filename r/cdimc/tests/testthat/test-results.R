@@ -48,6 +48,15 @@ test_that("samples of the fit keep their clusters, new ones may have one view", 
   expect_equal(nrow(predict(fit, named(data), type = "embedding")), 120)
 })
 
+test_that("views without names are all that the model has, by their place", {
+  views <- unname(named(data))
+  fit <- fit_of(views, 3)
+  expect_identical(predict(fit, list(views[[1]], NULL, views[[3]])), predict(fit, list(view0 = views[[1]], view2 = views[[3]])))
+  rule <- "must be the model's 3, NULL for those not there"
+  expect_error(predict(fit, views[-2]), paste("number of views = 2:", rule), class = "cdimc_error")
+  expect_error(impute(fit, views[[3]]), paste("number of views = 1:", rule), class = "cdimc_error")
+})
+
 test_that("columns go by name", {
   rna <- named(data)$rna
   turned <- predict(fit, list(rna = rna[, rev(colnames(rna))]))
