@@ -58,6 +58,16 @@ impl CdimcModel {
         }
     }
 
+    /// The latents of the samples of `input`, `(n_samples, latent)`, and their clusters.
+    pub(crate) fn clusters(
+        &self,
+        input: &NetworkInput,
+    ) -> Result<(Array2<f32>, Assignment), ClusterError> {
+        let z = self.weights.embed(input)?;
+        let assignment = Assignment::new(z.view(), self.centers());
+        Ok((z, assignment))
+    }
+
     /// View `view` of the model, with the observed rows of view `given` of the data.
     fn completed(
         &self,
@@ -197,8 +207,8 @@ impl Model for CdimcModel {
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
-        let z = self.weights.embed(&self.network_input(data, views)?)?;
-        let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
+        let (z, Assignment { labels, losses, margins }) =
+            self.clusters(&self.network_input(data, views)?)?;
         Ok(Prediction {
             labels,
             confidence: relative_margins(&losses, &margins),

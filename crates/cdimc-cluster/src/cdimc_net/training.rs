@@ -268,12 +268,7 @@ impl Training {
             centers,
         };
         let input = in_callers_order(&self.on.input, &self.order);
-        let clusters = |model: &CdimcModel| -> Result<_, ClusterError> {
-            let z = model.weights.embed(&input)?;
-            let assignment = Assignment::new(z.view(), model.centers());
-            Ok((z, assignment))
-        };
-        let (mut z, mut assignment) = clusters(&model)?;
+        let (mut z, mut assignment) = model.clusters(&input)?;
         if let Some(shared) = &self.shared_information {
             let before = self.curves.shared_information.get(chosen).copied();
             let after = shared.of(&assignment.labels);
@@ -282,7 +277,7 @@ impl Training {
             {
                 tracing::info!(before, after, "fine-tuning lost what the views share: undone");
                 model.undo_finetuning();
-                (z, assignment) = clusters(&model)?;
+                (z, assignment) = model.clusters(&input)?;
                 self.curves.shared_information.push(before);
             }
         }
