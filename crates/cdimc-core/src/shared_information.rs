@@ -10,4 +10,10 @@ pub trait SharedInformation: Send + Sync {
     /// # Panics
     /// If there is not one label below the number of clusters for every sample, in the order of the data.
     fn of(&self, labels: &[usize]) -> f64;
+
+    /// Whether T is more under `labels` than under `others` beyond what the choice of these samples makes by chance.
+    ///
+    /// # Panics
+    /// As [`of`](Self::of).
+    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool;
 }

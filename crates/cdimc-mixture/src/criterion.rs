@@ -30,9 +30,19 @@ pub(crate) fn shared_information(
     responsibilities: &Responsibilities,
     prior: &Prior,
 ) -> Shared {
+    terms(observations, responsibilities, prior).1
+}
+
+/// T after one M step of `responsibilities` with u = 1, and before it the term of every sample, not a number without two
+/// views.
+pub(crate) fn terms(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+    prior: &Prior,
+) -> (Vec<f64>, Shared) {
     let moments = moments_of(observations, responsibilities);
     let (mixture, _) = Mixture::fit(&moments, observations, prior, None);
-    shared_information_under(observations, &mixture)
+    terms_under(observations, &mixture)
 }
 
 /// T under a given mixture, which may come from other samples.

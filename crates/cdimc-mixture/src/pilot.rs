@@ -20,7 +20,7 @@ const PILOT: (usize, usize) = (8, 2);
 /// Parts of the samples, each held out once, that choose coordinates and the prior.
 const FOLDS: usize = 10;
 /// So many standard errors a difference of T is by chance in 5 of 100 cases.
-const CHANCE: f64 = 1.645;
+pub(crate) const CHANCE: f64 = 1.645;
 
 /// Data and what is known of their columns.
 pub(crate) struct Views<'a> {
@@ -220,7 +220,7 @@ impl Pilot {
 }
 
 /// The mean of those of `differences` that are numbers, in its standard errors.
-fn standard_errors(differences: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn standard_errors(differences: impl Iterator<Item = f64>) -> f64 {
     let differences: Vec<f64> = differences.filter(|x| !x.is_nan()).collect();
     let n = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / n;

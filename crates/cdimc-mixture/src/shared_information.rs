@@ -7,6 +7,7 @@ use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
+use crate::pilot::{CHANCE, standard_errors};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, SharedInformation};
@@ -45,13 +46,28 @@ struct OnCoordinates {
     n_clusters: usize,
 }
 
+impl OnCoordinates {
+    fn under(&self, observations: &Observations, labels: &[usize]) -> (Vec<f64>, f64) {
+        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
+        let (terms, shared) = criterion::terms(observations, &responsibilities, &self.prior);
+        (terms, shared.information)
+    }
+}
+
 impl SharedInformation for OnCoordinates {
     fn of(&self, labels: &[usize]) -> f64 {
-        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
-        let under = |observations| {
-            criterion::shared_information(observations, &responsibilities, &self.prior).information
-        };
+        let under = |observations| self.under(observations, labels).1;
         self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
+        // In the coordinates under which the views share most, samples are compared with themselves.
+        let under = |observations| (observations, self.under(observations, labels));
+        let most = self.observations.iter().map(under).max_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        most.is_some_and(|(observations, (terms, _))| {
+            let of_others = self.under(observations, others).0;
+            standard_errors(terms.iter().zip(&of_others).map(|(a, b)| a - b)) > CHANCE
+        })
     }
 }
 
@@ -69,7 +85,16 @@ mod tests {
         let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let chance: Vec<usize> = (0..240).map(|i| (i * 7 + i / 11) % n_clusters).collect();
         let shared = TMixture::default().shared_information(&data, n_clusters).unwrap();
-        let [of_truth, of_chance] = [truth, chance].map(|labels| shared.of(&labels));
+        let [of_truth, of_chance] = [&truth, &chance].map(|labels| shared.of(labels));
         assert!(of_truth > of_chance + 0.2, "{of_truth} and {of_chance}");
+        // One sample more or less in a cluster is chance.
+        let mut nearly = truth.clone();
+        nearly[0] = (nearly[0] + 1) % n_clusters;
+        assert!(shared.of(&nearly) != of_truth);
+        for (a, b, is_more) in [(&truth, &chance, true), (&chance, &truth, false)] {
+            assert_eq!(shared.is_more(a, b), is_more);
+        }
+        assert!(!shared.is_more(&truth, &nearly) && !shared.is_more(&nearly, &truth));
+        assert!(!shared.is_more(&truth, &truth));
     }
 }

@@ -36,7 +36,7 @@ const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const LEAST_RAND_INDEX: f64 = 0.7;
 
-/// One sign that a clustering should not be believed as it stands.
+/// One sign that is worth a look, most often that a clustering should not be believed as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Warning {
@@ -79,6 +79,12 @@ pub enum Sign {
 }
 
 impl Sign {
+    /// Whether clusters with it should not be believed as they stand: not so of what a view has of its own, beside which they
+    /// were found.
+    pub fn is_fault(self) -> bool {
+        self != Self::OwnVariation
+    }
+
     /// What it means and what to do, in plain words.
     pub(crate) fn explanation(self) -> &'static str {
         match self {

@@ -3,8 +3,9 @@
 //! The solution of least inertia is often not the one that the latents hold: two classes share a center and a third
 //! has two. From there, and from the other solutions under which the views share most, two centers merge and a third
 //! splits, as long as the views share more under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
+//! Of solutions that differ in what the views share by no more than chance the one of least inertia is taken.
 
-use cdimc_core::{ClusterError, KMeans, KMeansFit};
+use cdimc_core::{ClusterError, KMeans, KMeansFit, SharedInformation};
 use cdimc_data::Seed;
 use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// From several solutions, centers merge and split while the views share more information; the end of most is taken.
+    /// From several solutions, centers merge and split while the views share more information; of those that share as much as
+    /// the most, but for chance, the one of least inertia is taken.
     #[default]
     SharedInformation,
     /// The least inertia (authors' code).
@@ -34,64 +36,86 @@ const STARTS: usize = 3;
 /// Nats that a move has to gain, and by which two beginnings have to differ.
 const LEAST_GAIN: f64 = 1e-4;
 
-/// The solution of `kmeans` on the latents `z`, `(n_samples, latent)`, of most `shared_information` of its labels that moves
-/// of centers lead to, from the least inertia and from the best of single starts; with what it is.
+/// What views share under labels of their samples in the order of the latents.
+pub(crate) struct InOrder<'a> {
+    pub(crate) shared: &'a dyn SharedInformation,
+    /// The sample at every place of that order.
+    pub(crate) order: &'a [usize],
+}
+
+impl InOrder<'_> {
+    fn of_samples(&self, labels: &[usize]) -> Vec<usize> {
+        let mut of_samples = vec![0; labels.len()];
+        self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
+        of_samples
+    }
+}
+
+impl SharedInformation for InOrder<'_> {
+    fn of(&self, labels: &[usize]) -> f64 {
+        self.shared.of(&self.of_samples(labels))
+    }
+
+    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
+        self.shared.is_more(&self.of_samples(labels), &self.of_samples(others))
+    }
+}
+
+/// The solution of `kmeans` on the latents `z`, `(n_samples, latent)`, of least inertia among those under which the views
+/// share as much as under any that was found, but for chance; with what they share under it. Found are single starts, the
+/// least inertia of many, and where moves of centers lead from it and from the best of these starts.
 ///
 /// # Errors
 /// As [`KMeans::fit`].
 pub(crate) fn most_shared(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
-    shared_information: impl Fn(&[usize]) -> f64,
+    shared: &impl SharedInformation,
     seed: Seed,
 ) -> Result<(KMeansFit, f64), ClusterError> {
     let single = KMeans { restarts: 1, ..kmeans.clone() };
-    let least_inertia = kmeans.fit(z, seed)?;
-    let mut beginnings = vec![(shared_information(&least_inertia.labels), least_inertia)];
+    let valued = |found: KMeansFit| (shared.of(&found.labels), found);
+    let mut found = vec![valued(kmeans.fit(z, seed)?)];
     for i in 0..CANDIDATES {
-        let found = single.fit(z, seed.stream("starts").nth(i as u64))?;
-        let value = shared_information(&found.labels);
-        if beginnings.iter().all(|(other, _)| (other - value).abs() > LEAST_GAIN) {
-            beginnings.push((value, found));
+        let other = valued(single.fit(z, seed.stream("starts").nth(i as u64))?);
+        if found.iter().all(|(value, _)| (value - other.0).abs() > LEAST_GAIN) {
+            found.push(other);
         }
     }
-    beginnings[1..].sort_by(|a, b| b.0.total_cmp(&a.0));
-    beginnings.truncate(1 + BEGINNINGS);
-    let seed = seed.stream("moves");
-    let end =
-        |(value, found)| merge_and_split(z, kmeans, (found, value), &shared_information, seed);
-    let mut best = end(beginnings.remove(0))?;
-    for beginning in beginnings {
-        let other = end(beginning)?;
-        if other.1 > best.1 {
-            best = other;
-        }
+    found[1..].sort_by(|a, b| b.0.total_cmp(&a.0));
+    for i in 0..found.len().min(1 + BEGINNINGS) {
+        found.push(merge_and_split(z, kmeans, found[i].clone(), shared, seed.stream("moves"))?);
     }
-    Ok(best)
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let most = found[0].1.labels.clone();
+    found.retain(|(_, other)| !shared.is_more(&most, &other.labels));
+    let least = found.into_iter().reduce(|a, b| if b.1.inertia < a.1.inertia { b } else { a });
+    let Some((value, fit)) = least else { unreachable!("no solution shares more than itself") };
+    Ok((fit, value))
 }
 
 /// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
-/// one into two, as long as `shared_information` of the labels grows, `most` at first; with what it is in the end.
+/// one into two, as long as the views share more under the labels, `most` at first; with what they share in the end.
 ///
 /// # Errors
 /// As [`KMeans::fit`].
 fn merge_and_split(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
-    (mut found, mut most): (KMeansFit, f64),
-    shared_information: impl Fn(&[usize]) -> f64,
+    (mut most, mut found): (f64, KMeansFit),
+    shared: &impl SharedInformation,
     seed: Seed,
-) -> Result<(KMeansFit, f64), ClusterError> {
+) -> Result<(f64, KMeansFit), ClusterError> {
     for round in 0.. {
         let moved = kmeans.fit_from(z, moves(z, &found, seed.nth(round))?)?;
-        let valued = moved.into_iter().map(|fit| (shared_information(&fit.labels), fit));
+        let valued = moved.into_iter().map(|fit| (shared.of(&fit.labels), fit));
         match valued.reduce(|best, other| if other.0 > best.0 { other } else { best }) {
             Some((value, fit)) if value > most + LEAST_GAIN => (most, found) = (value, fit),
             _ => break,
         }
         tracing::debug!(stage = "kmeans", round, shared_information = most);
     }
-    Ok((found, most))
+    Ok((most, found))
 }
 
 /// The centers after each move: of every near pair and every wide cluster beside it.
@@ -139,7 +163,27 @@ fn moves(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
+    use std::sync::Mutex;
+
+    /// What `value` says of labels, all of it beyond `chance`.
+    struct Valued<F> {
+        value: F,
+        chance: f64,
+    }
+
+    impl<F: Fn(&[usize]) -> f64 + Send + Sync> SharedInformation for Valued<F> {
+        fn of(&self, labels: &[usize]) -> f64 {
+            (self.value)(labels)
+        }
+
+        fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
+            self.of(labels) - self.of(others) > self.chance
+        }
+    }
+
+    fn valued<F: Fn(&[usize]) -> f64 + Send + Sync>(value: F) -> Valued<F> {
+        Valued { value, chance: 0.0 }
+    }
 
     /// Six blobs on a line, and their numbers.
     fn blobs() -> (Array2<f32>, Vec<usize>) {
@@ -168,23 +212,23 @@ mod tests {
         let bad = kmeans.fit_from(z.view(), vec![planted]).unwrap().remove(0);
         let before = pairs_alike(&bad.labels, &truth);
         assert!(before < 0.97, "{before}");
-        let asked = RefCell::new(Vec::new());
-        let value = |labels: &[usize]| {
+        let asked = Mutex::new(Vec::new());
+        let value = valued(|labels| {
             let value = pairs_alike(labels, &truth);
-            asked.borrow_mut().push(value);
+            asked.lock().unwrap().push(value);
             value
-        };
+        });
         let mend = || {
-            let bad = (bad.clone(), before);
-            merge_and_split(z.view(), &kmeans, bad, value, Seed::new(1)).unwrap()
+            let bad = (before, bad.clone());
+            merge_and_split(z.view(), &kmeans, bad, &value, Seed::new(1)).unwrap()
         };
-        let (found, most) = mend();
+        let (most, found) = mend();
         assert_eq!((pairs_alike(&found.labels, &truth), most), (1.0, 1.0));
         // Two moves were needed, and none was kept that gained nothing.
-        let asked_of = asked.take();
+        let asked_of = std::mem::take(&mut *asked.lock().unwrap());
         assert_eq!(asked_of.iter().copied().fold(0.0, f64::max), most);
         assert!(asked_of.iter().any(|&v| v > before && v < most));
-        assert_eq!(mend(), (found, most));
+        assert_eq!(mend(), (most, found));
     }
 
     #[test]
@@ -192,7 +236,7 @@ mod tests {
         let (z, _) = blobs();
         let kmeans = KMeans::new(6);
         let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
-        let same = most_shared(z.view(), &kmeans, |_| 3.0, Seed::new(2)).unwrap();
+        let same = most_shared(z.view(), &kmeans, &valued(|_| 3.0), Seed::new(2)).unwrap();
         assert_eq!(same, (found, 3.0));
     }
 
@@ -205,18 +249,23 @@ mod tests {
         let (kmeans, seed) = (KMeans::new(6), Seed::new(2));
         let single = KMeans { restarts: 1, ..kmeans.clone() };
         let wanted = single.fit(z.view(), seed.stream("starts").nth(7)).unwrap();
-        let value = |labels: &[usize]| pairs_alike(labels, &wanted.labels).floor();
-        let least = (kmeans.fit(z.view(), seed).unwrap(), 0.0);
-        let stays = merge_and_split(z.view(), &kmeans, least, value, seed.stream("moves")).unwrap();
-        assert_eq!(stays.1, 0.0);
-        assert_eq!(most_shared(z.view(), &kmeans, value, seed).unwrap(), (wanted.clone(), 1.0));
+        let value = valued(|labels| pairs_alike(labels, &wanted.labels).floor());
+        let least = kmeans.fit(z.view(), seed).unwrap();
+        let moved = |from| merge_and_split(z.view(), &kmeans, from, &value, seed.stream("moves"));
+        assert_eq!(moved((0.0, least.clone())).unwrap().0, 0.0);
+        assert_eq!(most_shared(z.view(), &kmeans, &value, seed).unwrap(), (wanted.clone(), 1.0));
+        // Where that much more is chance, it decides nothing.
+        let by_chance = Valued { value: &value.value, chance: 1.0 };
+        let found = most_shared(z.view(), &kmeans, &by_chance, seed).unwrap();
+        assert_eq!(found, (least.clone(), 0.0));
+        assert!(least.inertia < wanted.inertia);
     }
 
     #[test]
     fn fewer_distinct_latents_than_clusters_are_no_fault() {
         let z = Array2::from_shape_fn((9, 2), |(i, _)| (i % 2) as f32);
         let kmeans = KMeans::new(4);
-        let spread = |labels: &[usize]| labels.iter().sum::<usize>() as f64;
-        assert!(most_shared(z.view(), &kmeans, spread, Seed::new(2)).is_ok());
+        let spread = valued(|labels| labels.iter().sum::<usize>() as f64);
+        assert!(most_shared(z.view(), &kmeans, &spread, Seed::new(2)).is_ok());
     }
 }

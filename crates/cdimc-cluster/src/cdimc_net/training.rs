@@ -1,6 +1,6 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
-use super::centers::most_shared;
+use super::centers::{InOrder, most_shared};
 use crate::{
     Assignment, CdimcModel, CdimcNet, Choice, Finetuning,
     components::{Components, n_directions},
@@ -354,18 +354,14 @@ impl Training {
         let (kmeans, seed) =
             (self.settings.kmeans.with_clusters(self.n_clusters), self.seed.stream("kmeans"));
         let found = if let Some(shared) = &self.shared_information {
-            let shared = |labels: &[usize]| {
-                let mut of_samples = vec![0; labels.len()];
-                self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
-                shared.of(&of_samples)
-            };
+            let shared = InOrder { shared: shared.as_ref(), order: &self.order };
             let (found, information) = match self.settings.kmeans.choice {
                 Choice::Inertia => {
                     let found = kmeans.fit(z.view(), seed)?;
-                    let information = shared(&found.labels);
+                    let information = shared.of(&found.labels);
                     (found, information)
                 }
-                Choice::SharedInformation => most_shared(z.view(), &kmeans, shared, seed)?,
+                Choice::SharedInformation => most_shared(z.view(), &kmeans, &shared, seed)?,
             };
             self.curves.shared_information.push(information);
             found

@@ -5,7 +5,7 @@ use super::clinical::named_p_value;
 use super::page::Page;
 use crate::clinical::short;
 use crate::markers::Marker;
-use crate::warnings::{Sign, Warning};
+use crate::warnings::Sign;
 
 /// Things that set clusters apart, named first.
 const STRONGEST: usize = 3;
@@ -56,9 +56,7 @@ impl Report<'_> {
 
     /// Whether to believe the clusters, in a line.
     fn verdict(&self) -> String {
-        // What a view has of its own is told below, and is no fault of the clusters.
-        let is_fault = |warning: &&Warning| warning.sign != Sign::OwnVariation;
-        let n = self.outcome.warnings.iter().filter(is_fault).count();
+        let n = self.outcome.warnings.iter().filter(|warning| warning.sign.is_fault()).count();
         let number = self.outcome.cluster_number.as_ref();
         let structure = number.and_then(|number| number.shared_structure.as_ref());
         let shared = structure.map(|found| {
