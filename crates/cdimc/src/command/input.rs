@@ -95,6 +95,14 @@ impl Input {
                 bail!("--transposed {file}: no view is read from such a file");
             }
         }
+        // One column of all files at most, which `id_column` gives.
+        let of_all: Vec<&String> = self.id.iter().filter(|id| self.is_of_all(id)).collect();
+        if let [first, second, ..] = of_all[..] {
+            match [first, second].iter().find_map(|id| id.split_once('=')) {
+                Some((file, _)) => bail!("--id {file}=..: no view is read from such a file"),
+                None => bail!("--id {second}: `{first}` names the samples of all files already"),
+            }
+        }
         for source in &self.views {
             if let Ok(Some(_)) = source.parts() {
                 bail!("{}: only cluster and predict read samples in parts", source.path.display());
@@ -170,11 +178,13 @@ impl Input {
 
     /// The column of sample names of all files that have no other.
     pub(crate) fn id_column(&self) -> Option<&str> {
-        let is_for_all = |id: &&String| match id.split_once('=') {
-            Some((file, _)) => !self.views.iter().any(|view| is_named(view, file)),
-            None => true,
-        };
-        self.id.iter().find(is_for_all).map(String::as_str)
+        self.id.iter().find(|id| self.is_of_all(id)).map(String::as_str)
+    }
+
+    /// Whether what `--id` gives is no column of one view's file, but of all: a column's name may have an equals sign.
+    fn is_of_all(&self, id: &str) -> bool {
+        let file = id.split_once('=').map(|(file, _)| file);
+        file.is_none_or(|file| !self.views.iter().any(|view| is_named(view, file)))
     }
 
     /// Takes out the column of sample names that `--id` gives for a table beside the views: for them it would be a column
