@@ -98,8 +98,8 @@ impl Input {
         // One column of all files at most, which `id_column` gives.
         let of_all: Vec<&String> = self.id.iter().filter(|id| self.is_of_all(id)).collect();
         if let [first, second, ..] = of_all[..] {
-            match [first, second].iter().find_map(|id| id.split_once('=')) {
-                Some((file, _)) => bail!("--id {file}=..: no view is read from such a file"),
+            match [first, second].into_iter().find(|id| id.contains('=')) {
+                Some(id) => bail!("--id {id}: no view is read from such a file"),
                 None => bail!("--id {second}: `{first}` names the samples of all files already"),
             }
         }

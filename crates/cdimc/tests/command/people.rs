@@ -274,7 +274,7 @@ fn samples_in_columns_are_asked_about_and_turned() {
     );
     let right = format!("{line} other --transposed genes.csv");
     let message = desk.fails(&format!("{right} --id gene.csv=gene"));
-    assert!(message.contains("--id gene.csv=..: no view is read from such a file"), "{message}");
+    assert!(message.contains("--id gene.csv=gene: no view is read from such a file"), "{message}");
     let message = desk.fails(&format!("{right} --id name"));
     assert!(
         message.contains("--id name: `id` names the samples of all files already"),
