@@ -1,4 +1,5 @@
-//! What both engines promise, on a small case with random biases: no unit sits on the kink of `ReLU`.
+//! What both engines promise, on a small case with random biases: no unit sits on the kink of `ReLU`. With the feature
+//! `cuda` the reference engine promises it on a GPU too, which the tests then need.
 
 use crate::{
     Architecture, Dense, Device, Engine, NetworkInput, NnError, Normalization, ObservedView,
@@ -14,7 +15,14 @@ const N: usize = 48;
 const WIDTHS: [usize; 3] = [6, 3, 5];
 const LATENT: usize = 3;
 const ALPHA: f64 = 0.3;
-const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
+type Place = (Engine, Device);
+const FUSED: Place = (Engine::Fused, Device::Cpu);
+/// Automatic differentiation.
+const CANDLE: &[Place] = &[
+    (Engine::Candle, Device::Cpu),
+    #[cfg(feature = "cuda")]
+    (Engine::Candle, Device::Cuda),
+];
 const SGD: Optimizer = Optimizer::Sgd { learning_rate: 0.02, momentum: 0.9 };
 const ADAM: Optimizer =
     Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
@@ -79,12 +87,16 @@ impl Case {
         }
     }
 
-    fn trainer(&self, engine: Engine) -> Box<dyn Trainer> {
-        self.try_trainer(engine, ALPHA).expect("parts that fit together")
+    fn trainer(&self, place: Place) -> Box<dyn Trainer> {
+        self.try_trainer(place, ALPHA).expect("parts that fit together")
     }
 
-    fn try_trainer(&self, engine: Engine, alpha: f64) -> Result<Box<dyn Trainer>, NnError> {
-        trainer(engine, Device::Cpu, self.data(alpha), self.weights.clone())
+    fn try_trainer(
+        &self,
+        (engine, device): Place,
+        alpha: f64,
+    ) -> Result<Box<dyn Trainer>, NnError> {
+        trainer(engine, device, self.data(alpha), self.weights.clone())
     }
 
     fn data(&self, alpha: f64) -> TrainingData {
@@ -114,6 +126,10 @@ impl Case {
         }
         losses
     }
+}
+
+fn places() -> impl Iterator<Item = Place> {
+    CANDLE.iter().copied().chain([FUSED])
 }
 
 /// The last one is smaller.
@@ -152,9 +168,9 @@ fn a_gradient_that_is_not_a_number_is_not_near_another() {
 /// Both in f32, where a gradient that nearly cancels keeps four digits.
 #[test]
 fn fused_gradients_are_those_of_automatic_differentiation() {
-    for seed in 0..5 {
+    for (seed, place) in (0..5).flat_map(|seed| CANDLE.iter().map(move |&place| (seed, place))) {
         let case = Case::new(seed);
-        let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
+        let (mut candle, mut fused) = (case.trainer(place), case.trainer(FUSED));
         for batch in batches().chain(std::iter::once(0..N)) {
             let (expected_loss, expected) =
                 candle.pretrain_gradients(batch.clone()).expect("gradients");
@@ -162,7 +178,7 @@ fn fused_gradients_are_those_of_automatic_differentiation() {
             approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
             assert!(
                 distance(&expected, &found) < 1e-4,
-                "{batch:?}: {}",
+                "{place:?}, {batch:?}: {}",
                 distance(&expected, &found)
             );
             for normalization in [Normalization::Selected, Normalization::Batch] {
@@ -174,7 +190,7 @@ fn fused_gradients_are_those_of_automatic_differentiation() {
                 approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
                 assert!(
                     distance(&expected, &found) < 1e-4,
-                    "{batch:?}: {}",
+                    "{place:?}, {batch:?}: {}",
                     distance(&expected, &found)
                 );
             }
@@ -187,8 +203,8 @@ fn fused_gradients_are_those_of_automatic_differentiation() {
 fn engines_agree_on_large_layers_and_batches() {
     let architecture = Architecture { hidden_ratio: 90.0, wide: 300, ..Architecture::default() };
     let case = Case::of(900, &architecture, 10);
-    let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
-    for optimizer in [SGD, ADAM] {
+    for (&place, optimizer) in CANDLE.iter().flat_map(|place| [(place, SGD), (place, ADAM)]) {
+        let (mut candle, mut fused) = (case.trainer(place), case.trainer(FUSED));
         candle.start(optimizer).expect("valid optimizer");
         fused.start(optimizer).expect("valid optimizer");
         for batch in [0..500, 500..900] {
@@ -204,7 +220,7 @@ fn engines_agree_on_large_layers_and_batches() {
             (candle.weights().expect("weights"), fused.weights().expect("weights"));
         assert!(
             distance(&expected, &found) < 1e-5,
-            "{optimizer:?}: {}",
+            "{place:?}, {optimizer:?}: {}",
             distance(&expected, &found)
         );
     }
@@ -261,11 +277,12 @@ fn set_parameter(weights: &mut Weights, place: usize, value: f32) {
 #[test]
 fn engines_agree_over_fifty_steps_of_each_stage() {
     let case = Case::new(2);
-    let (mut candle, mut fused) = (case.trainer(Engine::Candle), case.trainer(Engine::Fused));
-    let expected = case.train(candle.as_mut(), 50);
-    let found = case.train(fused.as_mut(), 50);
-    for (expected, found) in expected.into_iter().zip(found) {
-        approx::assert_relative_eq!(expected, found, max_relative = 1e-5);
+    let found = case.train(case.trainer(FUSED).as_mut(), 50);
+    for &place in CANDLE {
+        let expected = case.train(case.trainer(place).as_mut(), 50);
+        for (expected, &found) in expected.into_iter().zip(&found) {
+            approx::assert_relative_eq!(expected, found, max_relative = 1e-5);
+        }
     }
 }
 
@@ -275,12 +292,12 @@ fn the_number_of_threads_changes_no_bit() {
     let architecture = Architecture { hidden_ratio: 20.0, wide: 1500, ..Architecture::default() };
     let wide = Case::with(&architecture, 3);
     assert!(6 * wide.weights.n_parameters() > crate::fused::WORTH_THREADS);
-    for (engine, case) in [(Engine::Fused, wide), (Engine::Candle, Case::new(3))] {
+    for (place, case) in [(FUSED, wide), (CANDLE[0], Case::new(3))] {
         let run = |n_threads| {
             let pool =
                 rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads");
             pool.install(|| {
-                let mut trainer = case.trainer(engine);
+                let mut trainer = case.trainer(place);
                 let losses = case.train(trainer.as_mut(), 4);
                 let weights = trainer.weights().expect("weights");
                 let embedding = weights.embed(&case.input).expect("embedding");
@@ -289,7 +306,7 @@ fn the_number_of_threads_changes_no_bit() {
         };
         let alone = run(1);
         for n_threads in [2, 4] {
-            assert!(run(n_threads) == alone, "{engine:?} with {n_threads} threads");
+            assert!(run(n_threads) == alone, "{place:?} with {n_threads} threads");
         }
     }
 }
@@ -320,8 +337,8 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
         }
     }
     let expected = ALPHA / (WIDTHS.len() * batch.len()) as f64 * energy;
-    for engine in ENGINES {
-        let mut trainer = case.trainer(engine);
+    for place in places() {
+        let mut trainer = case.trainer(place);
         let (loss, _) = trainer.finetune_gradients(batch.clone(), targets).expect("gradients");
         approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
         trainer.start(ADAM).expect("valid optimizer");
@@ -336,8 +353,8 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
 fn a_view_without_rows_in_the_batch_has_no_gradient() {
     let case = Case::new(5);
     assert!(case.input.views[2].positions(&BLIND).is_empty());
-    for engine in ENGINES {
-        let (loss, gradients) = case.trainer(engine).pretrain_gradients(BLIND).expect("gradients");
+    for place in places() {
+        let (loss, gradients) = case.trainer(place).pretrain_gradients(BLIND).expect("gradients");
         assert!(loss.is_finite());
         let is_zero = |v: usize| {
             let layers = gradients.views[v].encoder.iter().chain(&gradients.views[v].decoder);
@@ -345,22 +362,22 @@ fn a_view_without_rows_in_the_batch_has_no_gradient() {
                 .flat_map(|layer| layer.weight.iter().chain(&layer.bias))
                 .all(|&value| value == 0.0)
         };
-        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{engine:?}");
+        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{place:?}");
     }
 }
 
 #[test]
 fn fine_tuning_moves_no_decoder() {
     let case = Case::new(6);
-    for engine in ENGINES {
-        let mut trainer = case.trainer(engine);
+    for place in places() {
+        let mut trainer = case.trainer(place);
         trainer.start(ADAM).expect("valid optimizer");
         trainer.finetune_step(0..16, case.targets()).expect("step");
         for (before, after) in
             case.weights.views.iter().zip(trainer.weights().expect("weights").views)
         {
-            assert!(before.decoder == after.decoder, "{engine:?}");
-            assert!(before.encoder != after.encoder, "{engine:?}");
+            assert!(before.decoder == after.decoder, "{place:?}");
+            assert!(before.encoder != after.encoder, "{place:?}");
         }
     }
 }
@@ -368,9 +385,9 @@ fn fine_tuning_moves_no_decoder() {
 #[test]
 fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
     let mut case = Case::new(7);
-    for engine in ENGINES {
+    for place in places() {
         for optimizer in [SGD, ADAM] {
-            let mut first = case.trainer(engine);
+            let mut first = case.trainer(place);
             first.start(optimizer).expect("valid optimizer");
             for batch in batches() {
                 first.pretrain_step(batch).expect("step");
@@ -378,16 +395,16 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
             let state = first.optimizer_state().expect("state");
             assert_eq!(state.steps, 4);
             let initial = std::mem::replace(&mut case.weights, first.weights().expect("weights"));
-            let mut second = case.trainer(engine);
+            let mut second = case.trainer(place);
             second.start(optimizer).expect("valid optimizer");
             second.restore_optimizer(&state).expect("state of the same shape");
             for batch in batches() {
                 let expected = first.pretrain_step(batch.clone()).expect("step");
-                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{engine:?}");
+                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{place:?}");
             }
             assert!(
                 first.weights().expect("weights") == second.weights().expect("weights"),
-                "{engine:?}"
+                "{place:?}"
             );
             case.weights = initial;
         }
@@ -398,8 +415,8 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
 fn the_embedding_is_what_the_trainer_sees() {
     let case = Case::new(8);
     let embedding = case.weights.embed(&case.input).expect("embedding");
-    for engine in ENGINES {
-        let fused = case.trainer(engine).embed().expect("latents");
+    for place in places() {
+        let fused = case.trainer(place).embed().expect("latents");
         for (&expected, &found) in embedding.iter().zip(&fused) {
             approx::assert_abs_diff_eq!(expected, found, epsilon = 1e-5);
         }
@@ -414,9 +431,9 @@ fn the_embedding_is_what_the_trainer_sees() {
 fn another_step_length_keeps_the_momentum() {
     let case = Case::new(8);
     let Optimizer::Sgd { learning_rate, momentum } = SGD else { unreachable!() };
-    for engine in ENGINES {
+    for place in places() {
         let moved = |rate: Option<f64>| {
-            let mut trainer = case.trainer(engine);
+            let mut trainer = case.trainer(place);
             trainer.start(SGD).expect("valid optimizer");
             trainer.pretrain_step(0..16).expect("a step");
             let before = trainer.weights().expect("weights").views[0].encoder[0].weight.clone();
@@ -438,8 +455,8 @@ fn another_step_length_keeps_the_momentum() {
 fn a_network_without_a_decoder_is_not_trained() {
     let mut case = Case::new(9);
     case.weights.views[1].decoder.clear();
-    for engine in ENGINES {
-        let error = case.try_trainer(engine, ALPHA).err().expect("a view without a decoder");
+    for place in places() {
+        let error = case.try_trainer(place, ALPHA).err().expect("a view without a decoder");
         assert_eq!(error.to_string(), "weights: a decoder without layers");
     }
 }
@@ -447,10 +464,10 @@ fn a_network_without_a_decoder_is_not_trained() {
 #[test]
 fn parts_that_do_not_fit_are_errors() {
     let case = Case::new(9);
-    for engine in ENGINES {
-        assert!(case.try_trainer(engine, -1.0).is_err());
-        assert!(case.try_trainer(engine, f64::NAN).is_err());
-        let mut trainer = case.trainer(engine);
+    for place in places() {
+        assert!(case.try_trainer(place, -1.0).is_err());
+        assert!(case.try_trainer(place, f64::NAN).is_err());
+        let mut trainer = case.trainer(place);
         assert!(trainer.pretrain_step(0..16).is_err(), "a step before the stage");
         assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
         assert!(trainer.set_learning_rate(0.1).is_err(), "a step length before the stage");
@@ -472,7 +489,7 @@ fn parts_that_do_not_fit_are_errors() {
     let mut input = NetworkInput::clone(&blind.input);
     input.n_samples += 1;
     blind.input = Arc::new(input);
-    let error = blind.try_trainer(Engine::Fused, ALPHA).err().expect("a sample without a view");
+    let error = blind.try_trainer(FUSED, ALPHA).err().expect("a sample without a view");
     assert_eq!(
         error.to_string(),
         format!("sample {N} has no view: every sample needs at least one")
