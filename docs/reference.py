@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Adds the pages of Python's and R's functions to the book, for mdbook, from docstrings and Rd files.
+"""Adds the pages of Python's and R's functions to the book, for mdbook, from docstrings and Rd files; sets formulas.
 
 Nothing has to be installed for Python's pages; those of R need R, and are left out with a word where there is none.
 """
 
 import ast
+import html
 import json
 import re
 import shutil
@@ -122,11 +123,24 @@ def chapter(name, path, content, parents=(), below=()):
                         "source_path": None, "parent_names": list(parents)}}
 
 
+def set_formulas(items):
+    """Turns blocks marked ``math``, which GitHub sets by itself, into what MathJax sets in the book."""
+    for chapter in (item["Chapter"] for item in items if "Chapter" in item):
+        chapter["content"] = re.sub(
+            r"^```math\n(.*?)\n```$",
+            lambda formula: f"<div>\\[\n{html.escape(formula[1])}\n\\]</div>",
+            chapter["content"],
+            flags=re.M | re.S,
+        )
+        set_formulas(chapter["sub_items"])
+
+
 def main():
     if sys.argv[1:2] == ["supports"]:
         sys.exit(0 if sys.argv[2] == "html" else 1)
     _, book = json.load(sys.stdin)
     items = book["items"] if "items" in book else book["sections"]
+    set_formulas(items)
     items.append({"PartTitle": "Reference"})
     for title, path, pages in (("Python", "reference/python.md", python_pages()), ("R", "reference/r.md", r_pages())):
         pages = list(pages)
