@@ -106,7 +106,7 @@ impl ClusterNumberSearch {
         let prior = choice.prior;
         drop(choice);
         // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
-        // data are told apart worse (`docs/methods/mixture.md`).
+        // data are told apart worse (`docs/notes/mixture.md`).
         let width = Width::by_samples(settings.dimensions, largest * SEEN.1 / SEEN.0);
         let (_, observations) = coordinates::fit(data, &views.profiles, &kinds, width)?;
         let observations = observations.select(&observations.with_views(largest));

@@ -113,7 +113,7 @@ impl Coordinates {
     }
 }
 
-/// Which of the refined starts wins; `docs/methods/mixture.md` has what each rule gives on data with known classes.
+/// Which of the refined starts wins; `docs/notes/mixture.md` has what each rule gives on data with known classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
