@@ -121,6 +121,24 @@ def missing_patterns(n=30, v=6):
     picture.save("missing-patterns.svg")
 
 
+def parts():
+    """How samples in parts are read."""
+    picture = Picture(720, 220, "Files of three views in four parts; one part at a time is in memory")
+    for part in range(4):
+        x = 110 + 120 * part
+        picture.text(x + 48, 24, f"part {part}", 13, SOFT, "middle")
+        for u, name in enumerate(["rna", "protein", "image"]):
+            is_there = (part, u) != (3, 2)
+            picture.boxes([(x, 36 + 44 * u, 96, 34)], (COLORS[0] if part == 1 else "#a9bfd6") if is_there else PALE)
+            label = f"{name}/{part}.parquet" if is_there else "missing"
+            picture.text(x + 48, 57 + 44 * u, label, 11, "#fff" if is_there and part == 1 else INK, "middle")
+    for u, name in enumerate(["rna", "protein", "image"]):
+        picture.text(95, 58 + 44 * u, name, 14, INK, "end", "bold")
+    picture.line([(278, 176), (278, 192)], COLORS[0], 2)
+    picture.text(278, 210, "in memory now: one part, and the samples of the search", 13, COLORS[0], "middle")
+    picture.save("parts.svg")
+
+
 def idea(result):
     """Who has what, and the clusters that come out."""
     tables = {name: {row["patient"] for row in table(EXAMPLES / f"{name}.csv")} for name in VIEWS}
@@ -158,6 +176,51 @@ def idea(result):
     picture.text(740, 290, "sure: probability", 12, SOFT)
     picture.text(740, 306, "0.9 or more", 12, SOFT)
     picture.save("idea.svg")
+
+
+def new_samples(result, scratch):
+    """Confidence by the number of views, and of new patients with RNA alone."""
+    new = scratch / "new.csv"
+    words = ["predict", "--model", str(result / "model.safetensors"), "--view", f"rna={EXAMPLES / 'new_rna.csv'}", "--id", "patient"]
+    subprocess.run(["cdimc", *words, "-q", "-o", str(new)], check=True)
+    known = table(result / "labels.csv")
+    groups = [(f"{n} view" + "s" * (n > 1), [row for row in known if row["views"] == str(n)]) for n in (3, 2, 1)]
+    groups.append(("new, RNA only", table(new)))
+    picture = Picture(720, 270, "Confidence of patients with three, two and one view, and of twelve new patients with RNA only")
+    random.seed(1)
+    for tick in (0.4, 0.6, 0.8, 1.0):
+        y = 30 + 300 * (1 - tick)
+        picture.line([(70, y), (700, y)], PALE)
+        picture.text(60, y + 4, tick, 12, SOFT, "end")
+    picture.text(70, 16, "confidence", 13, SOFT)
+    for place, (name, rows) in enumerate(groups):
+        x = 150 + 155 * place
+        for c, color in enumerate(COLORS):
+            at = [(x + random.uniform(-38, 38), 30 + 300 * (1 - float(row["confidence"]))) for row in rows if row["cluster"] == str(c)]
+            picture.dots(at, color)
+        picture.text(x, 250, f"{name}: {len(rows)}", 13, INK, "middle")
+    picture.save("new-samples.svg")
+
+
+def filling_in(result, scratch):
+    """Errors of filled-in rows, by view."""
+    views = [word for name in VIEWS for word in ("--view", str(EXAMPLES / f"{name}.csv"))]
+    command = ["cdimc", "impute", "--model", str(result / "model.safetensors"), *views, "--id", "patient", "-o", str(scratch / "filled")]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    recovered = json.loads((scratch / "filled" / "run.json").read_text())["recovered"]
+    picture = Picture(720, 190, "Error of filled-in rows in standard deviations, by view: t-mixture, nearest neighbors, column means")
+    for place, name in enumerate(VIEWS):
+        view = recovered[place]
+        rows = [("t-mixture", "error", BLUE), ("nearest neighbors", "error-of-neighbors", "#a9bfd6"), ("column means", "error-of-means", "#c9ced4")]
+        x = 30 + 235 * place
+        picture.text(x, 24, name, 14, weight="bold")
+        for row, (label, key, color) in enumerate(rows):
+            value = view[key]
+            picture.boxes([(x, 40 + 40 * row, 170 * value / 1.1, 18)], color)
+            picture.text(x + 4, 72 + 40 * row, label, 12, SOFT)
+            picture.text(x + 6 + 170 * value / 1.1, 54 + 40 * row, f"{value:.2f}", 12)
+    picture.text(30, 182, "error in standard deviations of the columns; low is good", 12, SOFT)
+    picture.save("filling-in.svg")
 
 
 def components(points):
@@ -233,6 +296,10 @@ with tempfile.TemporaryDirectory() as scratch:
     scratch = Path(scratch)
     logarithms()
     missing_patterns()
-    idea(cluster([EXAMPLES / f"{name}.csv" for name in VIEWS], scratch / "result", "--id", "patient", "-k", "4"))
+    parts()
+    result = cluster([EXAMPLES / f"{name}.csv" for name in VIEWS], scratch / "result", "--id", "patient", "-k", "4")
+    idea(result)
+    new_samples(result, scratch)
+    filling_in(result, scratch)
     number_of_clusters(scratch)
     patients(Path(sys.argv[1]), scratch)
