@@ -139,6 +139,26 @@ def parts():
     picture.save("parts.svg")
 
 
+def crates():
+    """Which crates build on which."""
+    floors = [
+        [("cdimc", "everything in one crate")],
+        [("cdimc-cluster", "CDIMC-net"), ("cdimc-baselines", "the compared methods"), ("cdimc-nn", "networks")],
+        [("cdimc-mixture", "t-mixture"), ("cdimc-graph", "neighbors")],
+        [("cdimc-core", "the trait Clusterer, k-means"), ("cdimc-tables", "readers of files")],
+        [("cdimc-data", "views and masks"), ("cdimc-metrics", "scores"), ("cdimc-statistics", "survival, tests")],
+    ]
+    picture = Picture(720, 340, "The crates; each uses only crates beside or below it")
+    for floor, names in enumerate(floors):
+        width = (680 - 12 * (len(names) - 1)) / len(names)
+        for place, (name, content) in enumerate(names):
+            x, y = 20 + place * (width + 12), 16 + 64 * floor
+            picture.boxes([(x, y, width, 52)], "#dbe6f1")
+            picture.text(x + width / 2, y + 23, name, 14, INK, "middle", "bold")
+            picture.text(x + width / 2, y + 41, content, 12, SOFT, "middle")
+    picture.save("crates.svg")
+
+
 def idea(result):
     """Who has what, and the clusters that come out."""
     tables = {name: {row["patient"] for row in table(EXAMPLES / f"{name}.csv")} for name in VIEWS}
@@ -297,6 +317,7 @@ with tempfile.TemporaryDirectory() as scratch:
     logarithms()
     missing_patterns()
     parts()
+    crates()
     result = cluster([EXAMPLES / f"{name}.csv" for name in VIEWS], scratch / "result", "--id", "patient", "-k", "4")
     idea(result)
     new_samples(result, scratch)
