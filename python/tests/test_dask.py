@@ -328,10 +328,10 @@ def test_what_comes_to_the_client_does_not_grow_with_the_samples(partitioned, mo
 
 def test_the_program_of_the_guide_runs(tmp_path, monkeypatch):
     root = pathlib.Path(__file__).parents[2]
-    program = re.search(r"^```python\n(.*?)^```", (root / "docs/guides/dask.md").read_text(), re.M | re.S)[1]
+    program = re.search(r"^```python\n(.*?)^```", (root / "docs/guides/many-machines.md").read_text(), re.M | re.S)[1]
     os.symlink(root / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    exec(compile(program, "docs/guides/dask.md", "exec"), {})
+    exec(compile(program, "docs/guides/many-machines.md", "exec"), {})
     clusters = dd.read_parquet("clusters").compute()["cluster"]
     tables = [pd.read_csv(f"examples/{name}.csv", index_col="patient") for name in ("rna", "methylation", "protein")]
     whole = cdimc.TMixture(4, random_state=0).fit(tables)

@@ -1,4 +1,4 @@
-//! How often a column is called a marker where it is none, and found where it is one: the table of `docs/guides/result.md`.
+//! How often a column is called a marker where it is none, and found where it is one: the table of `docs/guides/reading-the-report.md`.
 //!
 //! ```sh
 //! cargo run --release -p cdimc --example markers [DRAWS]
