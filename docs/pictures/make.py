@@ -303,7 +303,7 @@ def patients(tables, scratch):
     names = ["rna", "mirna", "protein", "copies"]
     clinical = ["--clinical", str(tables / "clinical.csv"), "--survival", "days,dead"]
     folder = cluster([tables / f"{name}.csv" for name in names], scratch / "acc", "--id", "patient", "--k-range", "1..6", *clinical, "--figures")
-    for name in ["views", "number-of-clusters", "embedding", "markers", "contributions", "survival", "consensus"]:
+    for name in ["number-of-clusters", "embedding", "markers", "contributions", "survival", "consensus"]:
         svg = (folder / f"figure-{name}.svg").read_text()
         end = svg.index(">") + 1
         # Pictures of a page have no background of their own, and would be black on black there.
