@@ -1,29 +1,33 @@
 //! CDIMC-net: its settings and its one verb; below it the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
-//! Clustering Network", IJCAI 2020. Constants that the paper leaves open are those of the authors' code,
-//! but for the number and the steps of pre-trainings, the choice of centers, and a fine-tuning that loses what the views
-//! share, which is undone.
+//! Clustering Network", IJCAI 2020. What the paper leaves open is chosen on the data, or as in the authors' code, whose
+//! settings are [`CdimcNet::authors_code`].
 
 mod archived_weights;
 mod arrange;
 mod assignment;
 mod centers;
 mod checkpoint;
+mod contest;
 mod finetune;
+mod input;
 mod model;
+mod prepared;
+mod run;
 mod self_paced;
+mod spectral;
 mod training;
 
 pub use arrange::Arrangement;
 pub use assignment::Assignment;
 pub use centers::Choice;
 pub use finetune::{Finetune, FinetuneOptimizer, Finetuning, Round};
+pub use input::Input;
 pub use model::CdimcModel;
-pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Update};
+pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Scope, Update};
 pub use training::{Stage, Training};
 
-use crate::components::{Components, n_directions};
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
     check::{at_least_one, below_one, not_negative, positive, setting},
@@ -31,11 +35,12 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Architecture, Device, Engine, Optimizer};
+use contest::Contest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cognitive deep incomplete multi-view clustering: an encoder a view, one latent a sample, fused from the views that it
-/// has, and clusters that are learned from easy samples to hard ones.
+/// Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample that is fused from
+/// its views, and clusters that are learned from easy samples to hard ones.
 ///
 /// ```
 /// use cdimc_core::Clusterer;
@@ -48,49 +53,83 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
-    /// The order in which the samples are read before they are arranged; shuffled.
+    /// Order in which the samples are read before they are arranged.
     pub order: RowOrder,
-    /// How they are put in training order; in blocks of a k-means (paper, section 3.4, step 1).
+    /// How the samples are put in training order (paper, section 3.4, step 1).
     pub arrangement: Arrangement,
-    /// Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples; 10.
+    /// What the network reads of every view.
+    pub input: Input,
+    /// Maximum number of coordinates per view, where `input` is `coordinates`.
+    pub directions: usize,
+    /// Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
     pub neighbors: usize,
-    /// Weight of the graph term in both losses (eq. 7 and 10); 0.001. With 0 there is no graph (Figure 3).
-    pub alpha: f64,
-    /// Samples in a batch; 128.
+    /// Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several values the data choose one.
+    pub alpha: OneOrMore,
+    /// Samples in a batch.
     pub batch_size: usize,
-    /// Leading directions to which a wider view is reduced before the network; by default 128 for a view with
-    /// more columns than there are samples, and none for others. With 0 every view keeps its columns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub components: Option<usize>,
-    /// The widths of the layers.
-    pub architecture: Architecture,
-    /// What computes the training steps; by default the device's own.
+    /// Widths of the layers.
+    pub architecture: Layers,
+    /// Which engine computes the training steps; by default that of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
-    /// Where they are computed; on the processor.
+    /// Where they are computed.
     pub device: Device,
-    /// Pre-trainings, each from weights of its own; the one on whose first clusters the views agree most is fine-tuned.
-    /// 3; the authors' code has 1.
+    /// Rounds of whole runs, each from new initial weights. After every round the half of the values of `alpha` under which
+    /// the views share more goes on. The authors' code has 1.
     pub restarts: usize,
     /// Pre-training (section 3.4, step 2).
     pub pretrain: Pretrain,
-    /// The k-means of the arrangement and of the first centers.
+    /// k-means of the arrangement and of the first centers.
     pub kmeans: KMeansSettings,
     /// Fine-tuning (section 3.4, step 3).
     pub finetune: Finetune,
 }
 
-/// The settings of pre-training by stochastic gradient descent; the defaults are the authors' code, but for the step length.
+/// One value, or several of which the data choose one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// The value.
+    One(f64),
+    /// The values to choose from.
+    Several(Vec<f64>),
+}
+
+impl OneOrMore {
+    /// All values.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Several(values) => values,
+        }
+    }
+}
+
+/// Widths of the layers of an autoencoder: m, h, h, wide, k and back, for a view of m inputs and k clusters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Layers {
+    /// h / m; by default 0.8 for columns (paper) and 2 for coordinates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_ratio: Option<f64>,
+    /// Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for coordinates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wide: Option<usize>,
+    /// Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
+    pub square_decoder_layer: bool,
+}
+
+/// Settings of pre-training by stochastic gradient descent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Pretrain {
-    /// Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
+    /// Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
     pub epochs: usize,
-    /// Step length at first; 0.03. The authors' code has 0.01.
+    /// Step length of the first epoch. The authors' code has 0.01.
     pub learning_rate: f64,
-    /// How the step length falls from epoch to epoch; linearly. The authors' code keeps it.
+    /// How the step length falls from epoch to epoch.
     pub decay: Decay,
-    /// Share of the last step that is kept, in [0, 1); 0.95.
+    /// Fraction of the last step that is kept, in [0, 1).
     pub momentum: f64,
 }
 
@@ -98,25 +137,24 @@ pub struct Pretrain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// In equal parts, to nothing after the last.
+    /// In equal parts, to 0 after the last epoch.
     #[default]
     Linear,
-    /// It does not (authors' code).
+    /// Not at all (authors' code).
     None,
 }
 
-/// The settings of k-means; the number of clusters comes with the data. The defaults are the authors' code, but for the
-/// choice.
+/// Settings of k-means; the number of clusters comes with the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct KMeansSettings {
-    /// Starts, of which the best is kept; 20.
+    /// Number of starts, of which the best is kept.
     pub restarts: usize,
-    /// Most iterations of a start; 300.
+    /// Maximum number of iterations per start.
     pub max_iterations: usize,
-    /// Movement of the centers that ends a start, relative to the variance; 1e-4.
+    /// Movement of the centers that ends a start, relative to the variance.
     pub tolerance: f64,
-    /// How the first centers of fine-tuning are chosen; by what the views share.
+    /// How the first centers and the last round of fine-tuning are chosen.
     pub choice: Choice,
 }
 
@@ -125,11 +163,12 @@ impl Default for CdimcNet {
         Self {
             order: RowOrder::Shuffled,
             arrangement: Arrangement::KmeansBlocks,
+            input: Input::Coordinates,
+            directions: 20,
             neighbors: 10,
-            alpha: 1e-3,
+            alpha: OneOrMore::Several(vec![0.001, 0.01, 0.1, 1.0]),
             batch_size: 128,
-            components: None,
-            architecture: Architecture::default(),
+            architecture: Layers::default(),
             engine: None,
             device: Device::Cpu,
             restarts: 3,
@@ -142,7 +181,7 @@ impl Default for CdimcNet {
 
 impl Default for Pretrain {
     fn default() -> Self {
-        Self { epochs: 500, learning_rate: 0.03, decay: Decay::Linear, momentum: 0.95 }
+        Self { epochs: 400, learning_rate: 0.02, decay: Decay::Linear, momentum: 0.95 }
     }
 }
 
@@ -153,17 +192,40 @@ impl Default for KMeansSettings {
 }
 
 impl CdimcNet {
-    /// The name of the method on the command line.
+    /// Name of the method on the command line.
     pub const NAME: &'static str = "cdimc-net";
 
-    /// The settings of the authors' code: one pre-training by steps of one length, and the k-means of least inertia.
+    /// The settings of the authors' code: standardized columns, one run, one age for all samples, and the k-means of
+    /// least inertia.
     pub fn authors_code() -> Self {
-        let pretrain = Pretrain { learning_rate: 0.01, decay: Decay::None, ..Pretrain::default() };
-        let kmeans = KMeansSettings { choice: Choice::Inertia, ..KMeansSettings::default() };
-        Self { restarts: 1, pretrain, kmeans, ..Self::default() }
+        let defaults = Self::default();
+        let wide = Architecture::default().wide;
+        Self {
+            input: Input::Columns,
+            alpha: OneOrMore::One(1e-3),
+            architecture: Layers {
+                hidden_ratio: Some(0.8),
+                wide: Some(wide),
+                square_decoder_layer: true,
+            },
+            restarts: 1,
+            pretrain: Pretrain {
+                epochs: 500,
+                learning_rate: 0.01,
+                decay: Decay::None,
+                ..defaults.pretrain
+            },
+            kmeans: KMeansSettings { choice: Choice::Inertia, ..defaults.kmeans },
+            finetune: Finetune {
+                rounds: 100,
+                age: AgeRule { scope: Scope::All, ..defaults.finetune.age },
+                ..defaults.finetune
+            },
+            ..defaults
+        }
     }
 
-    /// As [`Clusterer::fit`], the model by its own type.
+    /// As [`Clusterer::fit`], with the model by its own type.
     ///
     /// # Errors
     /// As [`Clusterer::fit`].
@@ -175,35 +237,63 @@ impl CdimcNet {
         observer: &Observer<'_>,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
         observer.step("prepare", 0, 1, None)?;
-        let training = self.start(data, n_clusters, seed)?; // shuffle, arrange, graphs
+        let training = self.start(data, n_clusters, seed, observer)?; // arrange, coordinates, graphs
         observer.step("prepare", 1, 1, None)?;
-        training.run(observer) // pre-train and k-means, each several times, fine-tune the best, undo the order
+        training.run(data, observer) // runs of pre-training, k-means and fine-tuning; undo the order
     }
 
     /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
     ///
     /// # Errors
     /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, `neighbors` is not below
-    /// `n_samples`, a view has fewer than two observed samples, or there is no such device.
+    /// `n_samples`, a view has fewer than two observed samples, there is no such device, or `observer` stops it.
     pub fn start(
         &self,
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
+        observer: &Observer<'_>,
     ) -> Result<Training, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
         self.applies(data, n_clusters)?;
-        Training::new(self.clone(), data, n_clusters, seed)
+        Training::new(self.clone(), data, (n_clusters, seed), observer)
     }
 
-    /// What the network reads of every view of `data`: its columns, or directions of them.
-    pub(crate) fn input_widths(&self, data: &MultiView) -> Vec<usize> {
-        let width = |view| n_directions(self.components, data, view).unwrap_or(data.width(view));
+    /// Whether several runs compete.
+    pub(crate) fn has_several(&self) -> bool {
+        self.restarts > 1 || self.alpha.values().len() > 1
+    }
+
+    /// The widths of the layers.
+    pub(crate) fn layer_widths(&self) -> Architecture {
+        let (hidden_ratio, wide) = match self.input {
+            Input::Columns => (0.8, 1500),
+            Input::Coordinates => (2.0, 200),
+        };
+        Architecture {
+            hidden_ratio: self.architecture.hidden_ratio.unwrap_or(hidden_ratio),
+            wide: self.architecture.wide.unwrap_or(wide),
+            square_decoder_layer: self.architecture.square_decoder_layer,
+        }
+    }
+
+    /// Maximum number of inputs of every view of `data`.
+    fn input_widths(&self, data: &MultiView) -> Vec<usize> {
+        let width = |view| match self.input {
+            Input::Columns => data.width(view),
+            // A view of hardly more columns keeps them all.
+            Input::Coordinates => data.width(view).min(self.directions + 1),
+        };
         (0..data.n_views()).map(width).collect()
     }
 
-    /// The engine that will compute the training steps.
+    /// Number of parameters of the network.
+    fn n_parameters(&self, data: &MultiView, n_clusters: usize) -> u128 {
+        self.layer_widths().n_parameters(&self.input_widths(data), n_clusters)
+    }
+
+    /// The engine that computes the training steps.
     pub fn engine(&self) -> Engine {
         self.engine.unwrap_or_else(|| self.device.engine())
     }
@@ -242,11 +332,13 @@ impl Clusterer for CdimcNet {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[("neighbors", self.neighbors)])?;
-        not_negative("alpha", self.alpha)?;
+        at_least_one(&[("neighbors", self.neighbors), ("directions", self.directions)])?;
+        self.alpha.values().iter().try_for_each(|&alpha| not_negative("alpha", alpha))?;
+        at_least_one(&[("values of alpha", self.alpha.values().len())])?;
         at_least_one(&[("batch-size", self.batch_size), ("restarts", self.restarts)])?;
-        positive("architecture.hidden-ratio", self.architecture.hidden_ratio)?;
-        at_least_one(&[("architecture.wide", self.architecture.wide)])?;
+        let Architecture { hidden_ratio, wide, .. } = self.layer_widths();
+        positive("architecture.hidden-ratio", hidden_ratio)?;
+        at_least_one(&[("architecture.wide", wide)])?;
         positive("pretrain.learning-rate", self.pretrain.learning_rate)?;
         below_one("pretrain.momentum", self.pretrain.momentum)?;
         at_least_one(&[
@@ -271,8 +363,8 @@ impl Clusterer for CdimcNet {
         )?;
         setting(
             "parameters of the architecture",
-            self.architecture.n_parameters(&self.input_widths(data), n_clusters),
-            "must be at most 2147483648: take a smaller wide or hidden-ratio, or fewer components",
+            self.n_parameters(data, n_clusters),
+            "must be at most 2147483648: take a smaller wide or hidden-ratio, or input = \"coordinates\"",
             |&n| n <= 1 << 31,
         )?;
         match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
@@ -303,41 +395,37 @@ impl Clusterer for CdimcNet {
         data: &MultiView,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let training = Training::resume(data, checkpoint)?;
+        let training = Training::resume(data, checkpoint, observer)?;
         if training.settings() != self {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        let fitted = fitted(training.run(observer)?);
+        let fitted = fitted(training.run(data, observer)?);
         fitted.clustering.check(Self::NAME)?;
         Ok(fitted)
     }
 
-    /// Of every parameter there are the weight and two moments of the optimizer, and of the encoders, which are half
-    /// of them, the weight after pre-training: in training, and when it is interrupted as the arrays of a checkpoint
-    /// and as its bytes too. An epoch multiplies and adds three times with each parameter for every sample. Views
-    /// are reduced one after the other.
+    /// Every parameter has its value, two moments of the optimizer and, in the encoders, which are half of them, its value
+    /// after pre-training and after the best round; the answer so far is as large. When the training is interrupted, the
+    /// arrays of a checkpoint and its bytes come on top. An epoch multiplies and adds three times with each parameter for
+    /// every sample.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
-        let parameters =
-            self.architecture.n_parameters(&self.input_widths(data), n_clusters) as f64;
-        let epochs = self.restarts as f64 * self.pretrain.epochs as f64
-            + self.finetune.rounds as f64 * self.finetune.epochs_per_round as f64;
+        let parameters = self.n_parameters(data, n_clusters) as f64;
+        let finetune = &self.finetune;
+        let epochs = self.pretrain.epochs as f64
+            + finetune.rounds as f64 * finetune.epochs_per_round as f64;
+        let runs = Contest::new(self, data.mask().shares_samples()).n_runs() as f64;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();
-        let reduction = |view| {
-            let n = n_directions(self.components, data, view)?;
-            Some(Components::cost(data.mask().n_observed(view), data.width(view), n))
-        };
-        let reductions: Vec<Cost> = (0..data.n_views()).filter_map(reduction).collect();
-        let largest = reductions.iter().map(|cost| cost.bytes).fold(0.0, f64::max);
-        let reducing: f64 = reductions.iter().map(|cost| cost.operations).sum();
+        // Bytes of a number in single precision, and of the weights, moments and answer of a parameter.
+        let (single, copies) = (4.0, 5.5);
         Some(Cost {
-            bytes: 3.0 * 3.5 * 4.0 * parameters + 3.0 * 4.0 * values as f64 + largest,
-            operations: 6.0 * parameters * data.n_samples() as f64 * epochs + reducing,
+            bytes: single * (3.0 * copies * parameters + 2.0 * values as f64),
+            operations: runs * 6.0 * parameters * epochs * data.n_samples() as f64,
         })
     }
 
-    /// A fifth of the epochs and rounds, and one pre-training.
+    /// A fifth of the epochs and rounds, and a single round of runs.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         let mut net = Self { restarts: 1, ..self.clone() };
         net.pretrain.epochs = net.pretrain.epochs.div_ceil(5);

@@ -28,9 +28,8 @@ assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 
 pub use crate::cdimc_net::{
     AgeRule, Arrangement, Assignment, CdimcModel, CdimcNet, Choice, Comparison, Decay, Deviation,
-    Finetune, FinetuneOptimizer, Finetuning, FirstRound, KMeansSettings, Pace, Pretrain, Round,
-    Stage, Training, Update,
+    Finetune, FinetuneOptimizer, Finetuning, FirstRound, Input, KMeansSettings, Layers, OneOrMore,
+    Pace, Pretrain, Round, Scope, Stage, Training, Update,
 };
 
 mod cdimc_net;
-mod components;

@@ -39,12 +39,9 @@ impl MixtureModel {
         archive.put("farthest", self.farthest.iter().copied());
         archive.put("log-weights", self.mixture.log_weights.iter().copied());
         for (v, projection) in self.projections.iter().enumerate() {
+            put_projection(&mut archive, v, projection);
             let components = &self.mixture.views[v];
             for (name, values) in [
-                ("column-means", &projection.means),
-                ("column-scales", &projection.scales),
-                ("shift", &projection.shift),
-                ("resolutions", &projection.resolutions),
                 ("means", &components.means),
                 ("whitening", &components.whitening),
                 ("constants", &components.constants),
@@ -59,12 +56,6 @@ impl MixtureModel {
                 ("shrunk-means", &self.columns[v].shrunk),
             ] {
                 archive.put_matrix(format!("view{v}.{name}"), matrix.view());
-            }
-            if let Some(scores) = &projection.scores {
-                archive.put_matrix(format!("view{v}.quantiles"), scores.quantiles.view());
-            }
-            if let Some(directions) = &projection.directions {
-                archive.put_matrix(format!("view{v}.directions"), directions.view());
             }
         }
         if let Some(association) = &self.association {
@@ -167,8 +158,26 @@ impl MixtureModel {
     }
 }
 
-/// The map of view `v` to coordinates.
-fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, ClusterError> {
+/// Adds the map of view `v` to coordinates.
+pub(crate) fn put_projection(archive: &mut Archive, v: usize, projection: &Projection) {
+    for (name, values) in [
+        ("column-means", &projection.means),
+        ("column-scales", &projection.scales),
+        ("shift", &projection.shift),
+        ("resolutions", &projection.resolutions),
+    ] {
+        archive.put(format!("view{v}.{name}"), values.iter().copied());
+    }
+    if let Some(scores) = &projection.scores {
+        archive.put_matrix(format!("view{v}.quantiles"), scores.quantiles.view());
+    }
+    if let Some(directions) = &projection.directions {
+        archive.put_matrix(format!("view{v}.directions"), directions.view());
+    }
+}
+
+/// Reads the map of view `v` to coordinates of this kind.
+pub(crate) fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, ClusterError> {
     let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
     let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
     let (means, scales, shift) = (list("column-means")?, list("column-scales")?, list("shift")?);

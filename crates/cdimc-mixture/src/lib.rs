@@ -17,6 +17,7 @@ pub use crate::{
     settings::{Coordinates, Rule, TMixture},
     sharing::ViewSharing,
     stability::Stability,
+    view_coordinates::ViewCoordinates,
 };
 
 /// The method's name.
@@ -51,6 +52,7 @@ mod shared_information;
 mod sharing;
 mod stability;
 mod t_mixture;
+mod view_coordinates;
 mod watch;
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl TMixture {
             Ok(coordinates::fit(data, &profiles, &kinds, width)?.1)
         };
         let observations = candidates(self, &profiles).into_iter().map(of_kind);
-        Ok(Box::new(OnCoordinates {
+        Ok(Box::new(SharedUnderLabels {
             observations: observations.collect::<Result<_, ClusterError>>()?,
             prior: self.priors()[0],
             n_clusters,
@@ -40,13 +40,13 @@ impl TMixture {
 }
 
 /// The samples in every kind of coordinates that is a candidate.
-struct OnCoordinates {
-    observations: Vec<Observations>,
-    prior: Prior,
-    n_clusters: usize,
+pub(crate) struct SharedUnderLabels {
+    pub(crate) observations: Vec<Observations>,
+    pub(crate) prior: Prior,
+    pub(crate) n_clusters: usize,
 }
 
-impl OnCoordinates {
+impl SharedUnderLabels {
     fn under(&self, observations: &Observations, labels: &[usize]) -> (Vec<f64>, f64) {
         let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
         let (terms, shared) = criterion::terms(observations, &responsibilities, &self.prior);
@@ -54,7 +54,7 @@ impl OnCoordinates {
     }
 }
 
-impl SharedInformation for OnCoordinates {
+impl SharedInformation for SharedUnderLabels {
     fn of(&self, labels: &[usize]) -> f64 {
         let under = |observations| self.under(observations, labels).1;
         self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)

@@ -1,42 +1,42 @@
-//! The first centers of fine-tuning: which k-means of the latents.
+//! The first centers of fine-tuning.
 //!
-//! The solution of least inertia is often not the one that the latents hold: two classes share a center and a third
-//! has two. From there, and from the other solutions under which the views share most, two centers merge and a third
-//! splits, as long as the views share more under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
-//! Of solutions that differ in what the views share by no more than chance the one of least inertia is taken.
+//! The k-means of least inertia often puts two classes around one center and splits a third. From this solution and
+//! from the others under which the views share most, two centers merge and a third splits while the views share more
+//! under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use cdimc_core::{ClusterError, KMeans, KMeansFit, SharedInformation};
 use cdimc_data::Seed;
+use super::spectral::{spectral_labels, unit_rows};
 use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// By what a solution of k-means is chosen.
+/// How first centers and the last round of fine-tuning are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// From several solutions, centers merge and split while the views share more information; of those that share as much as
-    /// the most, but for chance, the one of least inertia is taken.
+    /// By what the views share under the clusters, T: centers merge and split while T grows, and the round of fine-tuning
+    /// with the most T is the answer.
     #[default]
     SharedInformation,
-    /// The least inertia (authors' code).
+    /// The k-means of least inertia, and the last round (authors' code).
     Inertia,
 }
 
-/// k-means of a single start that are looked at, beside the one of least inertia.
+/// Number of extra single-start k-means runs.
 const CANDIDATES: usize = 20;
-/// Of these, those of most shared information from which centers also move.
+/// Number of best candidates that are refined by moving centers.
 const BEGINNINGS: usize = 4;
-/// Pairs of centers, the nearest, that may merge.
+/// Number of nearest pairs of centers that may merge.
 const NEAREST: usize = 8;
-/// Clusters, those of most inertia, that may split.
+/// Number of clusters of most inertia that may split.
 const WIDEST: usize = 5;
-/// Starts of the k-means that halves a cluster.
+/// Number of starts of the k-means that halves a cluster.
 const STARTS: usize = 3;
-/// Nats that a move has to gain, and by which two beginnings have to differ.
-const LEAST_GAIN: f64 = 1e-4;
+/// Smallest gain of a move, and smallest difference of two candidates, in nats.
+pub(crate) const LEAST_GAIN: f64 = 1e-4;
 
-/// What views share under labels of their samples in the order of the latents.
+/// Shared information under labels in the order of the latents.
 pub(crate) struct InOrder<'a> {
     pub(crate) shared: &'a dyn SharedInformation,
     /// The sample at every place of that order.
@@ -61,23 +61,33 @@ impl SharedInformation for InOrder<'_> {
     }
 }
 
-/// The solution of `kmeans` on the latents `z`, `(n_samples, latent)`, of least inertia among those under which the views
-/// share as much as under any that was found, but for chance; with what they share under it. Found are single starts, the
-/// least inertia of many, and where moves of centers lead from it and from the best of these starts.
+/// The first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples: the candidate with the
+/// least inertia among those under which the views share as much as under any candidate, except for chance.
+///
+/// Candidates are k-means of the latents (the least inertia of many starts, and single starts), k-means of their
+/// directions from the mean, spectral clusters of their neighbor graph, and where moves of centers lead from the best.
 ///
 /// # Errors
 /// As [`KMeans::fit`].
-pub(crate) fn most_shared(
+pub(crate) fn first_centers(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
     shared: &impl SharedInformation,
     seed: Seed,
-) -> Result<(KMeansFit, f64), ClusterError> {
+) -> Result<KMeansFit, ClusterError> {
     let single = KMeans { restarts: 1, ..kmeans.clone() };
     let valued = |found: KMeansFit| (shared.of(&found.labels), found);
     let mut found = vec![valued(kmeans.fit(z, seed)?)];
+    let mut others = Vec::new();
     for i in 0..CANDIDATES {
-        let other = valued(single.fit(z, seed.stream("starts").nth(i as u64))?);
+        others.push(single.fit(z, seed.stream("starts").nth(i as u64))?);
+    }
+    let of_directions = kmeans.fit(directions(z).view(), seed.stream("directions"))?.labels;
+    let of_graph = spectral_labels(z, kmeans, seed.stream("spectral"))?.labels;
+    for labels in [of_directions, of_graph] {
+        others.extend(around_means(z, kmeans, &labels)?);
+    }
+    for other in others.into_iter().map(valued) {
         if found.iter().all(|(value, _)| (value - other.0).abs() > LEAST_GAIN) {
             found.push(other);
         }
@@ -90,8 +100,38 @@ pub(crate) fn most_shared(
     let most = found[0].1.labels.clone();
     found.retain(|(_, other)| !shared.is_more(&most, &other.labels));
     let least = found.into_iter().reduce(|a, b| if b.1.inertia < a.1.inertia { b } else { a });
-    let Some((value, fit)) = least else { unreachable!("no solution shares more than itself") };
-    Ok((fit, value))
+    let Some((_, fit)) = least else { unreachable!("no solution shares more than itself") };
+    Ok(fit)
+}
+
+/// The directions of the rows of `z` from their mean, as rows of unit length.
+fn directions(z: ArrayView2<'_, f32>) -> Array2<f64> {
+    let mut rows = z.mapv(f64::from);
+    if let Some(mean) = rows.mean_axis(Axis(0)) {
+        rows -= &mean;
+    }
+    unit_rows(&mut rows);
+    rows
+}
+
+/// The means of `z` under `labels` as centers, one iteration of k-means on; nothing where a cluster has no sample.
+fn around_means(
+    z: ArrayView2<'_, f32>,
+    kmeans: &KMeans,
+    labels: &[usize],
+) -> Result<Option<KMeansFit>, ClusterError> {
+    let mut centers = Array2::<f64>::zeros((kmeans.n_clusters, z.ncols()));
+    let mut counts = vec![0_usize; kmeans.n_clusters];
+    for (row, &label) in z.rows().into_iter().zip(labels) {
+        centers.row_mut(label).zip_mut_with(&row, |sum, &x| *sum += f64::from(x));
+        counts[label] += 1;
+    }
+    if counts.contains(&0) {
+        return Ok(None);
+    }
+    centers.rows_mut().into_iter().zip(&counts).for_each(|(mut row, &n)| row /= n as f64);
+    let once = KMeans { max_iterations: 1, ..kmeans.clone() };
+    Ok(once.fit_from(z, vec![centers])?.pop())
 }
 
 /// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
@@ -236,8 +276,8 @@ mod tests {
         let (z, _) = blobs();
         let kmeans = KMeans::new(6);
         let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
-        let same = most_shared(z.view(), &kmeans, &valued(|_| 3.0), Seed::new(2)).unwrap();
-        assert_eq!(same, (found, 3.0));
+        let same = first_centers(z.view(), &kmeans, &valued(|_| 3.0), Seed::new(2)).unwrap();
+        assert_eq!(same, found);
     }
 
     #[test]
@@ -255,10 +295,10 @@ mod tests {
         let least = kmeans.fit(z.view(), seed).unwrap();
         let moved = |from| merge_and_split(z.view(), &kmeans, from, &value, seed.stream("moves"));
         assert_eq!(moved((0.0, least.clone())).unwrap().0, 0.0);
-        assert_eq!(most_shared(z.view(), &kmeans, &value, seed).unwrap(), (wanted.clone(), 1.0));
+        assert_eq!(first_centers(z.view(), &kmeans, &value, seed).unwrap(), wanted);
         // Where that much more is chance, it decides nothing.
         let by_chance = Valued { value: &value.value, chance: 1.0 };
-        let (found, _) = most_shared(z.view(), &kmeans, &by_chance, seed).unwrap();
+        let found = first_centers(z.view(), &kmeans, &by_chance, seed).unwrap();
         assert!(found.inertia <= least.inertia && least.inertia < wanted.inertia);
     }
 
@@ -267,6 +307,6 @@ mod tests {
         let z = Array2::from_shape_fn((9, 2), |(i, _)| (i % 2) as f32);
         let kmeans = KMeans::new(4);
         let spread = valued(|labels| labels.iter().sum::<usize>() as f64);
-        assert!(most_shared(z.view(), &kmeans, &spread, Seed::new(2)).is_ok());
+        assert!(first_centers(z.view(), &kmeans, &spread, Seed::new(2)).is_ok());
     }
 }

@@ -1,9 +1,10 @@
 //! Checkpoints: a training saved and resumed, to the same result bit for bit.
 
 use super::archived_weights::{put_weights, read_weights};
-use super::training::{Curves, Pretrained, Start, State};
+use super::contest::Reached;
+use super::run::{BestRound, Curves, Run, State, Trained};
 use crate::{CdimcNet, Finetuning, Pace, Stage, Training};
-use cdimc_core::{ClusterError, Clusterer, archive::Archive, check_n_clusters};
+use cdimc_core::{ClusterError, Clusterer, Observer, archive::Archive, check_n_clusters};
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState, Weights};
 use ndarray::Array2;
@@ -19,17 +20,34 @@ struct Description {
     n_clusters: usize,
     n_views: usize,
     seed: Seed,
+    /// Runs that have ended.
+    ended: Vec<Reached>,
+    /// The run under way; `None` after the last.
+    run: Option<RunDescription>,
+    best: Option<BestDescription>,
+    /// SHA-256 of the data as the network reads them.
+    fingerprint: String,
+}
+
+/// The run under way.
+#[derive(Serialize, Deserialize)]
+struct RunDescription {
     stage: Stage,
-    /// The pre-training under way.
-    #[serde(default)]
-    restart: usize,
     /// Epochs of pre-training or rounds of fine-tuning done.
     epoch: usize,
     settled: bool,
     optimizer_steps: u64,
     optimizer_moments: usize,
-    /// SHA-256 of the data as the network reads them.
-    fingerprint: String,
+    /// Number and T of the best round of fine-tuning so far.
+    best_round: Option<(usize, f64)>,
+}
+
+/// The answer so far.
+#[derive(Serialize, Deserialize)]
+struct BestDescription {
+    run: usize,
+    alpha: f64,
+    shared_information: Option<f64>,
 }
 
 impl Training {
@@ -38,54 +56,36 @@ impl Training {
     /// # Errors
     /// If the engine cannot give its state.
     pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
-        let (stage, restart, epoch, settled) = match &self.state {
-            State::Pretraining { restart, epochs_done } => {
-                (Stage::Pretrain, *restart, *epochs_done, false)
-            }
-            State::Clustering { restart } => (Stage::Kmeans, *restart, 0, false),
-            State::Finetuning(f) => (Stage::Finetune, 0, f.rounds_done, f.settled),
-        };
-        let optimizer = match stage {
-            Stage::Kmeans => OptimizerState { steps: 0, moments: Vec::new() },
-            _ => self.trainer.optimizer_state()?,
+        let optimizer = match &self.run {
+            Some(run) if !matches!(run.state, State::Clustering) => run.trainer.optimizer_state()?,
+            _ => OptimizerState { steps: 0, moments: Vec::new() },
         };
         let description = Description {
             settings: self.settings.clone(),
             n_clusters: self.n_clusters,
-            n_views: self.standardizers.len(),
+            n_views: self.prepared.input.views.len(),
             seed: self.seed,
-            stage,
-            restart,
-            epoch,
-            settled,
-            optimizer_steps: optimizer.steps,
-            optimizer_moments: optimizer.moments.len(),
-            fingerprint: fingerprint(&self.on.input),
+            ended: self.contest.ended.clone(),
+            run: self.run.as_ref().map(|run| RunDescription::of(run, &optimizer)),
+            best: self.best.as_ref().map(|&(run, Trained { alpha, shared_information, .. })| {
+                BestDescription { run, alpha, shared_information }
+            }),
+            fingerprint: fingerprint(&self.prepared.input),
         };
         let mut archive = Archive::new(KIND, &description)?;
-        archive.put("order", self.order.iter().map(|&sample| sample as u32));
-        put_weights(&mut archive, "", &self.trainer.weights()?);
-        // Each is freed once it is put there.
+        // Each is freed once it is in the archive.
         for (i, moment) in optimizer.moments.into_iter().enumerate() {
             put_weights(&mut archive, &format!("moment{i}."), &moment);
         }
-        for (name, values) in self.curves.named() {
-            archive.put(name, values.iter().copied());
+        if let Some(run) = &self.run {
+            put_run(&mut archive, run)?;
         }
-        if let Some(Pretrained { weights, centers, labels }) = &self.best {
-            put_weights(&mut archive, "best.", weights);
-            archive.put_matrix("best.centers", centers.view());
-            archive.put("best.labels", labels.iter().map(|&label| label as u32));
-        }
-        if let Some(pretrained) = &self.pretrained {
-            put_weights(&mut archive, "pretrained.", pretrained);
-        }
-        if let State::Finetuning(f) = &self.state {
-            archive.put_matrix("centers", f.centers.view());
-            archive.put("labels", f.labels.iter().map(|&label| label as u32));
-            archive.put("selection", f.pace.selected.iter().map(|&r| u8::from(r)));
-            // It is infinite before the first round.
-            archive.put("current-age", Some(f.pace.age).filter(|age| age.is_finite()));
+        if let Some((_, trained)) = &self.best {
+            put_weights(&mut archive, "best.", &trained.weights);
+            put_weights(&mut archive, "best.pretrained.", &trained.pretrained);
+            archive.put_matrix("best.centers", trained.centers.view());
+            put_numbers(&mut archive, "best.labels", &trained.labels);
+            put_curves(&mut archive, "best.", &trained.curves);
         }
         archive.to_bytes()
     }
@@ -93,93 +93,196 @@ impl Training {
     /// The training that [`Training::checkpoint`] saved, on the same data.
     ///
     /// # Errors
-    /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data.
-    pub fn resume(data: &MultiView, checkpoint: &[u8]) -> Result<Self, ClusterError> {
+    /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data, or `observer` stops the
+    /// preparation of the data.
+    pub fn resume(
+        data: &MultiView,
+        checkpoint: &[u8],
+        observer: &Observer<'_>,
+    ) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
         let found: Description = archive.description()?;
         found.settings.check()?;
         check_n_clusters(found.n_clusters, data.n_samples())?;
         found.settings.applies(data, found.n_clusters)?;
-        let order = numbers(&archive, "order")?;
-        if found.n_views != data.n_views() || !is_permutation(&order, data.n_samples()) {
+        if found.n_views != data.n_views() {
             return Err(other_data());
         }
-        let weights = read_weights(&archive, "", found.n_views)?;
-        let latent = weights.latent();
-        let moments = (0..found.optimizer_moments)
-            .map(|i| read_weights(&archive, &format!("moment{i}."), found.n_views))
-            .collect::<Result<_, _>>()?;
-        let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
         let Description { settings, n_clusters, seed, .. } = found;
-        let start = Start { settings, n_clusters, seed, order, weights };
-        let mut training = Self::from_start(data, start)?;
-        if fingerprint(&training.on.input) != found.fingerprint {
+        let mut training = Self::new(settings, data, (n_clusters, seed), observer)?;
+        if fingerprint(&training.prepared.input) != found.fingerprint {
             return Err(other_data());
         }
-        training.enter(match found.stage {
-            Stage::Pretrain => {
-                State::Pretraining { restart: found.restart, epochs_done: found.epoch }
+        let alphas = &training.contest.alphas;
+        let is_known = found.ended.iter().all(|run| alphas.contains(&run.alpha))
+            && found.ended.len() <= training.contest.n_runs();
+        training.contest.ended = found.ended;
+        training.run = match (found.run, training.contest.next()) {
+            (Some(run), Some(next)) if is_known => {
+                Some(read_run(&training, &archive, next, &run)?)
             }
-            Stage::Kmeans => State::Clustering { restart: found.restart },
-            Stage::Finetune | Stage::Done => State::Finetuning(Finetuning {
-                centers: archive.matrix("centers")?,
-                labels: numbers(&archive, "labels")?,
-                pace: Pace {
-                    age: archive.list("current-age")?.first().copied().unwrap_or(f64::INFINITY),
-                    selected: archive
-                        .list::<u8>("selection")?
-                        .into_iter()
-                        .map(|r| r != 0)
-                        .collect(),
-                },
-                rounds_done: found.epoch,
-                settled: found.settled,
-            }),
-        })?;
-        let fits = |weights: &Weights, centers: &Array2<f32>, labels: &[usize]| {
-            weights.latent() == latent
-                && weights.check_input(&training.on.input).is_ok()
-                && centers.dim() == (n_clusters, latent)
-                && labels.len() == data.n_samples()
+            (None, None) if is_known => None,
+            _ => return Err(misfit()),
         };
-        let misfit = || ClusterError::Model(format!("{KIND}: its arrays do not fit together"));
-        // Checkpoints of earlier versions have none.
-        let has_shared = archive.has("shared-information");
-        let shared_information =
-            if has_shared { archive.list("shared-information")? } else { Vec::new() };
-        if let State::Finetuning(finetuning) = &training.state {
-            let pretrained = read_weights(&archive, "pretrained.", found.n_views)?;
-            let Finetuning { centers, labels, pace, .. } = finetuning;
-            if !fits(&pretrained, centers, labels) || pace.selected.len() != data.n_samples() {
-                return Err(misfit());
+        training.best = match found.best {
+            Some(BestDescription { run, alpha, shared_information }) => {
+                let trained = Trained {
+                    alpha,
+                    weights: read_weights(&archive, "best.", found.n_views)?,
+                    pretrained: read_weights(&archive, "best.pretrained.", found.n_views)?,
+                    centers: archive.matrix("best.centers")?,
+                    labels: numbers(&archive, "best.labels")?,
+                    shared_information,
+                    curves: read_curves(&archive, "best.")?,
+                };
+                let Trained { weights, pretrained, centers, labels, .. } = &trained;
+                weights.check_decoders()?;
+                let fits = training.fits(weights, centers, labels)
+                    && training.fits(pretrained, centers, labels)
+                    && run < training.contest.ended.len();
+                if !fits {
+                    return Err(misfit());
+                }
+                Some((run, trained))
             }
-            training.pretrained = Some(pretrained);
-        } else if found.restart > 0 {
-            let weights = read_weights(&archive, "best.", found.n_views)?;
-            let centers = archive.matrix("best.centers")?;
-            let labels = numbers(&archive, "best.labels")?;
-            let is_one_of_them = found.restart < training.n_restarts();
-            if !fits(&weights, &centers, &labels)
-                || shared_information.len() != found.restart
-                || !is_one_of_them
-            {
-                return Err(misfit());
-            }
-            training.best = Some(Pretrained { weights, centers, labels });
-        }
-        if found.stage != Stage::Kmeans {
-            training.trainer.restore_optimizer(&optimizer)?;
-        }
-        training.curves = Curves {
-            pretrain_loss: archive.list("pretrain-loss")?,
-            shared_information,
-            finetune_loss: archive.list("finetune-loss")?,
-            age: archive.list("age")?,
-            selected: archive.list("selected")?,
-            labels_changed: archive.list("labels-changed")?,
+            None => None,
         };
         Ok(training)
     }
+
+    /// Whether a network, centers and labels belong to this training.
+    fn fits(&self, weights: &Weights, centers: &Array2<f32>, labels: &[usize]) -> bool {
+        weights.latent() == self.n_clusters
+            && weights.check_input(&self.prepared.input).is_ok()
+            && centers.dim() == (self.n_clusters, self.n_clusters)
+            && labels.len() == self.prepared.order.len()
+            && labels.iter().all(|&label| label < self.n_clusters)
+    }
+}
+
+impl RunDescription {
+    fn of(run: &Run, optimizer: &OptimizerState) -> Self {
+        let (stage, epoch, settled) = match &run.state {
+            State::Pretraining { epochs_done } => (Stage::Pretrain, *epochs_done, false),
+            State::Clustering => (Stage::Kmeans, 0, false),
+            State::Finetuning(f) => (Stage::Finetune, f.rounds_done, f.settled),
+        };
+        Self {
+            stage,
+            epoch,
+            settled,
+            optimizer_steps: optimizer.steps,
+            optimizer_moments: optimizer.moments.len(),
+            best_round: run.best.as_ref().map(|best| (best.round, best.shared_information)),
+        }
+    }
+}
+
+/// Adds the arrays of a run under way, except those of the optimizer.
+fn put_run(archive: &mut Archive, run: &Run) -> Result<(), ClusterError> {
+    put_weights(archive, "", &run.trainer.weights()?);
+    put_curves(archive, "", &run.curves);
+    if let Some(pretrained) = &run.pretrained {
+        put_weights(archive, "pretrained.", pretrained);
+    }
+    if let State::Finetuning(f) = &run.state {
+        archive.put_matrix("centers", f.centers.view());
+        put_numbers(archive, "labels", &f.labels);
+        archive.put("selection", f.pace.selected.iter().map(|&r| u8::from(r)));
+        // Archives hold finite numbers; an age is infinite before the first round.
+        archive.put("ages", f.pace.ages.iter().map(|age| age.min(f64::MAX)));
+    }
+    if let Some(best) = &run.best {
+        put_numbers(archive, "best-round.labels", &best.labels);
+        if let Some(encoders) = &best.encoders {
+            put_weights(archive, "best-round.", encoders);
+        }
+    }
+    Ok(())
+}
+
+/// The run that [`put_run`] added.
+fn read_run(
+    training: &Training,
+    archive: &Archive,
+    of: (f64, usize),
+    found: &RunDescription,
+) -> Result<Run, ClusterError> {
+    let n_views = training.prepared.input.views.len();
+    let weights = read_weights(archive, "", n_views)?;
+    let moments = (0..found.optimizer_moments)
+        .map(|i| read_weights(archive, &format!("moment{i}."), n_views))
+        .collect::<Result<_, _>>()?;
+    let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
+    let mut run = Run::from_weights(training.common(), of, weights)?;
+    let state = match found.stage {
+        Stage::Pretrain => State::Pretraining { epochs_done: found.epoch },
+        Stage::Kmeans => State::Clustering,
+        Stage::Finetune | Stage::Done => State::Finetuning(Finetuning {
+            centers: archive.matrix("centers")?,
+            labels: numbers(archive, "labels")?,
+            pace: Pace {
+                ages: archive.list("ages")?.into_iter().map(infinite).collect(),
+                selected: archive.list::<u8>("selection")?.into_iter().map(|r| r != 0).collect(),
+            },
+            rounds_done: found.epoch,
+            settled: found.settled,
+        }),
+    };
+    run.enter(&training.settings, state)?;
+    if let State::Finetuning(Finetuning { centers, labels, pace, .. }) = &run.state {
+        let pretrained = read_weights(archive, "pretrained.", n_views)?;
+        let fits = training.fits(&pretrained, centers, labels)
+            && pace.selected.len() == labels.len()
+            && pace.ages.len() == training.n_clusters;
+        if !fits {
+            return Err(misfit());
+        }
+        if let Some((round, shared_information)) = found.best_round {
+            let labels = numbers(archive, "best-round.labels")?;
+            let encoders = match round {
+                0 => None,
+                _ => Some(read_weights(archive, "best-round.", n_views)?),
+            };
+            if !training.fits(encoders.as_ref().unwrap_or(&pretrained), centers, &labels) {
+                return Err(misfit());
+            }
+            run.best = Some(BestRound { round, shared_information, encoders, labels });
+        }
+        run.pretrained = Some(pretrained);
+    }
+    if found.stage != Stage::Kmeans {
+        run.trainer.restore_optimizer(&optimizer)?;
+    }
+    run.curves = read_curves(archive, "")?;
+    Ok(run)
+}
+
+/// The age that [`put_run`] wrote as this number.
+fn infinite(age: f64) -> f64 {
+    if age == f64::MAX { f64::INFINITY } else { age }
+}
+
+fn put_curves(archive: &mut Archive, prefix: &str, curves: &Curves) {
+    for (name, values) in curves.named() {
+        archive.put(format!("{prefix}{name}"), values.iter().copied());
+    }
+}
+
+fn read_curves(archive: &Archive, prefix: &str) -> Result<Curves, ClusterError> {
+    let list = |name: &str| archive.list(&format!("{prefix}{name}"));
+    Ok(Curves {
+        pretrain_loss: list("pretrain-loss")?,
+        shared_information: list("shared-information")?,
+        finetune_loss: list("finetune-loss")?,
+        age: list("age")?,
+        selected: list("selected")?,
+        labels_changed: list("labels-changed")?,
+    })
+}
+
+fn put_numbers(archive: &mut Archive, name: &str, numbers: &[usize]) {
+    archive.put(name, numbers.iter().map(|&number| number as u32));
 }
 
 /// Places or labels.
@@ -191,10 +294,8 @@ fn other_data() -> ClusterError {
     ClusterError::Model("the checkpoint was made on other data: the same are needed".into())
 }
 
-fn is_permutation(order: &[usize], n_samples: usize) -> bool {
-    let mut seen = vec![false; n_samples];
-    order.len() == n_samples
-        && order.iter().all(|&i| i < n_samples && !std::mem::replace(&mut seen[i], true))
+fn misfit() -> ClusterError {
+    ClusterError::Model(format!("{KIND}: its arrays do not fit together"))
 }
 
 /// SHA-256 of the observed values and where they stand.
@@ -211,38 +312,51 @@ fn fingerprint(input: &NetworkInput) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_nn::Architecture;
+    use crate::Layers;
     use ndarray::s;
 
     #[test]
     fn arrays_that_do_not_fit_the_network_are_refused() {
         let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
-        let architecture = Architecture { wide: 3, ..Architecture::default() };
-        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::default() };
-        net.pretrain.epochs = 1;
+        let architecture = Layers { wide: Some(3), ..CdimcNet::authors_code().architecture };
+        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::authors_code() };
+        (net.restarts, net.pretrain.epochs, net.finetune.rounds) = (2, 1, 3);
+        let silent = Observer::silent();
         let damaged = |damage: fn(&mut Training, &mut Finetuning)| {
-            let mut training = net.start(&data, 2, Seed::new(1)).unwrap();
-            while !matches!(training.state, State::Finetuning(_)) {
+            let mut training = net.start(&data, 2, Seed::new(1), &silent).unwrap();
+            let in_second = |training: &Training| {
+                let run = training.run.as_ref().unwrap();
+                run.restart == 1 && matches!(run.state, State::Finetuning(_))
+            };
+            while !in_second(&training) {
                 training.step().unwrap();
             }
-            let State::Finetuning(mut finetuning) = training.state.clone() else { unreachable!() };
+            let State::Finetuning(mut finetuning) = training.run.as_ref().unwrap().state.clone()
+            else {
+                unreachable!()
+            };
             damage(&mut training, &mut finetuning);
-            training.state = State::Finetuning(finetuning);
-            Training::resume(&data, &training.checkpoint().unwrap()).err().map(|e| e.to_string())
+            training.run.as_mut().unwrap().state = State::Finetuning(finetuning);
+            let checkpoint = training.checkpoint().unwrap();
+            Training::resume(&data, &checkpoint, &silent).err().map(|e| e.to_string())
         };
         assert_eq!(damaged(|_, _| {}), None);
-        let damages: [fn(&mut Training, &mut Finetuning); 5] = [
+        let damages: [fn(&mut Training, &mut Finetuning); 8] = [
             |_, f| f.centers = f.centers.slice(s![.., ..1]).to_owned(),
             |_, f| f.centers = f.centers.slice(s![..1, ..]).to_owned(),
             |_, f| f.labels.truncate(3),
             |_, f| f.pace.selected.truncate(3),
+            |_, f| f.pace.ages.truncate(1),
             |training, _| {
-                for view in &mut training.pretrained.as_mut().unwrap().views {
+                let run = training.run.as_mut().unwrap();
+                for view in &mut run.pretrained.as_mut().unwrap().views {
                     view.encoder.remove(0);
                     view.encoder[0].weight = Array2::zeros((view.encoder[0].bias.len(), 7));
                 }
             },
+            |training, _| training.best.as_mut().unwrap().1.labels[0] = 2,
+            |training, _| training.contest.ended[0].alpha = 0.5,
         ];
         for damage in damages {
             let error = damaged(damage).unwrap();

@@ -10,17 +10,17 @@ use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The settings of Algorithm 1; the defaults are the authors' code.
+/// Settings of Algorithm 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Finetune {
-    /// Most rounds, T; 100. With 0 the k-means on the pre-trained latents is the result.
+    /// Most rounds, T. With 0 the first clusters on the pre-trained latents are the result.
     pub rounds: usize,
-    /// Epochs of network training in a round, Maxiter; 7.
+    /// Epochs of network training in a round, Maxiter.
     pub epochs_per_round: usize,
     /// Which optimizer updates the encoders; Adam (paper, section 4.1).
     pub optimizer: FinetuneOptimizer,
-    /// Its step length; 1e-4.
+    /// Its step length.
     pub learning_rate: f64,
     /// Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
     pub self_paced: bool,
@@ -49,7 +49,7 @@ pub enum FinetuneOptimizer {
 impl Default for Finetune {
     fn default() -> Self {
         Self {
-            rounds: 100,
+            rounds: 20,
             epochs_per_round: 7,
             optimizer: FinetuneOptimizer::Adam,
             learning_rate: 1e-4,
@@ -105,7 +105,7 @@ pub struct Finetuning {
 pub struct Round {
     /// The mean clustering loss of all samples after it.
     pub loss: f64,
-    /// The age after it (eq. 9).
+    /// The mean age over the samples after it (eq. 9).
     pub age: f64,
     /// Number of samples selected for the next round (eq. 15).
     pub selected: usize,
@@ -117,7 +117,7 @@ impl Finetuning {
     /// The initialization of Algorithm 1: `centers`, `(n_clusters, latent)`, and `labels` from the
     /// k-means on the pre-trained latents, and every sample selected.
     pub fn new(centers: Array2<f32>, labels: Vec<usize>) -> Self {
-        let pace = Pace::all(labels.len());
+        let pace = Pace::all(labels.len(), centers.nrows());
         Self { centers, labels, pace, rounds_done: 0, settled: false }
     }
 
@@ -144,13 +144,15 @@ impl Finetuning {
         self.labels = assignment.labels;
         if settings.self_paced {
             let (round, rounds) = (self.rounds_done, settings.rounds);
-            self.pace.update(settings.age, &assignment.losses, round, rounds);
+            let losses = (assignment.losses.as_slice(), self.labels.as_slice());
+            self.pace.update(settings.age, losses, (round, rounds));
         }
         self.rounds_done += 1;
         self.settled =
             self.rounds_done >= settings.minimum_rounds && labels_changed < settings.stop_tolerance;
         let selected = self.pace.n_selected();
-        Ok(Some(Round { loss, age: self.pace.age, selected, labels_changed }))
+        let age = self.pace.mean_age(&self.labels);
+        Ok(Some(Round { loss, age, selected, labels_changed }))
     }
 
     /// Step 1: the encoders take `epochs_per_round` epochs on eq. 11.

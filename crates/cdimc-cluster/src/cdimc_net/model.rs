@@ -1,15 +1,17 @@
 //! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
 
 use super::archived_weights::{put_weights, read_weights};
-use crate::{Assignment, CdimcNet, components::Components};
+use super::input::{InputViews, LinearMap};
+use crate::{Assignment, CdimcNet};
 use cdimc_core::{
-    ClusterError, Clusterer, Model, Prediction, archive::Archive, check::setting, check_views,
-    confidence::relative_margins,
+    ClusterError, Model, Prediction, archive::Archive, check::setting, confidence::relative_margins,
 };
-use cdimc_data::{DataError, MultiView, Standardizer, write_whole};
-use cdimc_nn::{NetworkInput, ObservedView, ViewWeights, Weights};
+use cdimc_data::{MultiView, Standardizer, write_whole};
+use cdimc_mixture::{Kind, ViewCoordinates};
+use cdimc_nn::{NetworkInput, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{fs, path::Path};
 
 const KIND: &str = "cdimc model";
@@ -17,12 +19,12 @@ const KIND: &str = "cdimc model";
 /// A trained network, the centers of its clusters, and how raw values become its input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CdimcModel {
-    pub(crate) settings: CdimcNet,
-    pub(crate) standardizers: Vec<Standardizer>,
-    /// The directions that the network reads of a view in place of its columns, where it is reduced.
-    pub(crate) components: Vec<Option<Components>>,
+    /// The settings it was trained with, what was chosen on the data included; as in the file, so that a model of an
+    /// earlier version keeps its own.
+    pub(crate) settings: Value,
+    pub(crate) views: InputViews,
     pub(crate) weights: Weights,
-    /// The encoders as pre-training left them, without decoders: those that the decoders belong to.
+    /// The encoders as pre-training left them, without decoders: the decoders belong to these.
     pub(crate) pretrained: Weights,
     /// The frozen centers U, `(n_clusters, latent)`.
     pub(crate) centers: Array2<f32>,
@@ -31,16 +33,14 @@ pub struct CdimcModel {
 /// The part of a model file that is not arrays.
 #[derive(Serialize, Deserialize)]
 struct Description {
-    settings: CdimcNet,
+    settings: Value,
     n_views: usize,
+    /// Of the coordinates that the network reads; empty where it reads columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kinds: Vec<Kind>,
 }
 
 impl CdimcModel {
-    /// The settings it was trained with.
-    pub fn settings(&self) -> &CdimcNet {
-        &self.settings
-    }
-
     /// The frozen centers U, `(n_clusters, latent)`.
     pub fn centers(&self) -> ArrayView2<'_, f32> {
         self.centers.view()
@@ -49,13 +49,6 @@ impl CdimcModel {
     /// The network.
     pub fn weights(&self) -> &Weights {
         &self.weights
-    }
-
-    /// Takes the encoders as pre-training left them; the decoders and centers have not moved since.
-    pub(crate) fn undo_finetuning(&mut self) {
-        for (view, pretrained) in self.weights.views.iter_mut().zip(&self.pretrained.views) {
-            view.encoder.clone_from(&pretrained.encoder);
-        }
     }
 
     /// The latents of the samples of `input`, `(n_samples, latent)`, and their clusters.
@@ -78,50 +71,24 @@ impl CdimcModel {
     ) -> Result<Array2<f64>, ClusterError> {
         let observed = |i: usize| given.is_some_and(|given| data.mask().is_observed(i, given));
         let missing: Vec<usize> = (0..data.n_samples()).filter(|&i| !observed(i)).collect();
-        let standardizer = &self.standardizers[view];
         let mut values = match given {
             Some(given) => data.view(given).to_owned(),
-            None => Array2::zeros((data.n_samples(), standardizer.width())),
+            None => Array2::zeros((data.n_samples(), self.views.standardizers[view].width())),
         };
-        let mut decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
-        if let Some(components) = &self.components[view] {
-            decoded = components.rows(decoded.view());
-        }
-        for (&i, row) in missing.iter().zip(decoded.rows()) {
-            let row = row.mapv(f64::from);
-            values.row_mut(i).iter_mut().zip(standardizer.invert(row.view())).for_each(
-                |(to, value)| {
-                    *to = value;
-                },
-            );
-        }
+        let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
+        let rows = self.views.rows(view, decoded);
+        missing.iter().zip(rows.rows()).for_each(|(&i, row)| values.row_mut(i).assign(&row));
         Ok(values)
     }
 
-    /// The data as the network reads them, views that they lack being unobserved.
+    /// The data as the network reads them.
     fn network_input(
         &self,
         data: &MultiView,
         views: &[usize],
     ) -> Result<NetworkInput, ClusterError> {
-        check_views(&self.widths(), data, views)?;
-        let rows: Vec<usize> = (0..data.n_samples()).collect();
-        let observed = |(view, standardizer): (usize, &Standardizer)| {
-            let (rows, values) = match views.iter().position(|&v| v == view) {
-                Some(given) => standardizer.transform(data, given, &rows)?,
-                None => (Vec::new(), Array2::zeros((0, standardizer.width()))),
-            };
-            let values = match &self.components[view] {
-                Some(components) => components.coordinates(values.view()),
-                None => values,
-            };
-            Ok(ObservedView { rows, values })
-        };
-        let views = self.standardizers.iter().enumerate().map(observed);
-        Ok(NetworkInput {
-            n_samples: data.n_samples(),
-            views: views.collect::<Result<_, DataError>>()?,
-        })
+        let order: Vec<usize> = (0..data.n_samples()).collect();
+        self.views.network_input(data, views, &order)
     }
 
     /// Writes the model to a safetensors file with its settings, whole or not at all.
@@ -150,8 +117,7 @@ impl CdimcModel {
     /// As [`CdimcModel::load`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, bytes)?;
-        let Description { settings, n_views } = archive.description()?;
-        settings.check()?;
+        let Description { settings, n_views, kinds } = archive.description()?;
         let weights = read_weights(&archive, "", n_views)?;
         weights.check_decoders()?;
         let pretrained = read_weights(&archive, "pretrained.", n_views)?;
@@ -164,29 +130,56 @@ impl CdimcModel {
         };
         let standardizers =
             (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
-        let reduced = |v| {
-            let name = format!("view{v}.directions");
-            if !archive.has(&name) {
-                return Ok(None);
-            }
-            let scale = archive.list(&format!("view{v}.direction-scale"))?;
-            let directions = archive.matrix(&name)?;
-            Ok(Some(Components { directions, scale: scale.first().copied().unwrap_or(1.0) }))
+        let coordinates = match &kinds[..] {
+            [] => None,
+            kinds => Some(ViewCoordinates::read(&archive, kinds)?),
         };
-        let components = (0..n_views).map(reduced).collect::<Result<Vec<_>, ClusterError>>()?;
-        let fits_all = |weights: &Weights| {
-            let views = weights.views.iter().zip(&standardizers).zip(&components);
-            views.into_iter().all(|((view, s), c)| fits_view(view, s, c.as_ref()))
-        };
+        let maps = (0..n_views).map(|v| read_map(&archive, v)).collect::<Result<_, _>>()?;
+        let views = InputViews { standardizers, coordinates, maps };
         let fits = centers.ncols() == weights.latent()
             && pretrained.latent() == weights.latent()
-            && fits_all(&weights)
-            && fits_all(&pretrained);
+            && views.fits(&weights)
+            && views.fits(&pretrained);
         if !fits {
             return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
         }
-        Ok(Self { settings, standardizers, components, weights, pretrained, centers })
+        Ok(Self { settings, views, weights, pretrained, centers })
     }
+}
+
+/// Adds the map of view `v` to the network's input.
+fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
+    let LinearMap { scale, loadings, directions } = map;
+    match directions {
+        // As earlier versions wrote it.
+        Some(directions) => {
+            archive.put_matrix(format!("view{v}.directions"), directions.view());
+            archive.put(format!("view{v}.direction-scale"), [*scale]);
+        }
+        None => {
+            archive.put_matrix(format!("view{v}.loadings"), loadings.view());
+            archive.put(format!("view{v}.input-scale"), [*scale]);
+        }
+    }
+}
+
+/// Reads the map of view `v`, where the network does not read its columns.
+fn read_map(archive: &Archive, v: usize) -> Result<Option<LinearMap>, ClusterError> {
+    let number = |name: &str| -> Result<f64, ClusterError> {
+        Ok(archive.list(&format!("view{v}.{name}"))?.first().copied().unwrap_or(1.0))
+    };
+    if archive.has(&format!("view{v}.direction-scale")) {
+        let scale = number("direction-scale")?;
+        let directions: Array2<f32> = archive.matrix(&format!("view{v}.directions"))?;
+        let loadings = directions.t().mapv(|x| x * scale as f32);
+        return Ok(Some(LinearMap { scale, loadings, directions: Some(directions) }));
+    }
+    let name = format!("view{v}.loadings");
+    if !archive.has(&name) {
+        return Ok(None);
+    }
+    let (scale, loadings) = (number("input-scale")?, archive.matrix(&name)?);
+    Ok(Some(LinearMap { scale, loadings, directions: None }))
 }
 
 impl Model for CdimcModel {
@@ -199,11 +192,11 @@ impl Model for CdimcModel {
     }
 
     fn standardizers(&self) -> &[Standardizer] {
-        &self.standardizers
+        &self.views.standardizers
     }
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::to_value(&self.settings).unwrap_or_default()
+    fn settings(&self) -> Value {
+        self.settings.clone()
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
@@ -228,7 +221,7 @@ impl Model for CdimcModel {
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
         let z = self.pretrained.embed(&self.network_input(data, views)?)?;
-        (0..self.standardizers.len())
+        (0..self.views.standardizers.len())
             .map(|view| {
                 let given = views.iter().position(|&v| v == view);
                 self.completed(data, given, view, z.view())
@@ -237,35 +230,25 @@ impl Model for CdimcModel {
     }
 
     fn archive(&self) -> Result<Archive, ClusterError> {
-        let description =
-            Description { settings: self.settings.clone(), n_views: self.standardizers.len() };
-        let mut archive = Archive::new(KIND, &description)?;
+        let InputViews { standardizers, coordinates, maps } = &self.views;
+        let kinds = coordinates.as_ref().map_or_else(Vec::new, ViewCoordinates::kinds);
+        let (settings, n_views) = (self.settings.clone(), standardizers.len());
+        let mut archive = Archive::new(KIND, &Description { settings, n_views, kinds })?;
         put_weights(&mut archive, "", &self.weights);
         put_weights(&mut archive, "pretrained.", &self.pretrained);
         archive.put_matrix("centers", self.centers.view());
-        for (v, standardizer) in self.standardizers.iter().enumerate() {
+        if let Some(coordinates) = coordinates {
+            coordinates.put(&mut archive);
+        }
+        for (v, (standardizer, map)) in standardizers.iter().zip(maps).enumerate() {
             archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
             archive.put(format!("view{v}.scale"), standardizer.scale.iter().copied());
-        }
-        for (v, components) in self.components.iter().enumerate() {
-            if let Some(Components { directions, scale }) = components {
-                archive.put_matrix(format!("view{v}.directions"), directions.view());
-                archive.put(format!("view{v}.direction-scale"), [*scale]);
+            if let Some(map) = map {
+                put_map(&mut archive, v, map);
             }
         }
         Ok(archive)
     }
-}
-
-fn fits_view(
-    view: &ViewWeights,
-    standardizer: &Standardizer,
-    components: Option<&Components>,
-) -> bool {
-    let width = view.encoder.first().map_or(0, |layer| layer.weight.ncols());
-    let n_features = standardizer.mean.len();
-    let shape = components.map_or((n_features, n_features), |c| c.directions.dim());
-    standardizer.scale.len() == n_features && shape == (n_features, width)
 }
 
 #[cfg(test)]
@@ -273,15 +256,15 @@ mod tests {
     use super::*;
     use cdimc_core::Observer;
     use cdimc_data::Seed;
-    use cdimc_nn::Architecture;
+    use crate::Layers;
     use ndarray::s;
 
     #[test]
     fn a_model_without_decoders_or_with_less_than_two_centers_is_refused() {
         let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
-        let architecture = Architecture { wide: 3, ..Architecture::default() };
-        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::default() };
+        let architecture = Layers { wide: Some(3), ..Layers::default() };
+        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::authors_code() };
         (net.pretrain.epochs, net.finetune.rounds) = (1, 1);
         let (model, _) = net.train(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
         let refusal = |damage: fn(&mut CdimcModel)| {

@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 
 /// How the age lambda grows and which samples it lets in.
 ///
-/// The paper leaves all four choices open or prints them differently from the authors' code, which the
-/// defaults follow.
+/// The paper leaves these choices open or prints them differently from the authors' code. The defaults follow the
+/// code, except for the scope: the code has one age for all samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct AgeRule {
+    /// Whether each cluster has an age of its own.
+    pub scope: Scope,
     /// The standard deviation in eq. 9.
     pub deviation: Deviation,
     /// How a loss is compared with the age in eq. 15.
@@ -18,6 +20,17 @@ pub struct AgeRule {
     pub update: Update,
     /// The t of the first round in eq. 9.
     pub first_round: FirstRound,
+}
+
+/// The samples whose losses make up one age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// The samples of one cluster: every cluster keeps its easiest samples, however wide it is.
+    #[default]
+    Cluster,
+    /// All samples (paper and authors' code): a compact cluster is selected first and then draws in samples of others.
+    All,
 }
 
 /// The standard deviation of the losses.
@@ -65,19 +78,19 @@ pub enum FirstRound {
     One,
 }
 
-/// The age and the samples it lets in, between two rounds.
+/// The ages and the samples they let in, between two rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
-    /// The age lambda (eq. 9), infinite before the first round.
-    pub age: f64,
+    /// The age lambda (eq. 9) of every cluster, infinite before the first round.
+    pub ages: Vec<f64>,
     /// Whether each sample counts, r (eq. 15), `(n_samples)`.
     pub selected: Vec<bool>,
 }
 
 impl Pace {
     /// The start: every sample is selected (Algorithm 1, initialization).
-    pub fn all(n_samples: usize) -> Self {
-        Self { age: f64::INFINITY, selected: vec![true; n_samples] }
+    pub fn all(n_samples: usize, n_clusters: usize) -> Self {
+        Self { ages: vec![f64::INFINITY; n_clusters], selected: vec![true; n_samples] }
     }
 
     /// Number of samples selected.
@@ -85,17 +98,39 @@ impl Pace {
         self.selected.iter().filter(|&&r| r).count()
     }
 
-    /// Updates age and selection from the losses after the 0-based round `round` of `rounds`.
-    pub fn update(&mut self, rule: AgeRule, losses: &[f64], round: usize, rounds: usize) {
-        match rule.update {
-            Update::AgeFirst => {
-                self.age = rule.age(losses, round, rounds);
-                self.selected = rule.select(losses, self.age);
+    /// Mean age over the samples, which have these clusters.
+    pub fn mean_age(&self, labels: &[usize]) -> f64 {
+        labels.iter().map(|&label| self.ages[label]).sum::<f64>() / labels.len() as f64
+    }
+
+    /// Updates ages and selection from losses and clusters of the samples after the 0-based round `round` of `rounds`.
+    pub fn update(
+        &mut self,
+        rule: AgeRule,
+        (losses, labels): (&[f64], &[usize]),
+        (round, rounds): (usize, usize),
+    ) {
+        let groups = match rule.scope {
+            Scope::All => vec![(0..losses.len()).collect()],
+            Scope::Cluster => {
+                let mut groups = vec![Vec::new(); self.ages.len()];
+                labels.iter().enumerate().for_each(|(i, &label)| groups[label].push(i));
+                groups
             }
-            Update::SelectionFirst => {
-                self.selected = rule.select(losses, self.age);
-                self.age = rule.age(losses, round, rounds);
+        };
+        for (group, members) in groups.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
+            let losses: Vec<f64> = members.iter().map(|&i| losses[i]).collect();
+            let (before, after) = (self.ages[group], rule.age(&losses, round, rounds));
+            match rule.scope {
+                Scope::All => self.ages.fill(after),
+                Scope::Cluster => self.ages[group] = after,
             }
+            let by = match rule.update {
+                Update::AgeFirst => after,
+                Update::SelectionFirst => before,
+            };
+            let selected = rule.select(&losses, by);
+            members.iter().zip(selected).for_each(|(&i, selected)| self.selected[i] = selected);
         }
     }
 }
@@ -147,6 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     const CODE: AgeRule = AgeRule {
+        scope: Scope::All,
         deviation: Deviation::Unbiased,
         comparison: Comparison::Below,
         update: Update::AgeFirst,
@@ -178,8 +214,8 @@ mod tests {
     #[test]
     fn equal_losses_are_all_selected_under_either_comparison() {
         for comparison in [Comparison::Below, Comparison::AtMost] {
-            let mut pace = Pace::all(3);
-            pace.update(AgeRule { comparison, ..CODE }, &[0.5; 3], 0, 10);
+            let mut pace = Pace::all(3, 1);
+            pace.update(AgeRule { comparison, ..CODE }, (&[0.5; 3], &[0; 3]), (0, 10));
             assert_eq!(pace.selected, [true; 3]);
         }
     }
@@ -195,11 +231,25 @@ mod tests {
     #[test]
     fn the_printed_order_selects_by_the_age_of_the_round_before() {
         let rule = AgeRule { update: Update::SelectionFirst, ..CODE };
-        let mut pace = Pace::all(3);
-        pace.update(rule, &[1.0, 2.0, 6.0], 0, 10);
-        assert_eq!(pace, Pace { age: 3.0, selected: vec![true; 3] });
-        pace.update(rule, &[2.5, 3.5, 0.0], 1, 10);
+        let (mut pace, labels) = (Pace::all(3, 1), [0; 3]);
+        pace.update(rule, (&[1.0, 2.0, 6.0], &labels), (0, 10));
+        assert_eq!(pace, Pace { ages: vec![3.0], selected: vec![true; 3] });
+        pace.update(rule, (&[2.5, 3.5, 0.0], &labels), (1, 10));
         assert_eq!(pace.selected, [true, false, true]);
+    }
+
+    #[test]
+    fn every_cluster_has_an_age_of_its_own() {
+        // Cluster 0: losses 1, 2, 6, mean 3, SD 7^(1/2). Cluster 1: losses 10, 20, mean 15, SD 50^(1/2).
+        let (losses, labels) = ([1.0, 10.0, 2.0, 20.0, 6.0], [0, 1, 0, 1, 0]);
+        let mut pace = Pace::all(5, 3);
+        pace.update(AgeRule { scope: Scope::Cluster, ..CODE }, (&losses, &labels), (5, 10));
+        assert_eq!(pace.ages[..2], [3.0 + 0.5 * 7.0_f64.sqrt(), 15.0 + 0.5 * 50.0_f64.sqrt()]);
+        assert_eq!(pace.selected, [true, true, true, false, false]);
+        assert_eq!(pace.mean_age(&labels), (3.0 * pace.ages[0] + 2.0 * pace.ages[1]) / 5.0);
+        // One age for all, 7.8 + SD / 2 = 11.8, selects the whole compact cluster.
+        pace.update(AgeRule { scope: Scope::All, ..CODE }, (&losses, &labels), (5, 10));
+        assert_eq!(pace.selected, [true, true, true, false, true]);
     }
 
     proptest! {

@@ -2,12 +2,13 @@
 
 mod checkpoints;
 mod models;
-mod wide_views;
+mod runs;
 
-use cdimc_cluster::{Arrangement, CdimcNet, Finetune, KMeansSettings, Pretrain, Stage};
-use cdimc_core::{ClusterError, Clusterer};
+use cdimc_cluster::{
+    Arrangement, CdimcNet, Finetune, Input, KMeansSettings, Layers, OneOrMore, Pretrain, Stage,
+};
+use cdimc_core::{ClusterError, Clusterer, Observer};
 use cdimc_data::{MultiView, Seed, ViewMask};
-use cdimc_nn::Architecture;
 use ndarray::Array2;
 use rand::Rng;
 
@@ -26,26 +27,30 @@ fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
     (MultiView::new(views.to_vec(), mask).expect("finite values"), truth)
 }
 
+/// The authors' settings in small.
 fn small() -> CdimcNet {
+    let authors = CdimcNet::authors_code();
     CdimcNet {
         batch_size: 16,
         neighbors: 4,
         // The square layer's three rectifiers may all die, and the decoders with them.
-        architecture: Architecture {
-            wide: 64,
+        architecture: Layers {
+            wide: Some(64),
             square_decoder_layer: false,
-            ..Architecture::default()
+            ..Layers::default()
         },
-        pretrain: Pretrain { epochs: 30, momentum: 0.9, ..CdimcNet::authors_code().pretrain },
-        finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
-        ..CdimcNet::authors_code()
+        pretrain: Pretrain { epochs: 30, momentum: 0.9, ..authors.pretrain },
+        finetune: Finetune { rounds: 5, epochs_per_round: 2, ..authors.finetune },
+        ..authors
     }
 }
 
-/// The same with several pre-trainings, and centers by what the views share.
+/// The default choices on coordinates in small: two weights of the graph, in two rounds of runs.
 fn chosen() -> CdimcNet {
-    let CdimcNet { restarts, kmeans, .. } = CdimcNet::default();
-    CdimcNet { restarts, kmeans, ..small() }
+    let CdimcNet { input, kmeans, finetune, .. } = CdimcNet::default();
+    let alpha = OneOrMore::Several(vec![0.01, 0.1]);
+    let finetune = Finetune { rounds: 5, epochs_per_round: 2, ..finetune };
+    CdimcNet { input, alpha, restarts: 2, kmeans, finetune, ..small() }
 }
 
 /// Whether two labelings are the same partition.
@@ -85,7 +90,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_other_ones() {
 #[test]
 fn steps_come_in_the_order_of_the_paper_and_count() {
     let (data, _) = blobs(40, 3);
-    let mut training = small().start(&data, 3, Seed::new(1)).unwrap();
+    let mut training = small().start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let mut seen = Vec::new();
     while let Some(step) = training.step().unwrap() {
         assert!(step.loss.unwrap().is_finite());
@@ -97,69 +102,6 @@ fn steps_come_in_the_order_of_the_paper_and_count() {
     assert_eq!(seen[29], ("pretrain", 30, 30));
     assert_eq!(seen[30], ("kmeans", 1, 1));
     assert_eq!(seen[35], ("finetune", 5, 5));
-}
-
-#[test]
-fn of_several_pre_trainings_that_goes_on_on_which_the_views_agree_most() {
-    let (data, _) = blobs(60, 3);
-    let net = CdimcNet { pretrain: Pretrain { epochs: 4, ..chosen().pretrain }, ..chosen() };
-    let mut training = net.start(&data, 3, Seed::new(1)).unwrap();
-    let mut seen = Vec::new();
-    while let Some(step) = training.step().unwrap() {
-        seen.push((step.stage, step.done, step.of));
-    }
-    let begun = |restart: usize| {
-        let epochs = (1..=4).map(move |epoch| ("pretrain", 4 * restart + epoch, 12));
-        epochs.chain([("kmeans", restart + 1, 3)])
-    };
-    let rounds = (1..=5).map(|round| ("finetune", round, 5));
-    assert_eq!(seen, (0..3).flat_map(begun).chain(rounds).collect::<Vec<_>>());
-    let curve = |net: &CdimcNet, name: &str| {
-        let found = net.cluster(&data, 3, Seed::new(1)).unwrap();
-        found.curves.into_iter().find(|curve| curve.name == name).unwrap().values
-    };
-    let shared = curve(&net, "shared-information");
-    assert_eq!(shared.len(), 4, "of three pre-trainings and of the clusters");
-    // The loss is that of the one that went on; a single one is the first of several.
-    let losses = curve(&net, "pretrain-loss");
-    let first = curve(&CdimcNet { restarts: 1, ..net.clone() }, "pretrain-loss");
-    assert_eq!(losses.len(), 4);
-    let most = shared[..3].iter().copied().fold(f64::MIN, f64::max);
-    assert_eq!(losses == first, shared[0] == most);
-    // With each seed another one wins, and of the centers chosen by inertia too one is chosen.
-    let by_inertia = CdimcNet { kmeans: small().kmeans, ..net };
-    assert_eq!(curve(&by_inertia, "shared-information").len(), 4);
-}
-
-#[test]
-fn fine_tuning_that_loses_what_the_views_share_is_undone() {
-    let (data, _) = blobs(60, 3);
-    let fit = |net: CdimcNet, rounds| {
-        // Steps that long ruin the encoders.
-        let finetune = Finetune { rounds, learning_rate: 0.1, ..net.finetune.clone() };
-        CdimcNet { finetune, ..net }.cluster(&data, 3, Seed::new(1))
-    };
-    let (before, after) = (fit(chosen(), 0).unwrap(), fit(chosen(), 5).unwrap());
-    let shared = after.curves.iter().find(|curve| curve.name == "shared-information").unwrap();
-    let &[.., lost, kept] = shared.values.as_slice() else { unreachable!() };
-    assert!(shared.values.len() == 5 && lost < 0.9 * kept, "{:?}", shared.values);
-    assert_eq!(
-        (after.labels, after.losses, after.embedding),
-        (before.labels, before.losses, before.embedding)
-    );
-    // Where nothing is chosen, nothing is undone.
-    let error = fit(small(), 5).unwrap_err().to_string();
-    assert!(error.contains("all 60 samples are in one cluster"), "{error}");
-}
-
-#[test]
-fn views_that_no_sample_has_together_leave_nothing_to_choose_by() {
-    let (data, _) = blobs(60, 3);
-    let apart = Array2::from_shape_fn((60, 3), |(i, v)| i % 3 == v);
-    let views = (0..3).map(|v| data.view(v).mapv(|x| if x.is_nan() { 1.0 } else { x })).collect();
-    let data = MultiView::new(views, ViewMask::new(apart).unwrap()).unwrap();
-    let fit = |net: CdimcNet| net.cluster(&data, 3, Seed::new(1)).unwrap();
-    assert_eq!(fit(chosen()), fit(small()));
 }
 
 #[test]
@@ -179,7 +121,7 @@ fn the_ablations_are_settings() {
     let no_pretrain = Pretrain { epochs: 0, ..base.pretrain.clone() };
     let no_rounds = Finetune { rounds: 0, ..base.finetune.clone() };
     for net in [
-        CdimcNet { alpha: 0.0, ..base.clone() },
+        CdimcNet { alpha: OneOrMore::One(0.0), ..base.clone() },
         CdimcNet { finetune: all.clone(), ..base.clone() },
         CdimcNet { pretrain: no_pretrain, ..base.clone() },
         CdimcNet { finetune: no_rounds, ..base.clone() },
@@ -233,15 +175,18 @@ fn a_learning_rate_that_explodes_names_stage_and_epoch() {
 #[test]
 fn settings_are_read_by_the_names_of_the_command_line() {
     let text = r#"{ "order": "file", "alpha": 0.01, "batch-size": 64, "neighbors": 5, "engine": "candle",
-        "device": "cpu", "arrangement": "none", "restarts": 2, "kmeans": { "restarts": 3, "choice": "inertia" },
+        "device": "cpu", "arrangement": "none", "restarts": 2, "input": "columns", "directions": 7, "kmeans": { "restarts": 3, "choice": "inertia" },
         "pretrain": { "epochs": 2, "learning-rate": 0.1, "momentum": 0.5 },
         "finetune": { "rounds": 4, "epochs-per-round": 1, "learning-rate": 0.001, "self-paced": false,
             "optimizer": "sgd", "normalization": "batch", "stop-tolerance": 0.001, "minimum-rounds": 1,
-            "age": { "deviation": "population", "comparison": "at-most", "update": "selection-first",
+            "age": { "scope": "all", "deviation": "population", "comparison": "at-most", "update": "selection-first",
                 "first-round": "one" } } }"#;
     let net: CdimcNet = serde_json::from_str(text).unwrap();
     assert_eq!(net.pretrain.epochs, 2);
     assert_eq!(net.finetune.minimum_rounds, 1);
+    assert_eq!((net.input, net.alpha.values()), (Input::Columns, &[0.01][..]));
+    let several: CdimcNet = serde_json::from_str(r#"{ "alpha": [0.1, 1] }"#).unwrap();
+    assert_eq!(several.alpha.values(), [0.1, 1.0]);
     let again: CdimcNet = serde_json::from_str(&serde_json::to_string(&net).unwrap()).unwrap();
     assert_eq!(again, net);
     assert_eq!(serde_json::from_str::<CdimcNet>("{}").unwrap(), CdimcNet::default());
@@ -257,8 +202,13 @@ fn impossible_requests_are_refused_in_words() {
         let expected = format!("clusters = {k}: must lie in 2..=30, the number of samples");
         assert_eq!(text(small(), k), expected);
     }
-    let alpha = CdimcNet { alpha: f64::NAN, ..small() };
-    assert_eq!(text(alpha, 3), "alpha = NaN: must be at least 0 and finite");
+    for (alpha, rule) in [
+        (OneOrMore::One(f64::NAN), "alpha = NaN: must be at least 0 and finite"),
+        (OneOrMore::Several(vec![0.1, -1.0]), "alpha = -1: must be at least 0 and finite"),
+        (OneOrMore::Several(vec![]), "values of alpha = 0: must be at least 1"),
+    ] {
+        assert_eq!(text(CdimcNet { alpha, ..small() }, 3), rule);
+    }
     let none = CdimcNet { restarts: 0, ..small() };
     assert_eq!(text(none, 3), "restarts = 0: must be at least 1");
     let starts = KMeansSettings { restarts: 1_000_000_000_000, ..KMeansSettings::default() };
@@ -266,7 +216,7 @@ fn impossible_requests_are_refused_in_words() {
     assert_eq!(text(starts, 3), "kmeans.restarts = 1000000000000: must be at most 10000");
     let batch = CdimcNet { batch_size: 0, ..small() };
     assert_eq!(text(batch, 3), "batch-size = 0: must be at least 1");
-    let wide = Architecture { wide: 1 << 31, ..Architecture::default() };
+    let wide = Layers { wide: Some(1 << 31), ..Layers::default() };
     let wide = CdimcNet { architecture: wide, ..small() };
     assert!(text(wide, 3).contains("must be at most 2147483648: take a smaller wide"));
     let many = CdimcNet { neighbors: 30, ..small() };

@@ -26,6 +26,37 @@ fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
 }
 
 #[test]
+fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
+    // Written by version 0.1.0 of the command at commit 4ded045, with what it predicted for its samples.
+    let model = CdimcModel::from_bytes(include_bytes!("../fixtures/model.safetensors")).unwrap();
+    let a = include_str!("../fixtures/a.csv");
+    let b = include_str!("../fixtures/b.csv");
+    let predicted = include_str!("../fixtures/predicted.csv");
+    let rows = |text: &'static str| {
+        text.lines().skip(1).map(|line| line.split_once(',').unwrap()).collect::<Vec<_>>()
+    };
+    let numbers = |cells: &str| cells.split(',').map_while(|x| x.parse().ok()).collect::<Vec<f64>>();
+    let (a, b, predicted) = (rows(a), rows(b), rows(predicted));
+    let view = |table: &[(&str, &str)], width: usize| {
+        let mut values = Array2::from_elem((predicted.len(), width), f64::NAN);
+        for (mut row, (id, _)) in values.rows_mut().into_iter().zip(&predicted) {
+            if let Some((_, cells)) = table.iter().find(|(other, _)| other == id) {
+                row.assign(&ndarray::Array1::from_vec(numbers(cells)));
+            }
+        }
+        values
+    };
+    let data = MultiView::from_nan_rows(vec![view(&a, 4), view(&b, 40)]).unwrap();
+    let found = model.predict(&data).unwrap();
+    for ((label, loss), (_, cells)) in found.labels.iter().zip(found.losses.unwrap()).zip(&predicted) {
+        let expected = numbers(cells);
+        assert_eq!(*label as f64, expected[0]);
+        assert!((loss - expected[2]).abs() <= 1e-5 * expected[2].max(1.0), "{loss} {expected:?}");
+    }
+    assert_eq!(CdimcModel::from_bytes(&model.to_bytes().unwrap()).unwrap(), model);
+}
+
+#[test]
 fn a_sample_gets_the_same_bits_alone_and_in_company() {
     let (data, _) = blobs(300, 8);
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();

@@ -1,0 +1,132 @@
+//! Which weight of the graph runs next.
+//!
+//! The paper leaves the weight, alpha, to the data set. Here whole runs compete by what the views share under their final
+//! clusters, T, which reads no label. Weights drop out by successive halving (Jamieson and Talwalkar, AISTATS 2016): after
+//! every round the better half goes on with other initial weights of the network.
+
+use crate::cdimc_net::CdimcNet;
+use cdimc_core::Curve;
+use serde::{Deserialize, Serialize};
+
+/// What a run reached.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Reached {
+    /// Weight of its graph.
+    pub(crate) alpha: f64,
+    /// T of its final clusters; `None` if it diverged.
+    pub(crate) shared_information: Option<f64>,
+}
+
+/// The competing weights and the runs that have ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Contest {
+    /// By growing weight.
+    pub(crate) alphas: Vec<f64>,
+    pub(crate) rounds: usize,
+    pub(crate) ended: Vec<Reached>,
+}
+
+impl Contest {
+    /// The contest before the first run; a single run where nothing tells runs apart.
+    pub(crate) fn new(settings: &CdimcNet, can_choose: bool) -> Self {
+        let mut alphas = settings.alpha.values().to_vec();
+        alphas.sort_by(f64::total_cmp);
+        let rounds = if can_choose { settings.restarts } else { 1 };
+        if !can_choose {
+            alphas.truncate(1);
+        }
+        Self { alphas, rounds, ended: Vec::new() }
+    }
+
+    /// The number of the round under way, and the weights that have not run in it.
+    fn left(&self) -> (usize, Vec<f64>) {
+        let mut alive = self.alphas.clone();
+        let (mut round, mut done) = (0, 0);
+        while self.ended.len() >= done + alive.len() {
+            done += alive.len();
+            round += 1;
+            let best = |alpha: &f64| {
+                let of_it = self.ended[..done].iter().filter(|run| run.alpha == *alpha);
+                let reached = of_it.filter_map(|run| run.shared_information);
+                reached.fold(f64::NEG_INFINITY, f64::max)
+            };
+            alive.sort_by(|a, b| best(b).total_cmp(&best(a)));
+            alive.truncate(alive.len().div_ceil(2));
+            alive.sort_by(f64::total_cmp);
+        }
+        (round, alive.split_off(self.ended.len() - done))
+    }
+
+    /// The weight and the number of the round of the next run; `None` after the last.
+    pub(crate) fn next(&self) -> Option<(f64, usize)> {
+        let (round, left) = self.left();
+        (round < self.rounds).then(|| (left[0], round))
+    }
+
+    /// Weight and T of every run in the order they ended, and the number of the run that is the answer.
+    pub(crate) fn curves(&self, chosen: usize) -> [Curve; 3] {
+        let of_runs = |name: &str, value: &dyn Fn(&Reached) -> f64| {
+            let values = self.ended.iter().map(value).collect();
+            Curve { name: name.into(), values }
+        };
+        [
+            of_runs("run-alpha", &|run| run.alpha),
+            // A run that diverged shares nothing.
+            of_runs("run-shared-information", &|run| run.shared_information.unwrap_or(0.0)),
+            Curve { name: "chosen-run".into(), values: vec![chosen as f64] },
+        ]
+    }
+
+    /// Number of runs in all.
+    pub(crate) fn n_runs(&self) -> usize {
+        let mut alive = self.alphas.len();
+        let mut runs = 0_usize;
+        for round in 0..self.rounds {
+            if alive == 1 {
+                return runs.saturating_add(self.rounds - round);
+            }
+            runs += alive;
+            alive = alive.div_ceil(2);
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OneOrMore;
+
+    fn contest(alphas: &[f64], restarts: usize) -> Contest {
+        let alpha = OneOrMore::Several(alphas.to_vec());
+        Contest::new(&CdimcNet { alpha, restarts, ..CdimcNet::default() }, true)
+    }
+
+    #[test]
+    fn the_better_half_goes_on_after_every_round() {
+        let mut contest = contest(&[1.0, 0.1, 0.01, 0.001], 3);
+        let values = [Some(0.5), Some(0.9), None, Some(0.7), Some(0.2), Some(1.0), Some(0.3)];
+        let mut seen = Vec::new();
+        for shared_information in values {
+            let (alpha, round) = contest.next().unwrap();
+            seen.push((alpha, round));
+            contest.ended.push(Reached { alpha, shared_information });
+        }
+        let first = [(0.001, 0), (0.01, 0), (0.1, 0), (1.0, 0)];
+        // 0.01 and 1 are the best of the first round; then 1, by its second run.
+        assert_eq!(seen, [&first[..], &[(0.01, 1), (1.0, 1), (1.0, 2)]].concat());
+        assert_eq!((contest.next(), contest.n_runs()), (None, 7));
+    }
+
+    #[test]
+    fn one_weight_runs_once_per_restart() {
+        let mut contest = contest(&[0.1], 5);
+        for restart in 0..5 {
+            assert_eq!(contest.next(), Some((0.1, restart)));
+            contest.ended.push(Reached { alpha: 0.1, shared_information: None });
+        }
+        assert_eq!((contest.next(), contest.n_runs()), (None, 5));
+        let undecidable = Contest::new(&CdimcNet::default(), false);
+        assert_eq!((undecidable.alphas, undecidable.rounds), (vec![0.001], 1));
+    }
+}

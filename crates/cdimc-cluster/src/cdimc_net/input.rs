@@ -1,0 +1,263 @@
+//! How the rows of the views become the input of the network, and what its decoders return becomes rows again.
+
+use cdimc_core::linear_algebra::{product, solve_positive_definite};
+use cdimc_core::{ClusterError, check_views};
+use cdimc_data::{DataError, MultiView, Standardizer};
+use cdimc_mixture::ViewCoordinates;
+use cdimc_nn::{NetworkInput, ObservedView, Weights};
+use faer::Mat;
+use ndarray::{Array2, ArrayView2};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Added to the squared inputs of a regression, as a fraction of their mean: they may be linearly dependent.
+const RIDGE: f64 = 1e-6;
+
+/// What the network reads of every view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// Leading directions of the coordinates under which the views share most, as `t-mixture` chooses them.
+    #[default]
+    Coordinates,
+    /// Standardized columns (paper and authors' code).
+    Columns,
+}
+
+/// The maps from views to network input and back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InputViews {
+    pub(crate) standardizers: Vec<Standardizer>,
+    /// The coordinates in place of the columns.
+    pub(crate) coordinates: Option<ViewCoordinates>,
+    /// Of the views that the network does not read column by column.
+    pub(crate) maps: Vec<Option<LinearMap>>,
+}
+
+/// Inputs in place of columns.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinearMap {
+    /// Divisor of all inputs of the view, after which their mean variance is 1.
+    pub(crate) scale: f64,
+    /// `(n_inputs, n_features)`: the change of the standardized columns with each input, by least squares.
+    pub(crate) loadings: Array2<f32>,
+    /// `(n_features, n_inputs)`: in models of earlier versions, the directions of the standardized columns.
+    pub(crate) directions: Option<Array2<f32>>,
+}
+
+impl InputViews {
+    /// The maps for `data`, and what the network reads of the samples in `order`.
+    ///
+    /// # Errors
+    /// If a view has fewer than two observed samples, or a regression fails.
+    pub(crate) fn fit(
+        data: &MultiView,
+        coordinates: Option<ViewCoordinates>,
+        order: &[usize],
+    ) -> Result<(Self, NetworkInput), ClusterError> {
+        let standardizers: Vec<Standardizer> =
+            (0..data.n_views()).map(|v| Standardizer::fit(data, v)).collect::<Result<_, _>>()?;
+        let mut views = Self { standardizers, coordinates, maps: vec![None; data.n_views()] };
+        let all: Vec<usize> = (0..data.n_views()).collect();
+        if views.coordinates.is_some() {
+            let seen = views.seen(data, &all);
+            for v in 0..data.n_views() {
+                let ObservedView { rows, values: unscaled } =
+                    views.of_view(data, (v, v), (order, &seen))?;
+                let squares: f64 = unscaled.iter().map(|&z| f64::from(z).powi(2)).sum();
+                let variance = squares / unscaled.len().max(1) as f64;
+                let scale = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+                let inputs = unscaled.mapv(|z| (f64::from(z) / scale) as f32);
+                let samples: Vec<usize> = rows.iter().map(|&place| order[place as usize]).collect();
+                let (_, columns) = views.standardizers[v].transform(data, v, &samples)?;
+                let loadings = least_squares(inputs.view(), columns.view())?;
+                views.maps[v] = Some(LinearMap { scale, loadings, directions: None });
+            }
+        }
+        let input = views.network_input(data, &all, order)?;
+        Ok((views, input))
+    }
+
+    /// Number of columns of every view.
+    pub(crate) fn n_features(&self) -> Vec<usize> {
+        self.standardizers.iter().map(Standardizer::width).collect()
+    }
+
+    /// Number of inputs of view `view`.
+    pub(crate) fn width(&self, view: usize) -> usize {
+        match (&self.maps[view], &self.coordinates) {
+            (Some(map), _) => map.loadings.nrows(),
+            (None, Some(coordinates)) => coordinates.widths()[view],
+            (None, None) => self.standardizers[view].width(),
+        }
+    }
+
+    /// Whether the encoders of `weights` read these inputs, and all shapes agree.
+    pub(crate) fn fits(&self, weights: &Weights) -> bool {
+        let n_views = self.standardizers.len();
+        weights.views.len() == n_views
+            && self.coordinates.as_ref().is_none_or(|c| c.widths().len() == n_views)
+            && (0..n_views).all(|v| {
+                let Standardizer { mean, scale } = &self.standardizers[v];
+                let n_inputs = weights.views[v].encoder.first().map(|layer| layer.weight.ncols());
+                let fits_map = self.maps[v].as_ref().is_none_or(|map| {
+                    let (inputs, features) = map.loadings.dim();
+                    let reads = match (&map.directions, &self.coordinates) {
+                        (Some(directions), None) => directions.dim() == (features, inputs),
+                        (None, Some(coordinates)) => {
+                            coordinates.widths()[v] == inputs && coordinates.n_features()[v] == features
+                        }
+                        _ => false,
+                    };
+                    features == mean.len() && reads
+                });
+                // Coordinates without a map would have no scale.
+                let is_whole = self.maps[v].is_some() || self.coordinates.is_none();
+                fits_map && is_whole && scale.len() == mean.len() && n_inputs == Some(self.width(v))
+            })
+    }
+
+    /// What the network reads of the samples in `order`; view `i` of the data is view `views[i]` of the network, and
+    /// views that the data lack are unobserved.
+    pub(crate) fn network_input(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+        order: &[usize],
+    ) -> Result<NetworkInput, ClusterError> {
+        check_views(&self.n_features(), data, views)?;
+        let seen = self.seen(data, views);
+        let observed = |view| match views.iter().position(|&v| v == view) {
+            Some(given) => self.of_view(data, (given, view), (order, &seen)),
+            None => {
+                Ok(ObservedView { rows: Vec::new(), values: Array2::zeros((0, self.width(view))) })
+            }
+        };
+        let views = (0..self.standardizers.len()).map(observed).collect::<Result<_, DataError>>()?;
+        Ok(NetworkInput { n_samples: order.len(), views })
+    }
+
+    /// Which samples the network reads in which view of the data, `(n_samples, n_views)`: those that were observed. A row
+    /// without coordinates counts as missing, unless the sample has nothing else.
+    pub(crate) fn seen(&self, data: &MultiView, views: &[usize]) -> Array2<bool> {
+        let mut seen = data.mask().entries().to_owned();
+        let Some(coordinates) = &self.coordinates else { return seen };
+        for (given, &view) in views.iter().enumerate() {
+            let rows = data.mask().observed_rows(given);
+            let kept = coordinates.with_coordinates(view, data.matrix(given), rows);
+            seen.column_mut(given).fill(false);
+            kept.into_iter().for_each(|i| seen[[i, given]] = true);
+        }
+        for (mut seen, given) in seen.rows_mut().into_iter().zip(data.mask().entries().rows()) {
+            if !seen.iter().any(|&s| s) {
+                seen.assign(&given);
+            }
+        }
+        seen
+    }
+
+    /// View `view` of the network, which is view `given` of the data, of the samples in `order` that are `seen` there.
+    fn of_view(
+        &self,
+        data: &MultiView,
+        (given, view): (usize, usize),
+        (order, seen): (&[usize], &Array2<bool>),
+    ) -> Result<ObservedView, DataError> {
+        let scale = self.maps[view].as_ref().map_or(1.0, |map| map.scale);
+        let scaled = |z: f64| ((z / scale) as f32).clamp(f32::MIN, f32::MAX);
+        if let Some(coordinates) = &self.coordinates {
+            let observed = |&(_, &sample): &(u32, &usize)| seen[[sample, given]];
+            let (rows, samples): (Vec<u32>, Vec<usize>) =
+                (0..).zip(order).filter(observed).map(|(place, &sample)| (place, sample)).unzip();
+            let values = coordinates.of_rows(view, data.matrix(given), &samples).mapv(scaled);
+            return Ok(ObservedView { rows, values });
+        }
+        let (rows, values) = self.standardizers[view].transform(data, given, order)?;
+        let directions = self.maps[view].as_ref().and_then(|map| map.directions.as_ref());
+        let values = match directions {
+            Some(directions) => along(values.view(), directions).mapv(scaled),
+            None => values,
+        };
+        Ok(ObservedView { rows, values })
+    }
+
+    /// The rows of view `view` in the units of the data that the decoder returned as `decoded`.
+    pub(crate) fn rows(&self, view: usize, decoded: Array2<f32>) -> Array2<f64> {
+        let standardized = match &self.maps[view] {
+            Some(map) => decoded.dot(&map.loadings),
+            None => decoded,
+        };
+        let mut rows = Array2::zeros(standardized.dim());
+        for (mut to, row) in rows.rows_mut().into_iter().zip(standardized.rows()) {
+            let row = row.mapv(f64::from);
+            let values = self.standardizers[view].invert(row.view());
+            to.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        }
+        rows
+    }
+}
+
+/// Coordinates of rows along directions, each row by itself, so that a row has the same bits among any others.
+fn along(rows: ArrayView2<'_, f32>, directions: &Array2<f32>) -> Array2<f64> {
+    let mut out = Array2::zeros((rows.nrows(), directions.ncols()));
+    for (mut sums, row) in out.rows_mut().into_iter().zip(rows.rows()) {
+        for (&x, direction) in row.iter().zip(directions.rows()) {
+            let add = |(sum, &d): (&mut f64, &f32)| *sum += f64::from(x) * f64::from(d);
+            sums.iter_mut().zip(direction).for_each(add);
+        }
+    }
+    out
+}
+
+/// The matrix `(n_inputs, n_features)` that maps `inputs`, `(n, n_inputs)`, to `columns`, `(n, n_features)`, with the
+/// least squared error.
+fn least_squares(
+    inputs: ArrayView2<'_, f32>,
+    columns: ArrayView2<'_, f32>,
+) -> Result<Array2<f32>, ClusterError> {
+    let to_faer = |x: ArrayView2<'_, f32>| {
+        Mat::from_fn(x.nrows(), x.ncols(), |i, j| f64::from(x[[i, j]]))
+    };
+    let (z, x) = (to_faer(inputs), to_faer(columns));
+    let mut gram = product(z.transpose(), z.as_ref());
+    let ridge = RIDGE * inputs.nrows() as f64;
+    (0..gram.nrows()).for_each(|j| gram[(j, j)] += ridge);
+    let mut loadings = product(z.transpose(), x.as_ref());
+    solve_positive_definite("cdimc-net", gram.as_mut(), loadings.as_mut())?;
+    Ok(Array2::from_shape_fn((inputs.ncols(), columns.ncols()), |(i, j)| loadings[(i, j)] as f32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cdimc_core::Observer;
+    use cdimc_data::{Seed, SyntheticViews};
+    use cdimc_mixture::TMixture;
+
+    #[test]
+    fn coordinates_have_unit_variance_and_lead_back_to_the_columns() {
+        let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
+        let data = views.generate(Seed::new(1)).unwrap();
+        let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
+        let pilot = TMixture { starts: 2, refined: 1, dimensions: 20, ..TMixture::default() };
+        let silent = Observer::silent();
+        let coordinates = pilot.view_coordinates(&data, 3, Seed::new(1), &silent).unwrap();
+        let order: Vec<usize> = (0..120).rev().collect();
+        let (views, input) = InputViews::fit(&data, Some(coordinates), &order).unwrap();
+        for (v, view) in input.views.iter().enumerate() {
+            assert_eq!(view.values.ncols(), views.width(v));
+            let variance = view.values.mapv(|z| z * z).mean().unwrap();
+            assert!((variance - 1.0).abs() < 1e-3, "{variance}");
+            // Rows come back with less error than their mean has.
+            let back = views.rows(v, view.values.clone());
+            let (mut errors, mut spread) = (0.0, 0.0);
+            for (&place, row) in view.rows.iter().zip(back.rows()) {
+                let own = data.view(v).row(order[place as usize]).to_owned();
+                errors += (&own - &row).mapv(|x| x * x).sum();
+                let mean = ndarray::ArrayView1::from(&views.standardizers[v].mean);
+                spread += (&own - &mean).mapv(|x| x * x).sum();
+            }
+            assert!(errors < 0.5 * spread, "{errors} against {spread}");
+        }
+    }
+}

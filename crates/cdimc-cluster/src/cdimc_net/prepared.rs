@@ -1,0 +1,85 @@
+//! What all runs of a training share: the order of the samples, the network's input and the graphs.
+
+use super::input::{Input, InputViews};
+use crate::{CdimcNet, Choice};
+use cdimc_core::{ClusterError, Observer, SharedInformation};
+use cdimc_data::{MultiView, Seed, geometry_version};
+use cdimc_graph::{KnnGraph, Search};
+use cdimc_mixture::TMixture;
+use cdimc_nn::NetworkInput;
+use std::sync::Arc;
+
+/// The data as the runs read them.
+pub(crate) struct Prepared {
+    /// The caller's sample at every position of the training order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) views: InputViews,
+    /// The samples in training order.
+    pub(crate) input: Arc<NetworkInput>,
+    /// The neighbor graph of every view, over the samples in training order.
+    pub(crate) graphs: Arc<Vec<KnnGraph>>,
+    /// T of labels in the caller's order, where something is chosen by it.
+    pub(crate) shared_information: Option<Box<dyn SharedInformation>>,
+}
+
+impl Prepared {
+    /// Shuffles and arranges the samples, chooses the coordinates and builds the graphs (section 3.4, step 1).
+    pub(crate) fn new(
+        settings: &CdimcNet,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &Observer<'_>,
+    ) -> Result<Self, ClusterError> {
+        let kmeans = settings.kmeans.with_clusters(n_clusters);
+        let rows = settings.order.rows(data.n_samples(), seed);
+        let order =
+            settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
+        let pilot = TMixture { dimensions: settings.directions, ..TMixture::default() };
+        // Views that no sample has together share nothing, whatever the clusters.
+        let chooses =
+            settings.has_several() || settings.kmeans.choice == Choice::SharedInformation;
+        let chooses = chooses && data.mask().shares_samples();
+        let coordinates = if settings.input == Input::Coordinates {
+            Some(pilot.view_coordinates(data, n_clusters, seed.stream("coordinates"), observer)?)
+        } else {
+            None
+        };
+        let shared_information = match &coordinates {
+            _ if !chooses => None,
+            Some(coordinates) => Some(coordinates.shared_information(&pilot, data, n_clusters)),
+            None => Some(pilot.shared_information(data, n_clusters)?),
+        };
+        let has_graph = settings.alpha.values().iter().any(|&alpha| alpha > 0.0);
+        let (views, input) = InputViews::fit(data, coordinates, &order)?;
+        let graphs = graphs(data, &input, &order, has_graph.then_some(settings.neighbors))?;
+        let graphs = Arc::new(graphs);
+        Ok(Self { order, views, input: Arc::new(input), graphs, shared_information })
+    }
+
+    /// The network's input in the caller's order of samples.
+    pub(crate) fn in_callers_order(&self, data: &MultiView) -> Result<NetworkInput, ClusterError> {
+        let views: Vec<usize> = (0..data.n_views()).collect();
+        let order: Vec<usize> = (0..data.n_samples()).collect();
+        self.views.network_input(data, &views, &order)
+    }
+}
+
+/// The graph of so many nearest neighbors of every view over the samples in `order` that the network reads in it, or graphs
+/// without edges.
+fn graphs(
+    data: &MultiView,
+    input: &NetworkInput,
+    order: &[usize],
+    neighbors: Option<usize>,
+) -> Result<Vec<KnnGraph>, ClusterError> {
+    let n_samples = order.len();
+    let graph = |view: usize| {
+        let Some(neighbors) = neighbors else { return KnnGraph::from_edges(n_samples, []) };
+        let places = &input.views[view].rows;
+        let rows: Vec<usize> = places.iter().map(|&place| order[place as usize]).collect();
+        let points = geometry_version(data, view, &rows);
+        KnnGraph::of_view(points.view(), places, n_samples, neighbors, Search::Auto)
+    };
+    Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,306 @@
+//! One run of the method: a pre-training, its first centers, and their fine-tuning.
+
+use super::centers::{InOrder, LEAST_GAIN, first_centers};
+use super::prepared::Prepared;
+use crate::{CdimcNet, Choice, Finetuning, Stage};
+use cdimc_core::{ClusterError, SharedInformation, Step};
+use cdimc_data::Seed;
+use cdimc_nn::{Trainer, TrainingData, Weights, batches, trainer};
+use ndarray::Array2;
+use std::sync::Arc;
+
+/// Rounds of fine-tuning without more shared information that end it.
+const PATIENCE: usize = 5;
+
+/// A network in training.
+pub(crate) struct Run {
+    /// Weight of the graph.
+    pub(crate) alpha: f64,
+    pub(crate) restart: usize,
+    pub(crate) trainer: Box<dyn Trainer>,
+    pub(crate) state: State,
+    /// The encoders as pre-training left them, without decoders.
+    pub(crate) pretrained: Option<Weights>,
+    /// The best round of fine-tuning so far, where shared information chooses.
+    pub(crate) best: Option<BestRound>,
+    pub(crate) curves: Curves,
+}
+
+/// Where the run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum State {
+    /// This many epochs of pre-training are done.
+    Pretraining { epochs_done: usize },
+    /// Before the k-means on the latents.
+    Clustering,
+    /// Between two rounds of Algorithm 1, or after the last.
+    Finetuning(Finetuning),
+}
+
+/// A round of fine-tuning, round 0 being the start.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BestRound {
+    pub(crate) round: usize,
+    pub(crate) shared_information: f64,
+    /// The encoders after it, without decoders; those of pre-training in round 0.
+    pub(crate) encoders: Option<Weights>,
+    /// The clusters of the samples in training order.
+    pub(crate) labels: Vec<usize>,
+}
+
+/// What a run led to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Trained {
+    /// Weight of the graph.
+    pub(crate) alpha: f64,
+    pub(crate) weights: Weights,
+    pub(crate) pretrained: Weights,
+    /// `(n_clusters, latent)`.
+    pub(crate) centers: Array2<f32>,
+    /// The clusters of the samples in training order.
+    pub(crate) labels: Vec<usize>,
+    pub(crate) shared_information: Option<f64>,
+    pub(crate) curves: Curves,
+}
+
+/// What is recorded along the way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Curves {
+    /// Mean loss of the batches of every epoch of pre-training.
+    pub(crate) pretrain_loss: Vec<f64>,
+    /// T of the first clusters and after every round; empty where nothing is chosen by it.
+    pub(crate) shared_information: Vec<f64>,
+    /// Mean clustering loss after every round.
+    pub(crate) finetune_loss: Vec<f64>,
+    /// Mean age after every round; empty without self-pacing.
+    pub(crate) age: Vec<f64>,
+    /// Number of samples selected after every round.
+    pub(crate) selected: Vec<f64>,
+    /// Share of samples whose cluster changed in every round.
+    pub(crate) labels_changed: Vec<f64>,
+}
+
+impl Curves {
+    pub(crate) fn named(&self) -> [(&'static str, &Vec<f64>); 6] {
+        [
+            ("pretrain-loss", &self.pretrain_loss),
+            ("shared-information", &self.shared_information),
+            ("finetune-loss", &self.finetune_loss),
+            ("age", &self.age),
+            ("selected", &self.selected),
+            ("labels-changed", &self.labels_changed),
+        ]
+    }
+}
+
+/// What all runs of a training share.
+#[derive(Clone, Copy)]
+pub(crate) struct Common<'a> {
+    pub(crate) settings: &'a CdimcNet,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: Seed,
+}
+
+impl<'a> Common<'a> {
+    /// T of labels in training order, where it chooses.
+    pub(crate) fn shared(&self) -> Option<InOrder<'a>> {
+        let order = &self.prepared.order;
+        self.prepared.shared_information.as_deref().map(|shared| InOrder { shared, order })
+    }
+
+    /// Whether shared information chooses centers and rounds.
+    fn chooses(&self) -> bool {
+        self.settings.kmeans.choice == Choice::SharedInformation
+    }
+}
+
+impl Run {
+    /// The run before its first step.
+    pub(crate) fn new(
+        common: Common<'_>,
+        alpha: f64,
+        restart: usize,
+    ) -> Result<Self, ClusterError> {
+        let seed = common.seed.stream("weights");
+        // A single run is the first of several.
+        let seed = if restart == 0 { seed } else { seed.nth(restart as u64) };
+        let architecture = common.settings.layer_widths();
+        let views = common.prepared.input.views.iter();
+        let widths: Vec<usize> = views.map(|view| view.values.ncols()).collect();
+        let weights = Weights::glorot(&architecture, &widths, common.n_clusters, seed);
+        let mut run = Self::from_weights(common, (alpha, restart), weights)?;
+        run.enter(common.settings, State::Pretraining { epochs_done: 0 })?;
+        Ok(run)
+    }
+
+    /// A run that has these weights and no state yet.
+    pub(crate) fn from_weights(
+        common: Common<'_>,
+        (alpha, restart): (f64, usize),
+        weights: Weights,
+    ) -> Result<Self, ClusterError> {
+        let Prepared { input, graphs, .. } = common.prepared;
+        let on = TrainingData {
+            input: Arc::clone(input),
+            graphs: Arc::clone(graphs),
+            alpha,
+        };
+        let trainer = trainer(common.settings.engine(), common.settings.device, on, weights)?;
+        let state = State::Pretraining { epochs_done: 0 };
+        let (pretrained, best, curves) = (None, None, Curves::default());
+        Ok(Self { alpha, restart, trainer, state, pretrained, best, curves })
+    }
+
+    /// Enters `state`, skipping a pre-training without epochs; every stage starts with a fresh optimizer.
+    pub(crate) fn enter(&mut self, settings: &CdimcNet, state: State) -> Result<(), ClusterError> {
+        self.state = match state {
+            State::Pretraining { epochs_done } if epochs_done >= settings.pretrain.epochs => {
+                State::Clustering
+            }
+            state => state,
+        };
+        match self.state {
+            State::Pretraining { .. } => self.trainer.start(settings.pretrain.optimizer())?,
+            State::Clustering => {}
+            State::Finetuning(_) => self.trainer.start(settings.finetune.optimizer())?,
+        }
+        Ok(())
+    }
+
+    /// The part of the run that the next step belongs to.
+    pub(crate) fn stage(&self, settings: &CdimcNet) -> Stage {
+        match &self.state {
+            State::Pretraining { .. } => Stage::Pretrain,
+            State::Clustering => Stage::Kmeans,
+            State::Finetuning(f) if f.settled || f.rounds_done >= settings.finetune.rounds => {
+                Stage::Done
+            }
+            State::Finetuning(_) => Stage::Finetune,
+        }
+    }
+
+    /// Whether it has taken a step.
+    pub(crate) fn has_begun(&self) -> bool {
+        !self.curves.pretrain_loss.is_empty() || self.pretrained.is_some()
+    }
+
+    /// One epoch of pre-training, the first centers, or one round of fine-tuning; `None` when nothing is left to do.
+    pub(crate) fn step(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
+        match self.state {
+            State::Pretraining { epochs_done } => self.pretrain_epoch(common, epochs_done).map(Some),
+            State::Clustering => self.cluster_latents(common).map(Some),
+            State::Finetuning(_) => self.finetune_round(common),
+        }
+    }
+
+    /// One epoch on eq. 7, batch by batch.
+    fn pretrain_epoch(&mut self, common: Common<'_>, epoch: usize) -> Result<Step, ClusterError> {
+        let (pretrain, batch_size) = (&common.settings.pretrain, common.settings.batch_size);
+        self.trainer.set_learning_rate(pretrain.learning_rate_in(epoch))?;
+        let (mut sum, mut n_batches) = (0.0, 0);
+        for batch in batches(0..common.prepared.input.n_samples, batch_size) {
+            sum += self.trainer.pretrain_step(batch)?;
+            n_batches += 1;
+        }
+        let loss = sum / f64::from(n_batches);
+        if !loss.is_finite() {
+            return Err(ClusterError::Diverged { stage: Stage::Pretrain.name(), epoch });
+        }
+        self.curves.pretrain_loss.push(loss);
+        let (epoch, of) = (epoch + 1, pretrain.epochs);
+        self.state = if epoch < of {
+            State::Pretraining { epochs_done: epoch }
+        } else {
+            State::Clustering
+        };
+        tracing::debug!(stage = "pretrain", epoch, of, loss);
+        Ok(Step { stage: Stage::Pretrain.name(), done: epoch, of, loss: Some(loss) })
+    }
+
+    /// The centers and first labels of Algorithm 1 on the latents of pre-training.
+    fn cluster_latents(&mut self, common: Common<'_>) -> Result<Step, ClusterError> {
+        let z = self.trainer.embed()?;
+        if z.iter().any(|x| !x.is_finite()) {
+            return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
+        }
+        let kmeans = common.settings.kmeans.with_clusters(common.n_clusters);
+        let (shared, seed) = (common.shared(), common.seed.stream("kmeans"));
+        let found = match &shared {
+            Some(shared) if common.chooses() => first_centers(z.view(), &kmeans, shared, seed)?,
+            _ => kmeans.fit(z.view(), seed)?,
+        };
+        let loss = found.inertia / z.nrows() as f64;
+        let mut encoders = self.trainer.weights()?;
+        encoders.views.iter_mut().for_each(|view| view.decoder.clear());
+        self.pretrained = Some(encoders);
+        if let Some(shared) = shared {
+            let shared_information = shared.of(&found.labels);
+            tracing::debug!(stage = "kmeans", loss, shared_information);
+            self.curves.shared_information.push(shared_information);
+            let labels = found.labels.clone();
+            self.best =
+                Some(BestRound { round: 0, shared_information, encoders: None, labels });
+        }
+        let centers = found.centers.mapv(|u| u as f32);
+        self.enter(common.settings, State::Finetuning(Finetuning::new(centers, found.labels)))?;
+        Ok(Step { stage: Stage::Kmeans.name(), done: 1, of: 1, loss: Some(loss) })
+    }
+
+    /// One round of Algorithm 1.
+    fn finetune_round(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
+        let State::Finetuning(finetuning) = &mut self.state else { return Ok(None) };
+        let (settings, batch_size) = (&common.settings.finetune, common.settings.batch_size);
+        let Some(round) = finetuning.round(self.trainer.as_mut(), settings, batch_size)? else {
+            return Ok(None);
+        };
+        self.curves.finetune_loss.push(round.loss);
+        if settings.self_paced {
+            self.curves.age.push(round.age);
+        }
+        self.curves.selected.push(round.selected as f64);
+        self.curves.labels_changed.push(round.labels_changed);
+        let (epoch, of, loss) = (finetuning.rounds_done, settings.rounds, round.loss);
+        if let (Some(shared), Some(best)) = (common.shared(), &mut self.best) {
+            let value = shared.of(&finetuning.labels);
+            self.curves.shared_information.push(value);
+            if !common.chooses() || value > best.shared_information + LEAST_GAIN {
+                let mut encoders = self.trainer.weights()?;
+                encoders.views.iter_mut().for_each(|view| view.decoder.clear());
+                *best = BestRound {
+                    round: epoch,
+                    shared_information: value,
+                    encoders: Some(encoders),
+                    labels: finetuning.labels.clone(),
+                };
+            } else if epoch >= best.round + PATIENCE {
+                finetuning.settled = true;
+            }
+        }
+        let (age, selected) = (round.age, round.selected);
+        tracing::debug!(stage = "finetune", epoch, of, loss, age, selected);
+        Ok(Some(Step { stage: Stage::Finetune.name(), done: epoch, of, loss: Some(loss) }))
+    }
+
+    /// What the run led to, once nothing is left to do.
+    pub(crate) fn trained(self) -> Result<Trained, ClusterError> {
+        let (State::Finetuning(Finetuning { centers, labels, .. }), Some(pretrained)) =
+            (self.state, self.pretrained)
+        else {
+            return Err(ClusterError::Model("the training has not ended".into()));
+        };
+        let mut weights = self.trainer.weights()?;
+        let (labels, shared_information) = match self.best {
+            Some(BestRound { shared_information, encoders, labels, .. }) => {
+                let encoders = encoders.unwrap_or_else(|| pretrained.clone());
+                for (view, best) in weights.views.iter_mut().zip(encoders.views) {
+                    view.encoder = best.encoder;
+                }
+                (labels, Some(shared_information))
+            }
+            None => (labels, None),
+        };
+        let (alpha, curves) = (self.alpha, self.curves);
+        Ok(Trained { alpha, weights, pretrained, centers, labels, shared_information, curves })
+    }
+}

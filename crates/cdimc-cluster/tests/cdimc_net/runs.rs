@@ -1,0 +1,152 @@
+//! Several runs: which settings go on, and which run is the answer.
+
+use super::{blobs, chosen, same_partition, small};
+use cdimc_cluster::{CdimcNet, Finetune, Input, Layers, OneOrMore, Pretrain};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Model, Observer};
+use cdimc_data::{MultiView, Seed, ViewMask};
+use ndarray::Array2;
+
+fn curve(found: &Clustering, name: &str) -> Vec<f64> {
+    let found = found.curves.iter().find(|curve| curve.name == name);
+    found.map(|curve| curve.values.clone()).unwrap_or_default()
+}
+
+#[test]
+fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
+    let (data, truth) = blobs(90, 3);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 60, ..chosen().pretrain }, ..chosen() };
+    let (model, found) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
+    let (alphas, shared) = (curve(&found, "run-alpha"), curve(&found, "run-shared-information"));
+    assert_eq!((alphas.len(), &alphas[..2]), (3, &[0.01, 0.1][..]));
+    let [chosen_run] = curve(&found, "chosen-run")[..] else { panic!("one answer") };
+    let settings = model.settings();
+    assert_eq!(settings["alpha"], alphas[chosen_run as usize]);
+    assert_eq!(settings["architecture"]["square-decoder-layer"], false);
+    // The better of the first two has the third run.
+    assert_eq!(alphas[2], if shared[1] > shared[0] { 0.1 } else { 0.01 });
+    let of_answer = curve(&found, "shared-information");
+    let most = of_answer.iter().copied().fold(f64::MIN, f64::max);
+    assert_eq!(most, shared[chosen_run as usize]);
+}
+
+#[test]
+fn steps_are_counted_over_all_runs() {
+    let (data, _) = blobs(60, 3);
+    let net = CdimcNet { pretrain: Pretrain { epochs: 4, ..chosen().pretrain }, ..chosen() };
+    let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let mut seen = Vec::new();
+    while let Some(step) = training.step().unwrap() {
+        seen.push((step.stage, step.done, step.of));
+    }
+    let epochs: Vec<usize> = seen.iter().filter(|s| s.0 == "pretrain").map(|s| s.1).collect();
+    assert_eq!(epochs, (1..=12).collect::<Vec<_>>());
+    let centers: Vec<_> = seen.iter().filter(|s| s.0 == "kmeans").map(|s| (s.1, s.2)).collect();
+    assert_eq!(centers, [(1, 3), (2, 3), (3, 3)]);
+    assert!(seen.iter().filter(|s| s.0 == "finetune").all(|s| s.1 <= s.2 && s.2 == 15));
+}
+
+#[test]
+fn fine_tuning_that_loses_shared_information_is_not_the_answer() {
+    let (data, _) = blobs(60, 3);
+    let fit = |net: CdimcNet, rounds| {
+        // Steps that long ruin the encoders.
+        let finetune = Finetune { rounds, learning_rate: 0.1, ..net.finetune.clone() };
+        let net = CdimcNet { finetune, restarts: 1, alpha: OneOrMore::One(0.01), ..net };
+        net.cluster(&data, 3, Seed::new(1))
+    };
+    let (before, after) = (fit(chosen(), 0).unwrap(), fit(chosen(), 9).unwrap());
+    let shared = curve(&after, "shared-information");
+    let ruined = shared[1..].iter().all(|value| value < &shared[0]);
+    // Five rounds without more end the training.
+    assert!(ruined && shared.len() == 6, "{shared:?}");
+    assert_eq!(
+        (after.labels, after.losses, after.embedding),
+        (before.labels, before.losses, before.embedding)
+    );
+    // By inertia the last round is the answer.
+    let error = fit(small(), 9).unwrap_err().to_string();
+    assert!(error.contains("all 60 samples are in one cluster"), "{error}");
+}
+
+#[test]
+fn a_run_that_diverges_is_left_out_and_all_of_them_are_an_error() {
+    let (data, truth) = blobs(60, 3);
+    let with = |alphas: &[f64]| {
+        let alpha = OneOrMore::Several(alphas.to_vec());
+        let pretrain = Pretrain { epochs: 60, ..chosen().pretrain };
+        let net = CdimcNet { alpha, pretrain, ..chosen() };
+        net.cluster(&data, 3, Seed::new(1))
+    };
+    let found = with(&[0.01, 1e30]).unwrap();
+    assert!(same_partition(&found.labels, &truth));
+    assert_eq!(curve(&found, "run-alpha"), [0.01, 1e30, 0.01]);
+    assert_eq!(curve(&found, "run-shared-information")[1], 0.0);
+    let error = with(&[1e30, 1e31]).unwrap_err();
+    assert!(matches!(error, ClusterError::Diverged { stage: "pretrain", .. }), "{error}");
+}
+
+#[test]
+fn views_that_no_sample_has_together_leave_one_run() {
+    let (data, _) = blobs(60, 3);
+    let apart = Array2::from_shape_fn((60, 3), |(i, v)| i % 3 == v);
+    let views = (0..3).map(|v| data.view(v).mapv(|x| if x.is_nan() { 1.0 } else { x })).collect();
+    let data = MultiView::new(views, ViewMask::new(apart).unwrap()).unwrap();
+    let found = chosen().cluster(&data, 3, Seed::new(1)).unwrap();
+    assert!(curve(&found, "run-alpha").is_empty() && curve(&found, "shared-information").is_empty());
+    assert_eq!(curve(&found, "pretrain-loss").len(), 30);
+}
+
+#[test]
+fn the_network_reads_few_coordinates_of_wide_views() {
+    let (data, truth) = blobs(60, 8);
+    let noise = |i: usize, j: usize| (((i * 7919 + j * 104_729) % 1009) as f64 / 1009.0) - 0.5;
+    let wide = Array2::from_shape_fn((60, 90), |(i, j)| noise(i, j));
+    let views = (0..3).map(|v| ndarray::concatenate![ndarray::Axis(1), data.view(v), wide]);
+    let data = MultiView::new(views.collect(), data.mask().clone()).unwrap();
+    let net = CdimcNet {
+        directions: 6,
+        restarts: 1,
+        pretrain: Pretrain { epochs: 100, ..chosen().pretrain },
+        architecture: Layers { square_decoder_layer: false, ..Layers::default() },
+        ..chosen()
+    };
+    assert_eq!(net.input, Input::Coordinates);
+    let (model, found) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
+    let inputs = model.weights().views.iter().map(|view| view.encoder[0].weight.ncols());
+    assert!(inputs.into_iter().all(|n| n == 6));
+    // Missing rows are filled in with all columns, near the mean of their blob.
+    let filled = model.impute(&data).unwrap();
+    for (v, view) in filled.iter().enumerate() {
+        assert!(view.dim() == (60, data.width(v)) && view.iter().all(|x| x.is_finite()));
+        let mean = |blob: usize| {
+            let rows = (0..60).filter(|&i| truth[i] == blob && data.mask().is_observed(i, v));
+            let rows: Vec<usize> = rows.collect();
+            data.view(v).select(ndarray::Axis(0), &rows).mean_axis(ndarray::Axis(0)).unwrap()
+        };
+        let means = [mean(0), mean(1), mean(2)];
+        for i in (0..60).filter(|&i| !data.mask().is_observed(i, v)) {
+            let away = |blob: usize| (&view.row(i) - &means[blob]).mapv(|d| d * d).sum();
+            let nearest = (0..3).min_by(|&a, &b| away(a).total_cmp(&away(b)));
+            assert_eq!(nearest, Some(truth[i]));
+        }
+    }
+    let bytes = |input| CdimcNet { input, ..net.clone() }.cost(&data, 3).unwrap().bytes;
+    assert!(bytes(Input::Coordinates) < bytes(Input::Columns));
+}
+
+#[test]
+fn the_announced_memory_covers_a_checkpoint() {
+    let (data, _) = blobs(60, 3);
+    let architecture = Layers { wide: Some(1500), ..small().architecture };
+    let pretrain = Pretrain { epochs: 1, ..small().pretrain };
+    let net = CdimcNet { architecture, pretrain, restarts: 2, ..small() };
+    let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let mut largest = 0;
+    while training.step().unwrap().is_some() {
+        largest = largest.max(training.checkpoint().unwrap().len());
+    }
+    // The training itself, the arrays and their bytes.
+    assert!(net.cost(&data, 3).unwrap().bytes > 0.95 * 3.0 * largest as f64);
+}
