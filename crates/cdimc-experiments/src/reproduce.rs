@@ -8,9 +8,10 @@ use crate::records::{self, Finished};
 use crate::runner::Runner;
 use crate::schedule::{self, Job, Needs, Scheduler};
 use crate::selection::Selection;
-use crate::{plan, report, source, workspace};
+use crate::{methods, plan, report, source, workspace};
 use anyhow::{Context, Result, bail};
 use cdimc::{note, say};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -151,6 +152,7 @@ fn run_experiment(
         done.len(),
         if threads == 1 { "" } else { "s" },
     );
+    note_shipped(&experiment.name, &done, cells.len())?;
     for record in &done {
         if !finished.has(record) {
             records::append(&file, record)?;
@@ -193,6 +195,21 @@ fn run_experiment(
     Ok(failed)
 }
 
+/// Reports how many of the results shown are records that come with the repository, so that they are not taken
+/// for results of this machine.
+fn note_shipped(experiment: &str, shown: &[Record], n_cells: usize) -> Result<()> {
+    let run = |record: &Record| (record.key.clone(), record.circumstances.finished);
+    let shipped: HashSet<_> = records::read(&reference(experiment))?.iter().map(run).collect();
+    let n_shipped = shown.iter().filter(|record| shipped.contains(&run(record))).count();
+    if n_shipped > 0 {
+        note!(
+            "{experiment}: {n_shipped} of {n_cells} results come with the repository and are only shown; \
+             `--force` computes them on this machine"
+        );
+    }
+    Ok(())
+}
+
 /// The records that come with the workspace for an experiment.
 fn reference(experiment: &str) -> PathBuf {
     workspace::reference_records().join(format!("{experiment}.jsonl"))
@@ -218,7 +235,7 @@ fn print_json(record: &Record) -> Result<()> {
     let (cell, outcome) = (&record.cell, &record.outcome);
     let score = |name| outcome.score(name);
     let line = serde_json::json!({
-        "dataset": cell.dataset, "pattern": cell.pattern, "method": cell.method, "fold": cell.fold,
+        "dataset": cell.dataset, "pattern": cell.pattern, "method": methods::row(cell), "fold": cell.fold,
         "repetition": cell.repetition, "seed": cell.seed, "status": outcome.status, "reason": outcome.reason,
         "acc": score("acc"), "nmi": score("nmi"), "ari": score("ari"), "purity": score("purity"),
         "seconds": outcome.seconds, "peak_memory_bytes": outcome.peak_memory_bytes,
