@@ -152,7 +152,6 @@ fn run_experiment(
         done.len(),
         if threads == 1 { "" } else { "s" },
     );
-    note_shipped(&experiment.name, &done, cells.len())?;
     for record in &done {
         if !finished.has(record) {
             records::append(&file, record)?;
@@ -192,22 +191,21 @@ fn run_experiment(
             say!("{}", what_else().trim_end());
         }
     }
+    // Last, so that it is not missed behind a long table.
+    let n_shipped = n_shipped(&experiment.name, &done)?;
+    if n_shipped > 0 {
+        note!(
+            "{n_shipped} of these results come with the repository and are only shown; `--force` computes them here"
+        );
+    }
     Ok(failed)
 }
 
-/// Reports how many of the results shown are records that come with the repository, so that they are not taken
-/// for results of this machine.
-fn note_shipped(experiment: &str, shown: &[Record], n_cells: usize) -> Result<()> {
+/// Number of these records that come with the repository.
+fn n_shipped(experiment: &str, shown: &[Record]) -> Result<usize> {
     let run = |record: &Record| (record.key.clone(), record.circumstances.finished);
     let shipped: HashSet<_> = records::read(&reference(experiment))?.iter().map(run).collect();
-    let n_shipped = shown.iter().filter(|record| shipped.contains(&run(record))).count();
-    if n_shipped > 0 {
-        note!(
-            "{experiment}: {n_shipped} of {n_cells} results come with the repository and are only shown; \
-             `--force` computes them on this machine"
-        );
-    }
-    Ok(())
+    Ok(shown.iter().filter(|record| shipped.contains(&run(record))).count())
 }
 
 /// The records that come with the workspace for an experiment.
@@ -279,6 +277,16 @@ mod tests {
              label = '{label}'\nsettings = {{ restarts = 1 }}\nchosen = 'x'\n"
         );
         experiment::parse("tiny", &text).unwrap()
+    }
+
+    #[test]
+    fn shipped_results_are_told_from_those_of_this_machine() {
+        let mut shown = records::read(&reference("ablation")).unwrap();
+        shown.truncate(3);
+        assert_eq!(n_shipped("ablation", &shown).unwrap(), 3);
+        shown[0].circumstances.finished += 1;
+        assert_eq!(n_shipped("ablation", &shown).unwrap(), 2);
+        assert_eq!(n_shipped("smoke", &shown).unwrap(), 0);
     }
 
     #[test]

@@ -205,7 +205,8 @@ thead th { border-bottom: 2px solid var(--line); }
 summary { cursor: pointer; list-style: none; text-decoration: underline dotted; } summary::-webkit-details-marker { display: none; }
 td code { display: block; white-space: normal; text-align: left; min-width: 18rem; }
 code { font-size: .85em; background: var(--soft); padding: .05rem .25rem; overflow-wrap: anywhere; }
-.box { border: 2px solid var(--line); border-radius: .4rem; padding: .6rem 1rem; max-width: 46rem; } .box ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.box { border: 2px solid var(--line); border-radius: .4rem; padding: .6rem 1rem; max-width: 60rem; } .box ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.fold > summary::before { content: '▸ '; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 figure { display: inline-block; margin: .5rem 1rem 1rem 0; max-width: 100%; vertical-align: top; }
 figcaption { font-size: .85rem; max-width: 34rem; opacity: .85; }

@@ -40,18 +40,19 @@ pub(super) fn blocks(results: &Results) -> Result<Vec<Block>> {
     let AuthorsProgram { runs } = toml::from_str(include_str!("../../authors_program.toml"))?;
     let authors = |method: &str| (method == CdimcNet::NAME).then_some(AUTHORS);
     let ours = |method: &str| (method == CdimcNet::NAME).then_some(CdimcNet::NAME);
-    let program: Vec<String> =
-        runs.iter().map(|run| format!("{:.1} on {}", run.acc, where_run(run))).collect();
+    let in_words = |run: &ProgramRun| {
+        let paper = results.published.entry(&run.dataset, &run.pattern, CdimcNet::NAME);
+        let paper = or_dash(paper.map(|paper| paper.acc));
+        format!("ACC {:.1} on {} (paper: {paper})", run.acc, where_run(run))
+    };
+    let program: Vec<String> = runs.iter().map(in_words).collect();
     let program = match runs.len() {
         0 => "not run.".to_owned(),
-        n => format!(
-            "run {n} {}, ACC {}.",
-            if n == 1 { "time" } else { "times" },
-            program.join(", ")
-        ),
+        1 => format!("1 run, {}.", program[0]),
+        n => format!("{n} runs, {}.", program.join(", ")),
     };
     let lines = vec![
-        "**Code**: our own implementation in Rust, written from the papers and the authors' programs.".to_owned(),
+        "**Code**: our own implementation in Rust, not the authors' programs.".to_owned(),
         format!("**CDIMC-net with the authors' settings**: {}.", counted(results, authors)),
         format!("**CDIMC-net with our choices**: {}.", counted(results, ours)),
         format!(
