@@ -192,13 +192,17 @@ fn run_experiment(
         }
     }
     // Last, so that it is not missed behind a long table.
-    let n_shipped = n_shipped(&experiment.name, &done)?;
+    note_shipped(n_shipped(&experiment.name, &done)?);
+    Ok(failed)
+}
+
+/// Reports how many results were taken from the repository instead of computed.
+fn note_shipped(n_shipped: usize) {
     if n_shipped > 0 {
         note!(
             "{n_shipped} of these results come with the repository and are only shown; `--force` computes them here"
         );
     }
-    Ok(failed)
 }
 
 /// Number of these records that come with the repository.
