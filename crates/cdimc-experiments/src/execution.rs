@@ -207,7 +207,7 @@ mod tests {
             "batch-size": 32, "pretrain": { "epochs": 4 },
             "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
         });
-        let settings = crate::methods::configured("cdimc-net", settings).unwrap();
+        let settings = crate::methods::configured(crate::methods::AUTHORS, settings).unwrap();
         let checksum = source::facts("synthetic").unwrap().checksum;
         Cell { method: "cdimc-net".into(), settings, checksum, ..crate::cell::tests::cell() }
     }

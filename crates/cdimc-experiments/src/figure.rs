@@ -17,12 +17,20 @@ pub(crate) struct HeatMap<'a> {
 }
 
 /// A method's scores over the missing rates.
-pub(crate) struct Series<'a> {
-    pub name: &'a str,
+pub(crate) struct Series {
+    /// What stands at the line's end.
+    pub label: String,
+    /// The color of a line that stands out; the others are gray and have no bars.
+    pub color: Option<RGBColor>,
     /// Rate and score x 100, by rate.
     pub points: Vec<(f64, Summary)>,
-    /// Whether the line stands out.
-    pub strong: bool,
+}
+
+impl Series {
+    /// A line without points.
+    pub(crate) fn new(label: &str, color: Option<RGBColor>) -> Self {
+        Self { label: label.to_owned(), color, points: Vec::new() }
+    }
 }
 
 /// Means with their standard deviations, one bar each.
@@ -110,14 +118,15 @@ pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<Strin
     })
 }
 
-/// Scores over missing rates with their standard deviations, one line a method; `x_name` says what a rate is.
-pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series<'_>]) -> Result<String> {
+/// Scores over missing rates, one line per method with its label at the line's end, the first line drawn first;
+/// `x_name` names the rate.
+pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series]) -> Result<String> {
     let rates = axis(series.iter().flat_map(|series| series.points.iter().map(|point| point.0)));
     let (Some(&low), Some(&high)) = (rates.first(), rates.last()) else { return Ok(String::new()) };
     let room = if high > low { 0.06 * (high - low) } else { 0.05 };
-    let legend = 150;
-    draw((620, 380), |root| {
-        let (area, side) = root.split_horizontally(620 - legend);
+    let (width, side, height) = (780, 290, 430);
+    draw((width, height), |root| {
+        let (area, labels) = root.split_horizontally(width - side);
         let mut chart = ChartBuilder::on(&area)
             .caption(title, words(15))
             .margin(8)
@@ -129,30 +138,54 @@ pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series<'_>]) -> 
         mesh.axis_style(INK.mix(0.5)).label_style(words(12)).y_labels(11);
         mesh.x_label_formatter(&|x| format!("{x:.1}")).y_label_formatter(&|y| format!("{y:.0}"));
         mesh.x_desc(x_name).draw()?;
-        for (i, series) in series.iter().enumerate() {
-            let color = PALETTE[i % PALETTE.len()];
-            let width = if series.strong { 3 } else { 1 };
-            // Side by side, so that the bars of one rate can be told apart.
-            let aside = room * 0.5 * (i as f64 / rates.len().max(1) as f64 / 4.0 - 0.4);
+        let mut ends = Vec::new();
+        for series in series {
+            let width = if series.color.is_some() { 3 } else { 1 };
+            let color = series.color.unwrap_or(GRAY);
             let points: Vec<(f64, f64)> =
-                series.points.iter().map(|(rate, summary)| (rate + aside, summary.mean)).collect();
+                series.points.iter().map(|(rate, summary)| (*rate, summary.mean)).collect();
             chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(width)))?;
-            chart.draw_series(series.points.iter().zip(&points).filter_map(
-                |(point, &(x, y))| {
-                    let deviation = point.1.deviation?;
-                    let bar = vec![(x, (y - deviation).max(0.0)), (x, (y + deviation).min(100.0))];
-                    Some(PathElement::new(bar, color.mix(0.7).stroke_width(width)))
-                },
-            ))?;
-            chart.draw_series(
-                points.iter().map(|&at| Circle::new(at, 2 + width as i32 / 3, color.filled())),
-            )?;
-            let y = 40 + 20 * i as i32;
-            side.draw(&PathElement::new(vec![(4, y), (24, y)], color.stroke_width(width)))?;
-            side.draw(&Text::new(series.name.to_owned(), (30, y), style(12, HPos::Left)))?;
+            chart.draw_series(points.iter().map(|&at| Circle::new(at, width, color.filled())))?;
+            let bars = series.points.iter().filter_map(|(x, summary)| {
+                let deviation = summary.deviation.filter(|_| series.color.is_some())?;
+                let (y, top) = ((summary.mean - deviation).max(0.0), summary.mean + deviation);
+                Some(PathElement::new(vec![(*x, y), (*x, top.min(100.0))], color.stroke_width(1)))
+            });
+            chart.draw_series(bars)?;
+            let end = points.last().map(|end| chart.backend_coord(end));
+            ends.extend(end.map(|end| (end, &series.label, color)));
+        }
+        ends.sort_by_key(|(end, ..)| end.1);
+        let heights: Vec<i32> = ends.iter().map(|(end, ..)| end.1).collect();
+        for ((end, label, color), y) in ends.into_iter().zip(apart(&heights, 14, height - 50)) {
+            let left = width - side;
+            let leader = vec![(end.0 + 5, end.1), (left + 4, y)];
+            root.draw(&PathElement::new(leader, color.mix(0.4).stroke_width(1)))?;
+            let words = style(12, HPos::Left).color(&color);
+            labels.draw(&Text::new(label.clone(), (8, y), words))?;
         }
         Ok(())
     })
+}
+
+/// Ascending heights moved as little as possible so that two are at least `gap` apart, and none is below `bottom`.
+fn apart(heights: &[i32], gap: i32, bottom: i32) -> Vec<i32> {
+    // Without the gaps, heights that would cross have a common mean.
+    let mut groups: Vec<(i32, i32)> = Vec::new();
+    for (i, height) in heights.iter().enumerate() {
+        groups.push((height - gap * i as i32, 1));
+        while let [.., (above, n), (below, m)] = groups[..] {
+            if above * m <= below * n {
+                break;
+            }
+            groups.truncate(groups.len() - 2);
+            groups.push((above + below, n + m));
+        }
+    }
+    let means = groups.into_iter().flat_map(|(sum, n)| (0..n).map(move |_| sum / n));
+    let last = heights.len() as i32 - 1;
+    let moved = means.zip(0..).map(|(mean, i)| (mean + gap * i).min(bottom - gap * (last - i)));
+    moved.collect()
 }
 
 /// A figure in a file of its own: dark ink on light ground, or the reverse in dark mode.
@@ -209,10 +242,9 @@ mod tests {
     }
 
     fn all() -> Vec<String> {
-        let series = |name, mean| Series {
-            name,
+        let series = |label: &str, mean, color| Series {
             points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
-            strong: name == "b",
+            ..Series::new(label, color)
         };
         let points = vec![(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
         let map = HeatMap { across: "learning rate", down: "alpha", points };
@@ -220,7 +252,12 @@ mod tests {
             bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]).unwrap(),
             heat_map("map", &map).unwrap(),
             curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]).unwrap(),
-            against_rate("rates", "missing", &[series("a", 80.0), series("b", 90.0)]).unwrap(),
+            against_rate(
+                "rates",
+                "missing",
+                &[series("other", 80.0, None), series("ours", 80.5, Some(BLUE))],
+            )
+            .unwrap(),
         ]
     }
 
@@ -242,5 +279,14 @@ mod tests {
             assert!(figures[1].contains(text), "{text}");
         }
         assert!(figures[2].contains("curves") && figures[3].contains("rates"));
+        for text in ["other", "ours", "#0072B2", "#808080"] {
+            assert!(figures[3].contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_stay_apart_and_in_the_figure() {
+        assert_eq!(apart(&[10, 50, 52, 54], 14, 400), [10, 38, 52, 66]);
+        assert_eq!(apart(&[380, 390, 395], 14, 400), [372, 386, 400]);
     }
 }

@@ -1,7 +1,8 @@
-//! The methods of experiments: those of the registry, and those that no registry may list since the truth chooses.
+//! The methods of experiments: those of the registry, CDIMC-net with its authors' settings, and those whose result
+//! the true labels choose, which no registry may list.
 
 use crate::cell::Cell;
-use crate::settings::merge;
+use crate::settings::{keys, merge};
 use anyhow::{Result, bail};
 use cdimc_baselines::BestView;
 use cdimc_cluster::CdimcNet;
@@ -9,6 +10,10 @@ use cdimc_core::MethodError;
 use cdimc_core::{ClusterError, Clustering, Observer};
 use cdimc_data::MultiView;
 use serde_json::Value;
+use std::borrow::Cow;
+
+/// CDIMC-net with the settings of its authors' code. `cdimc-net` has the method's defaults, as everywhere else.
+pub(crate) const AUTHORS: &str = "cdimc-net-authors";
 
 /// A method whose candidates the truth chooses from. No method may choose so; it shows what an oracle
 /// would get. The one exception to everything being a [`Clusterer`](cdimc_core::Clusterer).
@@ -42,23 +47,88 @@ impl ByTruth {
     }
 }
 
-/// Every setting of a method, with these written over its defaults; `cdimc-net` is that of the authors' code here, which the
-/// paper's experiments are about, and whose records are told apart by what differs from it.
+/// The registry's name of the method that experiments call `name`.
+pub(crate) fn registered(name: &str) -> &str {
+    if name == AUTHORS { CdimcNet::NAME } else { name }
+}
+
+/// The settings against which a cell's changed settings are recorded: the method's defaults, except that both
+/// CDIMC-nets are recorded against the authors' settings, as in the earliest records.
+pub(crate) fn reference(name: &str) -> Result<Value> {
+    configured(if name == CdimcNet::NAME { AUTHORS } else { name }, Value::Null)
+}
+
+/// The name of a cell's row. Earlier records use other names for CDIMC-net: `cdimc-net` for the authors' settings,
+/// and a longer name for the defaults.
+pub(crate) fn row(cell: &Cell) -> Cow<'_, str> {
+    let label = &cell.label;
+    if label == "cdimc-net, chosen by shared information" {
+        return CdimcNet::NAME.into();
+    }
+    let is_set = |key: &String| {
+        let mut overrides = cell.overrides.iter().filter_map(|setting| setting.split_once('='));
+        cell.point.contains_key(key) || overrides.any(|(set, _)| set == key)
+    };
+    match label.strip_prefix(CdimcNet::NAME) {
+        Some(rest)
+            if (rest.is_empty() || rest.starts_with(' '))
+                && keys(&cell.changed).iter().all(is_set) =>
+        {
+            format!("{AUTHORS}{rest}").into()
+        }
+        _ => label.into(),
+    }
+}
+
+/// Every setting of a method, with these written over its defaults.
 pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
     let settings_of = ByTruth::of(name).map_or(name, |method| method.settings_of);
-    if name == CdimcNet::NAME {
+    if name == AUTHORS {
         let mut all = serde_json::to_value(CdimcNet::authors_code())?;
         if !settings.is_null() {
             merge(&mut all, &settings);
         }
         settings = all;
     }
-    match cdimc::configured(settings_of, settings) {
+    match cdimc::configured(registered(settings_of), settings) {
         Ok(method) => Ok(method.settings),
         Err(MethodError::Unknown { name, known }) => {
             let chosen: Vec<&str> = BY_TRUTH.iter().map(|method| method.name).collect();
-            bail!("unknown method `{name}`: must be one of {known}, {}", chosen.join(", "))
+            bail!(
+                "unknown method `{name}`: must be one of {known}, {AUTHORS}, {}",
+                chosen.join(", ")
+            )
         }
         Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn cdimc_net_means_the_defaults_and_earlier_records_get_the_names_of_today() {
+        let defaults = serde_json::to_value(CdimcNet::default()).unwrap();
+        assert_eq!(configured("cdimc-net", Value::Null).unwrap(), defaults);
+        let authors = serde_json::to_value(CdimcNet::authors_code()).unwrap();
+        assert_eq!(configured(AUTHORS, Value::Null).unwrap(), authors);
+        let row = |label: &str, changed: Value, point: &[&str], overrides: &[&str]| {
+            let point = point.iter().map(|&key| (key.to_owned(), Value::Null)).collect();
+            let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
+            let cell = crate::cell::tests::cell();
+            row(&Cell { label: label.into(), changed, point, overrides, ..cell }).into_owned()
+        };
+        let ours = json!({"restarts": 3, "alpha": 0.1});
+        assert_eq!(row("cdimc-net", json!({}), &[], &[]), AUTHORS);
+        assert_eq!(row("cdimc-net", json!({"alpha": 0.1}), &[], &["alpha=0.1"]), AUTHORS);
+        let grid = row("cdimc-net alpha=0.1", json!({"alpha": 0.1}), &["alpha"], &[]);
+        assert_eq!(grid, "cdimc-net-authors alpha=0.1");
+        assert_eq!(row("cdimc-net", ours.clone(), &[], &["alpha=0.1"]), "cdimc-net");
+        assert_eq!(row("cdimc-net, chosen by shared information", ours, &[], &[]), "cdimc-net");
+        for label in ["daimc", "without graph", AUTHORS] {
+            assert_eq!(row(label, json!({}), &[], &[]), label);
+        }
     }
 }

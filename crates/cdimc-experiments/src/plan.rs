@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::experiment::{Experiment, PatternRule, Variant};
-use crate::methods::configured;
+use crate::methods::{configured, reference, registered};
 use crate::selection::Selection;
 use crate::settings::{Setting, at, changed, has, keys, set};
 use crate::source::{self, Facts};
@@ -107,8 +107,8 @@ fn folds(
 struct Row {
     variant: Variant,
     overrides: Vec<Setting>,
-    /// The settings of its method where nothing is set.
-    defaults: Value,
+    /// The settings against which the changed ones are recorded; they have all keys of the method.
+    reference: Value,
 }
 
 impl Row {
@@ -138,11 +138,11 @@ impl Row {
             n_clusters: facts.n_classes,
             pattern: String::new(),
             fold: None,
-            method: variant.name.clone(),
+            method: registered(&variant.name).to_owned(),
             label: variant.label().to_owned(),
             point: variant.point.clone(),
             overrides,
-            changed: changed(&settings, &self.defaults),
+            changed: changed(&settings, &self.reference),
             settings,
             repetition: 0,
             seed: selection.seed,
@@ -173,17 +173,17 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
     }
     let mut rows = Vec::new();
     for variant in variants {
-        let defaults = configured(&variant.name, Value::Null)?;
-        let own = selection.set.iter().filter(|setting| has(&defaults, &setting.key));
+        let reference = reference(&variant.name)?;
+        let own = selection.set.iter().filter(|setting| has(&reference, &setting.key));
         let mut overrides: Vec<Setting> = own.cloned().collect();
-        if let Some(device) = selection.device.as_ref().filter(|_| has(&defaults, "device")) {
+        if let Some(device) = selection.device.as_ref().filter(|_| has(&reference, "device")) {
             let value = Value::String(device.clone());
             overrides.push(Setting { key: "device".into(), value });
         }
-        rows.push(Row { variant, overrides, defaults });
+        rows.push(Row { variant, overrides, reference });
     }
     for Setting { key, .. } in &selection.set {
-        if !rows.iter().any(|row| has(&row.defaults, key)) {
+        if !rows.iter().any(|row| has(&row.reference, key)) {
             bail!("unknown key `{key}`: no chosen method has it; {}", known_keys(&rows));
         }
     }
@@ -193,10 +193,10 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
 /// One sentence naming the keys of every method.
 fn known_keys(rows: &[Row]) -> String {
     let mut methods: Vec<(&str, &Value)> =
-        rows.iter().map(|row| (row.variant.name.as_str(), &row.defaults)).collect();
+        rows.iter().map(|row| (row.variant.name.as_str(), &row.reference)).collect();
     methods.dedup_by_key(|(name, _)| *name);
     let sentence =
-        |(name, defaults): (&str, &Value)| format!("{name} has {}", keys(defaults).join(", "));
+        |(name, settings): (&str, &Value)| format!("{name} has {}", keys(settings).join(", "));
     methods.into_iter().map(sentence).collect::<Vec<_>>().join("; ")
 }
 

@@ -2,6 +2,7 @@
 
 use crate::experiment::{Experiment, Figure};
 use crate::figure::{self, HeatMap};
+use crate::methods;
 use crate::published::Published;
 use crate::record::{Record, Status};
 use crate::table::{Row, Summary, Table, or_dash, standing, tables};
@@ -117,7 +118,7 @@ fn csv(records: &[Record]) -> Result<Vec<u8>> {
             cell.dataset.clone(),
             cell.pattern.clone(),
             cell.fold.map_or_else(String::new, |fold| fold.to_string()),
-            cell.label.clone(),
+            methods::row(cell).into_owned(),
             cell.method.clone(),
             cell.overrides.join(" "),
             cell.repetition.to_string(),
@@ -215,10 +216,11 @@ fn remarks(records: &[Record], published: &Published) -> String {
         (Status::Unusable, "Nothing usable"),
         (Status::Failed, "Failed"),
     ] {
-        let mut reasons: BTreeMap<(&str, &str), (&str, usize)> = BTreeMap::new();
+        let mut reasons: BTreeMap<_, (&str, usize)> = BTreeMap::new();
         for record in kept.iter().filter(|record| record.outcome.status == status) {
             let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            reasons.entry((&record.cell.dataset, &record.cell.label)).or_insert((reason, 0)).1 += 1;
+            let row = (&record.cell.dataset, methods::row(&record.cell));
+            reasons.entry(row).or_insert((reason, 0)).1 += 1;
         }
         for ((dataset, label), (reason, runs)) in reasons {
             let _ = writeln!(text, "{word}: {label} on {dataset} ({runs} of its runs): {reason}");
@@ -233,7 +235,8 @@ fn settings(experiment: &Experiment, records: &[Record]) -> String {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
     for record in standing(records) {
         let cell = &record.cell;
-        rows.insert(format!("{} on {}", cell.label, cell.dataset), cell.settings.to_string());
+        let row = format!("{} on {}", methods::row(cell), cell.dataset);
+        rows.insert(row, cell.settings.to_string());
     }
     for (row, settings) in rows {
         let _ = writeln!(text, "- {row}: `{settings}`");

@@ -8,9 +8,10 @@ use crate::records::{self, Finished};
 use crate::runner::Runner;
 use crate::schedule::{self, Job, Needs, Scheduler};
 use crate::selection::Selection;
-use crate::{plan, report, source, workspace};
+use crate::{methods, plan, report, source, workspace};
 use anyhow::{Context, Result, bail};
 use cdimc::{note, say};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -190,7 +191,25 @@ fn run_experiment(
             say!("{}", what_else().trim_end());
         }
     }
+    // Last, so that it is not missed behind a long table.
+    note_shipped(n_shipped(&experiment.name, &done)?);
     Ok(failed)
+}
+
+/// Reports how many results were taken from the repository instead of computed.
+fn note_shipped(n_shipped: usize) {
+    if n_shipped > 0 {
+        note!(
+            "{n_shipped} of these results come with the repository and are only shown; `--force` computes them here"
+        );
+    }
+}
+
+/// Number of these records that come with the repository.
+fn n_shipped(experiment: &str, shown: &[Record]) -> Result<usize> {
+    let run = |record: &Record| (record.key.clone(), record.circumstances.finished);
+    let shipped: HashSet<_> = records::read(&reference(experiment))?.iter().map(run).collect();
+    Ok(shown.iter().filter(|record| shipped.contains(&run(record))).count())
 }
 
 /// The records that come with the workspace for an experiment.
@@ -218,7 +237,7 @@ fn print_json(record: &Record) -> Result<()> {
     let (cell, outcome) = (&record.cell, &record.outcome);
     let score = |name| outcome.score(name);
     let line = serde_json::json!({
-        "dataset": cell.dataset, "pattern": cell.pattern, "method": cell.method, "fold": cell.fold,
+        "dataset": cell.dataset, "pattern": cell.pattern, "method": methods::row(cell), "fold": cell.fold,
         "repetition": cell.repetition, "seed": cell.seed, "status": outcome.status, "reason": outcome.reason,
         "acc": score("acc"), "nmi": score("nmi"), "ari": score("ari"), "purity": score("purity"),
         "seconds": outcome.seconds, "peak_memory_bytes": outcome.peak_memory_bytes,
@@ -262,6 +281,16 @@ mod tests {
              label = '{label}'\nsettings = {{ restarts = 1 }}\nchosen = 'x'\n"
         );
         experiment::parse("tiny", &text).unwrap()
+    }
+
+    #[test]
+    fn shipped_results_are_told_from_those_of_this_machine() {
+        let mut shown = records::read(&reference("ablation")).unwrap();
+        shown.truncate(3);
+        assert_eq!(n_shipped("ablation", &shown).unwrap(), 3);
+        shown[0].circumstances.finished += 1;
+        assert_eq!(n_shipped("ablation", &shown).unwrap(), 2);
+        assert_eq!(n_shipped("smoke", &shown).unwrap(), 0);
     }
 
     #[test]

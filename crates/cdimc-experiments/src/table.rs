@@ -1,5 +1,6 @@
 //! Records in tables: which rows there are, and the mean and deviation of each.
 
+use crate::methods;
 use crate::record::Record;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,9 +57,9 @@ impl<'a> Row<'a> {
         self.records.first().map_or("", |record| record.cell.method.as_str())
     }
 
-    /// Whether the row is a method as it stands, without settings of its own: what the paper's tables show.
+    /// Whether the row is a method under its own name, without further settings: what the paper's tables show.
     pub(crate) fn is_plain(&self) -> bool {
-        self.records.iter().all(|r| r.cell.label == r.cell.method && r.cell.overrides.is_empty())
+        methods::registered(&self.label) == self.method()
     }
 
     /// The row's coordinates in the experiment's grid.
@@ -105,9 +106,9 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table<'_>> {
             tables.len() - 1
         });
         let label = if cell.overrides.is_empty() {
-            cell.label.clone()
+            methods::row(cell).into_owned()
         } else {
-            format!("{} ({})", cell.label, cell.overrides.join(" "))
+            format!("{} ({})", methods::row(cell), cell.overrides.join(" "))
         };
         let rows = &mut tables[at].rows;
         match rows.iter_mut().find(|row| row.label == label) {
@@ -126,7 +127,8 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
     let mut rows: BTreeMap<_, BTreeMap<_, &Record>> = BTreeMap::new();
     for record in records {
         let c = &record.cell;
-        let row = rows.entry((&c.dataset, &c.pattern, &c.label, &c.overrides)).or_default();
+        let named = (&c.dataset, &c.pattern, methods::row(c), &c.overrides);
+        let row = rows.entry(named).or_default();
         let kept = row.entry((c.fold, c.repetition, c.seed)).or_insert(record);
         if record.circumstances.finished > kept.circumstances.finished {
             *kept = record;

@@ -8,6 +8,10 @@ pub(super) enum Block {
     Section(String),
     Paragraph(String),
     Table(Table),
+    /// A table behind its title, shown on demand.
+    Folded(String, Table),
+    /// A title and a few lines that stand out.
+    Boxed(String, Vec<String>),
     Figure(Figure),
 }
 
@@ -56,6 +60,15 @@ impl Document {
                 Block::Section(title) => text += &format!("## {title}\n"),
                 Block::Paragraph(words) => text += &format!("{words}\n"),
                 Block::Table(table) => text += &table.markdown(),
+                Block::Folded(title, table) => {
+                    let table = table.markdown();
+                    text +=
+                        &format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n");
+                }
+                Block::Boxed(title, lines) => {
+                    text += &format!("> **{title}**\n>\n");
+                    lines.iter().for_each(|line| text += &format!("> - {line}\n"));
+                }
                 Block::Figure(Figure { name, caption, .. }) => {
                     text += &format!("![{name}](figures/{name}.svg)\n\n{caption}\n");
                 }
@@ -98,6 +111,16 @@ impl Document {
                 }
                 Block::Paragraph(words) => format!("<p>{}</p>\n", inline(words)),
                 Block::Table(table) => table.html(),
+                Block::Folded(title, table) => format!(
+                    "<details class=\"fold\"><summary>{}</summary>\n{}</details>\n",
+                    escaped(title),
+                    table.html()
+                ),
+                Block::Boxed(title, lines) => {
+                    let items = lines.iter().map(|line| format!("<li>{}</li>\n", inline(line)));
+                    let (title, items) = (escaped(title), items.collect::<String>());
+                    format!("<div class=\"box\"><b>{title}</b><ul>\n{items}</ul></div>\n")
+                }
                 Block::Figure(Figure { svg, caption, .. }) => format!(
                     "<figure>{}<figcaption>{}</figcaption></figure>\n",
                     svg.replace("xmlns=\"http://www.w3.org/2000/svg\"", ""),
@@ -151,9 +174,9 @@ impl Cell {
     }
 
     fn html(&self) -> String {
-        let class = match self.text.as_str() {
-            "reproduced" | "above" => " class=\"good\"",
-            "below" => " class=\"bad\"",
+        let class = match self.text.trim_end_matches(')').chars().last() {
+            Some('✓') => " class=\"good\"",
+            Some('▼') => " class=\"bad\"",
             _ => "",
         };
         let text = inline(&self.text);
@@ -180,8 +203,10 @@ th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(-
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 thead th { border-bottom: 2px solid var(--line); }
 summary { cursor: pointer; list-style: none; text-decoration: underline dotted; } summary::-webkit-details-marker { display: none; }
-details code { display: block; white-space: normal; text-align: left; min-width: 18rem; }
+td code { display: block; white-space: normal; text-align: left; min-width: 18rem; }
 code { font-size: .85em; background: var(--soft); padding: .05rem .25rem; overflow-wrap: anywhere; }
+.box { border: 2px solid var(--line); border-radius: .4rem; padding: .6rem 1rem; max-width: 60rem; } .box ul { margin: .4rem 0 0; padding-left: 1.2rem; }
+.fold > summary::before { content: '▸ '; }
 .good { color: var(--good); } .bad { color: var(--bad); }
 figure { display: inline-block; margin: .5rem 1rem 1rem 0; max-width: 100%; vertical-align: top; }
 figcaption { font-size: .85rem; max-width: 34rem; opacity: .85; }
@@ -225,7 +250,7 @@ mod tests {
     fn document() -> Document {
         let mut table = Table::new(&["method", "ACC"]);
         table.rows.push(vec!["`a`".into(), Cell::by("90.00".into(), "cargo xtask x".into())]);
-        table.rows.push(vec!["b & c".into(), "below".into()]);
+        table.rows.push(vec!["b & c".into(), "81.49 (-13.6 ▼)".into()]);
         let svg = figure::curves("t", "x", &[&[1.0, 2.0]]).unwrap();
         let figure = Figure { name: "f".into(), svg, caption: "A *figure*.".into() };
         Document {
@@ -233,7 +258,8 @@ mod tests {
             blocks: vec![
                 Block::Section("One, two".into()),
                 Block::Paragraph("Words and `code`.".into()),
-                Block::Table(table),
+                Block::Boxed("Is it?".into(), vec!["**One** line.".into()]),
+                Block::Folded("All <rows>".into(), table),
                 Block::Figure(figure),
             ],
         }
@@ -245,13 +271,22 @@ mod tests {
         for asking in ["http", "src=", "url(", "@import", "<script"] {
             assert!(!html.contains(asking), "{asking}");
         }
-        for text in ["A &lt;page&gt;", "<code>a</code>", "b &amp; c", "<summary>90.00</summary>"] {
+        for text in [
+            "A &lt;page&gt;",
+            "<code>a</code>",
+            "b &amp; c",
+            "<summary>90.00</summary>",
+            "<td class=\"bad\">81.49 (-13.6 ▼)</td>",
+            "<summary>All &lt;rows&gt;</summary>",
+            "<li><b>One</b> line.</li>",
+        ] {
             assert!(html.contains(text), "{text}");
         }
         assert!(html.contains("href=\"#one--two\"") && html.contains("id=\"one--two\""));
         let markdown = document().markdown();
         assert!(markdown.contains("| `a` | [90.00](records \"cargo xtask x\") |\n"), "{markdown}");
         assert!(markdown.contains("](figures/f.svg)"));
+        assert!(markdown.contains("> **Is it?**\n>\n> - **One** line.\n"), "{markdown}");
         assert_eq!(document().figures().count(), 1);
     }
 }

@@ -1,7 +1,9 @@
 //! What the page says of the runs themselves: their cost, which of them there are, and where they ran.
 
 use super::document::{Block, Cell, Table};
+use super::sections::shown;
 use super::{DATASETS, Results};
+use crate::methods;
 use crate::record::Status;
 use crate::source;
 use crate::table::{Summary, or_dash, standing};
@@ -23,14 +25,17 @@ fn costs(results: &Results) -> Vec<Block> {
         let mut runs: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
         let mut threads: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         let tables = results.tables(experiment);
-        for record in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.records) {
+        let rows = tables.iter().flat_map(|table| &table.rows);
+        for (row, record) in
+            rows.flat_map(|row| row.records.iter().map(move |record| (row, record)))
+        {
             if record.outcome.status == Status::Scored {
-                let [seconds, bytes] = runs.entry(&record.cell.label).or_default();
+                let [seconds, bytes] = runs.entry(shown(&row.label)).or_default();
                 seconds.push(record.outcome.seconds.total);
                 bytes.extend(
                     record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
                 );
-                threads.entry(&record.cell.label).or_default().insert(record.circumstances.threads);
+                threads.entry(shown(&row.label)).or_default().insert(record.circumstances.threads);
             }
         }
         for (row, [seconds, mebibytes]) in &runs {
@@ -110,11 +115,12 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
         [(Status::Skipped, "Not applicable"), (Status::Unusable, "Nothing usable")]
     {
         // The reason of a row's first run: those of the others differ in the sample or the epoch they name.
-        let mut reasons: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        let mut reasons: BTreeMap<_, &str> = BTreeMap::new();
         for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
             if record.outcome.status == status {
                 let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-                reasons.entry((&record.cell.label, &record.cell.dataset)).or_insert(reason);
+                let row = (methods::row(&record.cell), &record.cell.dataset);
+                reasons.entry(row).or_insert(reason);
             }
         }
         if !reasons.is_empty() {
@@ -143,11 +149,12 @@ fn environment(results: &Results) -> Vec<Block> {
         .collect();
     vec![
         Block::Section("Environment".into()),
-        Block::Table(table),
+        Block::Folded("Processors and revisions".into(), table),
         Block::Paragraph(
-            "`cargo xtask reproduce all` runs whatever has no record yet; `--force` runs recorded cells again, and the command behind a number runs \
-             the cells it is made of. The same seed gives the same labels on any number of threads; another processor may round differently, \
-             which the long training of networks magnifies."
+            "`cargo xtask reproduce NAME` shows the records that come with the repository and runs only what has no record. \
+             `cargo xtask reproduce NAME --force` computes everything again, and the command behind a number computes that number again. \
+             The same seed gives the same labels on any number of threads. Another processor may round differently, which the long \
+             training of networks magnifies."
                 .into(),
         ),
     ]

@@ -7,10 +7,14 @@ use std::fmt;
 /// Why a published number cannot be compared with ours: the paper took it from another paper.
 pub(super) const COPIED: &[&str] = &["pmvc-cgan"];
 
+/// Smallest and largest difference in points that two standard deviations stand for: a paper's small SD makes no
+/// difference of 3 points a failure, and a large one no difference of more than 5 a success.
+const TOLERANCE: [f64; 2] = [3.0, 5.0];
+
 /// How our number compares with the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
-    /// The means differ by at most two of the paper's standard deviations.
+    /// The means differ by at most the tolerance.
     Reproduced,
     Above,
     Below,
@@ -21,15 +25,10 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// All, in the order in which they are counted.
-    pub(super) const ALL: [Self; 6] = [
-        Self::Reproduced,
-        Self::Above,
-        Self::Below,
-        Self::NotComparable,
-        Self::Unfinished,
-        Self::NotRun,
-    ];
+    /// The rule in words.
+    pub(super) const RULE: &str = "**reproduced** (✓) if our mean differs from the paper's by at most two of the standard deviations (SD) \
+        that the paper prints, where this tolerance is at least 3 and at most 5 points. Otherwise it is **above** (▲) or **below** (▼). \
+        **Unfinished** means that we ran only some of the masks, **not comparable** that the paper took the number from another paper.";
 
     /// Of our mean against the paper's number for a method that has `all` runs.
     pub(super) fn of(method: &str, ours: Option<Summary>, paper: Number, all: usize) -> Self {
@@ -42,13 +41,24 @@ impl Verdict {
         }
         let Some(deviation) = paper.deviation else { return Self::NotComparable };
         let difference = ours.mean - paper.mean;
+        let [least, most] = TOLERANCE;
         // Both are printed with two decimals.
-        if difference.abs() <= 2.0 * deviation + 0.005 {
+        if difference.abs() <= (2.0 * deviation).clamp(least, most) + 0.005 {
             Self::Reproduced
         } else if difference > 0.0 {
             Self::Above
         } else {
             Self::Below
+        }
+    }
+
+    /// The verdict as a sign beside a number; nothing without a comparison.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Self::Reproduced => "✓",
+            Self::Above => "▲",
+            Self::Below => "▼",
+            Self::NotComparable | Self::Unfinished | Self::NotRun => "",
         }
     }
 }
@@ -71,11 +81,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_deviations_of_the_paper_decide() {
-        let paper = Number { mean: 90.0, deviation: Some(1.5) };
+    fn two_deviations_of_the_paper_decide_from_3_to_5_points() {
+        let paper = Number { mean: 90.0, deviation: Some(2.0) };
         let verdict = |mean| Verdict::of("daimc", Summary::of(&[mean]), paper, 1);
-        assert_eq!([92.9, 87.1].map(verdict), [Verdict::Reproduced; 2]);
-        assert_eq!([93.1, 86.9].map(verdict), [Verdict::Above, Verdict::Below]);
+        assert_eq!([93.9, 86.1].map(verdict), [Verdict::Reproduced; 2]);
+        assert_eq!([94.1, 85.9].map(verdict), [Verdict::Above, Verdict::Below]);
+        for (deviation, least, most) in [(0.1, 2.9, 3.1), (10.0, 4.9, 5.1)] {
+            let paper = Number { mean: 90.0, deviation: Some(deviation) };
+            let off = |points| Verdict::of("daimc", Summary::of(&[90.0 - points]), paper, 1);
+            assert_eq!([least, most].map(off), [Verdict::Reproduced, Verdict::Below]);
+        }
         assert_eq!(Verdict::of("daimc", None, paper, 1), Verdict::NotRun);
         let ours = Summary::of(&[90.0]);
         assert_eq!(Verdict::of("pmvc-cgan", ours, paper, 1), Verdict::NotComparable);
