@@ -4,7 +4,7 @@
 
 use cdimc::NamedModel;
 use cdimc_cluster::{CdimcNet, Stage, Training};
-use cdimc_core::{Clusterer, archive::with_new_checksum};
+use cdimc_core::{Clusterer, Observer, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 
@@ -38,7 +38,9 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
 /// Reads the bytes as a checkpoint whose checksum fits, and goes on from it; whether it is accepted.
 pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
     let Ok(sealed) = with_new_checksum(bytes) else { return false };
-    let Ok(mut training) = Training::resume(&trained_on(), &sealed) else { return false };
+    let Ok(mut training) = Training::resume(&trained_on(), &sealed, &Observer::silent()) else {
+        return false;
+    };
     let CdimcNet { kmeans, finetune, .. } = training.settings();
     if kmeans.restarts > MANY || finetune.epochs_per_round > MANY {
         return true;
@@ -57,11 +59,11 @@ pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
 /// A training that is small enough to be a seed of the corpus.
 pub(crate) fn small_training() -> Training {
     let mut net = CdimcNet { neighbors: 2, batch_size: 6, ..CdimcNet::default() };
-    net.architecture.wide = 3;
+    net.architecture.wide = Some(3);
     net.pretrain.epochs = 2;
     (net.kmeans.restarts, net.finetune.rounds) = (2, 3);
     net.check().expect("settings in range");
-    net.start(&trained_on(), 2, Seed::new(1)).expect("data that suit it")
+    net.start(&trained_on(), 2, Seed::new(1), &Observer::silent()).expect("data that suit it")
 }
 
 /// What checkpoints of the corpus were made on.

@@ -1,12 +1,11 @@
 //! What every method keeps, whatever it computes: one suite over all clusterers.
 
-use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_cluster::{CdimcNet, Finetune, Layers, OneOrMore, Pretrain};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Observer, Step};
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
 };
 use cdimc_mixture::TMixture;
-use cdimc_nn::Architecture;
 use ndarray::{Array2, s};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -17,12 +16,9 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
     let net = CdimcNet {
         batch_size: 32,
         neighbors: 5,
-        architecture: Architecture {
-            wide: 64,
-            // Three rectifiers in a row may all die in so short a training.
-            square_decoder_layer: false,
-            ..Architecture::default()
-        },
+        architecture: Layers { wide: Some(64), ..Layers::default() },
+        restarts: 1,
+        alpha: OneOrMore::Several(vec![0.01, 0.1]),
         pretrain: Pretrain { epochs: 60, momentum: 0.9, ..Pretrain::default() },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
         ..CdimcNet::default()

@@ -1,6 +1,6 @@
 //! The golden case: every number of a small run of the NumPy and PyTorch reference, `tests/golden`.
 
-use cdimc_cluster::{Finetune, Finetuning};
+use cdimc_cluster::{CdimcNet, Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
     Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
@@ -204,7 +204,7 @@ fn fine_tuning_follows_pytorch() {
             epochs_per_round: golden.count("/finetune/inner"),
             learning_rate: golden.number("/finetune/lr"),
             minimum_rounds: rounds,
-            ..Finetune::default()
+            ..CdimcNet::authors_code().finetune
         };
         trainer.start(settings.optimizer()).expect("valid optimizer");
         let start = start.iter().map(|&label| label as usize).collect();

@@ -164,14 +164,14 @@ impl Default for CdimcNet {
             order: RowOrder::Shuffled,
             arrangement: Arrangement::KmeansBlocks,
             input: Input::Coordinates,
-            directions: 20,
+            directions: 40,
             neighbors: 10,
-            alpha: OneOrMore::Several(vec![0.001, 0.01, 0.1, 1.0]),
+            alpha: OneOrMore::Several(vec![0.01, 0.1]),
             batch_size: 128,
             architecture: Layers::default(),
             engine: None,
             device: Device::Cpu,
-            restarts: 3,
+            restarts: 4,
             pretrain: Pretrain::default(),
             kmeans: KMeansSettings::default(),
             finetune: Finetune::default(),
@@ -239,7 +239,7 @@ impl CdimcNet {
         observer.step("prepare", 0, 1, None)?;
         let training = self.start(data, n_clusters, seed, observer)?; // arrange, coordinates, graphs
         observer.step("prepare", 1, 1, None)?;
-        training.run(data, observer) // runs of pre-training, k-means and fine-tuning; undo the order
+        training.run(observer) // runs of pre-training, k-means and fine-tuning; undo the order
     }
 
     /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
@@ -400,7 +400,7 @@ impl Clusterer for CdimcNet {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        let fitted = fitted(training.run(data, observer)?);
+        let fitted = fitted(training.run(observer)?);
         fitted.clustering.check(Self::NAME)?;
         Ok(fitted)
     }
@@ -412,8 +412,8 @@ impl Clusterer for CdimcNet {
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let parameters = self.n_parameters(data, n_clusters) as f64;
         let finetune = &self.finetune;
-        let epochs = self.pretrain.epochs as f64
-            + finetune.rounds as f64 * finetune.epochs_per_round as f64;
+        let epochs =
+            self.pretrain.epochs as f64 + finetune.rounds as f64 * finetune.epochs_per_round as f64;
         let runs = Contest::new(self, data.mask().shares_samples()).n_runs() as f64;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();

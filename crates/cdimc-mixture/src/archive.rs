@@ -177,7 +177,11 @@ pub(crate) fn put_projection(archive: &mut Archive, v: usize, projection: &Proje
 }
 
 /// Reads the map of view `v` to coordinates of this kind.
-pub(crate) fn projection_of(archive: &Archive, v: usize, kind: Kind) -> Result<Projection, ClusterError> {
+pub(crate) fn projection_of(
+    archive: &Archive,
+    v: usize,
+    kind: Kind,
+) -> Result<Projection, ClusterError> {
     let list = |name: &str| archive.list::<f64>(&format!("view{v}.{name}"));
     let matrix = |name: &str| archive.matrix::<f64>(&format!("view{v}.{name}"));
     let (means, scales, shift) = (list("column-means")?, list("column-scales")?, list("shift")?);

@@ -32,11 +32,8 @@ impl TMixture {
     ) -> Result<ViewCoordinates, ClusterError> {
         // The shape of the clusters is not needed, only the kind of coordinates.
         let prior = self.priors()[0];
-        let settings = Self {
-            pooling: Some(prior.kappa),
-            diagonal: Some(prior.diagonal),
-            ..self.clone()
-        };
+        let settings =
+            Self { pooling: Some(prior.kappa), diagonal: Some(prior.diagonal), ..self.clone() };
         let chosen = choose(&settings, &Views::of(data, data), n_clusters, seed, observer)?;
         Ok(ViewCoordinates { projections: chosen.projections })
     }
@@ -123,8 +120,7 @@ mod tests {
         let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
         let silent = Observer::silent();
         let found = settings.view_coordinates(&data, 4, Seed::new(1), &silent).unwrap();
-        let chosen =
-            choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
+        let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
         assert_eq!(found.projections, chosen.projections);
         let mut archive = Archive::new("test file", &()).unwrap();
         found.put(&mut archive);
@@ -134,6 +130,8 @@ mod tests {
         assert_eq!(again, found);
         let z = again.of_rows(0, data.matrix(0), &[3, 5]);
         assert_eq!(z.dim(), (2, found.widths()[0]));
-        assert!(ViewCoordinates::read(&archive, &[found.kinds(), vec![Kind::Unit]].concat()).is_err());
+        assert!(
+            ViewCoordinates::read(&archive, &[found.kinds(), vec![Kind::Unit]].concat()).is_err()
+        );
     }
 }

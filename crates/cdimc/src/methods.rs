@@ -60,17 +60,26 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_network_has_several_pre_trainings_unless_told_otherwise() {
+    fn several_runs_of_the_network_compete_by_default() {
         let settings = |value: Value| configured(CdimcNet::NAME, value).map(|c| c.settings);
         let found = settings(Value::Null).unwrap();
         assert_eq!(
-            (&found["restarts"], &found["kmeans"]["choice"]),
-            (&json!(3), &json!("shared-information"))
+            (&found["restarts"], &found["kmeans"]["choice"], &found["input"]),
+            (&json!(4), &json!("shared-information"), &json!("coordinates"))
         );
         let error = settings(json!({ "restarts": 0 })).unwrap_err().to_string();
         assert_eq!(error, "settings of cdimc-net: restarts = 0: must be at least 1");
         let error = settings(json!({ "kmeans": { "choice": "truth" } })).unwrap_err().to_string();
         assert!(error.contains("expected `shared-information` or `inertia`"), "{error}");
+    }
+
+    #[test]
+    fn the_file_of_the_paper_is_a_method() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper.toml");
+        let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
+        assert_eq!(found["architecture"]["square-decoder-layer"], json!(false));
+        assert_eq!(found["finetune"]["normalization"], json!("batch"));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! from the others under which the views share most, two centers merge and a third splits while the views share more
 //! under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
 
+use super::spectral::{spectral_labels, unit_rows};
 use cdimc_core::{ClusterError, KMeans, KMeansFit, SharedInformation};
 use cdimc_data::Seed;
-use super::spectral::{spectral_labels, unit_rows};
 use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -57,7 +57,9 @@ impl Training {
     /// If the engine cannot give its state.
     pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
         let optimizer = match &self.run {
-            Some(run) if !matches!(run.state, State::Clustering) => run.trainer.optimizer_state()?,
+            Some(run) if !matches!(run.state, State::Clustering) => {
+                run.trainer.optimizer_state()?
+            }
             _ => OptimizerState { steps: 0, moments: Vec::new() },
         };
         let description = Description {
@@ -118,9 +120,7 @@ impl Training {
             && found.ended.len() <= training.contest.n_runs();
         training.contest.ended = found.ended;
         training.run = match (found.run, training.contest.next()) {
-            (Some(run), Some(next)) if is_known => {
-                Some(read_run(&training, &archive, next, &run)?)
-            }
+            (Some(run), Some(next)) if is_known => Some(read_run(&training, &archive, next, &run)?),
             (None, None) if is_known => None,
             _ => return Err(misfit()),
         };

@@ -127,6 +127,6 @@ mod tests {
         }
         assert_eq!((contest.next(), contest.n_runs()), (None, 5));
         let undecidable = Contest::new(&CdimcNet::default(), false);
-        assert_eq!((undecidable.alphas, undecidable.rounds), (vec![0.001], 1));
+        assert_eq!((undecidable.alphas, undecidable.rounds), (vec![0.01], 1));
     }
 }

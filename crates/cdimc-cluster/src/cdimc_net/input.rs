@@ -105,7 +105,8 @@ impl InputViews {
                     let reads = match (&map.directions, &self.coordinates) {
                         (Some(directions), None) => directions.dim() == (features, inputs),
                         (None, Some(coordinates)) => {
-                            coordinates.widths()[v] == inputs && coordinates.n_features()[v] == features
+                            coordinates.widths()[v] == inputs
+                                && coordinates.n_features()[v] == features
                         }
                         _ => false,
                     };
@@ -133,7 +134,8 @@ impl InputViews {
                 Ok(ObservedView { rows: Vec::new(), values: Array2::zeros((0, self.width(view))) })
             }
         };
-        let views = (0..self.standardizers.len()).map(observed).collect::<Result<_, DataError>>()?;
+        let views =
+            (0..self.standardizers.len()).map(observed).collect::<Result<_, DataError>>()?;
         Ok(NetworkInput { n_samples: order.len(), views })
     }
 
@@ -215,9 +217,8 @@ fn least_squares(
     inputs: ArrayView2<'_, f32>,
     columns: ArrayView2<'_, f32>,
 ) -> Result<Array2<f32>, ClusterError> {
-    let to_faer = |x: ArrayView2<'_, f32>| {
-        Mat::from_fn(x.nrows(), x.ncols(), |i, j| f64::from(x[[i, j]]))
-    };
+    let to_faer =
+        |x: ArrayView2<'_, f32>| Mat::from_fn(x.nrows(), x.ncols(), |i, j| f64::from(x[[i, j]]));
     let (z, x) = (to_faer(inputs), to_faer(columns));
     let mut gram = product(z.transpose(), z.as_ref());
     let ridge = RIDGE * inputs.nrows() as f64;

@@ -254,9 +254,9 @@ impl Model for CdimcModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Layers;
     use cdimc_core::Observer;
     use cdimc_data::Seed;
-    use crate::Layers;
     use ndarray::s;
 
     #[test]

@@ -6,7 +6,8 @@ use cdimc_core::{ClusterError, Observer, SharedInformation};
 use cdimc_data::{MultiView, Seed, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use cdimc_mixture::TMixture;
-use cdimc_nn::NetworkInput;
+use cdimc_nn::{NetworkInput, ObservedView};
+use ndarray::Axis;
 use std::sync::Arc;
 
 /// The data as the runs read them.
@@ -37,8 +38,7 @@ impl Prepared {
             settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
         let pilot = TMixture { dimensions: settings.directions, ..TMixture::default() };
         // Views that no sample has together share nothing, whatever the clusters.
-        let chooses =
-            settings.has_several() || settings.kmeans.choice == Choice::SharedInformation;
+        let chooses = settings.has_several() || settings.kmeans.choice == Choice::SharedInformation;
         let chooses = chooses && data.mask().shares_samples();
         let coordinates = if settings.input == Input::Coordinates {
             Some(pilot.view_coordinates(data, n_clusters, seed.stream("coordinates"), observer)?)
@@ -58,10 +58,18 @@ impl Prepared {
     }
 
     /// The network's input in the caller's order of samples.
-    pub(crate) fn in_callers_order(&self, data: &MultiView) -> Result<NetworkInput, ClusterError> {
-        let views: Vec<usize> = (0..data.n_views()).collect();
-        let order: Vec<usize> = (0..data.n_samples()).collect();
-        self.views.network_input(data, &views, &order)
+    pub(crate) fn in_callers_order(&self) -> NetworkInput {
+        let views = self.input.views.iter().map(|view| {
+            let samples: Vec<u32> =
+                view.rows.iter().map(|&place| self.order[place as usize] as u32).collect();
+            let mut positions: Vec<usize> = (0..samples.len()).collect();
+            positions.sort_by_key(|&position| samples[position]);
+            ObservedView {
+                rows: positions.iter().map(|&position| samples[position]).collect(),
+                values: view.values.select(Axis(0), &positions),
+            }
+        });
+        NetworkInput { n_samples: self.input.n_samples, views: views.collect() }
     }
 }
 

@@ -141,11 +141,7 @@ impl Run {
         weights: Weights,
     ) -> Result<Self, ClusterError> {
         let Prepared { input, graphs, .. } = common.prepared;
-        let on = TrainingData {
-            input: Arc::clone(input),
-            graphs: Arc::clone(graphs),
-            alpha,
-        };
+        let on = TrainingData { input: Arc::clone(input), graphs: Arc::clone(graphs), alpha };
         let trainer = trainer(common.settings.engine(), common.settings.device, on, weights)?;
         let state = State::Pretraining { epochs_done: 0 };
         let (pretrained, best, curves) = (None, None, Curves::default());
@@ -188,7 +184,9 @@ impl Run {
     /// One epoch of pre-training, the first centers, or one round of fine-tuning; `None` when nothing is left to do.
     pub(crate) fn step(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
         match self.state {
-            State::Pretraining { epochs_done } => self.pretrain_epoch(common, epochs_done).map(Some),
+            State::Pretraining { epochs_done } => {
+                self.pretrain_epoch(common, epochs_done).map(Some)
+            }
             State::Clustering => self.cluster_latents(common).map(Some),
             State::Finetuning(_) => self.finetune_round(common),
         }
@@ -209,11 +207,8 @@ impl Run {
         }
         self.curves.pretrain_loss.push(loss);
         let (epoch, of) = (epoch + 1, pretrain.epochs);
-        self.state = if epoch < of {
-            State::Pretraining { epochs_done: epoch }
-        } else {
-            State::Clustering
-        };
+        self.state =
+            if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
         tracing::debug!(stage = "pretrain", epoch, of, loss);
         Ok(Step { stage: Stage::Pretrain.name(), done: epoch, of, loss: Some(loss) })
     }
@@ -239,8 +234,7 @@ impl Run {
             tracing::debug!(stage = "kmeans", loss, shared_information);
             self.curves.shared_information.push(shared_information);
             let labels = found.labels.clone();
-            self.best =
-                Some(BestRound { round: 0, shared_information, encoders: None, labels });
+            self.best = Some(BestRound { round: 0, shared_information, encoders: None, labels });
         }
         let centers = found.centers.mapv(|u| u as f32);
         self.enter(common.settings, State::Finetuning(Finetuning::new(centers, found.labels)))?;

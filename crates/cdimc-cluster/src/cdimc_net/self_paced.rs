@@ -118,7 +118,8 @@ impl Pace {
                 groups
             }
         };
-        for (group, members) in groups.iter().enumerate().filter(|(_, members)| !members.is_empty()) {
+        for (group, members) in groups.iter().enumerate().filter(|(_, members)| !members.is_empty())
+        {
             let losses: Vec<f64> = members.iter().map(|&i| losses[i]).collect();
             let (before, after) = (self.ages[group], rule.age(&losses, round, rounds));
             match rule.scope {

@@ -5,7 +5,8 @@ use super::prepared::Prepared;
 use super::run::{Common, Run, Trained};
 use crate::{Assignment, CdimcModel, CdimcNet, OneOrMore};
 use cdimc_core::{
-    ClusterError, Clustering, Curve, Observer, SharedInformation, Step, confidence::relative_margins,
+    ClusterError, Clustering, Curve, Observer, SharedInformation, Step,
+    confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
@@ -172,7 +173,6 @@ impl Training {
     /// As [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint when `observer` stops it.
     pub fn run(
         mut self,
-        data: &MultiView,
         observer: &Observer<'_>,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
         while let Some(step) = self.step()? {
@@ -181,20 +181,20 @@ impl Training {
             })?;
             observer.checkpoint(|| self.checkpoint())?;
         }
-        self.finish(data)
+        self.finish()
     }
 
-    /// Returns the model of the best run and its clusters of the samples of `data`, in the caller's order; takes the
-    /// steps that are left, if any.
+    /// Returns the model of the best run and its clusters of the samples, in the caller's order; takes the steps that
+    /// are left, if any.
     ///
     /// # Errors
     /// As [`Training::step`].
-    pub fn finish(mut self, data: &MultiView) -> Result<(CdimcModel, Clustering), ClusterError> {
+    pub fn finish(mut self) -> Result<(CdimcModel, Clustering), ClusterError> {
         while self.step()?.is_some() {}
         let Some((number, trained)) = self.best else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
-        let input = self.prepared.in_callers_order(data)?;
+        let input = self.prepared.in_callers_order();
         let Trained { alpha, weights, pretrained, centers, curves, .. } = trained;
         let mut recorded: Vec<Curve> = curves
             .named()

@@ -21,9 +21,11 @@ fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
             for _ in 0..steps {
                 training.step().unwrap().unwrap();
             }
-            let resumed = Training::resume(&data, &training.checkpoint().unwrap(), &Observer::silent()).unwrap();
+            let resumed =
+                Training::resume(&data, &training.checkpoint().unwrap(), &Observer::silent())
+                    .unwrap();
             assert_eq!(resumed.stage(), training.stage());
-            let (again, same) = resumed.finish(&data).unwrap();
+            let (again, same) = resumed.finish().unwrap();
             assert_eq!(same, clustering, "after {steps} steps");
             assert_eq!(again, model);
         }
@@ -61,7 +63,8 @@ fn a_checkpoint_of_other_data_is_refused() {
     let training = small().start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let checkpoint = training.checkpoint().unwrap();
     for other in [blobs(45, 6).0, blobs(46, 5).0] {
-        let error = Training::resume(&other, &checkpoint, &Observer::silent()).err().unwrap().to_string();
+        let error =
+            Training::resume(&other, &checkpoint, &Observer::silent()).err().unwrap().to_string();
         assert_eq!(error, "the checkpoint was made on other data: the same are needed");
     }
     let model =

@@ -34,11 +34,7 @@ fn small() -> CdimcNet {
         batch_size: 16,
         neighbors: 4,
         // The square layer's three rectifiers may all die, and the decoders with them.
-        architecture: Layers {
-            wide: Some(64),
-            square_decoder_layer: false,
-            ..Layers::default()
-        },
+        architecture: Layers { wide: Some(64), square_decoder_layer: false, ..Layers::default() },
         pretrain: Pretrain { epochs: 30, momentum: 0.9, ..authors.pretrain },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..authors.finetune },
         ..authors

@@ -35,7 +35,8 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
     let rows = |text: &'static str| {
         text.lines().skip(1).map(|line| line.split_once(',').unwrap()).collect::<Vec<_>>()
     };
-    let numbers = |cells: &str| cells.split(',').map_while(|x| x.parse().ok()).collect::<Vec<f64>>();
+    let numbers =
+        |cells: &str| cells.split(',').map_while(|x| x.parse().ok()).collect::<Vec<f64>>();
     let (a, b, predicted) = (rows(a), rows(b), rows(predicted));
     let view = |table: &[(&str, &str)], width: usize| {
         let mut values = Array2::from_elem((predicted.len(), width), f64::NAN);
@@ -48,7 +49,9 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
     };
     let data = MultiView::from_nan_rows(vec![view(&a, 4), view(&b, 40)]).unwrap();
     let found = model.predict(&data).unwrap();
-    for ((label, loss), (_, cells)) in found.labels.iter().zip(found.losses.unwrap()).zip(&predicted) {
+    for ((label, loss), (_, cells)) in
+        found.labels.iter().zip(found.losses.unwrap()).zip(&predicted)
+    {
         let expected = numbers(cells);
         assert_eq!(*label as f64, expected[0]);
         assert!((loss - expected[2]).abs() <= 1e-5 * expected[2].max(1.0), "{loss} {expected:?}");

@@ -93,7 +93,9 @@ fn views_that_no_sample_has_together_leave_one_run() {
     let views = (0..3).map(|v| data.view(v).mapv(|x| if x.is_nan() { 1.0 } else { x })).collect();
     let data = MultiView::new(views, ViewMask::new(apart).unwrap()).unwrap();
     let found = chosen().cluster(&data, 3, Seed::new(1)).unwrap();
-    assert!(curve(&found, "run-alpha").is_empty() && curve(&found, "shared-information").is_empty());
+    assert!(
+        curve(&found, "run-alpha").is_empty() && curve(&found, "shared-information").is_empty()
+    );
     assert_eq!(curve(&found, "pretrain-loss").len(), 30);
 }
 

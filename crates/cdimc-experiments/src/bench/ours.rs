@@ -173,7 +173,7 @@ fn method(case: &Case) -> CdimcNet {
             rounds: case.rounds,
             epochs_per_round: case.epochs_per_round,
             minimum_rounds: case.rounds.max(1),
-            ..Finetune::default()
+            ..CdimcNet::authors_code().finetune
         },
         ..CdimcNet::authors_code()
     }

@@ -85,7 +85,7 @@ fn the_command_gives_the_labels_of_the_library() {
     let mut net = CdimcNet::default();
     net.pretrain.epochs = 30;
     net.finetune.rounds = 6;
-    net.architecture.wide = 48;
+    net.architecture.wide = Some(48);
     let clustering = net.cluster(&data, 4, Seed::new(7)).unwrap();
     let expected: Vec<(String, String)> =
         ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
