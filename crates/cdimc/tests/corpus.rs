@@ -78,7 +78,7 @@ fn write_the_corpora() {
     let mut training = models::small_training();
     write("checkpoint", "start", training.checkpoint().expect("bytes"));
     while let Some(step) = training.step().expect("a step") {
-        if matches!((step.stage, step.done), ("pretrain", 2) | ("kmeans", _) | ("finetune", 3)) {
+        if matches!((step.stage, step.done), ("pretrain", 2) | ("kmeans", 1) | ("finetune", 3)) {
             let name = format!("{}-{}", step.stage, step.done);
             write("checkpoint", &name, training.checkpoint().expect("bytes"));
         }
