@@ -19,7 +19,7 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
         architecture: Layers { wide: Some(64), ..Layers::default() },
         restarts: 1,
         alpha: OneOrMore::Several(vec![0.01, 0.1]),
-        pretrain: Pretrain { epochs: 60, momentum: 0.9, ..Pretrain::default() },
+        pretrain: Pretrain { epochs: 150, momentum: 0.9, ..Pretrain::default() },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
         ..CdimcNet::default()
     };
