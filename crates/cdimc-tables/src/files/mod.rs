@@ -50,9 +50,13 @@ pub struct ReadOptions {
     pub columns: Vec<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
-    /// Whether several rows may have the same id: [`SampleNames::rename`] makes one of them.
+    /// What becomes of several features of one name. Unless they are refused, several rows may have the same id too:
+    /// [`SampleNames::rename`] makes one of them.
     #[serde(default)]
-    pub repeated_ids: bool,
+    pub replicates: Replicates,
+    /// Lines above the table of a text or a spreadsheet that are left out.
+    #[serde(default)]
+    pub skip_lines: usize,
     /// Whether the samples are the columns of the file and the features its rows.
     #[serde(default)]
     pub transposed: bool,
@@ -165,7 +169,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;
-        if !options.repeated_ids {
+        if options.replicates == Replicates::Refuse {
             check_ids_once(table)?;
         }
         check_features_once(table)?;

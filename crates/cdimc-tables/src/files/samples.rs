@@ -89,7 +89,7 @@ impl SampleNames {
     /// # Errors
     /// If the file cannot be read, lacks a column, or gives an id two samples.
     pub fn by_map(path: &Path, replicates: Replicates) -> Result<Self, TableError> {
-        let words = read_words(path, None)?;
+        let words = read_words(path, 0, None)?;
         let column = |name: &str| words.place(name, path).map(|place| &words.columns[place]);
         let (assay, primary, colname) = (column("assay")?, column("primary")?, column("colname")?);
         let mut assays: HashMap<String, HashMap<String, String>> = HashMap::new();
@@ -265,8 +265,11 @@ mod tests {
         let path = folder.path().join("rna.csv");
         std::fs::write(&path, "id,x\nA-1,0\nA-1,0\nA-2,3\n").unwrap();
         let source = ViewSource { name: None, path, member: None };
-        let options =
-            ReadOptions { id: Some("id".into()), repeated_ids: true, ..ReadOptions::default() };
+        let options = ReadOptions {
+            id: Some("id".into()),
+            replicates: Replicates::Mean,
+            ..ReadOptions::default()
+        };
         let mut table = read_views(&source, &options).unwrap().remove(0);
         let names = SampleNames::by_pattern("^(.)", Replicates::Mean).unwrap();
         names.rename(&mut table).unwrap();

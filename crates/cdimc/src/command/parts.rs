@@ -78,10 +78,9 @@ impl Parts for InputParts {
             let tables = input.read_tables()?;
             let mut known = self.known.borrow_mut();
             let named = input.named_in(&tables);
-            known.extend(named.map(|(option, name)| (option, name.to_owned())));
+            known.extend(named);
             if part + 1 == self.parts.len() {
-                input
-                    .refuse_unknown(|(option, name)| known.contains(&(option, name.to_owned())))?;
+                input.refuse_unknown(|named| known.contains(named))?;
             }
             Ok(tables)
         };
