@@ -2,7 +2,11 @@
 
 use crate::error::{Problem, TableError};
 use cdimc_data::Matrix;
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+/// Names of several features that a message shows.
+const SHOWN_REPEATS: usize = 20;
 
 /// One view as its file gives it.
 #[derive(Debug, Clone)]
@@ -90,7 +94,7 @@ pub fn line_of_names(names: &[impl AsRef<str>]) -> String {
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
     check_ids_once(table)?;
-    check_features_once(table)
+    check_features_once(table, "features")
 }
 
 /// That there are rows and columns of finite or missing numbers, and a name for each that has one.
@@ -131,7 +135,7 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
 
 /// That no id occurs twice.
 pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
-    let mut first = std::collections::HashMap::with_capacity(table.values.nrows());
+    let mut first = HashMap::with_capacity(table.values.nrows());
     for (row, id) in table.ids.iter().flatten().enumerate() {
         if let Some(earlier) = first.insert(id.as_str(), row) {
             return Err(Problem::DuplicateId { id: id.clone(), first: earlier + 1, row: row + 1 });
@@ -140,13 +144,41 @@ pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// That no column occurs twice.
-pub(crate) fn check_features_once(table: &Table) -> Result<(), Problem> {
-    let mut seen = std::collections::HashSet::with_capacity(table.features.len());
-    match table.features.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
-        None => Ok(()),
+/// The places of features of one name, in the order of the first of them.
+pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
+    let mut place = HashMap::with_capacity(features.len());
+    let mut names: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (j, name) in features.iter().enumerate() {
+        let at = *place.entry(name.as_str()).or_insert(names.len());
+        match names.get_mut(at) {
+            Some((_, places)) => places.push(j),
+            None => names.push((name, vec![j])),
+        }
     }
+    names
+}
+
+/// That no feature occurs twice; the features are the `lines` of the file.
+pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
+    let repeated: Vec<String> = features_by_name(&table.features)
+        .into_iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, places)| {
+            let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+            format!("`{name}` names {lines} {}", places.join(", "))
+        })
+        .collect();
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    let more = match repeated.len().saturating_sub(SHOWN_REPEATS) {
+        0 => String::new(),
+        more => format!(", and {more} names more"),
+    };
+    let shown = repeated[..repeated.len().min(SHOWN_REPEATS)].join(", ");
+    Err(Problem::Message(format!(
+        "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each"
+    )))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::files::{ReadOptions, is_missing, read_words};
+use crate::table::features_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
@@ -192,6 +193,29 @@ impl SampleNames {
             || Problem::Message(format!("no colname `{id}` of assay `{view}` in {shown}"));
         assay.get(id).cloned().ok_or_else(unknown)
     }
+}
+
+/// Makes one feature of several that have the same name.
+pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
+    let by_name = features_by_name(&table.features);
+    let n_more = table.features.len() - by_name.len();
+    if n_more == 0 {
+        return;
+    }
+    let groups = || by_name.iter().map(|(_, places)| &places[..]);
+    let first: Vec<usize> = groups().map(|places| places[0]).collect();
+    let (values, which) = if replicates == Replicates::Mean {
+        let by_feature = means(table.values.transposed().dense(), groups());
+        (by_feature.transposed(), "the mean of those")
+    } else {
+        (table.values.select_columns(&first), "the first")
+    };
+    let names = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
+    tracing::warn!(
+        "{}: {n_more} features have the name of an earlier one: {which} of each name counts",
+        table.path.display()
+    );
+    (table.features, table.values) = (names, values);
 }
 
 /// The means of groups of rows over what is measured.

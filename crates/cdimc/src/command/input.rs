@@ -74,14 +74,15 @@ pub(crate) type Named = (&'static str, String);
 impl Input {
     /// The tables as they stand in the files, which have every column that an option names.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
-        let tables = self.read_tables()?;
+        let (tables, unmatched) = self.read_tables()?;
+        self.refuse_pattern(unmatched)?;
         let known: HashSet<Named> = self.named_in(&tables).collect();
         self.refuse_unknown(|named| known.contains(named))?;
         Ok(tables)
     }
 
-    /// The tables as they stand in the files.
-    pub(crate) fn read_tables(&self) -> anyhow::Result<Vec<Table>> {
+    /// The tables as they stand in the files, and the first id if `--id-pattern` matches none.
+    pub(crate) fn read_tables(&self) -> anyhow::Result<(Vec<Table>, Option<String>)> {
         let options = ReadOptions {
             id: None,
             label: self.label.clone(),
@@ -120,14 +121,17 @@ impl Input {
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
-        if names.match_nothing(all().map(String::as_str))
-            && let Some(first) = all().next()
-        {
-            let pattern = self.id_pattern.as_deref().unwrap_or_default();
-            bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)");
-        }
+        let matches_none = names.match_nothing(all().map(String::as_str));
+        let unmatched = all().next().filter(|_| matches_none).cloned();
         tables.iter_mut().try_for_each(|table| names.rename(table))?;
-        Ok(tables)
+        Ok((tables, unmatched))
+    }
+
+    /// Refuses a pattern that matches none of the ids, of which the first is given.
+    pub(crate) fn refuse_pattern(&self, unmatched: Option<String>) -> anyhow::Result<()> {
+        let Some(first) = unmatched else { return Ok(()) };
+        let pattern = self.id_pattern.as_deref().unwrap_or_default();
+        bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)")
     }
 
     /// The columns that options name.

@@ -74,7 +74,9 @@ fn every_error_names_the_row_or_column() {
         message(b"id,b\nx,2\ny,3\nx,4\n", &by_id()),
         "id `x` stands in row 1 and again in row 3: ids must be unique"
     );
-    assert_eq!(message(b"b,b\n1,2\n", &none), "two columns are named `b`");
+    assert!(
+        message(b"b,c,b\n1,2,3\n", &none).starts_with("`b` names features 1, 3: a feature has")
+    );
     assert_eq!(message(b"id,b,id\nx,2,1\n", &by_id()), "two columns are named `id`");
     assert_eq!(message(b"id,b\nx,2\nNA,3\n", &by_id()), "row 2 has no id");
     assert_eq!(
@@ -465,4 +467,24 @@ fn a_long_header_is_cut_where_its_rows_are() {
     let numbers = vec!["1"; names.len()].join(",");
     let text = format!("id,{}\nx,{numbers}\n", names.join(","));
     assert_eq!(read_text(text.as_bytes(), &by_id()).unwrap().features, names);
+}
+
+#[test]
+fn features_of_one_name_are_all_told_and_can_be_made_one() {
+    let text = b"gene,p1,p2\na,1,2\nb,3,4\na,5,NA\nc,6,7\nb,5,4\n";
+    let by_gene =
+        ReadOptions { id: Some("gene".into()), transposed: true, ..ReadOptions::default() };
+    let message = read_text(text, &by_gene).unwrap_err().to_string();
+    assert!(
+        message.contains("`a` names rows 1, 3, `b` names rows 2, 5: a feature has a name"),
+        "{message}"
+    );
+    for (replicates, expected) in [
+        (Replicates::First, array![[1.0, 3.0, 6.0], [2.0, 4.0, 7.0]]),
+        (Replicates::Mean, array![[3.0, 4.0, 6.0], [2.0, 4.0, 7.0]]),
+    ] {
+        let table = read_text(text, &ReadOptions { replicates, ..by_gene.clone() }).unwrap();
+        assert_eq!(table.features, ["a", "b", "c"]);
+        assert_eq!(table.values, expected);
+    }
 }
