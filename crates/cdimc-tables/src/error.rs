@@ -39,7 +39,7 @@ pub(crate) enum Problem {
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
     #[error(
-        "is a spreadsheet, which is not read: save each of its tables as CSV (\"Save as\", \"CSV UTF-8\")"
+        "is a spreadsheet of a format that is not read: save it as .xlsx, or each of its tables as CSV"
     )]
     Spreadsheet,
     #[error("is text in UTF-16, which is not read: save it as UTF-8")]

@@ -80,17 +80,18 @@ pub(crate) enum Format {
     Parquet,
     Arrow,
     ArrowStream,
+    Xlsx,
 }
 
 impl Format {
     /// Whether a file of this format holds a single table, which needs no name.
     pub(crate) fn holds_one_table(self) -> bool {
-        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5)
+        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5 | Self::Xlsx)
     }
 
     /// Whether a third-party crate decodes it, which may crash on a damaged file.
     pub(crate) fn is_foreign(self) -> bool {
-        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream)
+        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream | Self::Xlsx)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -104,6 +105,7 @@ impl Format {
             Self::Parquet => "Parquet file",
             Self::Arrow => "Arrow IPC file",
             Self::ArrowStream => "Arrow IPC stream",
+            Self::Xlsx => "spreadsheet",
         }
     }
 }
@@ -206,11 +208,12 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
         // A spreadsheet is an archive too, and names its parts at once; the numbers of an array may look like those.
         let is_numpy = first_entry(head).is_some_and(|name| name.ends_with(b".npy"));
         let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
-        let parts: [&[u8]; 3] = [b"[Content_Types].xml", b"xl/", b"opendocument"];
-        let is_spreadsheet =
-            parts.into_iter().any(names) || matches!(extension, Some("xlsx" | "xlsm" | "ods"));
-        if is_spreadsheet && !is_numpy {
+        let is_xlsx = names(b"[Content_Types].xml") || names(b"xl/");
+        if !is_numpy && (names(b"opendocument") || extension == Some("ods")) {
             return Err(Problem::Spreadsheet);
+        }
+        if !is_numpy && (is_xlsx || matches!(extension, Some("xlsx" | "xlsm"))) {
+            return Ok(Format::Xlsx);
         }
         if !is_numpy && extension != Some("npz") {
             return Err(unread(&[], Some("zip")).unwrap_or(Problem::NotA("NumPy archive")));
@@ -231,7 +234,8 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
                 return Err(Problem::NotA("Arrow IPC file"));
             }
             Some("h5" | "h5ad" | "h5mu" | "hdf5") => return Err(Problem::NotA("HDF5 file")),
-            Some("xlsx" | "xlsm" | "ods") => return Err(Problem::Spreadsheet),
+            Some("xlsx" | "xlsm") => return Err(Problem::NotA("spreadsheet")),
+            Some("ods") => return Err(Problem::Spreadsheet),
             _ if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") => {
                 return Err(Problem::Utf16);
             }
@@ -271,11 +275,10 @@ mod tests {
     fn an_array_that_holds_the_name_of_a_part_is_no_spreadsheet() {
         let format = |name: &str, content: &str| of_bytes(&archive(name, content), None);
         assert_eq!(format("X.npy", "...xl/...").unwrap(), Format::Npz);
-        for (name, content) in
-            [("[Content_Types].xml", ""), ("mimetype", "opendocument"), ("xl/a", "")]
-        {
-            assert!(matches!(format(name, content), Err(Problem::Spreadsheet)), "{name}");
+        for name in ["[Content_Types].xml", "xl/a"] {
+            assert_eq!(format(name, "").unwrap(), Format::Xlsx);
         }
+        assert!(matches!(format("mimetype", "opendocument"), Err(Problem::Spreadsheet)));
     }
 
     #[test]

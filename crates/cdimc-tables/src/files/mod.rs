@@ -15,6 +15,7 @@ mod numpy;
 #[cfg(feature = "columnar")]
 mod parquet_types;
 mod samples;
+mod sheets;
 mod source;
 mod sparse;
 mod tenx;
@@ -225,6 +226,7 @@ fn decode(
             matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
         }
         Format::Hdf5 => hdf5::read(bytes, budget, source, options),
+        Format::Xlsx => sheets::read(bytes, &budget, source, options),
         Format::Parquet => columnar::read_parquet(bytes, &budget, source, options),
         Format::Arrow => columnar::read_arrow(bytes, &budget, source, options),
         Format::ArrowStream => columnar::read_arrow_stream(bytes, &budget, source, options),

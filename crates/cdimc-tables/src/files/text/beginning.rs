@@ -123,8 +123,8 @@ fn title(held: &[u8]) -> Option<(u64, String)> {
         let n_cells: Vec<usize> = lines.iter().map(|line| cells(line, delimiter).count()).collect();
         let &last = n_cells.last()?;
         let first = n_cells.iter().rposition(|&n| n != last)? + 1;
-        // A row that is alone has the cells of every line; a header without a name for the row names is one short.
-        let is_table = last > 1 && first + 1 < lines.len() && n_cells[first - 1] + 1 != last;
+        // A header without a name for the row names is one short; numbers stand below it.
+        let is_table = last > 1 && first + 1 < lines.len();
         let is_header = !cells(lines[first], delimiter).any(is_number);
         (is_table && is_header).then_some((last, first))
     };

@@ -314,10 +314,8 @@ fn all_columns_of_text_are_told_at_once() {
 #[test]
 fn what_other_programs_write_otherwise_is_told_with_its_cure() {
     let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
-    assert!(
-        message(b"PK\x03\x04....[Content_Types].xml").contains("save each of its tables as CSV")
-    );
-    assert!(message(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("is a spreadsheet"));
+    assert!(message(b"PK\x03\x04....[Content_Types].xml").contains("unreadable spreadsheet"));
+    assert!(message(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("save it as .xlsx"));
     assert!(message(b"\xff\xfei\0d\0,\0a\0").contains("save it as UTF-8"));
     assert!(message(b"id,a\nx,\x1b[31m1\n").contains("`\\u{1b}[31m1` is not a number"));
 }
