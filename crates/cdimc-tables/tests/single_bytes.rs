@@ -12,7 +12,7 @@ const SHARE: usize = 31;
 /// Formats with a structure. In text every byte is the user's; where a name says what is read, its bytes do so too.
 fn seeds() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let formats = ["arrow", "hdf5", "mat", "npy", "npz", "parquet"];
+    let formats = ["arrow", "hdf5", "mat", "npy", "npz", "parquet", "xlsx"];
     let files = formats.iter().flat_map(|format| std::fs::read_dir(corpus.join(format)).unwrap());
     let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| !file.file_name().unwrap().to_string_lossy().starts_with("finding"));
