@@ -7,6 +7,7 @@ import gzip
 import pathlib
 import struct
 import sys
+import zipfile
 
 import h5py
 import numpy as np
@@ -32,6 +33,38 @@ def text():
     (OUT / "tabs.tsv").write_text(frame.to_csv(sep="\t", index=False))
     (OUT / "semicolons.csv").write_text(frame.to_csv(sep=";", na_rep="NA"))
     (OUT / "packed.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
+
+
+def spreadsheets():
+    """Two sheets with their cells in place."""
+    schema = "http://schemas.openxmlformats.org"
+    main = f'xmlns="{schema}/spreadsheetml/2006/main" xmlns:r="{schema}/officeDocument/2006/relationships"'
+
+    def sheet(table):
+        def cell(at, x):
+            text = f't="inlineStr"><is><t>{x}</t></is>' if isinstance(x, str) else f"><v>{x}</v>"
+            return f'<c r="{at}" {text}</c>'
+        rows = (f'<row r="{i}">' + "".join(cell(f"{chr(65 + j)}{i}", x) for j, x in enumerate(row)) + "</row>"
+                for i, row in enumerate(table, 1))
+        return f"<worksheet {main}><sheetData>{''.join(rows)}</sheetData></worksheet>"
+
+    def related(ties):
+        links = (f'<Relationship Id="r{i}" Type="{schema}/officeDocument/2006/relationships/{of}" Target="{to}"/>'
+                 for i, (of, to) in enumerate(ties, 1))
+        return f'<Relationships xmlns="{schema}/package/2006/relationships">{"".join(links)}</Relationships>'
+
+    tables = [[["a", "b"], [1, 2.5], [3, -4]], [["c"], [7], [8]]]
+    sheets = "".join(f'<sheet name="{name}" sheetId="{i}" r:id="r{i}"/>' for i, name in enumerate("xy", 1))
+    parts = {
+        "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": related([("officeDocument", "xl/workbook.xml")]),
+        "xl/workbook.xml": f"<workbook {main}><sheets>{sheets}</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": related([("worksheet", f"worksheets/s{i}.xml") for i in (1, 2)]),
+    } | {f"xl/worksheets/s{i}.xml": sheet(table) for i, table in enumerate(tables, 1)}
+    for name, packing in [("plain.xlsx", zipfile.ZIP_STORED), ("packed.xlsx", zipfile.ZIP_DEFLATED)]:
+        with zipfile.ZipFile(OUT / name, "w", packing) as archive:
+            for part, content in parts.items():
+                archive.writestr(zipfile.ZipInfo(part), '<?xml version="1.0"?>' + content, packing)
 
 
 def numpy_files():
@@ -150,4 +183,4 @@ def others():
     (OUT / "images.idx.gz").write_bytes(gzip.compress(images, mtime=0))
 
 
-text(), numpy_files(), matlab_files(), hdf5_files(), market_files(), columnar_files(), others()
+text(), spreadsheets(), numpy_files(), matlab_files(), hdf5_files(), market_files(), columnar_files(), others()

@@ -3,6 +3,7 @@
 // Where no file is read, few of these occur.
 #![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
 
+use crate::table::line_of_names;
 use cdimc_data::DataError;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub(crate) enum Problem {
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
     #[error(
-        "is a spreadsheet, which is not read: save each of its tables as CSV (\"Save as\", \"CSV UTF-8\")"
+        "is a spreadsheet of a format that is not read: save it as .xlsx, or each of its tables as CSV"
     )]
     Spreadsheet,
     #[error("is text in UTF-16, which is not read: save it as UTF-8")]
@@ -75,16 +76,11 @@ pub(crate) enum Problem {
         "a blank line stands above row {row}: in a table of one column a missing value has to be written, as NA"
     )]
     BlankLine { row: usize },
-    #[error("row {row} (line {line}) has {found} cells, the header has {expected}")]
-    Ragged { row: usize, line: u64, expected: usize, found: usize },
-    /// The first column that holds a text in this row, and all further ones.
-    #[error("row {row}, column `{}`: `{text}` is not a number; {}", columns[0], cure(columns, text))]
-    NotANumber { row: usize, columns: Vec<String>, text: String },
     #[error(
-        "row {row}, column `{column}`: `{text}` has a comma, which is read between semicolons only, as a decimal one: \
-         write it with a point, as in `{with_point}`, or without one where it groups thousands"
+        "row {row} (line {line}) has {found} cells, the header has {expected}{}",
+        if found < expected { format!(": it begins with `{begin}`; if that is a note, delete the line") } else { String::new() }
     )]
-    DecimalComma { row: usize, column: String, text: String, with_point: String },
+    Ragged { row: usize, line: u64, expected: usize, found: usize, begin: String },
     #[error(
         "`{comma}` has a comma and `{point}` a point: one of them groups thousands; write all numbers with a point \
          before the decimals and none else"
@@ -114,13 +110,29 @@ pub(crate) enum Problem {
     #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
     NotAMatrix { name: String, dimensions: usize },
     #[error(
-        "column `{column}` is of type {kind}: only numbers can be clustered on; leave it out with --drop '{column}', or \
-         name it with --id or --label"
+        "column `{column}` is of type {kind}: only numbers can be clustered on; leave it out with --drop '{}', or \
+         name it with --id or --label",
+        line_of_names(&[column])
     )]
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
+}
+
+#[cfg(feature = "files")]
+impl Problem {
+    /// A row of other than `expected` cells.
+    pub(crate) fn ragged(
+        row: usize,
+        line: u64,
+        expected: usize,
+        cells: &csv::StringRecord,
+    ) -> Self {
+        let begin = cells.iter().find(|cell| !cell.is_empty()).unwrap_or_default();
+        let begin = begin.chars().take(60).collect();
+        Self::Ragged { row, line, expected, found: cells.len(), begin }
+    }
 }
 
 /// The ways a data set can be unusable; every message names the file or the data set.
@@ -192,23 +204,6 @@ impl DatasetError {
     /// The file at `path` cannot be used for this reason.
     pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
         Self::File { path: path.to_owned(), reason: reason.to_string() }
-    }
-}
-
-/// What to do about columns of text.
-fn cure(columns: &[String], text: &str) -> String {
-    if text.starts_with('#') || !text.contains(char::is_alphanumeric) {
-        return format!("if it means \"not measured\", add --missing-value '{text}'");
-    }
-    match columns {
-        [column] => {
-            format!("leave the column out with --drop '{column}', or name it with --id or --label")
-        }
-        _ => format!(
-            "leave the {} columns of text out with --drop '{}', or name one with --id or --label",
-            columns.len(),
-            columns.join(",")
-        ),
     }
 }
 

@@ -149,8 +149,11 @@ pub enum JoinError {
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_nothing_shared(&tables)?;
     tables.iter().try_for_each(check_measured)?;
+    let mut tables = tables;
+    let left_out: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
     tables.iter().try_for_each(check_varies)?;
     let warnings = overlap::warnings(&tables);
+    let warnings = warnings.into_iter().chain(left_out).collect();
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     Ok(Joined { warnings, ..joined })
 }
@@ -250,6 +253,28 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
         return Err(JoinError::NothingShared { files: files.join(", "), examples });
     }
     Ok(())
+}
+
+/// Leaves out the columns without a value in any observed row, and says which.
+fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
+    let n_observed = (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count();
+    let gaps = table.values.missing_cells();
+    let is_empty = |j: &usize| gaps.get(j).is_some_and(|rows| rows.len() == n_observed);
+    let (empty, kept): (Vec<usize>, Vec<usize>) =
+        (0..table.features.len()).partition(|j| is_empty(j));
+    if empty.is_empty() || kept.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = empty.iter().map(|&j| table.features[j].as_str()).collect();
+    let (n, of) = (names.len(), table.features.len());
+    let line = format!(
+        "{}: {n} of {of} columns have no value and are left out: {}",
+        file(table),
+        crate::error::listed(names)
+    );
+    table.values = table.values.select_columns(&kept);
+    table.features = kept.iter().map(|&j| table.features[j].clone()).collect();
+    Some(line)
 }
 
 /// A view without any value says nothing.
@@ -422,6 +447,19 @@ mod tests {
         assert_eq!(
             refused,
             "a.csv, row 2, column `f0`: a single missing cell (refused by --strict)"
+        );
+    }
+
+    #[test]
+    fn columns_without_any_value_are_left_out_with_a_word() {
+        let gap = f64::NAN;
+        let a = table("a", None, array![[1.0, gap, 5.0, gap], [2.0, gap, gap, gap], [gap; 4]]);
+        let b = table("b", None, array![[1.0], [2.0], [4.0]]);
+        let joined = join(vec![a, b], false).unwrap();
+        assert_eq!(joined.features[0], ["f0", "f2"]);
+        assert_eq!(
+            joined.warnings,
+            ["a.csv: 2 of 4 columns have no value and are left out: `f1`, `f3`"]
         );
     }
 

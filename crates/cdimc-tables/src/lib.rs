@@ -42,4 +42,4 @@ pub use files::{
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
 pub use overlap::{proposal as beginning_proposal, shared_beginning};
-pub use table::{Table, check_name};
+pub use table::{Table, check_name, line_of_names, names_in};

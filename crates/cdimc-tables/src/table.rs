@@ -2,7 +2,11 @@
 
 use crate::error::{Problem, TableError};
 use cdimc_data::Matrix;
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+/// Names of several features that a message shows.
+const SHOWN_REPEATS: usize = 20;
 
 /// One view as its file gives it.
 #[derive(Debug, Clone)]
@@ -55,11 +59,42 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
+/// The names in a value of an option such as `--drop`: a line of CSV, so that a name with a comma stands in quotes.
+pub fn names_in(line: &str) -> Vec<String> {
+    let (mut names, mut is_quoted) = (vec![String::new()], false);
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        let begins_or_ends = is_quoted || names.last().is_some_and(String::is_empty);
+        match (c, names.last_mut()) {
+            (',', _) if !is_quoted => names.push(String::new()),
+            ('"', Some(name)) if is_quoted && characters.next_if_eq(&'"').is_some() => {
+                name.push('"');
+            }
+            ('"', _) if begins_or_ends => is_quoted = !is_quoted,
+            (c, Some(name)) => name.push(c),
+            (_, None) => {}
+        }
+    }
+    names
+}
+
+/// The line from which [`names_in`] reads these names.
+pub fn line_of_names(names: &[impl AsRef<str>]) -> String {
+    let quoted = |name: &str| {
+        if name.contains([',', '"']) {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        } else {
+            name.to_owned()
+        }
+    };
+    names.iter().map(|name| quoted(name.as_ref())).collect::<Vec<_>>().join(",")
+}
+
 /// What every table must obey, whatever its format.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
     check_ids_once(table)?;
-    check_features_once(table)
+    check_features_once(table, "features")
 }
 
 /// That there are rows and columns of finite or missing numbers, and a name for each that has one.
@@ -100,7 +135,7 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
 
 /// That no id occurs twice.
 pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
-    let mut first = std::collections::HashMap::with_capacity(table.values.nrows());
+    let mut first = HashMap::with_capacity(table.values.nrows());
     for (row, id) in table.ids.iter().flatten().enumerate() {
         if let Some(earlier) = first.insert(id.as_str(), row) {
             return Err(Problem::DuplicateId { id: id.clone(), first: earlier + 1, row: row + 1 });
@@ -109,18 +144,56 @@ pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// That no column occurs twice.
-pub(crate) fn check_features_once(table: &Table) -> Result<(), Problem> {
-    let mut seen = std::collections::HashSet::with_capacity(table.features.len());
-    match table.features.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
-        None => Ok(()),
+/// The places of features of one name, in the order of the first of them.
+pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
+    let mut place = HashMap::with_capacity(features.len());
+    let mut names: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (j, name) in features.iter().enumerate() {
+        let at = *place.entry(name.as_str()).or_insert(names.len());
+        match names.get_mut(at) {
+            Some((_, places)) => places.push(j),
+            None => names.push((name, vec![j])),
+        }
     }
+    names
+}
+
+/// That no feature occurs twice; the features are the `lines` of the file.
+pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
+    let repeated: Vec<String> = features_by_name(&table.features)
+        .into_iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, places)| {
+            let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+            format!("`{name}` names {lines} {}", places.join(", "))
+        })
+        .collect();
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    let more = match repeated.len().saturating_sub(SHOWN_REPEATS) {
+        0 => String::new(),
+        more => format!(", and {more} names more"),
+    };
+    let shown = repeated[..repeated.len().min(SHOWN_REPEATS)].join(", ");
+    Err(Problem::Message(format!(
+        "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each"
+    )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_options_may_have_commas_and_quotes() {
+        for names in
+            [&["a", "b c"][..], &["Age, years", "b"], &["5\" tall, or so"], &["", "a"], &[" x "]]
+        {
+            assert_eq!(names_in(&line_of_names(names)), names);
+        }
+        assert_eq!(names_in("a,\"b, c\",5\"x"), ["a", "b, c", "5\"x"]);
+    }
 
     #[test]
     fn no_name_of_a_view_is_a_path() {

@@ -3,7 +3,7 @@
 //! Those in `broken/` were made by programs and hold no real data.
 #![allow(clippy::unwrap_used)]
 
-use cdimc_tables::{ReadOptions, Table, TableError, ViewSource, join, read_views};
+use cdimc_tables::{ReadOptions, Table, TableError, ViewSource, join, read_bytes, read_views};
 use std::path::Path;
 
 fn read(file: &str, id: Option<&str>) -> Result<Vec<Table>, TableError> {
@@ -90,6 +90,29 @@ fn a_byte_takes_no_column_no_ids_and_no_name_away() {
     bytes[filters + 1] = 1;
     let message = refused("b.h5ad", &bytes);
     assert!(message.contains("a chunk without filters has another size"), "{message}");
+}
+
+#[test]
+fn what_stands_behind_a_link_is_not_nothing() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut bytes = std::fs::read(corpus.join("hdf5/plain.h5")).unwrap();
+    // The kind of the first name: 2 for a path in place of an address.
+    let symbols = bytes.windows(4).position(|word| word == b"SNOD").unwrap();
+    bytes[symbols + 8 + 16] = 2;
+    let source = ViewSource { name: None, path: "a.h5".into(), member: None };
+    let message = read_bytes(bytes, &source, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(message.contains("is a soft link, which is not read"), "{message}");
+}
+
+#[test]
+fn a_few_bytes_name_no_millions_of_rows_and_columns() {
+    for sizes in ["2 30000000", "15000000 15000000"] {
+        let text = format!("%%MatrixMarket matrix coordinate real general\n{sizes} 1\n1 1 5\n");
+        let source = ViewSource { name: None, path: "a.mtx".into(), member: None };
+        let read = read_bytes(text.into_bytes(), &source, &ReadOptions::default());
+        let message = read.unwrap_err().to_string();
+        assert!(message.contains("takes more than 268 MB of memory"), "{message}");
+    }
 }
 
 #[test]

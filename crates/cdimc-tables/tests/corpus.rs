@@ -9,7 +9,7 @@ use corpus::{files, is_finding};
 
 #[test]
 fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
-    let targets = ["text", "mtx", "npy", "npz", "mat", "hdf5"];
+    let targets = ["text", "mtx", "npy", "npz", "mat", "hdf5", "xlsx"];
     let columnar: &[&str] = if cfg!(feature = "columnar") { &["parquet", "arrow"] } else { &[] };
     for target in targets.iter().chain(columnar) {
         for path in files(target) {

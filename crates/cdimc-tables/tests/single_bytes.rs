@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use cdimc_tables::{ReadOptions, Table, ViewSource, read_views};
+use hdf5_pure::{AttrValue, FileBuilder};
 use std::path::{Path, PathBuf};
 
 /// One in so many bytes is changed; prime, so that every place in a record is met.
@@ -11,7 +12,7 @@ const SHARE: usize = 31;
 /// Formats with a structure. In text every byte is the user's; where a name says what is read, its bytes do so too.
 fn seeds() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let formats = ["arrow", "hdf5", "mat", "npy", "npz", "parquet"];
+    let formats = ["arrow", "hdf5", "mat", "npy", "npz", "parquet", "xlsx"];
     let files = formats.iter().flat_map(|format| std::fs::read_dir(corpus.join(format)).unwrap());
     let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| !file.file_name().unwrap().to_string_lossy().starts_with("finding"));
@@ -19,16 +20,46 @@ fn seeds() -> Vec<PathBuf> {
     files
 }
 
-/// What must stay, view by view.
-fn frame(tables: &[Table]) -> Vec<((usize, usize), bool)> {
-    tables.iter().map(|table| (table.values.dim(), table.ids.is_some())).collect()
+/// What must stay, view by view: the shape, whether there are ids, and that rows do not become columns.
+fn frame(tables: &[Table], sound: &[Table]) -> Vec<((usize, usize), bool, bool)> {
+    let is_turned = |(table, sound): (&Table, &Table)| {
+        let values = table.values.dense();
+        values.is_square() && values == sound.values.dense().t() && values != sound.values.dense()
+    };
+    let turned = tables.iter().zip(sound).map(is_turned).chain(std::iter::repeat(false));
+    let of_view =
+        |(table, turned): (&Table, bool)| (table.values.dim(), table.ids.is_some(), turned);
+    tables.iter().zip(turned).map(of_view).collect()
+}
+
+/// A square `AnnData` in compressed columns, whose transpose has the same shape.
+fn square() -> Vec<u8> {
+    let text = |value: &str| AttrValue::VarLenString(value.into());
+    let mut file = FileBuilder::new();
+    let mut x = file.create_group("X");
+    x.set_attr("encoding-type", text("csc_matrix"));
+    x.set_attr("encoding-version", text("0.1.0"));
+    x.set_attr("shape", AttrValue::I64Array(vec![3, 3]));
+    x.create_dataset("data").with_f64_data(&[7., 8., 9.]);
+    x.create_dataset("indices").with_i32_data(&[1, 0, 1]);
+    x.create_dataset("indptr").with_i32_data(&[0, 1, 1, 3]);
+    file.add_group(x.finish());
+    for frame in ["obs", "var"] {
+        let mut group = file.create_group(frame);
+        group.set_attr("_index", text("id"));
+        group.create_dataset("id").with_vlen_strings(&["a", "b", "c"]);
+        file.add_group(group.finish());
+    }
+    file.finish().unwrap()
 }
 
 #[test]
 fn no_changed_byte_takes_a_view_or_the_ids_away() {
     let folder = tempfile::tempdir().unwrap();
     let (mut n_changes, mut lost) = (0, Vec::new());
-    for seed in seeds() {
+    let square_file = folder.path().join("square.h5ad");
+    std::fs::write(&square_file, square()).unwrap();
+    for seed in seeds().into_iter().chain([square_file]) {
         let original = std::fs::read(&seed).unwrap();
         let path = folder.path().join(seed.file_name().unwrap());
         let source = ViewSource { name: None, path: path.clone(), member: None };
@@ -37,18 +68,25 @@ fn no_changed_byte_takes_a_view_or_the_ids_away() {
             read_views(&source, &ReadOptions::default())
         };
         let Ok(sound) = read(&original) else { continue };
-        for at in (0..original.len()).step_by(SHARE) {
-            for other in [original[at] ^ 1, original[at] ^ 0x80, 0] {
+        let expected = frame(&sound, &sound);
+        // Every byte of the words that say how a matrix lies, and those of links.
+        let words = original
+            .windows(4)
+            .enumerate()
+            .filter(|(_, four)| [&b"csc_"[..], b"SNOD"].contains(four));
+        let told = words.flat_map(|(at, _)| at..(at + 48).min(original.len()));
+        for at in (0..original.len()).step_by(SHARE).chain(told) {
+            for other in [original[at] ^ 1, original[at] ^ 2, original[at] ^ 0x80, 0] {
                 let mut bytes = original.clone();
                 bytes[at] = other;
                 n_changes += 1;
                 match read(&bytes) {
-                    Ok(tables) if frame(&tables) != frame(&sound) => {
+                    Ok(tables) if frame(&tables, &sound) != expected => {
                         lost.push((
                             seed.file_name().unwrap().to_owned(),
                             at,
                             other,
-                            frame(&tables),
+                            frame(&tables, &sound),
                         ));
                     }
                     _ => {}

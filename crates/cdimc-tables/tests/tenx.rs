@@ -183,3 +183,41 @@ fn no_changed_byte_of_the_matrix_or_the_barcodes_takes_a_cell_or_a_feature_away(
         std::fs::write(sound.path().join(file), text).unwrap();
     }
 }
+
+#[test]
+fn names_of_rows_beside_a_matrix_are_those_of_cells() {
+    let matrix = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 7\n2 2 1\n2 3 2\n";
+    let (cells, genes) = ("AAAC\nAAAG\n", "E1\nE2\nE3\n");
+    for (name, rows, columns) in [
+        ("x.mtx", "x.barcodes.txt", "x.genes.txt"),
+        ("x.total.mtx.gz", "x.barcodes.txt", "x.genes.txt"),
+        ("quants_mat.mtx.gz", "quants_mat_rows.txt", "quants_mat_cols.txt"),
+    ] {
+        let folder = folder(&[(name, matrix), (rows, cells), (columns, genes)]);
+        let table = read(&folder.path().join(name), None).unwrap().remove(0);
+        assert_eq!(table.ids.unwrap(), ["AAAC", "AAAG"]);
+        assert_eq!(table.features, ["E1", "E2", "E3"]);
+        assert_eq!(table.values, ndarray::array![[7., 0., 0.], [0., 1., 2.]]);
+        std::fs::write(folder.path().join(rows), "AAAC\nAAAG\nAAAT\n").unwrap();
+        let message = read(&folder.path().join(name), None).unwrap_err();
+        assert!(message.contains("3 barcodes for 2 rows of the matrix"), "{message}");
+        std::fs::remove_file(folder.path().join(rows)).unwrap();
+        let message = read(&folder.path().join(name), None).unwrap_err();
+        assert!(message.contains("no names of its rows stand beside it"), "{message}");
+    }
+}
+
+#[test]
+fn a_line_of_names_that_is_blank_or_cut_is_refused() {
+    let read = |barcodes: &str, features: &str| {
+        let files = [("matrix.mtx", MATRIX), ("barcodes.tsv", barcodes), ("genes.tsv", features)];
+        read(folder(&files).path(), None)
+    };
+    assert!(read(BARCODES, "E1\ta\nE2\tb\nE3\tc\n").is_ok());
+    for features in ["E1\ta\n\nE3\tc\n", "E1\ta\nE2\nE3\tc\n"] {
+        let message = read(BARCODES, features).unwrap_err();
+        assert!(message.contains("line 2 of features lacks an id or a name"), "{message}");
+    }
+    let message = read("AAAC-1\n\nAAAT-1\nAACA-1\n", "E1\nE2\nE3\n").unwrap_err();
+    assert!(message.contains("line 2 of barcodes is empty"), "{message}");
+}

@@ -26,6 +26,7 @@ pub fn check_cost(
     data: &MultiView,
     n_clusters: usize,
 ) -> Result<(), ClusterError> {
+    cdimc_core::check_n_clusters(n_clusters, data.n_samples())?;
     if let Some(cost) = method.cost(data, n_clusters)
         && let Some(available) = available_bytes()
         && cost.bytes > available

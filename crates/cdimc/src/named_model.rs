@@ -8,6 +8,7 @@ use cdimc_mixture::{MixtureModel, Stability, TMixture};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::io::Read;
 use std::path::Path;
 
 /// The key of the names in the model file's metadata.
@@ -128,7 +129,7 @@ impl NamedModel {
         let named = |error: &dyn std::fmt::Display| {
             ClusterError::Model(format!("{}: {error}", path.display()))
         };
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        let bytes = read_bounded(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => named(&"no such file"),
             std::io::ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
             _ => named(&error),
@@ -160,4 +161,17 @@ fn numbered(widths: &[usize]) -> Vec<NamedView> {
         features: (0..width).map(|j| j.to_string()).collect(),
     };
     widths.iter().enumerate().map(view).collect()
+}
+/// The bytes of a model file; of one that does not begin as such, which may have no end, the first alone.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    /// Bytes of the header of a model file at most, as `safetensors` has it.
+    const MAX_HEADER: u64 = 100_000_000;
+    let mut file = std::fs::File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut bytes)?;
+    let begins_as_one = bytes
+        .first_chunk()
+        .is_some_and(|&length| (1..=MAX_HEADER).contains(&u64::from_le_bytes(length)));
+    file.take(if begins_as_one { u64::MAX } else { 1 << 16 }).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -54,7 +54,7 @@ impl Census {
         observer: &Observer<'_>,
     ) -> Result<Self, PartsError> {
         let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
-        let (mut views, mut seen) = (Vec::new(), Seen::default());
+        let (mut views, mut seen, mut n_samples) = (Vec::new(), Seen::default(), Vec::new());
         for part in 0..parts.n_parts() {
             observer.step("parts", part, parts.n_parts(), None)?;
             let tables = parts.tables(part)?;
@@ -74,10 +74,11 @@ impl Census {
             if ids.is_empty() {
                 return Err(PartsError::Empty { file: first_file(&tables) });
             }
-            seen.add(&ids);
+            n_samples.push(ids.len());
+            seen.add(all_ids(&tables)?);
         }
         seen.refuse_repeated(parts)?;
-        Ok(Self { n_samples: seen.n_samples, views, strict })
+        Ok(Self { n_samples, views, strict })
     }
 
     /// The tables of the samples that the search sees, which are joined as a training set.
@@ -162,10 +163,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Adds the samples of the next part.
-    pub(crate) fn add(&mut self, ids: &[impl AsRef<str>]) {
-        self.n_samples.push(ids.len());
-        self.hashes.extend(ids.iter().map(|id| hash(id.as_ref())));
+    /// Adds the samples of the next part, also those without a value.
+    pub(crate) fn add<'a>(&mut self, ids: impl IntoIterator<Item = &'a str>) {
+        let n_before = self.hashes.len();
+        self.hashes.extend(ids.into_iter().map(hash));
+        self.n_samples.push(self.hashes.len() - n_before);
     }
 
     /// Refuses samples that lie in two parts.
@@ -184,7 +186,7 @@ impl Seen {
             if self.hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
                 let tables = parts.tables(part)?;
                 let second = first_file(&tables);
-                for id in observed_ids(&tables)? {
+                for id in all_ids(&tables)? {
                     if !repeated.contains(&hash(id)) {
                         continue;
                     }
@@ -240,6 +242,18 @@ impl NamedModel {
 
 /// The samples with a value in some view, in the order in which they are joined.
 fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
+    let (mut ids, observed) = ids(tables)?;
+    ids.retain(|id| observed[id]);
+    Ok(ids)
+}
+
+/// All samples, in the same order.
+fn all_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
+    ids(tables).map(|(ids, _)| ids)
+}
+
+/// The samples in the order in which they are joined, and whether each has a value in some view.
+fn ids(tables: &[Table]) -> Result<(Vec<&str>, HashMap<&str, bool>), PartsError> {
     let mut observed: HashMap<&str, bool> = HashMap::new();
     let mut order = Vec::new();
     for table in tables {
@@ -253,8 +267,7 @@ fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
             *known |= has_value;
         }
     }
-    order.retain(|id| observed[id]);
-    Ok(order)
+    Ok((order, observed))
 }
 
 /// The rows of these samples, if there are any.
@@ -427,6 +440,12 @@ mod tests {
             error(&repeated),
             "id `s12` is in view0-0.csv and again in view0-2.csv: a sample lies in one part"
         );
+        let mut unmeasured = parts();
+        unmeasured.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
+        unmeasured.0[2].truncate(2);
+        unmeasured.0[2].remove(0);
+        unmeasured.0[2][0].values.dense_mut().row_mut(7).fill(f64::NAN);
+        assert!(error(&unmeasured).contains("id `s12` is in view0-0.csv and again in view1-2.csv"));
         let mut columns = parts();
         columns.0[1][1].features[3] = "x".to_owned();
         assert_eq!(

@@ -6,6 +6,8 @@ pub(crate) fn visible(c: char) -> String {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     match c {
         '\n' | '\t' => c.to_string(),
+        // No XML has these two.
+        '\u{fffe}' | '\u{ffff}' => c.escape_unicode().to_string(),
         c if c.is_control() || turns => c.escape_unicode().to_string(),
         c => c.to_string(),
     }

@@ -10,6 +10,64 @@ const HEAD: u64 = 4096;
 /// The most that is read from an endless stream.
 const STREAM_LIMIT: u64 = 4 << 30;
 
+/// Files that are not read: how they begin once unpacked, what their names end in, what they are, and what to do.
+type Unread = (&'static [&'static [u8]], &'static [&'static str], &'static str, &'static str);
+const UNREAD: [Unread; 8] = [
+    (
+        &[b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0\x02", b"X\n\0\0\0\x03"],
+        &["rds", "rda", "rdata"],
+        "an R data file",
+        "in R, write.csv(x, \"x.csv\") saves a matrix or data frame",
+    ),
+    (&[], &["json", "jsonl", "biom"], "JSON", "save the table as CSV"),
+    (
+        &[b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"],
+        &["pkl", "pickle"],
+        "a pickle of Python",
+        "save the table as CSV or Parquet",
+    ),
+    (
+        &[b"<stata_dta>", b"$FL2", b"$FL3"],
+        &["dta", "sav"],
+        "a file of Stata or SPSS",
+        "save it as CSV there",
+    ),
+    (&[b"%PDF"], &["pdf"], "a PDF", "ask for the table as CSV"),
+    (
+        &[b"<!DOCTYPE", b"<!doctype", b"<html", b"<HTML", b"<?xml"],
+        &["html", "xml"],
+        "a web page or XML",
+        "was the download refused?",
+    ),
+    (
+        &[b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf"],
+        &["bz2", "xz", "zst", "7z"],
+        "packed by other than gzip",
+        "unpack it",
+    ),
+    (
+        &[b"Rar!"],
+        &["tar", "tgz", "zip", "rar"],
+        "an archive",
+        "unpack it, and name the files in it",
+    ),
+];
+
+/// What is said of a file that begins so, or whose name ends so, if it is known and not read.
+fn unread(begin: &[u8], extension: Option<&str>) -> Option<Problem> {
+    let text = begin.trim_ascii_start();
+    let after = |bracket: &[u8]| text.strip_prefix(bracket).map(<[u8]>::trim_ascii_start);
+    let is_json = after(b"{").is_some_and(|rest| matches!(rest.first(), Some(b'"' | b'}')))
+        || after(b"[").is_some_and(|rest| matches!(rest.first(), Some(b'{' | b'[')));
+    let known = |&&(begins, ends, what, _): &&Unread| {
+        begins.iter().any(|mark| begin.starts_with(mark))
+            || (what == "JSON" && is_json)
+            || extension.is_some_and(|extension| ends.contains(&extension))
+    };
+    let (_, _, what, cure) = UNREAD.iter().find(known)?;
+    Some(Problem::Message(format!("is {what}, which is not read: {cure}")))
+}
+
 /// A format that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -22,17 +80,18 @@ pub(crate) enum Format {
     Parquet,
     Arrow,
     ArrowStream,
+    Xlsx,
 }
 
 impl Format {
     /// Whether a file of this format holds a single table, which needs no name.
     pub(crate) fn holds_one_table(self) -> bool {
-        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5)
+        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5 | Self::Xlsx)
     }
 
     /// Whether a third-party crate decodes it, which may crash on a damaged file.
     pub(crate) fn is_foreign(self) -> bool {
-        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream)
+        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream | Self::Xlsx)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -46,6 +105,7 @@ impl Format {
             Self::Parquet => "Parquet file",
             Self::Arrow => "Arrow IPC file",
             Self::ArrowStream => "Arrow IPC stream",
+            Self::Xlsx => "spreadsheet",
         }
     }
 }
@@ -146,16 +206,23 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
         Format::MatrixMarket
     } else if head.starts_with(b"PK\x03\x04") {
         // A spreadsheet is an archive too, and names its parts at once; the numbers of an array may look like those.
+        let is_numpy = first_entry(head).is_some_and(|name| name.ends_with(b".npy"));
         let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
-        let parts: [&[u8]; 3] = [b"[Content_Types].xml", b"xl/", b"opendocument"];
-        let is_spreadsheet =
-            parts.into_iter().any(names) || matches!(extension, Some("xlsx" | "xlsm" | "ods"));
-        if is_spreadsheet && !first_entry(head).is_some_and(|name| name.ends_with(b".npy")) {
+        let is_xlsx = names(b"[Content_Types].xml") || names(b"xl/");
+        if !is_numpy && (names(b"opendocument") || extension == Some("ods")) {
             return Err(Problem::Spreadsheet);
+        }
+        if !is_numpy && (is_xlsx || matches!(extension, Some("xlsx" | "xlsm"))) {
+            return Ok(Format::Xlsx);
+        }
+        if !is_numpy && extension != Some("npz") {
+            return Err(unread(&[], Some("zip")).unwrap_or(Problem::NotA("NumPy archive")));
         }
         Format::Npz
     } else if head.starts_with(b"\xd0\xcf\x11\xe0") || extension == Some("xls") {
         return Err(Problem::Spreadsheet);
+    } else if let Some(problem) = unread(&beginning(head), extension) {
+        return Err(problem);
     } else {
         // A damaged file of a binary format would otherwise be reported as odd text.
         match extension {
@@ -167,7 +234,8 @@ pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, P
                 return Err(Problem::NotA("Arrow IPC file"));
             }
             Some("h5" | "h5ad" | "h5mu" | "hdf5") => return Err(Problem::NotA("HDF5 file")),
-            Some("xlsx" | "xlsm" | "ods") => return Err(Problem::Spreadsheet),
+            Some("xlsx" | "xlsm") => return Err(Problem::NotA("spreadsheet")),
+            Some("ods") => return Err(Problem::Spreadsheet),
             _ if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") => {
                 return Err(Problem::Utf16);
             }
@@ -207,10 +275,37 @@ mod tests {
     fn an_array_that_holds_the_name_of_a_part_is_no_spreadsheet() {
         let format = |name: &str, content: &str| of_bytes(&archive(name, content), None);
         assert_eq!(format("X.npy", "...xl/...").unwrap(), Format::Npz);
-        for (name, content) in
-            [("[Content_Types].xml", ""), ("mimetype", "opendocument"), ("xl/a", "")]
-        {
-            assert!(matches!(format(name, content), Err(Problem::Spreadsheet)), "{name}");
+        for name in ["[Content_Types].xml", "xl/a"] {
+            assert_eq!(format(name, "").unwrap(), Format::Xlsx);
+        }
+        assert!(matches!(format("mimetype", "opendocument"), Err(Problem::Spreadsheet)));
+    }
+
+    #[test]
+    fn files_that_are_not_read_are_named_for_what_they_are() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, b"X\n\0\0\0\x02\0\x02\x03\0").unwrap();
+        let packed = packed.finish().unwrap();
+        for (bytes, extension, expected) in [
+            (&packed[..], Some("csv"), "is an R data file, which is not read: in R, write.csv"),
+            (b"RDX3\nX\n", None, "is an R data file"),
+            (b"BZh91AY&", Some("rds"), "is an R data file"),
+            (b" {\n \"a\": [1, 2]}", None, "is JSON"),
+            (b"[[1, 2], [3, 4]]", Some("txt"), "is JSON"),
+            (b"\x80\x04\x95", None, "is a pickle of Python"),
+            (b"<!DOCTYPE html>", Some("csv"), "was the download refused?"),
+            (b"\xfd7zXZ\0", Some("csv"), "packed by other than gzip, which is not read: unpack it"),
+            (
+                &archive("rna.csv", "a,b"),
+                Some("zip"),
+                "is an archive, which is not read: unpack it",
+            ),
+        ] {
+            let message = of_bytes(bytes, extension).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+        for text in ["[id],a\nx,1\n", "{a},b\n1,2\n", "BZ,a\n1,2\n"] {
+            assert_eq!(of_bytes(text.as_bytes(), Some("csv")).unwrap(), Format::Text);
         }
     }
 

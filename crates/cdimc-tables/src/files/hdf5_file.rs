@@ -142,8 +142,20 @@ impl Hdf5File {
         else {
             return Err(not_read(name, "group"));
         };
-        let by_column = of_matlab.is_some()
-            || attrs.get("encoding-type").and_then(text).is_some_and(|kind| kind == "csc_matrix");
+        let attr = |name: &str| attrs.get(name).and_then(text).unwrap_or_default();
+        let (kind, version) = (attr("encoding-type"), attr("encoding-version"));
+        let by_column = of_matlab.is_some() || kind == "csc_matrix";
+        // What is neither, one byte of rows may have become.
+        if of_matlab.is_none() && !(by_column || kind == "csr_matrix") {
+            return Err(format!(
+                "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
+            ));
+        }
+        if !["", "0.1.0"].contains(&version.as_str()) {
+            return Err(format!(
+                "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
+            ));
+        }
         let starts = list(starts)?;
         if of_matlab.is_some() {
             n_columns = starts.len().saturating_sub(1);
@@ -202,6 +214,13 @@ impl Hdf5File {
     /// If they are none, or the dataset is damaged.
     pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, String> {
         self.admit(dataset)?;
+        if matches!(dataset.dtype().map_err(damaged)?, DType::F32 | DType::F64) {
+            let values = dataset.read_f64().map_err(damaged)?;
+            return match values.iter().find(|x| x.fract() != 0.0) {
+                Some(x) => Err(format!("{x} among the indices: they must be whole numbers")),
+                None => Ok(values.into_iter().map(|x| x as i64).collect()),
+            };
+        }
         dataset.read_i64().map_err(damaged)
     }
 
@@ -368,6 +387,17 @@ impl Hdf5File {
 /// The text of an attribute.
 pub(crate) fn text(value: &AttrValue) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+/// The texts of an attribute.
+pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
+    use AttrValue as A;
+    match value {
+        A::StringArray(values) | A::AsciiStringArray(values) | A::VarLenStringArray(values) => {
+            Some(values.clone())
+        }
+        value => text(value).map(|one| vec![one]),
+    }
 }
 
 /// The whole numbers of an attribute, none of them negative.

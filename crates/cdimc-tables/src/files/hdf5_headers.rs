@@ -32,10 +32,14 @@ const VERSIONS: [(u16, u8, u8); 6] = [
 /// A message that lies elsewhere, which many objects share.
 const SHARED: u64 = 2;
 
+/// Groups of `AnnData` in which no view, id or class is looked for: links in them may lead elsewhere.
+const UNUSED: [&str; 6] = ["obsp", "raw", "uns", "varm", "varp", "#refs#"];
+
 /// Checks every object that hangs on the root by links that can be followed.
 ///
 /// # Errors
-/// If an object is neither a dataset nor a group nor a type of data, or its header does not hold together.
+/// If an object is neither a dataset nor a group nor a type of data, its header does not hold together, or a name is
+/// that of a soft or external link, behind which a view or the ids may be.
 pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String> {
     if superblock.offset_size != 8 || superblock.length_size != 8 {
         return Ok(());
@@ -43,15 +47,40 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
     let base = superblock.base_address.get();
     let file = Bytes { bytes, base };
     // That of the root counts from the beginning already.
-    let mut open = vec![superblock.root_group_address.wrapping_sub(base)];
+    let mut open = vec![(superblock.root_group_address.wrapping_sub(base), String::new())];
     let mut seen = HashSet::new();
-    while let Some(address) = open.pop() {
-        if seen.insert(address) {
-            let at = file.place(address)?;
-            open.extend(file.object(at)?);
+    while let Some((address, path)) = open.pop() {
+        if !seen.insert(address) {
+            continue;
+        }
+        for Link { name, target } in file.object(file.place(address)?)? {
+            let name = if path.is_empty() { name } else { format!("{path}/{name}") };
+            match target {
+                Target::Address(address) => open.push((address, name)),
+                Target::Path(_)
+                    if UNUSED.iter().any(|part| name.split('/').any(|of| of == *part)) => {}
+                Target::Path(kind) => {
+                    return Err(format!(
+                        "`{name}` is {kind} link, which is not read: save the file with the data in its place"
+                    ));
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// A name in a group and what it stands for.
+struct Link {
+    name: String,
+    target: Target,
+}
+
+enum Target {
+    /// Where the object lies.
+    Address(u64),
+    /// A path in this or another file, by the kind of link.
+    Path(&'static str),
 }
 
 /// The file, its numbers and where its addresses point.
@@ -75,8 +104,8 @@ impl<'a> Bytes<'a> {
         end.and_then(|end| self.bytes.get(at..end)).ok_or_else(|| damaged("a length"))
     }
 
-    /// The objects that the one at this place links to.
-    fn object(self, at: usize) -> Result<Vec<u64>, String> {
+    /// The links of the object at this place.
+    fn object(self, at: usize) -> Result<Vec<Link>, String> {
         let messages = if self.part(at, 4)? == b"OHDR" {
             self.second_version(at)?
         } else {
@@ -99,7 +128,7 @@ impl<'a> Bytes<'a> {
                     let names = self.names(self.place(number(body, 8, 8)?)?)?;
                     self.symbols(self.place(number(body, 0, 8)?)?, names, &mut children)?;
                 }
-                LINK => children.extend(hard_link(body)?),
+                LINK => children.push(link(body)?),
                 _ => {}
             }
         }
@@ -182,7 +211,7 @@ impl<'a> Bytes<'a> {
 
     /// The objects under a node of a group's B-tree, or in a node of its symbols, which are found by the order of
     /// their `names`.
-    fn symbols(self, tree: usize, names: &[u8], children: &mut Vec<u64>) -> Result<(), String> {
+    fn symbols(self, tree: usize, names: &[u8], children: &mut Vec<Link>) -> Result<(), String> {
         let (mut open, mut seen) = (vec![tree], HashSet::new());
         while let Some(at) = open.pop() {
             if !seen.insert(at) {
@@ -205,9 +234,11 @@ impl<'a> Bytes<'a> {
                     }
                     last = name;
                     // A link that bears a path instead of an address is of kind 2.
-                    if number(entry, 16, 4)? != 2 {
-                        children.push(number(entry, 8, 8)?);
-                    }
+                    let is_soft = number(entry, 16, 4)? == 2;
+                    let target = Target::Address(number(entry, 8, 8)?);
+                    let target = if is_soft { Target::Path("a soft") } else { target };
+                    children
+                        .push(Link { name: String::from_utf8_lossy(name).into_owned(), target });
                 }
             } else {
                 return Err(damaged("a group's index"));
@@ -304,21 +335,27 @@ fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The address in a link, none if it bears a path.
-fn hard_link(body: &[u8]) -> Result<Option<u64>, String> {
+/// The link in a message.
+fn link(body: &[u8]) -> Result<Link, String> {
     let flags = number(body, 1, 1)?;
-    let mut at = 2;
+    let (mut at, mut kind) = (2, 0);
     if flags & 8 != 0 {
-        if number(body, at, 1)? != 0 {
-            return Ok(None);
-        }
+        kind = number(body, at, 1)?;
         at += 1;
     }
     at += if flags & 4 == 0 { 0 } else { 8 };
     at += usize::from(flags & 16 != 0);
     let width = 1 << (flags & 3);
     let length = number(body, at, width)? as usize;
-    number(body, (at + width).saturating_add(length), 8).map(Some)
+    let end = (at + width).saturating_add(length);
+    let name = body.get(at + width..end).ok_or_else(|| damaged("a link's name"))?;
+    let target = match kind {
+        0 => Target::Address(number(body, end, 8)?),
+        1 => Target::Path("a soft"),
+        64 => Target::Path("an external"),
+        _ => return Err(damaged("a link of unknown kind")),
+    };
+    Ok(Link { name: String::from_utf8_lossy(name).into_owned(), target })
 }
 
 /// The number of so many bytes, at most eight, at a place.
@@ -379,4 +416,24 @@ impl Bytes<'_> {
 
 fn damaged(what: &str) -> String {
     format!("damaged: {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_every_kind_have_their_name() {
+        let read = |kind: u8| {
+            let body = [&[1, 8, kind, 1, b'Z'][..], &[7, 0, 0, 0, 0, 0, 0, 0]].concat();
+            link(&body).map(|Link { name, target }| match target {
+                Target::Address(address) => format!("{name} at {address}"),
+                Target::Path(kind) => format!("{name} is {kind} link"),
+            })
+        };
+        assert_eq!(read(0).unwrap(), "Z at 7");
+        assert_eq!(read(1).unwrap(), "Z is a soft link");
+        assert_eq!(read(64).unwrap(), "Z is an external link");
+        assert!(read(2).is_err());
+    }
 }

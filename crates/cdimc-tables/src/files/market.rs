@@ -31,9 +31,12 @@ pub(crate) fn read(
         let values = matrix(text, false, &budget)?.into();
         let (features, left_out) = (Vec::new(), Vec::new());
         let table = Table { name, path, ids: None, labels: None, features, left_out, values };
-        return Ok(vec![table].into());
+        let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or those of 10x Genomics: \
+                       its rows are taken for samples in the order of the other views";
+        return Ok(Found { tables: vec![table], warnings: vec![warning.to_owned()] });
     };
-    names.tables(matrix(text, true, &budget)?, source).map(Found::from)
+    let transposed = !names.by_row;
+    names.tables(matrix(text, transposed, &budget)?, source).map(Found::from)
 }
 
 fn flaw(reason: impl std::fmt::Display) -> Problem {

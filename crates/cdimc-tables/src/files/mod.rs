@@ -15,6 +15,7 @@ mod numpy;
 #[cfg(feature = "columnar")]
 mod parquet_types;
 mod samples;
+mod sheets;
 mod source;
 mod sparse;
 mod tenx;
@@ -35,6 +36,9 @@ use format::{Format, Opened};
 use std::ffi::OsString;
 use std::path::Path;
 
+/// Numbers of 8 bytes that the name of a row or column takes in memory.
+const NUMBERS_A_NAME: usize = 8;
+
 /// What a file means beyond its format.
 #[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
 pub struct ReadOptions {
@@ -50,9 +54,13 @@ pub struct ReadOptions {
     pub columns: Vec<String>,
     /// Columns to leave out.
     pub drop: Vec<String>,
-    /// Whether several rows may have the same id: [`SampleNames::rename`] makes one of them.
+    /// What becomes of several features of one name. Unless they are refused, several rows may have the same id too:
+    /// [`SampleNames::rename`] makes one of them.
     #[serde(default)]
-    pub repeated_ids: bool,
+    pub replicates: Replicates,
+    /// Lines above the table of a text or a spreadsheet that are left out.
+    #[serde(default)]
+    pub skip_lines: usize,
     /// Whether the samples are the columns of the file and the features its rows.
     #[serde(default)]
     pub transposed: bool,
@@ -113,6 +121,7 @@ pub fn read_bytes(
 }
 
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
+    let n_bytes = opened.n_bytes().unwrap_or(0);
     // Columns are chosen by name once they are features.
     let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
     let stored = &ReadOptions { columns, ..options.clone() };
@@ -150,8 +159,18 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         if options.transposed {
             transpose(table)?;
         }
+        let n_names = |is_numbered: bool, n: usize| if is_numbered { n } else { 0 };
+        let (n_rows, n_columns) = table.values.dim();
+        let rows = n_names(table.ids.is_none(), n_rows);
+        let columns = n_names(table.features.is_empty(), n_columns);
+        Budget::of_file(n_bytes as usize, options.max_bytes)
+            .values(&[NUMBERS_A_NAME, rows.saturating_add(columns)])
+            .map_err(Problem::Message)?;
         if table.features.is_empty() {
-            table.features = numbered(table.values.ncols());
+            table.features = numbered(n_columns);
+        }
+        if let Some(warning) = dates_for_names(&table.features) {
+            tracing::warn!("{}: {warning}", source.path.display());
         }
         leave_out(table, options);
         if table.features.is_empty() && !options.columns.is_empty() {
@@ -165,10 +184,13 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;
-        if !options.repeated_ids {
+        if options.replicates == Replicates::Refuse {
             check_ids_once(table)?;
         }
-        check_features_once(table)?;
+        if options.replicates != Replicates::Refuse {
+            samples::merge_features(table, options.replicates);
+        }
+        check_features_once(table, if options.transposed { "rows" } else { "features" })?;
     }
     Ok(tables)
 }
@@ -204,6 +226,7 @@ fn decode(
             matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
         }
         Format::Hdf5 => hdf5::read(bytes, budget, source, options),
+        Format::Xlsx => sheets::read(bytes, &budget, source, options),
         Format::Parquet => columnar::read_parquet(bytes, &budget, source, options),
         Format::Arrow => columnar::read_arrow(bytes, &budget, source, options),
         Format::ArrowStream => columnar::read_arrow_stream(bytes, &budget, source, options),
@@ -295,6 +318,32 @@ fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
 fn is_unnamed(name: &str) -> bool {
     name.is_empty()
         || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+}
+
+/// What is said where some names of features are dates that a spreadsheet made of the names of genes: `2-Sep` of SEPT2.
+fn dates_for_names(names: &[String]) -> Option<String> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let is_day =
+        |part: &str| part.len() < 3 && part.parse().is_ok_and(|n: u8| (1..=31).contains(&n));
+    let is_month = |part: &str| MONTHS.contains(&part.to_lowercase().as_str());
+    let is_iso = |name: &str| {
+        let lengths: Vec<usize> = name.split('-').map(str::len).collect();
+        lengths == [4, 2, 2] && name.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+    };
+    let is_date = |name: &&String| {
+        name.split_once('-')
+            .is_some_and(|(a, b)| (is_day(a) && is_month(b)) || (is_month(a) && is_day(b)))
+            || is_iso(name)
+    };
+    let dates: Vec<&str> = names.iter().filter(is_date).map(String::as_str).collect();
+    // Where most names are dates they are meant.
+    (!dates.is_empty() && 2 * dates.len() < names.len()).then(|| {
+        format!(
+            "features are named by dates, which spreadsheets make of names such as SEPT2 and MARCH1: {}",
+            listed(dates)
+        )
+    })
 }
 
 /// What is said where the columns of these places have no names and are left out, if there are any.
@@ -404,6 +453,20 @@ mod tests {
         transpose(&mut samples_in_columns).unwrap();
         assert!(check(&samples_in_columns).is_ok());
         assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
+    }
+
+    #[test]
+    fn names_of_genes_that_became_dates_are_told() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<String>>();
+        for date in ["2-Sep", "MAR-01", "2024-09-02"] {
+            let warning = dates_for_names(&names(&["TP53", date, "EGFR"])).unwrap();
+            assert!(warning.ends_with(&format!("SEPT2 and MARCH1: `{date}`")), "{warning}");
+        }
+        assert_eq!(
+            dates_for_names(&names(&["SEPT2", "HLA-A", "12-LOX", "Sep-99x", "MAR-32"])),
+            None
+        );
+        assert_eq!(dates_for_names(&names(&["1-Jan", "2-Jan", "x"])), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::files::{ReadOptions, is_missing, read_words};
+use crate::table::features_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
@@ -89,7 +90,7 @@ impl SampleNames {
     /// # Errors
     /// If the file cannot be read, lacks a column, or gives an id two samples.
     pub fn by_map(path: &Path, replicates: Replicates) -> Result<Self, TableError> {
-        let words = read_words(path, None)?;
+        let words = read_words(path, 0, None)?;
         let column = |name: &str| words.place(name, path).map(|place| &words.columns[place]);
         let (assay, primary, colname) = (column("assay")?, column("primary")?, column("colname")?);
         let mut assays: HashMap<String, HashMap<String, String>> = HashMap::new();
@@ -194,6 +195,29 @@ impl SampleNames {
     }
 }
 
+/// Makes one feature of several that have the same name.
+pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
+    let by_name = features_by_name(&table.features);
+    let n_more = table.features.len() - by_name.len();
+    if n_more == 0 {
+        return;
+    }
+    let groups = || by_name.iter().map(|(_, places)| &places[..]);
+    let first: Vec<usize> = groups().map(|places| places[0]).collect();
+    let (values, which) = if replicates == Replicates::Mean {
+        let by_feature = means(table.values.transposed().dense(), groups());
+        (by_feature.transposed(), "the mean of those")
+    } else {
+        (table.values.select_columns(&first), "the first")
+    };
+    let names = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
+    tracing::warn!(
+        "{}: {n_more} features have the name of an earlier one: {which} of each name counts",
+        table.path.display()
+    );
+    (table.features, table.values) = (names, values);
+}
+
 /// The means of groups of rows over what is measured.
 fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [usize]>) -> Matrix {
     let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
@@ -265,8 +289,11 @@ mod tests {
         let path = folder.path().join("rna.csv");
         std::fs::write(&path, "id,x\nA-1,0\nA-1,0\nA-2,3\n").unwrap();
         let source = ViewSource { name: None, path, member: None };
-        let options =
-            ReadOptions { id: Some("id".into()), repeated_ids: true, ..ReadOptions::default() };
+        let options = ReadOptions {
+            id: Some("id".into()),
+            replicates: Replicates::Mean,
+            ..ReadOptions::default()
+        };
         let mut table = read_views(&source, &options).unwrap().remove(0);
         let names = SampleNames::by_pattern("^(.)", Replicates::Mean).unwrap();
         names.rename(&mut table).unwrap();

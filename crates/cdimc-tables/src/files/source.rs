@@ -66,7 +66,7 @@ impl ViewSource {
     /// one file.
     ///
     /// # Errors
-    /// If their folder cannot be read.
+    /// If their folder cannot be read, or the name of a part is not UTF-8.
     pub fn parts(&self) -> io::Result<Option<Vec<(String, Self)>>> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let Some((begin, end)) = name.split_once('*').filter(|_| !self.path.exists()) else {
@@ -76,8 +76,14 @@ impl ViewSource {
         let mut parts = Vec::new();
         for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
             let file = entry?.file_name();
-            let rest = file.to_str().and_then(|file| file.strip_prefix(begin));
+            let shown = file.to_string_lossy();
+            let rest = shown.strip_prefix(begin);
             if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)) {
+                // Passed over, its samples would be gone.
+                if file.to_str().is_none() {
+                    let reason = format!("the name of `{shown}` is not UTF-8: rename the file");
+                    return Err(io::Error::other(reason));
+                }
                 let path = self.path.with_file_name(&file);
                 parts.push((part.to_owned(), Self { path, ..self.clone() }));
             }
@@ -135,5 +141,13 @@ mod tests {
         std::fs::write(folder.path().join("rna-*.csv"), "").unwrap();
         assert_eq!(source("rna-*.csv").parts().unwrap(), None);
         assert!(source("no/*.csv").parts().is_err());
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let odd = std::ffi::OsStr::from_bytes(b"protein-\xff.csv");
+            std::fs::write(folder.path().join(odd), "").unwrap();
+            let message = source("protein-*.csv").parts().unwrap_err().to_string();
+            assert!(message.contains("`protein-\u{fffd}.csv` is not UTF-8"), "{message}");
+        }
     }
 }

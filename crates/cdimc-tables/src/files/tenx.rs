@@ -20,9 +20,15 @@ const NUMBERS_A_LINE: usize = 12;
 /// Types of features at most: of other programs the third column may hold anything.
 const MOST_TYPES: usize = 32;
 
+/// How other programs name the files beside `NAME.mtx`, of which the rows are the cells: kb-python and alevin.
+const OF_ROWS: [&str; 3] = [".barcodes.txt", ".barcodes.tsv", "_rows.txt"];
+const OF_COLUMNS: [&str; 5] = [".genes.txt", ".genes.tsv", ".features.txt", ".ec.txt", "_cols.txt"];
+
 /// The names of barcodes and features.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
+    /// Whether the rows of the matrix are the barcodes, and not its columns.
+    pub(crate) by_row: bool,
     pub(crate) barcodes: Vec<String>,
     pub(crate) ids: Vec<String>,
     pub(crate) names: Vec<String>,
@@ -36,8 +42,28 @@ pub(crate) fn matrix_in(folder: &Path) -> Option<PathBuf> {
     files_beside(&matrix).iter().any(Option::is_some).then_some(matrix)
 }
 
-/// The files of barcodes and of features beside `PREFIXmatrix.mtx`, where there are such.
+/// The files of barcodes and of features beside `PREFIXmatrix.mtx`, or else beside `NAME.mtx`, where there are such.
 pub(crate) fn files_beside(matrix: &Path) -> [Option<PathBuf>; 2] {
+    let of_tenx = files_of_tenx(matrix);
+    if of_tenx.iter().any(Option::is_some) { of_tenx } else { files_of_rows(matrix) }
+}
+
+/// The files of the names of rows and of columns beside `NAME.mtx` or `NAME.KIND.mtx`.
+fn files_of_rows(matrix: &Path) -> [Option<PathBuf>; 2] {
+    let file_name = matrix.file_name().unwrap_or_default().to_string_lossy();
+    let folder = matrix.parent().unwrap_or_else(|| Path::new(""));
+    let name = file_name.strip_suffix(".gz").unwrap_or(&file_name);
+    let Some(name) = name.strip_suffix(".mtx") else { return [None, None] };
+    let shorter = name.rsplit_once('.').map(|(shorter, _)| shorter);
+    let beside = |name: &str| {
+        [&OF_ROWS[..], &OF_COLUMNS].map(|endings| plain_or_packed(folder, name, endings))
+    };
+    let mut found = std::iter::once(name).chain(shorter).map(beside);
+    found.find(|files| files.iter().any(Option::is_some)).unwrap_or([None, None])
+}
+
+/// The files of 10x Genomics.
+fn files_of_tenx(matrix: &Path) -> [Option<PathBuf>; 2] {
     let file_name = matrix.file_name().map(|name| name.to_string_lossy());
     let prefix = file_name.as_deref().and_then(|name| {
         name.strip_suffix("matrix.mtx").or_else(|| name.strip_suffix("matrix.mtx.gz"))
@@ -63,13 +89,26 @@ pub(crate) fn names_beside(
     matrix: &Path,
     max_bytes: Option<u64>,
 ) -> Result<Option<Names>, Problem> {
+    let by_row = files_of_tenx(matrix).iter().all(Option::is_none);
     let (barcodes, features) = match files_beside(matrix) {
         [Some(barcodes), Some(features)] => (barcodes, features),
         [None, None] => return Ok(None),
+        [None, _] if by_row => {
+            return Err(flaw(format!(
+                "no names of its rows stand beside it ({})",
+                OF_ROWS.join(", ")
+            )));
+        }
+        [_, None] if by_row => {
+            return Err(flaw(format!(
+                "no names of its columns stand beside it ({})",
+                OF_COLUMNS.join(", ")
+            )));
+        }
         [None, _] => return Err(flaw("there is no `barcodes.tsv` beside it")),
         [_, None] => return Err(flaw("there is no `features.tsv` or `genes.tsv` beside it")),
     };
-    let mut names = Names::default();
+    let mut names = Names { by_row, ..Names::default() };
     let [cells, lines] = [&barcodes, &features].map(|path| {
         text(path, max_bytes).map_err(|problem| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -78,8 +117,19 @@ pub(crate) fn names_beside(
     });
     let (cells, lines) = (cells?, lines?);
     names.barcodes = cells.lines().map(|line| first_cells(line)[0].to_owned()).collect();
+    if let Some(line) = names.barcodes.iter().position(String::is_empty) {
+        return Err(flaw(format!("line {} of barcodes is empty", line + 1)));
+    }
+    let has_names = !by_row && lines.lines().any(|line| line.contains('\t'));
     for (line, [id, name, kind]) in lines.lines().map(first_cells).enumerate() {
+        if id.is_empty() || (has_names && name.is_empty()) {
+            return Err(flaw(format!("line {} of features lacks an id or a name", line + 1)));
+        }
         names.ids.push(id.to_owned());
+        if by_row {
+            names.names.push(id.to_owned());
+            continue;
+        }
         names.names.push(name.to_owned());
         if !kind.is_empty() {
             names.types.push(kind.to_owned());
@@ -108,7 +158,7 @@ fn text(path: &Path, max_bytes: Option<u64>) -> Result<String, Problem> {
 }
 
 fn flaw(reason: impl Into<String>) -> Problem {
-    Problem::Damaged { format: "matrix of 10x Genomics", reason: reason.into() }
+    Problem::Damaged { format: "matrix of cells", reason: reason.into() }
 }
 
 impl Names {
@@ -119,11 +169,13 @@ impl Names {
     pub(crate) fn tables(self, counts: Sparse, source: &ViewSource) -> Result<Vec<Table>, Problem> {
         let (n_barcodes, n_features) = (counts.nrows(), counts.ncols());
         let typed = if self.types.is_empty() { n_features } else { self.types.len() };
+        let [of_barcodes, of_features] =
+            if self.by_row { ["rows", "columns"] } else { ["columns", "rows"] };
         for (what, n_names, lines, n) in [
-            ("barcodes", self.barcodes.len(), "columns", n_barcodes),
-            ("features", self.ids.len(), "rows", n_features),
-            ("names", self.names.len(), "rows", n_features),
-            ("types", typed, "rows", n_features),
+            ("barcodes", self.barcodes.len(), of_barcodes, n_barcodes),
+            ("features", self.ids.len(), of_features, n_features),
+            ("names", self.names.len(), of_features, n_features),
+            ("types", typed, of_features, n_features),
         ] {
             if n_names != n {
                 let rule = "one is needed for each";

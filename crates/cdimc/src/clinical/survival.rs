@@ -5,6 +5,7 @@ use super::variables::number;
 use crate::statistics::{
     HazardRatio, KaplanMeier, LogRank, RestrictedMean, Times, hazard_ratios, log_rank,
 };
+use crate::tables::{line_of_names, names_in};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
@@ -24,9 +25,10 @@ impl FromStr for SurvivalColumns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(',') {
-            Some((time, event)) if !time.is_empty() && !event.is_empty() && time != event => {
-                Ok(Self { time: time.into(), event: event.into() })
+        // A name with a comma stands in quotes.
+        match &names_in(text)[..] {
+            [time, event] if !time.is_empty() && !event.is_empty() && time != event => {
+                Ok(Self { time: time.clone(), event: event.clone() })
             }
             _ => Err("two columns are needed, TIME,EVENT".into()),
         }
@@ -49,7 +51,7 @@ impl From<SurvivalColumns> for String {
 
 impl fmt::Display for SurvivalColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.time, self.event)
+        f.write_str(&line_of_names(&[&self.time, &self.event]))
     }
 }
 

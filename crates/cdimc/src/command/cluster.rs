@@ -91,11 +91,13 @@ enum DeviceName {
 impl Cluster {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         let threads = set_threads(self.threads)?;
-        let watch = Watch::new(quiet)?;
+        let files = self.input.iter().flat_map(Input::files).chain(self.clinical.clone());
+        let watch = Watch::new(quiet, files.into_iter().any(|file| !file.is_file()))?;
         let run = match &self.resume {
             Some(folder) => Run::resume(folder, threads, quiet, &watch)?,
             None => self.clone().begin(threads, &watch)?,
         };
+        watch.waits_no_more();
         run.analyze(quiet, &watch, Duration::from_secs(self.checkpoint_every))
     }
 

@@ -105,7 +105,7 @@ fn pairs(
     options: &ReadOptions,
 ) -> anyhow::Result<Vec<(String, String)>> {
     let shown = path.display();
-    let words = read_words(path, None)?;
+    let words = read_words(path, 0, None)?;
     let n_columns = words.names.len();
     if n_columns < 2 {
         bail!("{shown}: {n_columns} columns, an id and a class column are needed");

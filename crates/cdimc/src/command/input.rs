@@ -2,8 +2,8 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value, read_views,
-    read_words,
+    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value, names_in,
+    read_views, read_words,
 };
 use crate::{NamedModel, training_set};
 use anyhow::bail;
@@ -30,12 +30,16 @@ pub(crate) struct Input {
     /// A value for "not measured", besides empty cells, NA and NaN
     #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
-    /// The only columns to cluster on; all others are left out
-    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    /// Lines above the table of a text or spreadsheet to leave out; FILE=N for one file
+    #[arg(long, value_name = "[FILE=]N")]
+    #[serde(default)]
+    pub(crate) skip_lines: Vec<String>,
+    /// The only columns to cluster on; all others are left out. A name with a comma stands in double quotes
+    #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) columns: Vec<String>,
     /// Columns to leave out: names, dates, whatever holds no numbers
-    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
     /// A file, or view by name, whose columns are the samples and whose rows are the features; `--id` then
@@ -51,7 +55,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FILE", conflicts_with = "id_pattern")]
     #[serde(default)]
     pub(crate) sample_map: Option<PathBuf>,
-    /// Rows of one sample: refuse, first or mean
+    /// Rows of one sample, and features of one name: refuse, first or mean
     #[arg(long, value_name = "WHICH", default_value = "refuse")]
     #[serde(default)]
     pub(crate) replicates: Replicates,
@@ -65,26 +69,28 @@ pub(crate) struct Input {
 }
 
 /// An option and a column that it names.
-pub(crate) type Named<'a> = (&'static str, &'a str);
+pub(crate) type Named = (&'static str, String);
 
 impl Input {
     /// The tables as they stand in the files, which have every column that an option names.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
-        let tables = self.read_tables()?;
-        let known: HashSet<Named<'_>> = self.named_in(&tables).collect();
-        self.refuse_unknown(|named| known.contains(&named))?;
+        let (tables, unmatched) = self.read_tables()?;
+        self.refuse_pattern(unmatched)?;
+        let known: HashSet<Named> = self.named_in(&tables).collect();
+        self.refuse_unknown(|named| known.contains(named))?;
         Ok(tables)
     }
 
-    /// The tables as they stand in the files.
-    pub(crate) fn read_tables(&self) -> anyhow::Result<Vec<Table>> {
+    /// The tables as they stand in the files, and the first id if `--id-pattern` matches none.
+    pub(crate) fn read_tables(&self) -> anyhow::Result<(Vec<Table>, Option<String>)> {
         let options = ReadOptions {
             id: None,
             label: self.label.clone(),
             missing_values: self.missing_values.clone(),
-            columns: self.columns.clone(),
-            drop: self.drop.clone(),
-            repeated_ids: self.replicates != Replicates::Refuse,
+            columns: self.columns.iter().flat_map(|line| names_in(line)).collect(),
+            drop: self.drop.iter().flat_map(|line| names_in(line)).collect(),
+            replicates: self.replicates,
+            skip_lines: 0,
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
@@ -108,45 +114,48 @@ impl Input {
                 bail!("{}: only cluster and predict read samples in parts", source.path.display());
             }
             let transposed = self.transposed.iter().any(|file| is_named(source, file));
-            let options = ReadOptions { id: self.id_of(source), transposed, ..options.clone() };
+            let id = self.id_of(source);
+            let skip_lines = self.lines_above(source, true)?;
+            let options = ReadOptions { id, transposed, skip_lines, ..options.clone() };
             tables.extend(read_views(source, &options)?);
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
-        if names.match_nothing(all().map(String::as_str))
-            && let Some(first) = all().next()
-        {
-            let pattern = self.id_pattern.as_deref().unwrap_or_default();
-            bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)");
-        }
+        let matches_none = names.match_nothing(all().map(String::as_str));
+        let unmatched = all().next().filter(|_| matches_none).cloned();
         tables.iter_mut().try_for_each(|table| names.rename(table))?;
-        Ok(tables)
+        Ok((tables, unmatched))
+    }
+
+    /// Refuses a pattern that matches none of the ids, of which the first is given.
+    pub(crate) fn refuse_pattern(&self, unmatched: Option<String>) -> anyhow::Result<()> {
+        let Some(first) = unmatched else { return Ok(()) };
+        let pattern = self.id_pattern.as_deref().unwrap_or_default();
+        bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)")
     }
 
     /// The columns that options name.
-    fn named(&self) -> impl Iterator<Item = Named<'_>> {
-        let columns = self.columns.iter().map(|name| ("--columns", name.as_str()));
-        let drop = self.drop.iter().map(|name| ("--drop", name.as_str()));
-        let label = self.label.iter().map(|name| ("--label", name.as_str()));
+    fn named(&self) -> impl Iterator<Item = Named> {
+        let columns =
+            self.columns.iter().flat_map(|line| names_in(line)).map(|name| ("--columns", name));
+        let drop = self.drop.iter().flat_map(|line| names_in(line)).map(|name| ("--drop", name));
+        let label = self.label.clone().into_iter().map(|name| ("--label", name));
         columns.chain(drop).chain(label)
     }
 
     /// Those of them that some of these tables has.
-    pub(crate) fn named_in(&self, tables: &[Table]) -> impl Iterator<Item = Named<'_>> {
-        let has = |table: &Table, (option, name): Named<'_>| match option {
-            "--columns" => table.features.iter().any(|feature| feature == name),
-            "--drop" => table.left_out.iter().any(|column| column == name),
+    pub(crate) fn named_in(&self, tables: &[Table]) -> impl Iterator<Item = Named> {
+        let has = |table: &Table, (option, name): &Named| match *option {
+            "--columns" => table.features.contains(name),
+            "--drop" => table.left_out.contains(name),
             _ => table.labels.is_some(),
         };
-        self.named().filter(move |&named| tables.iter().any(|table| has(table, named)))
+        self.named().filter(move |named| tables.iter().any(|table| has(table, named)))
     }
 
     /// That all of them are known.
-    pub(crate) fn refuse_unknown(
-        &self,
-        is_known: impl Fn(Named<'_>) -> bool,
-    ) -> anyhow::Result<()> {
-        match self.named().find(|&named| !is_known(named)) {
+    pub(crate) fn refuse_unknown(&self, is_known: impl Fn(&Named) -> bool) -> anyhow::Result<()> {
+        match self.named().find(|named| !is_known(named)) {
             Some((option, name)) => bail!("no view has a column `{name}` ({option})"),
             None => Ok(()),
         }
@@ -165,6 +174,18 @@ impl Input {
     /// The files that are read: tables, and those beside them that name samples or features.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.views.iter().flat_map(ViewSource::files).chain(self.sample_map.clone()).collect()
+    }
+
+    /// The lines above the table of this source that are left out: those given for its file, or `of_all` for all files.
+    fn lines_above(&self, source: &ViewSource, of_all: bool) -> anyhow::Result<usize> {
+        let own = self.skip_lines.iter().find_map(|given| {
+            let (file, n) = given.rsplit_once('=')?;
+            is_named(source, file).then_some(n)
+        });
+        let of_all = || self.skip_lines.iter().find(|given| of_all && !given.contains('='));
+        own.or_else(|| of_all().map(String::as_str)).map_or(Ok(0), |n| {
+            n.parse().map_err(|_| anyhow::anyhow!("--skip-lines {n}: must be a number of lines"))
+        })
     }
 
     /// The column of sample names of this source: that of its file, or that of all files.
@@ -207,14 +228,12 @@ impl Input {
     /// What a table of text says of the samples. Their names are in its column `id`, or in that of all files if it has
     /// that, or in the first.
     pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
-        let mut words = read_words(path, self.max_bytes)?;
+        let source = ViewSource { name: None, path: path.to_owned(), member: None };
+        let mut words = read_words(path, self.lines_above(&source, false)?, self.max_bytes)?;
         let options =
             ReadOptions { missing_values: self.missing_values.clone(), ..ReadOptions::default() };
-        let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
-        let place = match id {
-            Some(column) => words.place(column, path)?,
-            None => of_all().unwrap_or(0),
-        };
+        let of_all = self.id_column().filter(|&id| words.names.iter().any(|name| name == id));
+        let place = id.or(of_all).map_or(Ok(0), |column| words.place(column, path))?;
         words.names.remove(place);
         let names = self.sample_names()?;
         let ids = words

@@ -89,10 +89,7 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
         );
     }
     if let [first, ..] = empty.as_slice() {
-        say!(
-            "  {} columns without any value (first: `{first}`): leave them out with --drop",
-            empty.len()
-        );
+        say!("  {} columns without any value (first: `{first}`): left out", empty.len());
     }
     if let [first, ..] = constant.as_slice() {
         let others = if spreads.is_empty() { "" } else { " and do no harm" };

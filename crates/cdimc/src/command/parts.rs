@@ -4,7 +4,7 @@ use super::input::Input;
 use crate::parts::Parts;
 use crate::tables::{Joined, Table};
 use anyhow::{Context, bail};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs::Metadata;
@@ -21,6 +21,8 @@ pub(crate) struct InputParts {
     stamps: BTreeMap<PathBuf, Stamp>,
     /// The columns named by options that some part has: one may lack the view of a column.
     known: RefCell<HashSet<(&'static str, String)>>,
+    /// Whether `--id-pattern` matches an id of some part.
+    is_matched: Cell<bool>,
 }
 
 type Stamp = (u64, Option<SystemTime>);
@@ -56,7 +58,12 @@ impl InputParts {
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
                 let stamps = stamps.collect::<anyhow::Result<_>>()?;
-                Ok(Some(Self { parts, stamps, known: RefCell::default() }))
+                Ok(Some(Self {
+                    parts,
+                    stamps,
+                    known: RefCell::default(),
+                    is_matched: Cell::default(),
+                }))
             }
         }
     }
@@ -75,13 +82,16 @@ impl Parts for InputParts {
                     bail!("{}: has changed while it was in use", file.display());
                 }
             }
-            let tables = input.read_tables()?;
+            let (tables, unmatched) = input.read_tables()?;
+            self.is_matched.set(self.is_matched.get() || unmatched.is_none());
+            if part + 1 == self.parts.len() && !self.is_matched.get() {
+                input.refuse_pattern(unmatched)?;
+            }
             let mut known = self.known.borrow_mut();
             let named = input.named_in(&tables);
-            known.extend(named.map(|(option, name)| (option, name.to_owned())));
+            known.extend(named);
             if part + 1 == self.parts.len() {
-                input
-                    .refuse_unknown(|(option, name)| known.contains(&(option, name.to_owned())))?;
+                input.refuse_unknown(|named| known.contains(named))?;
             }
             Ok(tables)
         };

@@ -47,7 +47,7 @@ impl Predict {
                     let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
                     let (joined, which) = model.join(tables, self.input.strict)?;
                     gaps.add(&joined);
-                    seen.add(&joined.ids);
+                    seen.add(joined.ids.iter().chain(&joined.unobserved).map(String::as_str));
                     if part + 1 == parts.n_parts() {
                         seen.refuse_repeated(&parts)?;
                     }

@@ -6,6 +6,7 @@ mod desk;
 mod outputs;
 mod parts;
 mod people;
+mod reading;
 
 #[cfg(feature = "columnar")]
 use cdimc::data::SyntheticViews;

@@ -1,13 +1,14 @@
 //! `AnnData` (`.h5ad`) and `MuData` (`.h5mu`): a matrix, and data frames that name its rows and columns.
 //!
-//! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead. Every modality
+//! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead, a matrix or a data frame. Every modality
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::files::hdf5_file::{Group, Hdf5File, not_read, text};
+use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
 use crate::files::{ReadOptions, ViewSource, stem};
 use cdimc_data::Matrix;
+use ndarray::Array2;
 
 /// The `AnnData` that the whole file is.
 pub(crate) fn read(
@@ -78,11 +79,15 @@ impl AnnData<'_> {
             let there = listed(there.iter().map(String::as_str));
             Problem::NoMember { name: name.to_owned(), there }
         };
-        let (values, has_features) = match layer {
-            None => (self.matrix(self.group, "X")?.ok_or_else(|| no_such("X"))?, true),
+        // The names of columns are those of `var`, of a data frame its own, and of another matrix none.
+        let (values, own) = match layer {
+            None => (self.matrix(self.group, "X")?.ok_or_else(|| no_such("X"))?, None),
             Some(layer) => match part("layers", layer)? {
-                Some(values) => (values, true),
-                None => (part("obsm", layer)?.ok_or_else(|| no_such(layer))?, false),
+                Some(values) => (values, None),
+                None => match self.numbers_of_frame(layer)? {
+                    Some((values, names)) => (values, Some(names)),
+                    None => (part("obsm", layer)?.ok_or_else(|| no_such(layer))?, Some(Vec::new())),
+                },
             },
         };
         let frame = |name: &str| {
@@ -102,8 +107,9 @@ impl AnnData<'_> {
             Some(label) => self.column(&obs, label)?,
             None => None,
         };
-        let features = if has_features { self.index(&frame("var")?, "var")? } else { Vec::new() };
-        if has_features && features.len() != values.ncols() {
+        let has_var = own.is_none();
+        let features = own.map_or_else(|| self.index(&frame("var")?, "var"), Ok)?;
+        if has_var && features.len() != values.ncols() {
             let (names, columns) = (features.len(), values.ncols());
             return Err(damaged(format!(
                 "{names} names in `var`, {columns} columns in the matrix"
@@ -122,6 +128,39 @@ impl AnnData<'_> {
         let sparse = Hdf5File::group(group, name).map_err(damaged)?;
         let values = sparse.map(|matrix| self.file.sparse(&matrix, name).map_err(damaged));
         Ok(values.transpose()?.map(Into::into))
+    }
+
+    /// The numbers of the data frame of this name in `obsm` and the names of its columns, `None` if there is none.
+    fn numbers_of_frame(self, name: &str) -> Result<Option<(Matrix, Vec<String>)>, Problem> {
+        let obsm = Hdf5File::group(self.group, "obsm").map_err(damaged)?;
+        let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name)).map_err(damaged)?;
+        let Some(frame) = frame else { return Ok(None) };
+        let attrs = frame.attrs().map_err(damaged)?;
+        if attrs.get("encoding-type").and_then(text).as_deref() != Some("dataframe") {
+            return Ok(None);
+        }
+        let missing = || damaged(format!("the order of columns of `{name}` is missing"));
+        let columns = attrs.get("column-order").and_then(texts).ok_or_else(missing)?;
+        let mut values = Vec::new();
+        for column in &columns {
+            let path = format!("{name}/{column}");
+            if let Some(dataset) = Hdf5File::dataset(&frame, column).map_err(damaged)? {
+                values.extend(self.file.numbers(&dataset, &path).map_err(damaged)?);
+                continue;
+            }
+            // Values some of which are hidden.
+            let words =
+                self.column(&frame, column)?.ok_or_else(|| damaged(not_read(&path, "none")))?;
+            for word in words {
+                let number = if word.is_empty() { Ok(f64::NAN) } else { word.parse() };
+                values.push(number.map_err(|_| damaged(not_read(&path, "text")))?);
+            }
+        }
+        let n_rows = values.len() / columns.len().max(1);
+        let by_column = Array2::from_shape_vec((columns.len(), n_rows), values)
+            .map_err(|_| damaged(format!("the columns of `{name}` have different lengths")))?;
+        let values = by_column.reversed_axes().as_standard_layout().into_owned();
+        Ok(Some((values.into(), columns)))
     }
 
     /// The column of a data frame that names its rows.
@@ -323,6 +362,41 @@ mod tests {
         assert_eq!(rna.values, array![[1., 2., 3.], [4., 5., 6.]]);
         assert_eq!(atac.values, array![[0., 0., 8.], [7., 0., 9.]]);
         assert!(rna.values.sparse().is_none() && atac.values.sparse().is_some());
+    }
+
+    #[test]
+    fn a_data_frame_of_obsm_is_a_view_with_its_own_names() {
+        let mut file = FileBuilder::new();
+        file.create_dataset("X").with_f64_data(&[1., 2.]).with_shape(&[2, 1]);
+        for (frame, names) in [("obs", &["a", "b"][..]), ("var", &["x"])] {
+            let mut group = file.create_group(frame);
+            group.set_attr("_index", text("id"));
+            group.create_dataset("id").with_vlen_strings(names);
+            file.add_group(group.finish());
+        }
+        let mut obsm = file.create_group("obsm");
+        let mut proteins = obsm.create_group("protein");
+        proteins.set_attr("encoding-type", text("dataframe"));
+        proteins.set_attr("_index", text("_index"));
+        let order = vec!["CD8".to_owned(), "CD4".to_owned()];
+        proteins.set_attr("column-order", AttrValue::VarLenStringArray(order));
+        proteins.create_dataset("_index").with_vlen_strings(&["a", "b"]);
+        proteins.create_dataset("CD4").with_i64_data(&[3, 4]);
+        let mut hidden = proteins.create_group("CD8");
+        hidden.create_dataset("values").with_i64_data(&[52, 1]);
+        hidden.create_dataset("mask").with_i8_data(&[0, 1]);
+        proteins.add_group(hidden.finish());
+        obsm.add_group(proteins.finish());
+        file.add_group(obsm.finish());
+        let bytes = file.finish().expect("a file in memory");
+        let tables = read_bytes(bytes, Some("protein"), &ReadOptions::default()).unwrap();
+        let [table] = <[Table; 1]>::try_from(tables).unwrap();
+        assert_eq!(
+            (table.features, table.ids.unwrap()),
+            (vec!["CD8".into(), "CD4".into()], vec!["a".into(), "b".into()])
+        );
+        assert_eq!(table.values.dense().column(1), array![3., 4.]);
+        assert!(table.values[[0, 0]] == 52. && table.values[[1, 0]].is_nan());
     }
 
     #[test]

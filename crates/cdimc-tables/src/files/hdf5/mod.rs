@@ -1,4 +1,4 @@
-//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), or plain matrices.
+//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), Loom, or plain matrices.
 
 use crate::Table;
 use crate::error::{Problem, damaged_hdf5 as damaged, listed};
@@ -9,6 +9,7 @@ use crate::files::{Budget, Found, ReadOptions, ViewSource};
 use cdimc_data::Sparse;
 
 mod anndata;
+mod loom;
 
 /// Reads every matrix that the file's convention holds, or the member asked for.
 pub(crate) fn read(
@@ -26,7 +27,9 @@ pub(crate) fn read(
         let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
         return matlab::read(&file, source, options);
     }
-    let tables = if has("mod") {
+    let tables = if loom::is_loom(&root)? {
+        vec![loom::read(&file, &root, source, options)?]
+    } else if has("mod") {
         anndata::read_modalities(&file, source, options)?
     } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
         vec![anndata::read(&file, source, options)?]
@@ -49,8 +52,13 @@ fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, St
         words.unwrap_or_else(|| Err(absent(name)))
     };
     let barcodes = file.words(&barcodes)?;
-    let names =
-        Names { barcodes, ids: words("id")?, names: words("name")?, types: words("feature_type")? };
+    let names = Names {
+        barcodes,
+        ids: words("id")?,
+        names: words("name")?,
+        types: words("feature_type")?,
+        by_row: false,
+    };
     Ok(Some((file.counts(&matrix)?, names)))
 }
 

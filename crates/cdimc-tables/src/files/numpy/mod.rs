@@ -101,6 +101,10 @@ pub(crate) fn read_npz(
         matrices.retain(|(name, _)| name == member);
     }
     if matrices.is_empty() {
+        if ["format", "data", "shape"].iter().all(|part| names.iter().any(|name| name == part)) {
+            // As `save_npz` writes a matrix of coordinates, diagonals or blocks.
+            sparse(&mut archive, &stem(&source.path), budget)?;
+        }
         return Err(Problem::NoMatrix { there: there() });
     }
     let ids = match &options.id {
@@ -137,7 +141,10 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
     claimed_shape(&file, &format, "format", budget)?;
     let format = values::<String>(file)?.join(" ");
     if !["csr", "csc"].contains(&format.as_str()) {
-        let reason = format!("a sparse matrix of format `{format}`: `csr` and `csc` are read");
+        let reason = format!(
+            "a sparse matrix of format `{format}`, while `csr` and `csc` are read: save it with \
+             scipy.sparse.save_npz(FILE, X.tocsr())"
+        );
         return Err(Problem::Damaged { format: "NumPy archive", reason });
     }
     let mut vector = |part: &str| -> Result<Vec<f64>, Problem> {
@@ -374,7 +381,7 @@ mod tests {
         let table = read_sparse("csc", [3, 2], &[0, 2, 3]).unwrap();
         assert_eq!(table.values, array![[1.5, 0.], [0., 8.], [6., 0.]]);
         for (format, shape, starts, expected) in [
-            ("coo", [2, 3], &[0, 2, 3], "format `coo`"),
+            ("coo", [2, 3], &[0, 2, 3], "save it with scipy.sparse.save_npz(FILE, X.tocsr())"),
             ("csr", [2, 2], &[0, 2, 3], "row 0: column index 2: must be below 2"),
             ("csr", [2, 3], &[0, 2, -3], "pointers from 0 to"),
             ("csr", [3, 3], &[0, 2, 3], "3 pointers for 3 rows"),

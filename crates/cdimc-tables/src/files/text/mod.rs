@@ -1,9 +1,11 @@
 //! CSV and TSV, plain or gzipped: a header, an id column, numbers as R and spreadsheets write them too.
 
+mod beginning;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod words;
+mod written;
 
 pub use words::{Words, read_words};
 
@@ -13,9 +15,12 @@ use crate::files::format::Opened;
 use crate::files::{
     Budget, Found, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
 };
+use beginning::Beginning;
 use ndarray::Array2;
 use rows::Rows;
-use std::io::{BufRead, BufReader, Chain, Read};
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::rc::Rc;
 
 /// Reads a table of values between commas, semicolons, tabs or single spaces.
 pub(crate) fn read(
@@ -24,7 +29,47 @@ pub(crate) fn read(
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
-    let mut records = Records::new(text)?;
+    read_table(text, &budget, source, options, true)
+}
+
+/// Reads the table of a text, whose numbers were `typed` by people or programs, or are known to be such.
+pub(crate) fn read_table(
+    text: impl BufRead,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+    typed: bool,
+) -> Result<Found, Problem> {
+    let mut records = Records::new(text, options.skip_lines)?;
+    let title = records.title.take();
+    let found = table(&mut records, budget, source, options, typed);
+    found.map_err(|problem| below_title(problem, title))
+}
+
+/// What is said of a problem where lines stand above the table.
+fn below_title(problem: Problem, title: Option<(u64, String)>) -> Problem {
+    // What is wrong with the file is not wrong with its lines.
+    let is_of_lines =
+        !matches!(problem, Problem::Io(_) | Problem::EmptyFile | Problem::OpenQuote { .. });
+    match title.filter(|_| is_of_lines) {
+        None => problem,
+        Some((n, shown)) => {
+            let (lines, them) =
+                if n == 1 { ("line stands", "it") } else { ("lines stand", "them") };
+            Problem::Message(format!(
+                "{n} {lines} above the table, of which the first is `{shown}`? --skip-lines {n} leaves {them} out ({problem})"
+            ))
+        }
+    }
+}
+
+fn table<R: BufRead>(
+    records: &mut Records<R>,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+    typed: bool,
+) -> Result<Found, Problem> {
     let mut header = csv::StringRecord::new();
     if !records.read(&mut header)? {
         return Err(Problem::EmptyFile);
@@ -43,15 +88,19 @@ pub(crate) fn read(
         }
         header = std::iter::once("").chain(&header).collect();
     }
+    if is_row && ends_in_nothing(&header, &record) {
+        header.truncate(record.len());
+    }
     let columns = Columns::of_header(&header, options)?;
     let mut rows = Rows::new(&columns, options, records.delimiter);
     while is_row {
         if columns.names.len() == 1 && records.passed_a_blank_line(&record) {
             return Err(Problem::BlankLine { row: rows.count + 1 });
         }
-        rows.take(&record, &budget)?;
+        rows.take(&record, records.line(&record), budget)?;
         is_row = records.read(&mut record)?;
     }
+    rows.check(typed)?;
     let features = columns.features();
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;
@@ -64,7 +113,8 @@ pub(crate) fn read(
         features,
         values: values.into(),
     };
-    let warnings = warning_of_unnamed(&columns.unnamed).into_iter().collect();
+    let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
+    let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
     Ok(Found { tables: vec![table], warnings })
 }
 
@@ -72,6 +122,11 @@ pub(crate) fn read(
 /// cell that is empty is rather a separator at the end of the row.
 fn begins_with_a_row_name(row: &csv::StringRecord, header: &csv::StringRecord) -> bool {
     row.len() == header.len() + 1 && row.iter().next_back().is_some_and(|cell| !cell.is_empty())
+}
+
+/// Whether the header alone ends in a separator.
+fn ends_in_nothing(header: &csv::StringRecord, row: &csv::StringRecord) -> bool {
+    header.len() == row.len() + 1 && row.len() > 1 && header.iter().next_back() == Some("")
 }
 
 /// What a column is for.
@@ -172,41 +227,90 @@ fn counts_up(names: &[String]) -> bool {
     from(0) || from(1)
 }
 
+/// A text, and behind it what marks its end.
+type Ended<R> = Chain<Counted<Chain<Cursor<Vec<u8>>, R>>, &'static [u8]>;
+
 /// The records of a text, cut at the delimiter that its begin shows.
 struct Records<R> {
-    reader: csv::Reader<Chain<R, &'static [u8]>>,
+    reader: csv::Reader<Ended<R>>,
     delimiter: u8,
+    lines_above: u64,
+    /// What is said of the lines above, and of further ones that seem to be there.
+    warning: Option<String>,
+    title: Option<(u64, String)>,
+    /// The bytes of the text.
+    n_bytes: Rc<Cell<u64>>,
 }
 
 impl<R: BufRead> Records<R> {
     /// What stands behind a text: a record of its own, unless a quote is open there.
     const END: &str = "\u{3}\u{4}";
+    /// The last record of a file of GEO.
+    const END_OF_GEO: &str = "!series_matrix_table_end";
 
-    fn new(mut text: R) -> Result<Self, Problem> {
-        let delimiter = delimiter_of(text.fill_buf()?);
+    fn new(text: R, n_skipped: usize) -> Result<Self, Problem> {
+        let Beginning { text, delimiter, lines_above, warning, title } =
+            Beginning::of(text, n_skipped)?;
         let mut builder = csv::ReaderBuilder::new();
         builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
+        let n_bytes = Rc::new(Cell::new(0));
+        let text = Counted { text, n_bytes: n_bytes.clone() };
         // Twice, so that behind an open quote it is never all of a cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
-        Ok(Self { reader, delimiter })
+        Ok(Self { reader, delimiter, lines_above, warning, title, n_bytes })
     }
 
     /// Reads the next record; whether there is one. A quote that is never closed is refused, as it would hide the rows
     /// that follow.
     fn read(&mut self, record: &mut csv::StringRecord) -> Result<bool, Problem> {
-        self.reader.read_record(record).map_err(damaged)?;
+        self.reader.read_record(record).map_err(|error| self.damaged(error))?;
+        // The text itself may hold such characters.
+        let is_behind = self.reader.position().byte() > self.n_bytes.get() + 2;
         match record.iter().next_back() {
-            Some(cell) if cell == Self::END && record.len() == 1 => Ok(false),
-            Some(cell) if cell.ends_with(Self::END) => {
-                Err(Problem::OpenQuote { line: line(record) })
+            Some(cell) if cell == Self::END && record.len() == 1 && is_behind => Ok(false),
+            Some(cell) if cell.ends_with(Self::END) && is_behind => {
+                Err(Problem::OpenQuote { line: self.line(record) })
             }
-            cell => Ok(cell.is_some()),
+            cell => Ok(cell.is_some() && &record[0] != Self::END_OF_GEO),
+        }
+    }
+
+    /// The line of the file in which the reader was when it began with a record.
+    fn line(&self, record: &csv::StringRecord) -> u64 {
+        record.position().map_or(0, csv::Position::line) + self.lines_above
+    }
+
+    fn damaged(&self, error: csv::Error) -> Problem {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => Problem::Io(error),
+            csv::ErrorKind::Utf8 { pos, .. } => Problem::Damaged {
+                format: "text table",
+                reason: format!(
+                    "line {} is not UTF-8",
+                    pos.map_or(0, |p| p.line()) + self.lines_above
+                ),
+            },
+            other => Problem::Damaged { format: "text table", reason: format!("{other:?}") },
         }
     }
 
     /// Whether blank lines, which are passed over, stand above the record that was read, if that is of one line.
     fn passed_a_blank_line(&self, record: &csv::StringRecord) -> bool {
-        self.reader.position().line() > line(record) + 1
+        self.reader.position().line() + self.lines_above > self.line(record) + 1
+    }
+}
+
+/// A text whose bytes are counted as they are read.
+struct Counted<R> {
+    text: R,
+    n_bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.text.read(buffer)?;
+        self.n_bytes.set(self.n_bytes.get() + n as u64);
+        Ok(n)
     }
 }
 
@@ -253,59 +357,5 @@ impl<R: Read> Read for Limited<R> {
         let left = self.left.checked_sub(n as u64);
         self.left = left.ok_or_else(|| std::io::Error::other(self.refusal.as_str()))?;
         Ok(n)
-    }
-}
-
-/// The separator that stands most often in the first line, quoted names aside; a tab before all others, as names
-/// hold commas rather than tabs, and a space where no other stands. Both only where the next line has them too, so
-/// that they are none of a name.
-fn delimiter_of(head: &[u8]) -> u8 {
-    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
-    let next = lines.find(|line| !line.is_empty());
-    let count = |delimiter: &u8| first.split(|byte| byte == delimiter).count() - 1;
-    // What stands in names is rarely in the numbers below. Where it is, as in `weight, kg` above `70,5`, semicolons separate.
-    let cuts_alike = |delimiter: &u8| {
-        let below = |line| outside_quotes(line).filter(|byte| byte == delimiter).count();
-        count(delimiter) > 0 && next.is_some_and(|line| below(line) == count(delimiter))
-    };
-    let likelihood = |d: &u8| {
-        if cuts_alike(d) {
-            (true, usize::from(*d == b';'), true)
-        } else {
-            (false, count(d), *d == b',')
-        }
-    };
-    let likeliest = *b",\t;".iter().max_by_key(|&d| likelihood(d)).unwrap_or(&b',');
-    let separates = |delimiter: u8| {
-        let goes_on = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
-        count(&delimiter) > 0 && next.is_none_or(goes_on)
-    };
-    if separates(b'\t') {
-        b'\t'
-    } else if count(&likeliest) == 0 && separates(b' ') {
-        b' '
-    } else {
-        likeliest
-    }
-}
-
-fn outside_quotes(line: &[u8]) -> impl Iterator<Item = u8> {
-    line.split(|&byte| byte == b'"').step_by(2).flatten().copied()
-}
-
-/// Where the reader was when it began with a record.
-fn line(record: &csv::StringRecord) -> u64 {
-    record.position().map_or(0, csv::Position::line)
-}
-
-fn damaged(error: csv::Error) -> Problem {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => Problem::Io(error),
-        csv::ErrorKind::Utf8 { pos, .. } => Problem::Damaged {
-            format: "text table",
-            reason: format!("line {} is not UTF-8", pos.map_or(0, |p| p.line())),
-        },
-        other => Problem::Damaged { format: "text table", reason: format!("{other:?}") },
     }
 }

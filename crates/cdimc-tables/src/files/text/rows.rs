@@ -1,6 +1,7 @@
 //! What stands below the header, row by row.
 
-use super::{Columns, Role, line};
+use super::written::Written;
+use super::{Columns, Role};
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, is_missing};
 
@@ -14,6 +15,12 @@ pub(super) struct Rows<'a> {
     /// A number with a decimal comma, and one with a point, of the first rows that have one.
     comma: Option<String>,
     point: Option<String>,
+    /// How the numbers are written.
+    written: Written,
+    /// The line of the first row.
+    first_line: u64,
+    /// Whether any cell of the columns without a name holds something.
+    pub(super) unnamed_hold: bool,
     pub(super) count: usize,
     pub(super) ids: Vec<String>,
     pub(super) labels: Vec<String>,
@@ -29,6 +36,9 @@ impl<'a> Rows<'a> {
             commas_are_decimal: delimiter == b';',
             comma: None,
             point: None,
+            written: Written::new(columns.names.len()),
+            first_line: 0,
+            unnamed_hold: false,
             count: 0,
             ids: Vec::new(),
             labels: Vec::new(),
@@ -36,30 +46,31 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds one row.
+    /// Adds one row, which begins in `line`.
     pub(super) fn take(
         &mut self,
         record: &csv::StringRecord,
+        line: u64,
         budget: &Budget,
     ) -> Result<(), Problem> {
-        let Columns { names, roles, .. } = self.columns;
+        let Columns { names, roles, unnamed } = self.columns;
         // A blank last line is no row, and spreadsheets end in rows of nothing; without ids such a row is a sample's.
         let may_be_empty = record.len() == 1 || roles.contains(&Role::Id);
         if names.len() > 1 && may_be_empty && record.iter().all(str::is_empty) {
             return Ok(());
         }
         self.count += 1;
-        if record.len() != names.len() {
-            return Err(Problem::Ragged {
-                row: self.count,
-                line: line(record),
-                expected: names.len(),
-                found: record.len(),
-            });
+        if self.count == 1 {
+            self.first_line = line;
+        }
+        let (expected, found) = (names.len(), record.len());
+        // Nothing stands behind a separator that ends the row.
+        if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
+            return Err(Problem::ragged(self.count, line, expected, record));
         }
         budget.values(&[self.n_features]).map_err(Problem::Message)?;
-        for (column, text) in record.iter().enumerate() {
-            let role = roles[column];
+        self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());
+        for ((column, text), &role) in record.iter().enumerate().zip(roles) {
             if matches!(role, Role::Id | Role::Label) {
                 let n_bytes = size_of::<String>() + text.len();
                 budget.bytes(n_bytes as u64).map_err(Problem::Message)?;
@@ -68,7 +79,10 @@ impl<'a> Rows<'a> {
                 Role::Id => self.ids.push(text.to_owned()),
                 Role::Label => self.labels.push(text.to_owned()),
                 Role::Feature => {
-                    let value = self.number(text).ok_or_else(|| self.refused(column, record))?;
+                    let value = self.number(column, text).unwrap_or_else(|| {
+                        self.written.text(column, self.count, text);
+                        f64::NAN
+                    });
                     self.values.push(value);
                 }
                 Role::LeftOut => {}
@@ -82,42 +96,34 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Refuses what the columns of numbers hold besides, for all of them at once; where the numbers were `typed` by
+    /// people or programs, also points that seem to group thousands.
+    pub(super) fn check(&self, typed: bool) -> Result<(), Problem> {
+        let problem = self.written.problem(&self.columns.names, self.first_line, typed);
+        problem.map_or(Ok(()), |problem| Err(Problem::Message(problem)))
+    }
+
     /// The number that a cell holds, NaN where it is missing.
-    fn number(&mut self, text: &str) -> Option<f64> {
+    fn number(&mut self, column: usize, text: &str) -> Option<f64> {
         if is_missing(text, self.options) {
             return Some(f64::NAN);
         }
-        match text {
+        let value = match text {
             "TRUE" | "True" | "true" => return Some(1.0),
             "FALSE" | "False" | "false" => return Some(0.0),
-            _ => {}
-        }
-        if self.commas_are_decimal && text.contains(',') {
-            let value = text.replacen(',', ".", 1).parse().ok()?;
-            self.comma.get_or_insert_with(|| text.to_owned());
-            return Some(value);
-        }
-        let value = text.parse().ok()?;
+            _ if self.commas_are_decimal && text.contains(',') => {
+                let value = text.replacen(',', ".", 1).parse().ok()?;
+                self.comma.get_or_insert_with(|| text.to_owned());
+                value
+            }
+            // The minus sign of typesetters.
+            _ if text.contains('\u{2212}') => text.replace('\u{2212}', "-").parse().ok()?,
+            _ => text.parse().ok()?,
+        };
         if self.commas_are_decimal && text.contains('.') {
             self.point.get_or_insert_with(|| text.to_owned());
         }
+        self.written.number(column, text, value);
         Some(value)
-    }
-
-    /// Why a row's cell cannot be used, with the other columns of text there.
-    fn refused(&mut self, column: usize, record: &csv::StringRecord) -> Problem {
-        let shown = |text: &str| text.chars().take(40).collect::<String>();
-        let (row, text) = (self.count, shown(&record[column]));
-        let with_point = text.replacen(',', ".", 1);
-        if text.contains(',') && with_point.parse::<f64>().is_ok() {
-            let column = self.columns.names[column].clone();
-            return Problem::DecimalComma { row, column, text, with_point };
-        }
-        let Columns { names, roles, .. } = self.columns;
-        let columns = (column..record.len())
-            .filter(|&j| roles[j] == Role::Feature && self.number(&record[j]).is_none())
-            .map(|j| names[j].clone())
-            .collect();
-        Problem::NotANumber { row, columns, text }
     }
 }

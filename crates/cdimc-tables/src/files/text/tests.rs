@@ -63,7 +63,10 @@ fn every_error_names_the_row_or_column() {
     assert_eq!(message(b"", &none), "the file is empty");
     assert_eq!(message(b"a,b\n", &none), "no rows below the header");
     assert!(message(b"1.5,2\n3,4\n", &none).starts_with("no header"));
-    assert_eq!(message(b"a,b\n1,2\n3\n", &none), "row 2 (line 3) has 1 cells, the header has 2");
+    assert_eq!(
+        message(b"a,b\n1,2\n3\n", &none),
+        "row 2 (line 3) has 1 cells, the header has 2: it begins with `3`; if that is a note, delete the line"
+    );
     assert!(message(b"a,b\n1,x\n", &none).starts_with("row 1, column `b`: `x` is not a number"));
     assert_eq!(message(b"a,b\n1,inf\n", &none), "row 1, column `b` = inf: values must be finite");
     assert_eq!(message(b"a,b\n1,2\n", &by_id()), "no column `id`; there are: `a`, `b`");
@@ -71,7 +74,9 @@ fn every_error_names_the_row_or_column() {
         message(b"id,b\nx,2\ny,3\nx,4\n", &by_id()),
         "id `x` stands in row 1 and again in row 3: ids must be unique"
     );
-    assert_eq!(message(b"b,b\n1,2\n", &none), "two columns are named `b`");
+    assert!(
+        message(b"b,c,b\n1,2,3\n", &none).starts_with("`b` names features 1, 3: a feature has")
+    );
     assert_eq!(message(b"id,b,id\nx,2,1\n", &by_id()), "two columns are named `id`");
     assert_eq!(message(b"id,b\nx,2\nNA,3\n", &by_id()), "row 2 has no id");
     assert_eq!(
@@ -210,7 +215,7 @@ fn rows_of_one_id_are_refused_or_one_row_by_name() {
     let message = read_text(text, &by_id()).unwrap_err().to_string();
     assert!(message.contains("id `x` stands in row 1 and again in row 3"), "{message}");
     for (replicates, of_x) in [(Replicates::First, 1.0), (Replicates::Mean, 2.0)] {
-        let options = ReadOptions { repeated_ids: true, ..by_id() };
+        let options = ReadOptions { replicates, ..by_id() };
         let mut table = read_text(text, &options).unwrap();
         SampleNames::ids(replicates).rename(&mut table).unwrap();
         assert_eq!(table.ids.unwrap(), ["x", "y"]);
@@ -264,8 +269,9 @@ fn a_header_without_a_name_for_the_row_names_is_read_as_r_does() {
         );
         assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
     }
-    let message = read_text(b"a,b\n1,2,\n", &none).unwrap_err().to_string();
-    assert!(message.contains("has 3 cells, the header has 2"), "{message}");
+    // Here the first row could begin with a name, but nothing stands behind its last separator.
+    let message = read_text(b"a,b\n1,2,\n3,4,5\n", &none).unwrap_err().to_string();
+    assert!(message.contains("row 2 (line 3) has 3 cells, the header has 2"), "{message}");
     let message = read_text(b"a\tb\ns1\t1\t2\n", &by_id()).unwrap_err().to_string();
     assert!(message.contains("and a first one without a name"), "{message}");
     let table = read_text(b"my feature\n1\n2\n", &none).unwrap();
@@ -282,7 +288,7 @@ fn decimal_commas_are_read_between_semicolons() {
             .contains("`1,5` has a comma and `1.234` a point: one of them groups thousands")
     );
     assert!(message(b"id;a\nx;1,234,567\n").contains("`1,234,567` is not a number"));
-    assert!(message(b"id\ta\nx\t1,5\n").contains("write it with a point, as in `1.5`"));
+    assert!(message(b"id\ta\nx\t1,5\n").contains("else write it with a point, as in `1.5`"));
 }
 
 #[test]
@@ -308,10 +314,175 @@ fn all_columns_of_text_are_told_at_once() {
 #[test]
 fn what_other_programs_write_otherwise_is_told_with_its_cure() {
     let message = |text: &[u8]| read_text(text, &by_id()).unwrap_err().to_string();
-    assert!(
-        message(b"PK\x03\x04....[Content_Types].xml").contains("save each of its tables as CSV")
-    );
-    assert!(message(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("is a spreadsheet"));
+    assert!(message(b"PK\x03\x04....[Content_Types].xml").contains("unreadable spreadsheet"));
+    assert!(message(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1").contains("save it as .xlsx"));
     assert!(message(b"\xff\xfei\0d\0,\0a\0").contains("save it as UTF-8"));
     assert!(message(b"id,a\nx,\x1b[31m1\n").contains("`\\u{1b}[31m1` is not a number"));
+}
+
+fn refusal(text: &str) -> String {
+    read_text(text.as_bytes(), &by_id()).unwrap_err().to_string()
+}
+
+#[test]
+fn points_that_group_thousands_are_refused_and_three_decimals_are_numbers() {
+    for (separator, mark) in [(';', '.'), ('\t', '.'), (';', ',')] {
+        let rows = ["x 478 1.082 12", "y 3.991 706 1.610.", "z 844 2.255 73"]
+            .map(|row| row.trim_end_matches('.'));
+        let text = format!("id a b c\n{}\n", rows.join("\n"));
+        let message =
+            refusal(&text.replace(' ', &separator.to_string()).replace('.', &mark.to_string()));
+        let expected = format!(
+            "next to `478`: in columns `a`, `b`, `c` all numbers with `{mark}` have three digits"
+        );
+        assert!(message.contains(&expected), "{message}");
+    }
+    for text in [
+        // All decimals are written out, or zeros at the end are left out.
+        "id,a,b\nx,1.082,478\ny,2.310,1\nz,12.344,73\n",
+        "id,a\nx,1.08\ny,478\nz,12\nw,1.082\n",
+        // Means of three whole numbers.
+        "id,a\nx,312.333\ny,318\nz,325.667\nw,301\n",
+        "id,a\nx,1.333\ny,2\nz,2.667\nw,3\n",
+        // A code for missing values, a year, numbers below one.
+        "id,a\nx,1.082\ny,999\nz,2.310\nw,999\n",
+        "id,a,b\nx,1.082,2\ny,1999,3\nz,2.310,4\nw,2001,5\n",
+        "id,a\nx,1.082\ny,478\nz,0.310\nw,12\n",
+    ] {
+        assert!(read_text(text.as_bytes(), &by_id()).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn all_texts_of_columns_of_numbers_are_told_at_once_with_what_keeps_the_columns() {
+    let message = refusal("id,a,b,c\nx,<LOD,2,1\ny,1,[Not Available],2\nz,3,4,1.5\nw,5,<LOD,7\n");
+    assert!(
+        message.contains(
+            "`<LOD` is not a number; all else in columns `a`, `b` is numbers or missing: if it means \"not measured\", add \
+             --missing-value '<LOD' --missing-value '[Not Available]'"
+        ) && !message.contains("--drop"),
+        "{message}"
+    );
+    for (texts, expected) in [
+        (["1,620.8", "531.7"], "`1,620.8` in column `a` groups thousands"),
+        (["1'620", "531"], "`1'620` in column `a` groups thousands"),
+        (["1\u{202f}620,5", "531,2"], "`1\u{202f}620,5` in column `a` groups thousands"),
+        (["12 %", "3.5%"], "`12 %` in column `a` has a percent sign"),
+        (["\u{2013}5.2", "3"], "has a dash for a minus"),
+    ] {
+        let message = refusal(&format!("id\ta\nx\t{}\ny\t{}\n", texts[0], texts[1]));
+        assert!(message.contains(expected) && !message.contains("--drop"), "{message}");
+    }
+    let minus = read_text("id,a\nx,\u{2212}0.5\ny,1e\u{2212}3\n".as_bytes(), &by_id()).unwrap();
+    assert_eq!(minus.values, array![[-0.5], [0.001]]);
+}
+
+#[test]
+fn a_second_header_is_told_with_its_line() {
+    let message = refusal("id,a,b\n,mg,%\nx,1,2\ny,3,4\n");
+    assert!(message.contains("a second header, or a row of units? delete line 2"), "{message}");
+    let message = refusal("id,a,b\ng,count,count\nx,1,2\ny,3,4\n");
+    assert!(
+        message.ends_with("if it means \"not measured\", add --missing-value 'count'"),
+        "{message}"
+    );
+}
+
+#[test]
+fn separators_at_the_ends_of_rows_or_of_the_header_end_nothing() {
+    for text in [
+        "id\ta\tb\nx\t1\t2\t\ny\t3\t\t\n",
+        "id\ta\tb\t\nx\t1\t2\ny\t3\t\n",
+        "id\ta\tb\t\nx\t1\t2\t\ny\t3\t\t\n",
+        "id,a,b\nx,1,2,\ny,3,,\n",
+    ] {
+        let table = read_text(text.as_bytes(), &by_id()).unwrap();
+        assert_eq!(table.features, ["a", "b"]);
+        assert_eq!(table.values.dense().column(0), array![1.0, 3.0]);
+    }
+    assert!(
+        refusal("id\ta\nx\t1\t\ny\t3\t4\n")
+            .contains("row 2 (line 3) has 3 cells, the header has 2")
+    );
+}
+
+#[test]
+fn lines_of_other_programs_above_a_table_are_left_out() {
+    let table = "id,a,b\nx,1,2\ny,3,4\n";
+    let tabs = table.replace(',', "\t");
+    for text in [
+        format!("# exported, by a tool\n\n{table}"),
+        format!("# a, b, c\n{table}"),
+        "sep=;\nid;a;b\nx;1,0;2\ny;3;4,0\n".to_owned(),
+        format!("#1.2\n2\t2\n{tabs}"),
+        format!("!title\t\"t\"\n!of\t\"p\"\t\"q\"\n\n!begin\n{tabs}!series_matrix_table_end\n"),
+        format!("#Id\tA\tB\n#of\tthe\tkinds\n#1\t1\t1\n{tabs}"),
+    ] {
+        let table = read_text(text.as_bytes(), &by_id()).unwrap();
+        assert_eq!(table.features, ["a", "b"], "{text}");
+        assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
+    }
+    let features = |text: &[u8], id: &str| {
+        let options = ReadOptions { id: Some(id.into()), ..ReadOptions::default() };
+        read_text(text, &options).unwrap().features
+    };
+    let biom = b"# Constructed from biom file\n#OTU ID\ts1\ts2\nt1\t1\t2\n";
+    assert_eq!(features(biom, "#OTU ID"), ["s1", "s2"]);
+    assert_eq!(features(b"#id,a\nx,1\n", "#id"), ["a"]);
+}
+
+#[test]
+fn a_title_above_and_a_note_below_are_shown_with_the_way_out() {
+    for separator in [",", "\t", ";"] {
+        let table = "id,a,b\nx,1,2\ny,3,4\n".replace(',', separator);
+        let text = format!("Table 2: proteins, and more\n\n{table}");
+        let message = refusal(&text);
+        let expected = "2 lines stand above the table, of which the first is `Table 2: proteins, and more`? --skip-lines 2";
+        assert!(message.contains(expected), "{message}");
+        let below = ReadOptions { skip_lines: 2, ..by_id() };
+        assert_eq!(read_text(text.as_bytes(), &below).unwrap().features, ["a", "b"]);
+        let message = refusal(&format!("{table}Source: a registry\n"));
+        assert!(
+            message.contains("it begins with `Source: a registry`; if that is a note"),
+            "{message}"
+        );
+    }
+    let message = read_text(b"id,a\nx,1\n", &ReadOptions { skip_lines: 9, ..by_id() });
+    assert!(message.unwrap_err().to_string().ends_with("--skip-lines 9: it has 2 lines"));
+}
+
+#[test]
+fn a_line_of_control_characters_ends_no_table() {
+    let message = refusal("id,a,b\ns1,1,2\n\u{3}\u{4}\ns2,3,4\n");
+    assert!(message.contains("row 2 (line 3) has 1 cells"), "{message}");
+    assert!(refusal("a,id\n1,s1\n2,\u{3}\u{4}\n3,s2\n").contains("has a control character in it"));
+    assert!(read_text(b"a\n1\n\x03\x04\n2\n", &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn a_long_header_is_cut_where_its_rows_are() {
+    let names: Vec<String> = (0..2000).map(|j| format!("k{j};p{j}")).collect();
+    let numbers = vec!["1"; names.len()].join(",");
+    let text = format!("id,{}\nx,{numbers}\n", names.join(","));
+    assert_eq!(read_text(text.as_bytes(), &by_id()).unwrap().features, names);
+}
+
+#[test]
+fn features_of_one_name_are_all_told_and_can_be_made_one() {
+    let text = b"gene,p1,p2\na,1,2\nb,3,4\na,5,NA\nc,6,7\nb,5,4\n";
+    let by_gene =
+        ReadOptions { id: Some("gene".into()), transposed: true, ..ReadOptions::default() };
+    let message = read_text(text, &by_gene).unwrap_err().to_string();
+    assert!(
+        message.contains("`a` names rows 1, 3, `b` names rows 2, 5: a feature has a name"),
+        "{message}"
+    );
+    for (replicates, expected) in [
+        (Replicates::First, array![[1.0, 3.0, 6.0], [2.0, 4.0, 7.0]]),
+        (Replicates::Mean, array![[3.0, 4.0, 6.0], [2.0, 4.0, 7.0]]),
+    ] {
+        let table = read_text(text, &ReadOptions { replicates, ..by_gene.clone() }).unwrap();
+        assert_eq!(table.features, ["a", "b", "c"]);
+        assert_eq!(table.values, expected);
+    }
 }

@@ -1,10 +1,12 @@
 //! A table of text, whose cells mean whatever its reader takes them for.
 
-use super::{Records, begins_with_a_row_name, line, unpacked};
+use super::{Records, begins_with_a_row_name, below_title, ends_in_nothing, unpacked};
 use crate::TableError;
 use crate::error::{Problem, listed};
+use crate::files::Budget;
 use crate::files::format::{Format, Opened};
 use std::collections::HashSet;
+use std::io::BufRead;
 use std::path::Path;
 
 /// A table of text, all columns of which have a cell for each row.
@@ -14,14 +16,21 @@ pub struct Words {
     pub names: Vec<String>,
     /// The cells of each column, decimal commas between semicolons made points.
     pub columns: Vec<Vec<String>>,
+    /// Whether the header lacks a name, so that the first column has none.
+    pub is_one_name_short: bool,
 }
 
 impl Words {
     /// The column of this name.
     ///
     /// # Errors
-    /// If there is none, in a line that begins with `path`.
+    /// If there is none, or the header is one name short and may name another column, in a line that begins with `path`.
     pub fn place(&self, name: &str, path: &Path) -> Result<usize, TableError> {
+        if self.is_one_name_short && self.names.iter().any(|column| column == name) {
+            let expected = self.names.len();
+            let problem = Problem::ShortHeader { name: name.into(), found: expected - 1, expected };
+            return Err(TableError::new(path, problem));
+        }
         self.names.iter().position(|column| column == name).ok_or_else(|| {
             let there = listed(self.names.iter().map(String::as_str));
             TableError::new(path, Problem::NoColumn { name: name.into(), there })
@@ -29,15 +38,19 @@ impl Words {
     }
 }
 
-/// Reads a table of values between commas, semicolons, tabs or single spaces as it stands.
+/// Reads a table of values between commas, semicolons, tabs or single spaces as it stands, below `skip_lines` lines.
 ///
 /// # Errors
 /// If the file cannot be read, is no text, or its rows have different lengths; the message names the file.
-pub fn read_words(path: &Path, max_bytes: Option<u64>) -> Result<Words, TableError> {
-    read(path, max_bytes).map_err(|problem| TableError::new(path, problem))
+pub fn read_words(
+    path: &Path,
+    skip_lines: usize,
+    max_bytes: Option<u64>,
+) -> Result<Words, TableError> {
+    read(path, skip_lines, max_bytes).map_err(|problem| TableError::new(path, problem))
 }
 
-fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
+fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words, Problem> {
     let opened = Opened::new(path)?;
     let format = opened.format()?;
     if format != Format::Text {
@@ -45,28 +58,43 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
         return Err(Problem::Message(reason));
     }
     let (text, budget) = unpacked(opened, max_bytes)?;
-    let mut records = Records::new(text)?;
+    let mut records = Records::new(text, skip_lines)?;
+    if let Some(warning) = records.warning.take() {
+        tracing::warn!("{}: {warning}", path.display());
+    }
+    let title = records.title.take();
+    table(records, &budget).map_err(|problem| below_title(problem, title))
+}
+
+fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
     let mut record = csv::StringRecord::new();
     if !records.read(&mut record)? {
         return Err(Problem::NoRows);
     }
     let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
     let mut columns = Vec::<Vec<String>>::new();
-    let mut row = 0;
+    let (mut row, mut is_one_name_short) = (0, false);
     while records.read(&mut record)? {
         row += 1;
-        if row == 1 && begins_with_a_row_name(&record, &names.iter().map(String::as_str).collect())
-        {
+        let header: csv::StringRecord = names.iter().map(String::as_str).collect();
+        if row == 1 && begins_with_a_row_name(&record, &header) {
+            if let Some(name) = names.iter().find(|name| name.eq_ignore_ascii_case("id")) {
+                let (found, expected) = (names.len(), record.len());
+                return Err(Problem::ShortHeader { name: name.clone(), found, expected });
+            }
             names.insert(0, String::new());
+            is_one_name_short = true;
+        } else if row == 1 && ends_in_nothing(&header, &record) {
+            names.pop();
         }
         columns.resize(names.len(), Vec::new());
         // Spreadsheets end in rows of nothing.
         if names.len() > 1 && record.iter().all(str::is_empty) {
             continue;
         }
-        if record.len() != names.len() {
-            let (line, expected, found) = (line(&record), names.len(), record.len());
-            return Err(Problem::Ragged { row, line, expected, found });
+        let (expected, found) = (names.len(), record.len());
+        if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
+            return Err(Problem::ragged(row, records.line(&record), expected, &record));
         }
         for (column, text) in columns.iter_mut().zip(&record) {
             budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
@@ -83,7 +111,7 @@ fn read(path: &Path, max_bytes: Option<u64>) -> Result<Words, Problem> {
     if let Some(name) = names.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
         return Err(Problem::DuplicateColumn { name: name.clone() });
     }
-    Ok(Words { names, columns })
+    Ok(Words { names, columns, is_one_name_short })
 }
 
 /// Makes points of decimal commas, but where other numbers of the column have points: then one of them groups thousands.
@@ -108,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clinic.csv");
         std::fs::write(&path, text).unwrap();
-        read_words(&path, None)
+        read_words(&path, 0, None)
     }
 
     #[test]

@@ -31,6 +31,8 @@ impl Seconds {
 pub(super) struct Watch {
     /// The signal that asked to stop; 0 for none.
     signal: Arc<AtomicUsize>,
+    /// Whether the next signal ends the program at once.
+    stops: Arc<AtomicBool>,
     seen: Mutex<Seen>,
 }
 
@@ -41,10 +43,10 @@ struct Seen {
 }
 
 impl Watch {
-    /// Watches from now on; Ctrl-C, or whatever else ends a job, asks for a checkpoint, and a second time ends the
-    /// program at once.
-    pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
-        let (signal, stops) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    /// Watches from now on; Ctrl-C, or whatever else ends a job, asks for a checkpoint, and a second time, or where the
+    /// program may `wait` for a pipe, ends it at once.
+    pub(super) fn new(quiet: bool, waits: bool) -> anyhow::Result<Self> {
+        let (signal, stops) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(waits)));
         for number in signals() {
             flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stops))?;
             flag::register(number, Arc::clone(&stops))?;
@@ -52,7 +54,12 @@ impl Watch {
         }
         let (progress, last_step) = (Progress::new(quiet), Instant::now());
         let seen = Mutex::new(Seen { progress, last_step, seconds: Seconds::default() });
-        Ok(Self { signal, seen })
+        Ok(Self { signal, stops, seen })
+    }
+
+    /// Has no pipe to wait for from now on.
+    pub(super) fn waits_no_more(&self) {
+        self.stops.store(false, Ordering::Relaxed);
     }
 
     /// Whether to go on after a step that is not shown.

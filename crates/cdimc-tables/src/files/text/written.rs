@@ -1,0 +1,310 @@
+//! How the cells of a table of numbers are written: what is no number, and points that may group thousands.
+
+use crate::table::line_of_names;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Different texts of a column that a message shows.
+const SHOWN_TEXTS: usize = 8;
+/// Characters of a text that a message shows.
+const SHOWN_CHARACTERS: usize = 40;
+/// Columns that a message names.
+const SHOWN_COLUMNS: usize = 40;
+/// How many times larger a group of three digits makes a number.
+const THOUSAND: f64 = 1000.0;
+
+/// Digits in groups of three, between which stands the same separator.
+static GROUPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let group = |separator: &str| format!("{separator}[0-9]{{3}}");
+    let groups: Vec<String> =
+        ["\\.", ",", "'", "\u{2019}", " ", "\u{a0}", "\u{202f}", "\u{2009}", "_"]
+            .iter()
+            .map(|separator| format!("({})+", group(separator)))
+            .collect();
+    Regex::new(&format!("^[+-]?[0-9]{{1,3}}({})([.,][0-9]+)?$", groups.join("|"))).ok()
+});
+
+/// What a text that is no number looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Grouped,
+    DecimalComma,
+    Percent,
+    Dash,
+    Word,
+}
+
+impl Look {
+    /// The looks of numbers, and what to do about each.
+    const OF_NUMBERS: [(Self, &str); 4] = [
+        (
+            Self::Grouped,
+            "groups thousands: write the numbers without what groups them, and with a point before decimals",
+        ),
+        (
+            Self::DecimalComma,
+            "has a comma, which is read between semicolons only, as a decimal one: leave it out where it groups thousands, \
+             else write it with a point",
+        ),
+        (Self::Percent, "has a percent sign: write the numbers without it"),
+        (Self::Dash, "has a dash for a minus: write it with `-`"),
+    ];
+
+    fn of(text: &str) -> Self {
+        let is_number = |text: &str| text.parse::<f64>().is_ok();
+        let text = text.replace('\u{2212}', "-");
+        let percent = text.strip_suffix('%').map(str::trim_end);
+        if is_number(&text.replacen(',', ".", 1)) && text.contains(',') {
+            Self::DecimalComma
+        } else if GROUPED.as_ref().is_some_and(|grouped| grouped.is_match(&text)) {
+            Self::Grouped
+        } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
+            Self::Percent
+        } else if is_number(&text.replacen(
+            ['\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'],
+            "-",
+            1,
+        )) {
+            Self::Dash
+        } else {
+            Self::Word
+        }
+    }
+}
+
+/// How the cells of one column are written.
+#[derive(Debug, Clone, Default)]
+struct Column {
+    n_numbers: usize,
+    n_texts: usize,
+    /// Different texts, and whether there are more.
+    texts: Vec<String>,
+    has_more: bool,
+    /// Whether the first row holds a text.
+    in_first_row: bool,
+    /// How many numbers have groups of three digits behind each mark, and the sum of the logarithms of what they are
+    /// read as.
+    grouped: (usize, f64),
+    /// The same of whole numbers without a mark, zeros aside.
+    plain: (usize, f64),
+    /// Whether a whole number of four digits or more has no mark.
+    is_ungrouped: bool,
+}
+
+/// How the cells of the columns of numbers are written.
+#[derive(Debug)]
+pub(super) struct Written {
+    columns: Vec<Column>,
+    /// Whether some number has other than three digits behind the mark, so that it groups nothing.
+    has_decimals: bool,
+    /// Whole numbers without a mark: one of them, and whether others differ from it.
+    plain: Option<(String, bool)>,
+    /// A number with groups of three digits.
+    grouped: Option<String>,
+    /// The row and column of the first text.
+    first: Option<(usize, usize, String)>,
+}
+
+impl Written {
+    pub(super) fn new(n_columns: usize) -> Self {
+        let columns = vec![Column::default(); n_columns];
+        let (has_decimals, plain, grouped, first) = (false, None, None, None);
+        Self { columns, has_decimals, plain, grouped, first }
+    }
+
+    /// Takes the cell of a column that was read as `value`.
+    pub(super) fn number(&mut self, column: usize, text: &str, value: f64) {
+        let of_column = &mut self.columns[column];
+        of_column.n_numbers += 1;
+        if self.has_decimals || value == 0.0 {
+            return;
+        }
+        let digits = text.strip_prefix(['-', '+', '\u{2212}']).unwrap_or(text).as_bytes();
+        let logarithm = value.abs().ln();
+        if let Some(at) = digits.iter().position(|byte| matches!(byte, b'.' | b',')) {
+            let is_group = |group: &[u8]| group.len() == 3 && group.iter().all(u8::is_ascii_digit);
+            if (1..=3).contains(&at) && digits[0] != b'0' && is_group(&digits[at + 1..]) {
+                of_column.grouped.0 += 1;
+                of_column.grouped.1 += logarithm;
+                self.grouped.get_or_insert_with(|| text.to_owned());
+            } else {
+                self.has_decimals = true;
+            }
+        } else if digits.iter().all(u8::is_ascii_digit) {
+            of_column.is_ungrouped |= digits.len() > 3;
+            of_column.plain.0 += 1;
+            of_column.plain.1 += logarithm;
+            match &mut self.plain {
+                Some((one, differ)) => *differ |= one != text,
+                None => self.plain = Some((text.to_owned(), false)),
+            }
+        }
+    }
+
+    /// Takes the cell of a column that is no number; rows count from 1.
+    pub(super) fn text(&mut self, column: usize, row: usize, text: &str) {
+        let text: String = text.chars().take(SHOWN_CHARACTERS).collect();
+        let of_column = &mut self.columns[column];
+        of_column.n_texts += 1;
+        of_column.in_first_row |= row == 1;
+        self.first.get_or_insert_with(|| (row, column, text.clone()));
+        if of_column.texts.contains(&text) {
+        } else if of_column.texts.len() < SHOWN_TEXTS {
+            of_column.texts.push(text);
+        } else {
+            of_column.has_more = true;
+        }
+    }
+
+    /// What is wrong with all columns, `names`, in a line, `None` if nothing is; `line` is that of the first row, and
+    /// only numbers that were `typed` may have points that group thousands.
+    pub(super) fn problem(&self, names: &[String], line: u64, typed: bool) -> Option<String> {
+        match &self.first {
+            None if typed => self.grouping(names),
+            None => None,
+            Some((row, column, text)) => {
+                let at =
+                    format!("row {row}, column `{}`: `{text}` is not a number", names[*column]);
+                let what_to_do = self.second_header(line).unwrap_or_else(|| self.cures(names));
+                Some(format!("{at}; {what_to_do}"))
+            }
+        }
+    }
+
+    /// What is said where points may group thousands: numbers with three digits behind the point stand next to smaller
+    /// ones, as whole numbers, that are larger as they are read.
+    fn grouping(&self, names: &[String]) -> Option<String> {
+        let ((plain, true), grouped) = (self.plain.as_ref()?, self.grouped.as_ref()?) else {
+            return None;
+        };
+        let mean = |(n, sum): (usize, f64)| sum / n as f64;
+        // As decimals the whole numbers are so many times larger; as groups the others are. What is nearer is likelier.
+        let is_mixed =
+            |column: &Column| column.plain.0 > 0 && column.grouped.0 > 0 && !column.is_ungrouped;
+        let is_likelier = |column: &Column| {
+            is_mixed(column) && 2.0 * (mean(column.plain) - mean(column.grouped)) > THOUSAND.ln()
+        };
+        if self.has_decimals || !self.columns.iter().any(is_likelier) {
+            return None;
+        }
+        let columns = self.named(names, is_mixed);
+        let mark = if grouped.contains(',') { ',' } else { '.' };
+        Some(format!(
+            "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {} all numbers with `{mark}` have three \
+             digits behind it, so it seems to group thousands: write the numbers without it, or if it marks decimals, \
+             whole numbers with it too, as in `{plain}{mark}0`",
+            columns_listed(&columns)
+        ))
+    }
+
+    /// What is said where the first row holds text in every column, and those below hardly any.
+    fn second_header(&self, line: u64) -> Option<String> {
+        let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
+        let is_above = |column: &&Column| {
+            let is_word = column.texts.first().is_some_and(|text| Look::of(text) == Look::Word);
+            column.in_first_row && column.n_texts == 1 && column.n_numbers > 0 && is_word
+        };
+        let above: Vec<&Column> = held.clone().filter(is_above).collect();
+        let one = above.first()?.texts.first()?;
+        let is_one = above.iter().all(|column| column.texts.first() == Some(one));
+        let (n_above, n_held) = (above.len(), held.count());
+        let words = if is_one {
+            format!("; if it means \"not measured\", add --missing-value '{one}'")
+        } else {
+            String::new()
+        };
+        (2 * n_above > n_held).then(|| {
+            format!(
+                "row 1 holds text in {n_above} of {n_held} columns, and numbers stand below: a second header, or a row of \
+                 units? delete line {line} of the file{words}"
+            )
+        })
+    }
+
+    /// What to do about all texts.
+    fn cures(&self, names: &[String]) -> String {
+        let looks = |column: &Column, look| column.texts.iter().any(|text| Look::of(text) == look);
+        let mut cures = Vec::new();
+        for (look, cure) in Look::OF_NUMBERS {
+            let columns = self.named(names, |column| looks(column, look));
+            let mut texts = self.columns.iter().flat_map(|column| &column.texts);
+            if let Some(text) = texts.find(|text| Look::of(text) == look) {
+                let example = text.replacen(',', ".", 1);
+                let example = if look == Look::DecimalComma {
+                    format!(", as in `{example}`")
+                } else {
+                    String::new()
+                };
+                cures.push(format!("`{text}` in {} {cure}{example}", columns_listed(&columns)));
+            }
+        }
+        let is_mark =
+            |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
+        let is_of_text = |column: &Column| {
+            column.n_texts > column.n_numbers
+                && looks(column, Look::Word)
+                && (column.n_numbers == 0 || column.has_more)
+                && !column.texts.iter().all(is_mark)
+        };
+        let is_of_numbers = |column: &Column| looks(column, Look::Word) && !is_of_text(column);
+        let columns = self.named(names, is_of_numbers);
+        if !columns.is_empty() {
+            let mut texts: Vec<&str> = Vec::new();
+            for column in self.columns.iter().filter(|column| is_of_numbers(column)) {
+                let words = column.texts.iter().filter(|text| Look::of(text) == Look::Word);
+                texts.extend(words.map(String::as_str));
+            }
+            texts.sort_unstable();
+            texts.dedup();
+            let options: Vec<String> = texts
+                .iter()
+                .take(SHOWN_TEXTS)
+                .map(|text| format!("--missing-value '{text}'"))
+                .collect();
+            let more = texts.len() > SHOWN_TEXTS
+                || self.columns.iter().any(|column| is_of_numbers(column) && column.has_more);
+            let limit =
+                if texts.iter().any(|text| text.starts_with(['<', '>', '\u{2264}', '\u{2265}'])) {
+                    ", or write a number in place of a value beyond a limit"
+                } else {
+                    ""
+                };
+            cures.push(format!(
+                "all else in {} is numbers or missing: if it means \"not measured\", add {}{}{limit}",
+                columns_listed(&columns),
+                options.join(" "),
+                if more { ", and the same for further texts" } else { "" }
+            ));
+        }
+        match self.named(names, is_of_text)[..] {
+            [] => {}
+            [column] => cures.push(format!(
+                "leave the column out with --drop '{}', or name it with --id or --label",
+                line_of_names(&[column])
+            )),
+            ref columns => cures.push(format!(
+                "leave the {} columns of text out with --drop '{}', or name one with --id or --label",
+                columns.len(),
+                line_of_names(columns)
+            )),
+        }
+        cures.join("; ")
+    }
+
+    /// The names of the columns of which this holds.
+    fn named<'a>(&self, names: &'a [String], holds: impl Fn(&Column) -> bool) -> Vec<&'a str> {
+        let named = self.columns.iter().zip(names);
+        named.filter(|(column, _)| holds(column)).map(|(_, name)| name.as_str()).collect()
+    }
+}
+
+fn columns_listed(names: &[&str]) -> String {
+    let columns = if names.len() == 1 { "column" } else { "columns" };
+    let shown: Vec<String> =
+        names.iter().take(SHOWN_COLUMNS).map(|name| format!("`{name}`")).collect();
+    let more = match names.len().saturating_sub(SHOWN_COLUMNS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{columns} {}{more}", shown.join(", "))
+}
