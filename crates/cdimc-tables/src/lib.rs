@@ -27,6 +27,7 @@ assert!(!joined.data.mask().is_observed(0, 1));
 mod error;
 mod join;
 mod overlap;
+mod spelling;
 mod table;
 
 #[cfg(feature = "files")]
@@ -41,5 +42,6 @@ pub use files::{
     is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
-pub use overlap::{proposal as beginning_proposal, shared_beginning};
+pub use overlap::id_advice;
+pub use spelling::plain_spelling;
 pub use table::{Table, check_name};

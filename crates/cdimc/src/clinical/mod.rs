@@ -20,7 +20,7 @@ pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
 use crate::statistics::benjamini_hochberg;
-use crate::tables::{beginning_proposal, shared_beginning};
+use crate::tables::id_advice;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
@@ -88,22 +88,25 @@ impl Clinical {
             variables: Vec::new(),
             watched: None,
         };
+        let advice = if n_known < samples.len() { id_advice(samples, &table.ids) } else { None };
+        let hint = advice.map_or_else(String::new, |advice| format!("; {advice}"));
         if n_known == 0 {
             let few = |ids: &[String]| -> String {
                 let shown: Vec<String> = ids.iter().take(2).map(|id| format!("`{id}`")).collect();
                 shown.join(", ")
             };
-            let own: Vec<&str> = samples.iter().map(String::as_str).collect();
-            let others = vec![table.ids.iter().map(String::as_str).collect()];
-            let hint = shared_beginning(&own, &others).map_or_else(String::new, |(length, n)| {
-                format!("; {}", beginning_proposal(length, n, own.len()))
-            });
             clinical.notes.push(format!(
                 "no id of the clinical table names a sample: it has {}, the samples are {}{hint}",
                 few(&table.ids),
                 few(samples)
             ));
             return clinical;
+        }
+        if !hint.is_empty() || 2 * n_known < samples.len() {
+            clinical.notes.push(format!(
+                "the tests are of {n_known} of the {} samples, which the clinical table has{hint}",
+                samples.len()
+            ));
         }
         if let Some(columns) = survival {
             let named = |name: &str| {
