@@ -1,5 +1,6 @@
 //! Tables become views of the same samples: joined by id, or row by row.
 
+use crate::checks::forgotten_id;
 use crate::{Table, overlap};
 use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
 use ndarray::Array2;
@@ -23,7 +24,7 @@ pub struct Joined {
     pub labels: Option<Vec<String>>,
     /// The columns with single missing cells, which hold the column's mean now.
     pub filled: Vec<FilledColumn>,
-    /// What looks wrong with the ids: tables that hardly share any, with examples of both sides.
+    /// What looks wrong: ids of tables that hardly agree, codes for "not measured", row numbers, rows that are no samples.
     pub warnings: Vec<String>,
 }
 
@@ -68,6 +69,12 @@ pub enum JoinError {
         found: usize,
         /// What may be wrong.
         hint: &'static str,
+    },
+    /// Rows of tables without ids that differ in a column of ids.
+    #[error("{message}")]
+    ForgottenId {
+        /// The column, the files, and what to do.
+        message: String,
     },
     /// Some tables with ids and some without.
     #[error("{with} has ids, {without} has none: give every view an id column or none")]
@@ -144,13 +151,18 @@ pub enum JoinError {
 /// or refused if `strict`.
 ///
 /// # Errors
-/// If names repeat, the tables share no sample, a view has no values or tells nothing apart; the
-/// message names the file.
+/// If names repeat, the tables share no sample, rows differ in a column of ids that was not named, a view has no values or
+/// tells nothing apart; the message names the file.
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_nothing_shared(&tables)?;
     tables.iter().try_for_each(check_measured)?;
     tables.iter().try_for_each(check_varies)?;
-    let warnings = overlap::warnings(&tables);
+    let id = forgotten_id(&tables);
+    if let Some(id) = id.as_ref().filter(|id| id.differs) {
+        return Err(JoinError::ForgottenId { message: id.message() });
+    }
+    let mut warnings = overlap::warnings(&tables);
+    warnings.extend(id.map(|id| id.message()));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     Ok(Joined { warnings, ..joined })
 }

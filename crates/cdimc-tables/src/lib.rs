@@ -24,6 +24,7 @@ assert!(!joined.data.mask().is_observed(0, 1));
 ```
 */
 
+mod checks;
 mod error;
 mod join;
 mod overlap;
