@@ -1,6 +1,6 @@
 //! Tables become views of the same samples: joined by id, or row by row.
 
-use crate::checks::forgotten_id;
+use crate::checks::{self, forgotten_id};
 use crate::{Table, overlap};
 use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
 use ndarray::Array2;
@@ -163,6 +163,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     }
     let mut warnings = overlap::warnings(&tables);
     warnings.extend(id.map(|id| id.message()));
+    warnings.extend(checks::warnings(&tables));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     Ok(Joined { warnings, ..joined })
 }

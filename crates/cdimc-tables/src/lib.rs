@@ -39,8 +39,8 @@ mod files;
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
-    IdxFile, MatFile, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,
-    is_missing_value, read_bytes, read_views, read_words,
+    IdxFile, MatFile, Occurred, ReadOptions, Replicates, SampleNames, ViewSource, Words,
+    decode_for_parent, is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
 pub use overlap::id_advice;

@@ -1,11 +1,19 @@
 //! What is in tables that no table of measurements should have.
 
+mod codes;
 mod forgotten_id;
 
 pub(crate) use forgotten_id::forgotten_id;
 
+use crate::Table;
+
 /// Columns and tables of fewer rows give no evidence.
 const FEWEST_ROWS: usize = 10;
+
+/// A line for each finding.
+pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
+    (0..tables.len()).flat_map(|t| codes::warnings(tables, t)).collect()
+}
 
 #[cfg(test)]
 mod tests {

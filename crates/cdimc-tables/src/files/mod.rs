@@ -32,8 +32,10 @@ use crate::table::{Table, check_cells, check_features_once, check_ids_once, chec
 use budget::Budget;
 use cdimc_data::Matrix;
 use format::{Format, Opened};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a file means beyond its format.
 #[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
@@ -61,9 +63,37 @@ pub struct ReadOptions {
     /// The command line that with `decode` after it is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
     /// with bounded memory and time, and contains crashes. Without it they are decoded here.
     pub decoder: Option<Vec<OsString>>,
+    /// Collects those of `missing_values` that the files have.
+    #[serde(skip)]
+    pub occurred: Occurred,
+}
+
+/// Texts of options that were found in files, shared by all clones.
+#[derive(Debug, Clone, Default)]
+pub struct Occurred(Arc<Mutex<HashSet<String>>>);
+
+impl Occurred {
+    /// Adds a text that was found.
+    pub fn add(&self, text: &str) {
+        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !texts.contains(text) {
+            texts.insert(text.to_owned());
+        }
+    }
+
+    /// Whether `text` was found.
+    pub fn has(&self, text: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+    }
 }
 
 impl ReadOptions {
+    /// Whether one of the values for "not measured" is meant, which then has occurred.
+    fn finds(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        let found = self.missing_values.iter().find(|missing| is_meant(missing));
+        found.inspect(|missing| self.occurred.add(missing)).is_some()
+    }
+
     /// Whether the column of this name is one to cluster on.
     fn takes(&self, column: &str) -> bool {
         let is_in = |names: &[String]| names.iter().any(|name| name == column);
@@ -255,8 +285,7 @@ fn stem(path: &Path) -> String {
 
 /// Whether `text` stands for "not measured", where numbers count by their value.
 pub fn is_missing_value(text: &str, options: &ReadOptions) -> bool {
-    let is_given =
-        |x: f64| options.missing_values.iter().any(|missing| missing.parse::<f64>() == Ok(x));
+    let is_given = |x: f64| options.finds(|missing| missing.parse::<f64>() == Ok(x));
     is_missing(text, options) || text.parse().is_ok_and(is_given)
 }
 
@@ -277,17 +306,24 @@ fn is_missing(text: &str, options: &ReadOptions) -> bool {
             | "NULL"
             | "None"
             | "?"
-    ) || options.missing_values.iter().any(|missing| missing == text)
+    ) || options.finds(|missing| missing == text)
 }
 
 /// Makes NaN of the numbers that stand for "not measured".
 fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
-    let given = options.missing_values.iter().filter_map(|m| m.parse::<f64>().ok());
     // In single precision a file holds the nearest number of that precision.
     let single = |m: f64| Some(f64::from(m as f32)).filter(|m| m.is_finite());
-    let missing: Vec<f64> = given.flat_map(|m| std::iter::once(m).chain(single(m))).collect();
-    if !missing.is_empty() {
-        values.map(|x| if missing.contains(&x) { f64::NAN } else { x });
+    for text in &options.missing_values {
+        let Ok(missing) = text.parse::<f64>() else { continue };
+        let mut is_there = false;
+        values.map(|x| {
+            let is_missing = x == missing || Some(x) == single(missing);
+            is_there |= is_missing;
+            if is_missing { f64::NAN } else { x }
+        });
+        if is_there {
+            options.occurred.add(text);
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value, read_views,
-    read_words,
+    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value,
+    read_views, read_words,
 };
 use crate::{NamedModel, training_set};
 use anyhow::bail;
@@ -20,7 +20,7 @@ pub(crate) struct Input {
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
-    /// The column (or array) of sample names that joins the tables; FILE=COLUMN where a file has another
+    /// The column (or array) of sample names that joins the tables
     #[arg(long, value_name = "[FILE=]COLUMN")]
     #[serde(default)]
     pub(crate) id: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
     /// A value for "not measured", besides empty cells, NA and NaN
-    #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long = "missing-value", value_name = "[FILE=]VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
     /// The only columns to cluster on; all others are left out
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
@@ -38,8 +38,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
-    /// A file, or view by name, whose columns are the samples and whose rows are the features; `--id` then
-    /// names the column of feature names
+    /// A file, or view by name, whose columns are the samples; `--id` then names the column of feature names
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,
@@ -62,6 +61,10 @@ pub(crate) struct Input {
     /// Refuse single missing cells, else filled by column means
     #[arg(long)]
     pub(crate) strict: bool,
+    /// What `missing_values` gives and the files have.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(crate) occurred: Occurred,
 }
 
 /// An option and a column that it names.
@@ -81,13 +84,14 @@ impl Input {
         let options = ReadOptions {
             id: None,
             label: self.label.clone(),
-            missing_values: self.missing_values.clone(),
+            missing_values: Vec::new(),
             columns: self.columns.clone(),
             drop: self.drop.clone(),
             repeated_ids: self.replicates != Replicates::Refuse,
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
+            occurred: Occurred::default(),
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
@@ -109,7 +113,9 @@ impl Input {
             }
             let transposed = self.transposed.iter().any(|file| is_named(source, file));
             let options = ReadOptions { id: self.id_of(source), transposed, ..options.clone() };
+            let options = self.with_missing_values(source, options);
             tables.extend(read_views(source, &options)?);
+            self.note_occurred(source, &options);
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
@@ -162,6 +168,48 @@ impl Input {
         }
     }
 
+    /// The options for the file of `source`, with its values for "not measured".
+    pub(crate) fn with_missing_values(
+        &self,
+        source: &ViewSource,
+        options: ReadOptions,
+    ) -> ReadOptions {
+        let of_source = |text: &String| self.missing_value_of(source, text).map(str::to_owned);
+        let missing_values = self.missing_values.iter().filter_map(of_source).collect();
+        ReadOptions { missing_values, occurred: Occurred::default(), ..options }
+    }
+
+    /// The value that `--missing-value` gives for a file, if it is not that of another one: a value may have an equals sign.
+    fn missing_value_of<'a>(&self, source: &ViewSource, text: &'a str) -> Option<&'a str> {
+        match text.split_once('=') {
+            Some((file, value)) if is_named(source, file) => Some(value),
+            Some((file, _)) if self.views.iter().any(|view| is_named(view, file)) => None,
+            _ => Some(text),
+        }
+    }
+
+    /// Remembers what a file that was read has of its values for "not measured".
+    fn note_occurred(&self, source: &ViewSource, options: &ReadOptions) {
+        for text in &self.missing_values {
+            if self.missing_value_of(source, text).is_some_and(|value| options.occurred.has(value))
+            {
+                self.occurred.add(text);
+            }
+        }
+    }
+
+    /// A line for each value or pattern that options give and no file has, once the files are read.
+    pub(crate) fn unused(&self) -> Vec<String> {
+        let missing = self.missing_values.iter().map(|text| ("--missing-value", "value", text));
+        let unused = missing.filter(|(_, _, text)| !self.occurred.has(text));
+        let line = |(option, what, text): (&str, &str, &String)| {
+            format!(
+                "{option} '{text}' has no effect: no {what} of its files is so; look how the files write it"
+            )
+        };
+        unused.map(line).collect()
+    }
+
     /// The files that are read: tables, and those beside them that name samples or features.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.views.iter().flat_map(ViewSource::files).chain(self.sample_map.clone()).collect()
@@ -208,8 +256,8 @@ impl Input {
     /// that, or in the first.
     pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
         let mut words = read_words(path, self.max_bytes)?;
-        let options =
-            ReadOptions { missing_values: self.missing_values.clone(), ..ReadOptions::default() };
+        let source = ViewSource { name: None, path: path.to_owned(), member: None };
+        let options = self.with_missing_values(&source, ReadOptions::default());
         let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
         let place = match id {
             Some(column) => words.place(column, path)?,
@@ -240,7 +288,9 @@ impl Input {
                 .for_each(String::clear);
             column
         });
-        Ok(ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect()))
+        let table = ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect());
+        self.note_occurred(&source, &options);
+        Ok(table)
     }
 
     /// The tables joined into the views of a training set.
