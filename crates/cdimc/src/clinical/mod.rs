@@ -115,16 +115,28 @@ impl Clinical {
             };
             let (times, events) = (named(&columns.time), named(&columns.event));
             match survival::Watched::new(columns, &times, &events, samples) {
-                Ok(watched) => clinical.watched = Some(watched),
+                Ok((watched, notes)) => {
+                    clinical.watched = Some(watched);
+                    clinical.notes.extend(notes);
+                }
                 Err(note) => clinical.notes.push(note),
             }
         }
         let others = table.names.iter().zip(&table.columns).filter(|(name, _)| {
             survival.is_none_or(|columns| **name != columns.time && **name != columns.event)
         });
-        clinical.variables = others
-            .map(|(name, column)| (name.clone(), Variable::of(&cells(column, &rows))))
-            .collect();
+        for (name, column) in others {
+            let cells = cells(column, &rows);
+            let variable = Variable::of(&cells);
+            if let Ok(found) = &variable {
+                clinical.notes.extend(found.spelled_twice(name));
+            }
+            // Whole numbers may be names of batches, whose order means nothing.
+            let codes = variable.as_ref().ok().and_then(Variable::as_codes);
+            clinical.variables.push((name.clone(), variable));
+            let name = format!("{name} (as categories)");
+            clinical.variables.extend(codes.map(|codes| (name, Ok(codes))));
+        }
         clinical
     }
 
