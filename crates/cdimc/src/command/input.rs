@@ -38,6 +38,10 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
+    /// Samples to leave out: a pattern of their ids in the files
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) drop_samples: Option<String>,
     /// A file, or view by name, whose columns are the samples; `--id` then names the column of feature names
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
@@ -61,7 +65,7 @@ pub(crate) struct Input {
     /// Refuse single missing cells, else filled by column means
     #[arg(long)]
     pub(crate) strict: bool,
-    /// What `missing_values` gives and the files have.
+    /// What `missing_values` and `drop_samples` give and the files have.
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) occurred: Occurred,
@@ -119,6 +123,11 @@ impl Input {
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
+        if let Some(pattern) =
+            self.drop_samples.as_ref().filter(|_| all().any(|id| names.drops(id)))
+        {
+            self.occurred.add(pattern);
+        }
         if names.match_nothing(all().map(String::as_str))
             && let Some(first) = all().next()
         {
@@ -160,11 +169,17 @@ impl Input {
 
     /// How ids become names of samples.
     pub(crate) fn sample_names(&self) -> anyhow::Result<SampleNames> {
-        match (&self.id_pattern, &self.sample_map) {
+        let names = match (&self.id_pattern, &self.sample_map) {
             (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
-                .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}")),
-            (None, Some(path)) => Ok(SampleNames::by_map(path, self.replicates)?),
-            (None, None) => Ok(SampleNames::ids(self.replicates)),
+                .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}"))?,
+            (None, Some(path)) => SampleNames::by_map(path, self.replicates)?,
+            (None, None) => SampleNames::ids(self.replicates),
+        };
+        match &self.drop_samples {
+            Some(pattern) => {
+                names.without(pattern).map_err(|reason| anyhow::anyhow!("--drop-samples: {reason}"))
+            }
+            None => Ok(names),
         }
     }
 
@@ -201,7 +216,8 @@ impl Input {
     /// A line for each value or pattern that options give and no file has, once the files are read.
     pub(crate) fn unused(&self) -> Vec<String> {
         let missing = self.missing_values.iter().map(|text| ("--missing-value", "value", text));
-        let unused = missing.filter(|(_, _, text)| !self.occurred.has(text));
+        let dropped = self.drop_samples.iter().map(|text| ("--drop-samples", "id", text));
+        let unused = missing.chain(dropped).filter(|(_, _, text)| !self.occurred.has(text));
         let line = |(option, what, text): (&str, &str, &String)| {
             format!(
                 "{option} '{text}' has no effect: no {what} of its files is so; look how the files write it"
