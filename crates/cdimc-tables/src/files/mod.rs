@@ -327,16 +327,24 @@ fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
     }
 }
 
-/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
+/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them, and `Unnamed: 0.1` when it reads
+/// them again.
 fn is_unnamed(name: &str) -> bool {
-    name.is_empty()
-        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+    let counts = |rest: &str| rest.split('.').all(|number| number.parse::<usize>().is_ok());
+    name.is_empty() || name.strip_prefix("Unnamed: ").is_some_and(counts)
 }
 
 /// What is said where the columns of these places have no names and are left out, if there are any.
 fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
-    let first = columns.first()? + 1;
-    Some(format!("column {first} has no name and is left out: it is taken for row numbers"))
+    let numbers: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
+    Some(match &numbers[..] {
+        [] => return None,
+        [one] => format!("column {one} has no name and is left out: it is taken for row numbers"),
+        all => format!(
+            "columns {} have no names and are left out: they are taken for row numbers",
+            all.join(", ")
+        ),
+    })
 }
 
 /// Names for the columns of a format that has none: `0`, `1`, ...
