@@ -225,7 +225,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     data : AnnData, MuData or DataFrame
         What is known is in ``obs``, or the frame itself; a text such as ``NA`` is missing, as in the command.
     time, event : str
-        The columns of how long each sample was watched, and whether that ended in the event (1 or true) or the sample
+        The columns of how long each sample was watched, and whether that ended in the event (1, true, yes or dead) or the sample
         is censored (0 or false).
     groupby : str
         The column of clusters; samples without one, or with -1, as a number or text, are left out.

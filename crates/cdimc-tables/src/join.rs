@@ -1,5 +1,6 @@
 //! Tables become views of the same samples: joined by id, or row by row.
 
+use crate::checks::{self, forgotten_id};
 use crate::{Table, overlap};
 use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
 use ndarray::Array2;
@@ -23,7 +24,7 @@ pub struct Joined {
     pub labels: Option<Vec<String>>,
     /// The columns with single missing cells, which hold the column's mean now.
     pub filled: Vec<FilledColumn>,
-    /// What looks wrong with the ids: tables that hardly share any, with examples of both sides.
+    /// What looks wrong: ids of tables that hardly agree, codes for "not measured", row numbers, rows that are no samples.
     pub warnings: Vec<String>,
 }
 
@@ -68,6 +69,12 @@ pub enum JoinError {
         found: usize,
         /// What may be wrong.
         hint: &'static str,
+    },
+    /// Rows of tables without ids that differ in a column of ids.
+    #[error("{message}")]
+    ForgottenId {
+        /// The column, the files, and what to do.
+        message: String,
     },
     /// Some tables with ids and some without.
     #[error("{with} has ids, {without} has none: give every view an id column or none")]
@@ -144,16 +151,22 @@ pub enum JoinError {
 /// or refused if `strict`.
 ///
 /// # Errors
-/// If names repeat, the tables share no sample, a view has no values or tells nothing apart; the
-/// message names the file.
+/// If names repeat, the tables share no sample, rows differ in a column of ids that was not named, a view has no values or
+/// tells nothing apart; the message names the file.
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_nothing_shared(&tables)?;
     tables.iter().try_for_each(check_measured)?;
     let mut tables = tables;
     let left_out: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
     tables.iter().try_for_each(check_varies)?;
-    let warnings = overlap::warnings(&tables);
-    let warnings = warnings.into_iter().chain(left_out).collect();
+    let id = forgotten_id(&tables);
+    if let Some(id) = id.as_ref().filter(|id| id.differs) {
+        return Err(JoinError::ForgottenId { message: id.message() });
+    }
+    let mut warnings = overlap::warnings(&tables);
+    warnings.extend(id.map(|id| id.message()));
+    warnings.extend(left_out);
+    warnings.extend(checks::warnings(&tables));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     Ok(Joined { warnings, ..joined })
 }

@@ -24,9 +24,11 @@ assert!(!joined.data.mask().is_observed(0, 1));
 ```
 */
 
+mod checks;
 mod error;
 mod join;
 mod overlap;
+mod spelling;
 mod table;
 
 #[cfg(feature = "files")]
@@ -37,9 +39,10 @@ mod files;
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
-    IdxFile, MatFile, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,
-    is_missing_value, read_bytes, read_views, read_words,
+    IdxFile, MatFile, Occurred, ReadOptions, Replicates, SampleNames, ViewSource, Words,
+    decode_for_parent, is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
-pub use overlap::{proposal as beginning_proposal, shared_beginning};
+pub use overlap::id_advice;
+pub use spelling::plain_spelling;
 pub use table::{Table, check_name, line_of_names, names_in};

@@ -1,26 +1,30 @@
 //! Whether the ids of tables name the same samples, and what to say where they hardly do.
 
 use crate::Table;
+use crate::spelling::{is_made_date, plain_spelling, with_invisible_shown};
 use std::collections::{HashMap, HashSet};
 
 /// A table gets a warning if less than this share of its ids occurs in others.
-const FEW: f64 = 0.1;
-/// How many ids are shown of each side.
+pub(crate) const FEW: f64 = 0.1;
+/// How many ids are shown of each side, and how many pairs that differ in writing.
 const SHOWN: usize = 2;
+const SHOWN_PAIRS: usize = 8;
 /// A beginning of fewer characters names nobody.
 const SHORTEST: usize = 4;
 /// No barcode is longer; ids that are sequences are not tried at every length.
 const LONGEST: usize = 64;
 
-/// A line for each table whose ids hardly occur in the other tables, though they may be meant to.
+/// A line for each table whose ids hardly occur in the other tables, though they may be meant to, or differ from theirs in
+/// writing.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let sides = (0..tables.len()).filter_map(|t| Sides::of(tables, t));
-    let mut lines: Vec<String> = sides.filter_map(|sides| sides.warning()).collect();
-    // Of two tables each would be told what the other is told.
+    let mut lines: Vec<(bool, String)> = sides.filter_map(|sides| sides.warning()).collect();
+    // Of two tables each would be told what the other is told: the line with advice counts.
     if tables.len() == 2 {
+        lines.sort_by_key(|(has_advice, _)| !has_advice);
         lines.truncate(1);
     }
-    lines
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Ids of both sides and what may be wrong, for tables that share no id at all.
@@ -33,76 +37,134 @@ pub(crate) fn nothing_shared(tables: &[Table]) -> String {
     format!("{}{}", examples.join(", "), hint.map_or(String::new(), |hint| format!("; {hint}")))
 }
 
+/// What would make more of the ids `own` agree with `others`, if there is anything.
+pub fn id_advice(own: &[String], others: &[String]) -> Option<String> {
+    let side = |ids| Side { label: String::new(), ids, columns: &[] };
+    let own = side(own.iter().map(String::as_str).collect());
+    let other = side(others.iter().map(String::as_str).collect());
+    Sides::new(own, vec![other]).hint()
+}
+
+/// The ids of one table.
+struct Side<'a> {
+    label: String,
+    ids: Vec<&'a str>,
+    columns: &'a [String],
+}
+
+impl<'a> Side<'a> {
+    fn of(table: &'a Table) -> Self {
+        let label = table.path.display().to_string();
+        Self { label, ids: ids(table).collect(), columns: &table.features }
+    }
+
+    /// The ids by their form; `None` where two have it: how they are written tells them apart.
+    fn by_form(&self, form: fn(&str) -> String) -> HashMap<String, Option<&'a str>> {
+        let mut of_form = HashMap::with_capacity(self.ids.len());
+        for &id in &self.ids {
+            of_form.entry(form(id)).and_modify(|one| *one = None).or_insert(Some(id));
+        }
+        of_form
+    }
+
+    /// What all ids begin with and what they end in; only up to a separator and from one on, if `whole_parts`.
+    fn affixes(&self, whole_parts: bool) -> (&'a str, &'a str) {
+        let Some(&first) = self.ids.first().filter(|_| self.ids.len() > 1) else { return ("", "") };
+        let prefix = self.ids.iter().fold(first, |prefix, id| common_beginning(prefix, id));
+        let suffix = self.ids.iter().fold(first, |suffix, id| common_end(suffix, id));
+        if !whole_parts {
+            return (prefix, suffix);
+        }
+        let is_separator = |c: char| !c.is_alphanumeric();
+        let end = prefix.char_indices().rfind(|&(_, c)| is_separator(c));
+        let prefix = &prefix[..end.map_or(0, |(at, c)| at + c.len_utf8())];
+        (prefix, suffix.find(is_separator).map_or("", |at| &suffix[at..]))
+    }
+}
+
 /// The ids of one table and those of all others.
 struct Sides<'a> {
-    table: &'a Table,
-    others: Vec<&'a Table>,
+    own: Side<'a>,
+    others: Vec<Side<'a>>,
     known: HashSet<&'a str>,
 }
 
 impl<'a> Sides<'a> {
     /// Nothing where a table has no ids or there is no other.
     fn of(tables: &'a [Table], t: usize) -> Option<Self> {
-        let others: Vec<&Table> =
-            tables.iter().enumerate().filter(|&(o, _)| o != t).map(|(_, table)| table).collect();
         let all_named = tables.iter().all(|table| table.ids.is_some());
-        let known = others.iter().flat_map(|table| ids(table)).collect();
-        (all_named && !others.is_empty()).then_some(Self { table: &tables[t], others, known })
+        let others = || tables.iter().enumerate().filter(|&(o, _)| o != t);
+        (all_named && tables.len() > 1).then(|| {
+            Self::new(Side::of(&tables[t]), others().map(|(_, table)| Side::of(table)).collect())
+        })
+    }
+
+    fn new(own: Side<'a>, others: Vec<Side<'a>>) -> Self {
+        let known = others.iter().flat_map(|other| other.ids.iter().copied()).collect();
+        Self { own, others, known }
     }
 
     /// The ids that no other table has.
     fn alone(&self) -> impl Iterator<Item = &'a str> {
-        ids(self.table).filter(move |id| !self.known.contains(id))
+        self.own.ids.iter().copied().filter(|id| !self.known.contains(id))
     }
 
     /// Whether hardly any id occurs in another table.
     fn shares_few(&self) -> bool {
-        let n = ids(self.table).count();
+        let n = self.own.ids.len();
         ((n - self.alone().count()) as f64) < FEW * n as f64
     }
 
-    fn warning(&self) -> Option<String> {
+    /// What looks wrong, and whether there is advice in it.
+    fn warning(&self) -> Option<(bool, String)> {
         let hint = self.hint();
         if !self.shares_few() && hint.is_none() {
             return None;
         }
-        let own: HashSet<&str> = ids(self.table).collect();
-        let elsewhere =
-            self.others.iter().flat_map(|table| ids(table)).filter(|id| !own.contains(id));
-        let elsewhere = match examples(elsewhere) {
+        let own: HashSet<&str> = self.own.ids.iter().copied().collect();
+        let others = self.others.iter().flat_map(|other| other.ids.iter().copied());
+        let elsewhere = match examples(others.filter(|id| !own.contains(id))) {
             none if none.is_empty() => String::new(),
             some => format!(", the others have {some}"),
         };
-        Some(format!(
+        let has_advice = hint.is_some();
+        let line = format!(
             "{}: {} of {} ids are in no other file: it has {}{elsewhere}{}",
-            self.table.path.display(),
+            self.own.label,
             self.alone().count(),
-            ids(self.table).count(),
+            self.own.ids.len(),
             examples(self.alone()),
             hint.map_or(String::new(), |hint| format!("; {hint}"))
-        ))
+        );
+        Some((has_advice, line))
     }
 
     /// What would make more ids agree.
     fn hint(&self) -> Option<String> {
         // Columns may be counted as the rows are, which says nothing where the rows agree.
         let turned = if self.shares_few() { self.samples_in_columns() } else { None };
-        turned.or_else(|| self.written_alike()).or_else(|| self.same_beginnings())
+        let writing = || {
+            let found = [self.written_alike(), self.made_dates()];
+            Some(found.into_iter().flatten().collect::<Vec<_>>().join("; "))
+        };
+        turned
+            .or_else(|| writing().filter(|found| !found.is_empty()))
+            .or_else(|| self.same_beginnings())
+            .or_else(|| self.same_cores())
     }
 
     /// That the columns of one table are named as the rows of another.
     fn samples_in_columns(&self) -> Option<String> {
-        let mut pairs =
-            self.others.iter().flat_map(|&other| [(self.table, other), (other, self.table)]);
+        let own = &self.own;
+        let mut pairs = self.others.iter().flat_map(|other| [(own, other), (other, own)]);
         let (columns, rows) = pairs.find(|(columns, rows)| {
-            let features: HashSet<&str> = columns.features.iter().map(String::as_str).collect();
-            let n_columns = ids(rows).filter(|id| features.contains(id)).count();
-            n_columns > 1 && 2 * n_columns >= ids(rows).count()
+            let features: HashSet<&str> = columns.columns.iter().map(String::as_str).collect();
+            let n_columns = rows.ids.iter().filter(|id| features.contains(*id)).count();
+            n_columns > 1 && 2 * n_columns >= rows.ids.len()
         })?;
         Some(format!(
             "the columns of {} are named as the rows of {}: samples must be rows, so one of them needs --transposed FILE",
-            columns.path.display(),
-            rows.path.display()
+            columns.label, rows.label
         ))
     }
 
@@ -111,25 +173,118 @@ impl<'a> Sides<'a> {
         if !self.shares_few() {
             return None;
         }
-        let own: Vec<&str> = ids(self.table).collect();
-        let others: Vec<Vec<&str>> = self.others.iter().map(|table| ids(table).collect()).collect();
-        let (length, shared) = shared_beginning(&own, &others)?;
-        Some(proposal(length, shared, own.len()))
+        let others: Vec<&[&str]> = self.others.iter().map(|other| other.ids.as_slice()).collect();
+        let (length, shared) = shared_beginning(&self.own.ids, &others)?;
+        let of = self.own.ids.len();
+        Some(format!(
+            "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
+        ))
     }
 
-    /// How many ids differ from those of others in their writing alone.
-    fn written_alike(&self) -> Option<String> {
-        let mut known: HashMap<String, &str> = HashMap::new();
-        for &id in &self.known {
-            let first = known.entry(bare(id)).or_insert(id);
-            *first = id.min(*first);
+    /// What all ids of a table begin with or end in that the others have not.
+    fn same_cores(&self) -> Option<String> {
+        if !self.shares_few() {
+            return None;
         }
-        let mut alike = self.alone().filter_map(|id| Some((id, *known.get(&bare(id))?)));
-        let (own, other) = alike.next()?;
-        let n_alike = 1 + alike.count();
-        (n_alike as f64 >= FEW * ids(self.table).count() as f64).then(|| {
-            format!("{n_alike} more would agree if written alike, as `{own}` and `{other}`")
-        })
+        self.cores_without_affixes(true).or_else(|| self.cores_without_affixes(false))
+    }
+
+    fn cores_without_affixes(&self, whole_parts: bool) -> Option<String> {
+        let sides = || std::iter::once(&self.own).chain(&self.others);
+        let (mut prefixes, mut suffixes): (Vec<&str>, Vec<&str>) =
+            sides().map(|side| side.affixes(whole_parts)).unzip();
+        // What all tables have belongs to the names.
+        let end = prefixes.iter().fold(prefixes[0], |end, prefix| common_end(end, prefix)).len();
+        let begin = suffixes
+            .iter()
+            .fold(suffixes[0], |begin, suffix| common_beginning(begin, suffix))
+            .len();
+        prefixes.iter_mut().for_each(|prefix| *prefix = &prefix[..prefix.len() - end]);
+        suffixes.iter_mut().for_each(|suffix| *suffix = &suffix[begin..]);
+        let cores: Vec<HashSet<&str>> = sides()
+            .zip(prefixes.iter().zip(&suffixes))
+            .map(|(side, (prefix, suffix))| {
+                let inner = |id: &&'a str| id.strip_prefix(*prefix)?.strip_suffix(*suffix);
+                side.ids.iter().filter_map(inner).collect()
+            })
+            .collect();
+        let shared = cores[0].iter().filter(|id| cores[1..].iter().any(|ids| ids.contains(*id)));
+        let (shared, of) = (shared.count(), self.own.ids.len());
+        let all_differ = sides().zip(&cores).all(|(side, cores)| side.ids.len() == cores.len());
+        // `A01` and `B01` are two samples rather than one, `A01` and `01` may be one.
+        let n_affixed = |affixes: &[&str]| affixes.iter().filter(|affix| !affix.is_empty()).count();
+        let is_clear = whole_parts || (n_affixed(&prefixes) < 2 && n_affixed(&suffixes) < 2);
+        if !all_differ || !is_clear || 2 * shared < of {
+            return None;
+        }
+        let any_of = |affixes: &[&str]| {
+            let there = affixes.iter().filter(|affix| !affix.is_empty());
+            let there: Vec<String> = there.map(|affix| escaped(affix)).collect();
+            if there.is_empty() { String::new() } else { format!("(?:{})?", there.join("|")) }
+        };
+        Some(format!(
+            "without what all ids of a file begin with or end in {shared} of {of} are shared: --id-pattern '^{}(.*?){}$'",
+            any_of(&prefixes),
+            any_of(&suffixes)
+        ))
+    }
+
+    /// How many ids differ from those of others in their writing alone. Two lanes may have the same barcode, and count only
+    /// where many would agree without them.
+    fn written_alike(&self) -> Option<String> {
+        let least = FEW * self.own.ids.len() as f64;
+        let pairs = Some(self.alike(plain_spelling)).filter(|pairs| !pairs.is_empty());
+        let pairs =
+            pairs.or_else(|| Some(self.alike(without_copy)).filter(|pairs| !pairs.is_empty()));
+        let pairs = pairs.or_else(|| {
+            Some(self.alike(bare)).filter(|pairs| !pairs.is_empty() && pairs.len() as f64 >= least)
+        })?;
+        let shown = |(own, other): &(&str, &str)| {
+            format!("`{}` and `{}`", with_invisible_shown(own), with_invisible_shown(other))
+        };
+        let first: Vec<String> = pairs.iter().take(SHOWN_PAIRS).map(shown).collect();
+        let n_alike = pairs.len();
+        Some(format!("{n_alike} more would agree if written alike, as {}", first.join(", ")))
+    }
+
+    /// The ids that no other table has, each with the one that has its form.
+    fn alike(&self, form: fn(&str) -> String) -> Vec<(&'a str, &'a str)> {
+        if self.alone().next().is_none() {
+            return Vec::new();
+        }
+        let own = self.own.by_form(form);
+        let mut known: HashMap<String, Option<&str>> = HashMap::new();
+        for (form, id) in self.others.iter().flat_map(|other| other.by_form(form)) {
+            let least = |one: &mut Option<&'a str>| *one = one.and_then(|one| Some(one.min(id?)));
+            known.entry(form).and_modify(least).or_insert(id);
+        }
+        let pair = |id: &'a str| {
+            let form = form(id);
+            own[&form]?;
+            Some((id, (*known.get(&form)?)?))
+        };
+        self.alone().filter_map(pair).collect()
+    }
+
+    /// The ids that a program took for days, where no other table has days for ids.
+    fn made_dates(&self) -> Option<String> {
+        let is_date = |id: &&str| is_made_date(id);
+        // Whichever side has them.
+        let all = || std::iter::once(&self.own).chain(&self.others);
+        let of_side = |side: &Side<'a>| side.ids.iter().copied().filter(is_date).count();
+        let mut with_dates = all().filter(|side| of_side(side) > 0);
+        let (Some(side), None) = (with_dates.next(), with_dates.next()) else { return None };
+        let elsewhere = all().filter(|other| !std::ptr::eq(*other, side));
+        let elsewhere: HashSet<&str> =
+            elsewhere.flat_map(|other| other.ids.iter().copied()).collect();
+        let mut dates =
+            side.ids.iter().copied().filter(|id| is_date(id) && !elsewhere.contains(id));
+        let first = dates.next()?;
+        Some(format!(
+            "{} ids, such as `{first}`, look like days that a spreadsheet made of other ids: save the table anew from its \
+             source, with that column as text",
+            1 + dates.count()
+        ))
     }
 }
 
@@ -137,8 +292,8 @@ impl<'a> Sides<'a> {
 /// how many of `own` they are: the most, with as few characters as do, preferably up to a separator.
 ///
 /// Nothing where two ids of one table would become one name, or fewer than half of `own` are shared.
-pub fn shared_beginning(own: &[&str], others: &[Vec<&str>]) -> Option<(usize, usize)> {
-    let all = || others.iter().flatten().chain(own);
+fn shared_beginning(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
+    let all = || others.iter().copied().flatten().chain(own);
     let ends = |length: usize| {
         all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
     };
@@ -153,21 +308,22 @@ pub fn shared_beginning(own: &[&str], others: &[Vec<&str>]) -> Option<(usize, us
         let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
         Some((shared, ends(length), length))
     };
-    let best = (SHORTEST..longest.min(LONGEST)).filter_map(candidate).rev();
+    // Of ids that are shorter than all others the whole is a beginning of those.
+    let best = (SHORTEST..=longest.min(LONGEST)).filter_map(candidate).rev();
     let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
     (2 * shared >= own.len()).then_some((length, shared))
-}
-
-/// What is said of beginnings that are shared.
-pub fn proposal(length: usize, shared: usize, of: usize) -> String {
-    format!(
-        "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
-    )
 }
 
 /// The first characters of an id.
 fn beginning(id: &str, length: usize) -> String {
     id.chars().take(length).collect()
+}
+
+/// A name, or a part of one, as a part of a regular expression.
+pub(crate) fn escaped(affix: &str) -> String {
+    let spelled =
+        |c: char| if "\\.+*?()|[]{}^$".contains(c) { format!("\\{c}") } else { c.to_string() };
+    affix.chars().map(spelled).collect()
 }
 
 fn ids(table: &Table) -> impl Iterator<Item = &str> {
@@ -179,16 +335,33 @@ fn examples<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     ids.take(SHOWN).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// An id without what programs change of it: case, separators, zeros before and after, and the number of
-/// the lane behind a cell's barcode.
+/// What both texts begin with.
+pub(crate) fn common_beginning<'a>(one: &'a str, other: &str) -> &'a str {
+    let alike = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    &one[..alike.map(|(c, _)| c.len_utf8()).sum()]
+}
+
+/// What both texts end in.
+fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
+    let alike = one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b);
+    &one[one.len() - alike.map(|(c, _)| c.len_utf8()).sum::<usize>()..]
+}
+
+/// The plain spelling of an id without the number that R puts behind a name that it has twice.
+fn without_copy(id: &str) -> String {
+    plain_spelling(match id.rsplit_once('.') {
+        Some((name, copy)) if !name.is_empty() && copy.parse::<u8>().is_ok() => name,
+        _ => id,
+    })
+}
+
+/// An id without what may tell samples apart: all separators, and the number of the lane behind a cell's barcode.
 fn bare(id: &str) -> String {
-    let id = id.trim().to_lowercase();
-    let id = id.strip_suffix(".0").unwrap_or(&id);
     let id = match id.rsplit_once('-') {
         Some((barcode, lane)) if barcode.len() >= 8 && lane.parse::<u8>().is_ok() => barcode,
         _ => id,
     };
-    id.trim_start_matches('0').chars().filter(|c| c.is_alphanumeric()).collect()
+    plain_spelling(id).replace('-', "")
 }
 
 #[cfg(test)]
@@ -220,7 +393,7 @@ mod tests {
             lines,
             [
                 "a.csv: 1 of 3 ids are in no other file: it has `s1`, the others have `S1`, `S2`; 1 more would agree if written alike, as `s1` and `S1`",
-                "c.csv: 3 of 3 ids are in no other file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`"
+                "c.csv: 3 of 3 ids are in no other file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
             ]
         );
         for (one, other) in
@@ -262,7 +435,7 @@ mod tests {
         let (own, other) = (sequences("A"), sequences("C"));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         let other: Vec<&str> = other.iter().map(String::as_str).collect();
-        assert_eq!(shared_beginning(&own, &[other]), None);
+        assert_eq!(shared_beginning(&own, &[&other]), None);
     }
 
     #[test]
@@ -303,5 +476,54 @@ mod tests {
             message.contains("the columns of genes.csv are named as the rows of b.csv"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_few_ids_that_differ_in_writing_are_named_beside_many_that_agree() {
+        let ids = |change: &dyn Fn(usize) -> String| (0..60).map(change).collect::<Vec<_>>();
+        let plain = |i: usize| format!("P{i:03}");
+        let own = ids(&plain);
+        for (place, other) in
+            [(4, "P-004"), (7, "p007"), (9, "P009.0"), (8, "P\u{200b}008"), (3, "P003.1")]
+        {
+            let others = ids(&|i| if i == place { other.into() } else { plain(i) });
+            let advice = id_advice(&own, &others).unwrap();
+            let pair = format!("as `P{place:03}` and `{}`", with_invisible_shown(other));
+            assert!(
+                advice.starts_with("1 more would agree") && advice.ends_with(&pair),
+                "{advice}"
+            );
+        }
+        assert_eq!(id_advice(&own, &own[..50]), None, "a sample may be absent");
+        // Where a table has both writings they are two samples, as are two lanes of a barcode that few share.
+        let both = [&own[..], &["p004".into()]].concat();
+        assert_eq!(id_advice(&both, &own), None);
+        let lanes =
+            |lane: usize| ids(&|i| if i == 5 { format!("AAACCCAAG-{lane}") } else { plain(i) });
+        assert_eq!(id_advice(&lanes(1), &lanes(2)), None);
+    }
+
+    #[test]
+    fn days_beginnings_and_ends_are_told_whatever_the_order_of_the_tables() {
+        let ids = |name: &dyn Fn(usize) -> String| (1..30).map(name).collect::<Vec<_>>();
+        let both = |one: &[String], other: &[String], expected: &str| {
+            for (own, others) in [(one, other), (other, one)] {
+                let advice = id_advice(own, others).unwrap_or_default();
+                assert!(advice.contains(expected), "{advice}");
+            }
+        };
+        let days = ids(&|i| if i < 20 { format!("{i:02}-Jan") } else { format!("13-{i}") });
+        let names = ids(&|i| if i < 20 { format!("1-{i}") } else { format!("13-{i}") });
+        both(&names, &days, "19 ids, such as `01-Jan`, look like days");
+        let patients = ids(&|i| format!("TCGA-A0-1{i:03}"));
+        let mixed = ids(&|i| format!("TCGA-A0-1{i:03}{}", if i < 3 { "" } else { "-01A-21" }));
+        both(&patients, &mixed, "--id-pattern '^(.{12})'");
+        let (short, rna) = (ids(&|i| format!("{i}")), ids(&|i| format!("lab_{i}_rna.1")));
+        both(&short, &rna, "--id-pattern '^(?:lab_)?(.*?)(?:_rna\\.1)?$'");
+        let (names, glued) = (ids(&|i| format!("A{i:03}b")), ids(&|i| format!("LabA{i:03}bRna")));
+        both(&names, &glued, "--id-pattern '^(?:Lab)?(.*?)(?:Rna)?$'");
+        let groups = [ids(&|i| format!("A{i:02}")), ids(&|i| format!("B{i:02}"))];
+        assert_eq!(id_advice(&groups[0], &groups[1]), None);
+        both(&ids(&|i| format!("{i}_prot")), &rna, "?$'");
     }
 }

@@ -33,8 +33,10 @@ use crate::table::{Table, check_cells, check_features_once, check_ids_once, chec
 use budget::Budget;
 use cdimc_data::Matrix;
 use format::{Format, Opened};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers of 8 bytes that the name of a row or column takes in memory.
 const NUMBERS_A_NAME: usize = 8;
@@ -69,9 +71,37 @@ pub struct ReadOptions {
     /// The command line that with `decode` after it is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
     /// with bounded memory and time, and contains crashes. Without it they are decoded here.
     pub decoder: Option<Vec<OsString>>,
+    /// Collects those of `missing_values` that the files have.
+    #[serde(skip)]
+    pub occurred: Occurred,
+}
+
+/// Texts of options that were found in files, shared by all clones.
+#[derive(Debug, Clone, Default)]
+pub struct Occurred(Arc<Mutex<HashSet<String>>>);
+
+impl Occurred {
+    /// Adds a text that was found.
+    pub fn add(&self, text: &str) {
+        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !texts.contains(text) {
+            texts.insert(text.to_owned());
+        }
+    }
+
+    /// Whether `text` was found.
+    pub fn has(&self, text: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+    }
 }
 
 impl ReadOptions {
+    /// Whether one of the values for "not measured" is meant, which then has occurred.
+    fn finds(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        let found = self.missing_values.iter().find(|missing| is_meant(missing));
+        found.inspect(|missing| self.occurred.add(missing)).is_some()
+    }
+
     /// Whether the column of this name is one to cluster on.
     fn takes(&self, column: &str) -> bool {
         let is_in = |names: &[String]| names.iter().any(|name| name == column);
@@ -278,8 +308,7 @@ fn stem(path: &Path) -> String {
 
 /// Whether `text` stands for "not measured", where numbers count by their value.
 pub fn is_missing_value(text: &str, options: &ReadOptions) -> bool {
-    let is_given =
-        |x: f64| options.missing_values.iter().any(|missing| missing.parse::<f64>() == Ok(x));
+    let is_given = |x: f64| options.finds(|missing| missing.parse::<f64>() == Ok(x));
     is_missing(text, options) || text.parse().is_ok_and(is_given)
 }
 
@@ -300,24 +329,32 @@ fn is_missing(text: &str, options: &ReadOptions) -> bool {
             | "NULL"
             | "None"
             | "?"
-    ) || options.missing_values.iter().any(|missing| missing == text)
+    ) || options.finds(|missing| missing == text)
 }
 
 /// Makes NaN of the numbers that stand for "not measured".
 fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
-    let given = options.missing_values.iter().filter_map(|m| m.parse::<f64>().ok());
     // In single precision a file holds the nearest number of that precision.
     let single = |m: f64| Some(f64::from(m as f32)).filter(|m| m.is_finite());
-    let missing: Vec<f64> = given.flat_map(|m| std::iter::once(m).chain(single(m))).collect();
-    if !missing.is_empty() {
-        values.map(|x| if missing.contains(&x) { f64::NAN } else { x });
+    for text in &options.missing_values {
+        let Ok(missing) = text.parse::<f64>() else { continue };
+        let mut is_there = false;
+        values.map(|x| {
+            let is_missing = x == missing || Some(x) == single(missing);
+            is_there |= is_missing;
+            if is_missing { f64::NAN } else { x }
+        });
+        if is_there {
+            options.occurred.add(text);
+        }
     }
 }
 
-/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them.
+/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them, and `Unnamed: 0.1` when it reads
+/// them again.
 fn is_unnamed(name: &str) -> bool {
-    name.is_empty()
-        || name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.parse::<usize>().is_ok())
+    let counts = |rest: &str| rest.split('.').all(|number| number.parse::<usize>().is_ok());
+    name.is_empty() || name.strip_prefix("Unnamed: ").is_some_and(counts)
 }
 
 /// What is said where some names of features are dates that a spreadsheet made of the names of genes: `2-Sep` of SEPT2.
@@ -348,8 +385,15 @@ fn dates_for_names(names: &[String]) -> Option<String> {
 
 /// What is said where the columns of these places have no names and are left out, if there are any.
 fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
-    let first = columns.first()? + 1;
-    Some(format!("column {first} has no name and is left out: it is taken for row numbers"))
+    let numbers: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
+    Some(match &numbers[..] {
+        [] => return None,
+        [one] => format!("column {one} has no name and is left out: it is taken for row numbers"),
+        all => format!(
+            "columns {} have no names and are left out: they are taken for row numbers",
+            all.join(", ")
+        ),
+    })
 }
 
 /// Names for the columns of a format that has none: `0`, `1`, ...

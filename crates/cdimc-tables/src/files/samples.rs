@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::files::{ReadOptions, is_missing, read_words};
+use crate::overlap::{common_beginning, escaped};
 use crate::table::features_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
@@ -51,6 +52,8 @@ impl FromStr for Replicates {
 pub struct SampleNames {
     source: Source,
     replicates: Replicates,
+    /// The ids whose rows are left out.
+    dropped: Option<Regex>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,7 +70,7 @@ enum Source {
 impl SampleNames {
     /// Ids are the names.
     pub fn ids(replicates: Replicates) -> Self {
-        Self { source: Source::Ids, replicates }
+        Self { source: Source::Ids, replicates, dropped: None }
     }
 
     /// What the first group of a regular expression matches, or all that it matches; other ids stay as they are.
@@ -75,13 +78,20 @@ impl SampleNames {
     /// # Errors
     /// If it is no regular expression, in a line.
     pub fn by_pattern(pattern: &str, replicates: Replicates) -> Result<Self, String> {
-        let regex = Regex::new(pattern).map_err(|error| {
-            // The last line says what the others show.
-            let text = error.to_string();
-            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("`{pattern}` is no regular expression: {reason}")
-        })?;
-        Ok(Self { source: Source::Pattern(regex), replicates })
+        Ok(Self { source: Source::Pattern(regex(pattern)?), replicates, dropped: None })
+    }
+
+    /// These names, without the rows whose ids, as they stand in the file, a regular expression matches.
+    ///
+    /// # Errors
+    /// If it is no regular expression, in a line.
+    pub fn without(self, pattern: &str) -> Result<Self, String> {
+        Ok(Self { dropped: Some(regex(pattern)?), ..self })
+    }
+
+    /// Whether the row of this id is left out.
+    pub fn drops(&self, id: &str) -> bool {
+        self.dropped.as_ref().is_some_and(|dropped| dropped.is_match(id))
     }
 
     /// What a table says with the columns `assay`, `primary` and `colname`, as `MultiAssayExperiment` has it: the id
@@ -103,7 +113,7 @@ impl SampleNames {
                 return Err(TableError::new(path, Problem::Message(reason)));
             }
         }
-        Ok(Self { source: Source::Map { path: path.into(), assays }, replicates })
+        Ok(Self { source: Source::Map { path: path.into(), assays }, replicates, dropped: None })
     }
 
     /// The sample that an id names, whatever its view.
@@ -118,18 +128,34 @@ impl SampleNames {
         matches!(&self.source, Source::Pattern(regex) if !ids.any(|id| regex.is_match(id)))
     }
 
-    /// Names the rows of a view after their samples, one row a sample.
+    /// Leaves out the rows that are dropped, and names the others after their samples, one row a sample.
     ///
     /// # Errors
-    /// If the view has no ids, the map lacks it or an id of it, a sample would be named by a word for "missing", or has
+    /// If no row is left, the view has no ids, the map lacks it or an id of it, a sample would be named by a word for "missing", or has
     /// several rows that are refused.
     pub fn rename(&self, table: &mut Table) -> Result<(), TableError> {
+        self.leave_out(table).map_err(|problem| TableError::new(&table.path, problem))?;
         if matches!(self.source, Source::Ids)
             && (self.replicates == Replicates::Refuse || table.ids.is_none())
         {
             return Ok(());
         }
         self.renamed(table).map_err(|problem| TableError::new(&table.path, problem))
+    }
+
+    fn leave_out(&self, table: &mut Table) -> Result<(), Problem> {
+        let Some(ids) = table.ids.as_ref().filter(|ids| ids.iter().any(|id| self.drops(id))) else {
+            return Ok(());
+        };
+        let kept: Vec<usize> = (0..ids.len()).filter(|&row| !self.drops(&ids[row])).collect();
+        if kept.is_empty() {
+            return Err(Problem::Message("--drop-samples matches every id".into()));
+        }
+        table.values = table.values.select_rows(&kept);
+        let of_kept = |names: &Vec<String>| kept.iter().map(|&row| names[row].clone()).collect();
+        table.ids = table.ids.as_ref().map(of_kept);
+        table.labels = table.labels.as_ref().map(of_kept);
+        Ok(())
     }
 
     fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
@@ -150,9 +176,10 @@ impl SampleNames {
                 None => rows.push((name, vec![row])),
                 Some((_, of_sample)) if self.replicates == Replicates::Refuse => {
                     let first = &ids[of_sample[0]];
-                    return Err(Problem::Message(format!(
-                        "`{first}` and `{id}` are both of sample `{name}`: --replicates first or mean says which counts"
-                    )));
+                    let advice = advice_of_repeats(first, id, ids);
+                    let message =
+                        format!("`{first}` and `{id}` are both of sample `{name}`{advice}");
+                    return Err(Problem::Message(message));
                 }
                 Some((_, of_sample)) => of_sample.push(row),
             }
@@ -218,6 +245,68 @@ pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
     (table.features, table.values) = (names, values);
 }
 
+fn regex(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| {
+        // The last line says what the others show.
+        let text = error.to_string();
+        let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        format!("`{pattern}` is no regular expression: {reason}")
+    })
+}
+
+/// What to do about two ids of one sample among all `ids`: repeats are counted or lettered in turn (`-1` and `-2`, `A` and
+/// `B`), and one of them or their mean counts; other differences are of kind (`01A` and `11A`, `T` and `N`), which no mean
+/// should mix.
+fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
+    let repeats = "--replicates first or mean says which counts";
+    let separates = |c: char| !c.is_alphanumeric();
+    let part = |id: &str, place: usize| id.split(separates).nth(place).map(str::to_owned);
+    let differ = |place: &usize| part(first, *place) != part(second, *place);
+    let n_parts = first.split(separates).count().min(second.split(separates).count());
+    let place = (0..n_parts).find(differ);
+    let Some((place, a, b)) = place.and_then(|at| Some((at, part(first, at)?, part(second, at)?)))
+    else {
+        return format!(": {repeats}");
+    };
+    if counter(&a).is_some_and(|(stem, _)| counter(&b).is_some_and(|(other, _)| stem == other)) {
+        return format!(", and differ in `{a}` and `{b}`: {repeats}");
+    }
+    // What stands behind a number may be of its own, as in `P1T` and `P1N`.
+    let stem = common_beginning(&a, &b);
+    let goes_on = |id: &str| id[stem.len()..].starts_with(char::is_alphabetic);
+    let is_inner = stem.ends_with(|c: char| c.is_ascii_digit()) && goes_on(&a) && goes_on(&b);
+    let stem = if is_inner { stem.len() } else { 0 };
+    let (a, b) = (&a[stem..], &b[stem..]);
+    let has = |id: &str, of: &str| {
+        part(id, place).is_some_and(|part| if is_inner { part.ends_with(of) } else { part == of })
+    };
+    let count = |of: &str| ids.iter().filter(|id| has(id, of)).count();
+    let (of_rarer, kept) = if count(a) < count(b) { (first, b) } else { (second, a) };
+    // With the separators around it, or at an end.
+    let begin: usize = of_rarer.split_inclusive(separates).take(place).map(str::len).sum();
+    let before = of_rarer[..begin].chars().next_back().map_or("^".into(), String::from);
+    let before = if is_inner { "[0-9]".to_owned() } else { before };
+    let rarer = &of_rarer.split_inclusive(separates).nth(place).unwrap_or_default()[stem..];
+    let end = if rarer.ends_with(separates) { "" } else { "$" };
+    let pattern = format!("{before}{}{end}", escaped(rarer));
+    format!(
+        ", and differ in `{a}` and `{b}`: if these are kinds of samples, such as tumor and normal, keep `{kept}` with \
+         --drop-samples '{pattern}', or keep both as samples of their own with an --id-pattern that includes them"
+    )
+}
+
+/// A part of an id without the number below ten or the letter up to `E` that counts repeats, and that.
+fn counter(part: &str) -> Option<(&str, char)> {
+    let last = part.chars().next_back()?;
+    let stem = &part[..part.len() - last.len_utf8()];
+    let counts = match last {
+        '0'..='9' => !stem.ends_with(|c: char| c.is_ascii_digit()) || stem.ends_with('0'),
+        'A'..='E' | 'a'..='e' => stem.is_empty() || stem.ends_with(|c: char| c.is_ascii_digit()),
+        _ => false,
+    };
+    counts.then_some((stem, last))
+}
+
 /// The means of groups of rows over what is measured.
 fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [usize]>) -> Matrix {
     let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
@@ -266,7 +355,8 @@ mod tests {
         let message = by(Replicates::Refuse).rename(&mut table(&ids)).unwrap_err().to_string();
         assert_eq!(
             message,
-            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`: --replicates first or mean says which counts"
+            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: --replicates first or mean says which \
+             counts"
         );
         let mut first = table(&ids);
         by(Replicates::First).rename(&mut first).unwrap();
@@ -281,6 +371,35 @@ mod tests {
             "NaN counts for nothing"
         );
         assert_eq!(mean.labels.unwrap(), ["c1", "c2", "c3"]);
+    }
+
+    #[test]
+    fn kinds_of_one_patient_are_told_from_repeats_and_can_be_left_out() {
+        let (kinds, repeats) = ("are kinds of samples", "--replicates");
+        for (ids, expected, kept) in [
+            (["P1-01A-11R", "P1-11A-11R", "P2-01A-11R"], kinds, "keep `01A`"),
+            (["P1-T", "P1-N", "P2-T"], kinds, "--drop-samples '-N$'"),
+            (["P1_normal", "P1_tumor", "P2_tumor"], kinds, "keep `tumor`"),
+            (["P1T", "P1N", "P2T"], kinds, "--drop-samples '[0-9]N$'"),
+            (["P1a", "P1b", "P2a"], repeats, "`P1a` and `P1b`"),
+            (["P1-01A", "P1-01B", "P2-01A"], repeats, "`01A` and `01B`"),
+            (["P1-rep1", "P1-rep2", "P2-rep1"], repeats, "`rep1` and `rep2`"),
+            (["P1-1", "P1-3", "P2-1"], repeats, "`1` and `3`"),
+        ] {
+            let names = SampleNames::by_pattern("^(P[0-9])", Replicates::Refuse).unwrap();
+            let message = names.rename(&mut table(&ids)).unwrap_err().to_string();
+            assert!(message.contains(expected) && message.contains(kept), "{message}");
+            assert!(expected == repeats || !message.contains(repeats), "{message}");
+            let Some((_, pattern)) = message.split_once("--drop-samples '") else { continue };
+            let names = names.without(pattern.split('\'').next().unwrap()).unwrap();
+            let mut tumors = table(&ids);
+            names.rename(&mut tumors).unwrap();
+            assert_eq!(tumors.ids.unwrap(), ["P1", "P2"]);
+            assert_eq!((tumors.values.nrows(), tumors.labels.unwrap().len()), (2, 2));
+        }
+        let all = SampleNames::ids(Replicates::Refuse).without("P").unwrap();
+        let message = all.rename(&mut table(&["P1", "P2"])).unwrap_err().to_string();
+        assert!(message.ends_with("--drop-samples matches every id"), "{message}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
 use crate::statistics::benjamini_hochberg;
-use crate::tables::{beginning_proposal, shared_beginning};
+use crate::tables::id_advice;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
@@ -88,22 +88,25 @@ impl Clinical {
             variables: Vec::new(),
             watched: None,
         };
+        let advice = if n_known < samples.len() { id_advice(samples, &table.ids) } else { None };
+        let hint = advice.map_or_else(String::new, |advice| format!("; {advice}"));
         if n_known == 0 {
             let few = |ids: &[String]| -> String {
                 let shown: Vec<String> = ids.iter().take(2).map(|id| format!("`{id}`")).collect();
                 shown.join(", ")
             };
-            let own: Vec<&str> = samples.iter().map(String::as_str).collect();
-            let others = vec![table.ids.iter().map(String::as_str).collect()];
-            let hint = shared_beginning(&own, &others).map_or_else(String::new, |(length, n)| {
-                format!("; {}", beginning_proposal(length, n, own.len()))
-            });
             clinical.notes.push(format!(
                 "no id of the clinical table names a sample: it has {}, the samples are {}{hint}",
                 few(&table.ids),
                 few(samples)
             ));
             return clinical;
+        }
+        if !hint.is_empty() || 2 * n_known < samples.len() {
+            clinical.notes.push(format!(
+                "the tests are of {n_known} of the {} samples, which the clinical table has{hint}",
+                samples.len()
+            ));
         }
         if let Some(columns) = survival {
             let named = |name: &str| {
@@ -112,16 +115,28 @@ impl Clinical {
             };
             let (times, events) = (named(&columns.time), named(&columns.event));
             match survival::Watched::new(columns, &times, &events, samples) {
-                Ok(watched) => clinical.watched = Some(watched),
+                Ok((watched, notes)) => {
+                    clinical.watched = Some(watched);
+                    clinical.notes.extend(notes);
+                }
                 Err(note) => clinical.notes.push(note),
             }
         }
         let others = table.names.iter().zip(&table.columns).filter(|(name, _)| {
             survival.is_none_or(|columns| **name != columns.time && **name != columns.event)
         });
-        clinical.variables = others
-            .map(|(name, column)| (name.clone(), Variable::of(&cells(column, &rows))))
-            .collect();
+        for (name, column) in others {
+            let cells = cells(column, &rows);
+            let variable = Variable::of(&cells);
+            if let Ok(found) = &variable {
+                clinical.notes.extend(found.spelled_twice(name));
+            }
+            // Whole numbers may be names of batches, whose order means nothing.
+            let codes = variable.as_ref().ok().and_then(Variable::as_codes);
+            clinical.variables.push((name.clone(), variable));
+            let name = format!("{name} (as categories)");
+            clinical.variables.extend(codes.map(|codes| (name, Ok(codes))));
+        }
         clinical
     }
 

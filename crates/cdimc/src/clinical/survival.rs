@@ -8,6 +8,7 @@ use crate::statistics::{
 use crate::tables::{line_of_names, names_in};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,7 +18,8 @@ use std::str::FromStr;
 pub struct SurvivalColumns {
     /// How long each sample was watched, 0 or more.
     pub time: String,
-    /// Whether that ended in the event (1 or true), or the sample is censored (0 or false).
+    /// Whether that ended in the event (1, true, yes, dead), or the sample is censored (0, false, no, alive); 2 and 1 where
+    /// no cell is 0.
     pub event: String,
 }
 
@@ -97,6 +99,65 @@ pub struct ClusterSurvival {
     pub hazard_ratio: Option<HazardRatio>,
 }
 
+/// One wrong cell among fewer samples than this many is a slip; more are another meaning of the column.
+const MANY_WRONG: usize = 20;
+const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, dead or alive, or such a number before a colon";
+
+/// What the cells of a column of events mean.
+struct Coding {
+    /// The number of the event: 1 beside 0, 2 beside 1.
+    event: f64,
+}
+
+impl Coding {
+    /// Of columns whose numbers are 1 and 2, both of them, 2 is the event; of all others 1.
+    fn of(cells: &[&str]) -> Self {
+        let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(code(cell))).collect();
+        let has = |x: f64| numbers.contains(&x);
+        let is_one_two = has(1.0) && has(2.0) && numbers.iter().all(|&x| x == 1.0 || x == 2.0);
+        Self { event: if is_one_two { 2.0 } else { 1.0 } }
+    }
+
+    /// Whether a cell stands for the event; `None` if it is empty or means nothing known.
+    fn read(&self, cell: &str) -> Option<bool> {
+        match code(cell).to_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "dead" | "deceased" | "died" | "death" | "event" => {
+                Some(true)
+            }
+            "false" | "f" | "no" | "n" | "alive" | "living" | "censored" => Some(false),
+            text => {
+                let is_known = |x: f64| x == self.event || x == self.event - 1.0;
+                number(text).filter(|&x| is_known(x)).map(|x| x == self.event)
+            }
+        }
+    }
+
+    /// Which cells are taken for the event and which for none, where they are other than 0, 1, true and false.
+    fn note(&self, column: &str, cells: &[&str]) -> Option<String> {
+        let of = |is_event: bool| {
+            let distinct: BTreeSet<&str> =
+                cells.iter().copied().filter(|cell| self.read(cell) == Some(is_event)).collect();
+            distinct.iter().map(|cell| format!("`{cell}`")).collect::<Vec<_>>().join(", ")
+        };
+        let is_plain = |cell: &&str| {
+            matches!(cell.to_lowercase().as_str(), "" | "true" | "false")
+                || (self.event == 1.0 && number(cell).is_some())
+        };
+        (!cells.iter().all(is_plain)).then(|| {
+            format!(
+                "survival takes {} of column `{column}` for the event, and {} for censored",
+                of(true),
+                of(false)
+            )
+        })
+    }
+}
+
+/// The number before a colon, as in `1:DECEASED`, or the whole cell.
+fn code(cell: &str) -> &str {
+    cell.split_once(':').map(|(code, _)| code).filter(|code| number(code).is_some()).unwrap_or(cell)
+}
+
 /// Times and events of samples, where known.
 #[derive(Debug, Clone)]
 pub(super) struct Watched {
@@ -105,47 +166,48 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// What these cells say, or in a line why survival cannot be looked at.
+    /// What these cells mean, with notes; or in a line why survival cannot be looked at. A sample with a cell that cannot
+    /// be read is left out, unless they are many.
     pub(super) fn new(
         columns: &SurvivalColumns,
         times: &[&str],
         events: &[&str],
         samples: &[String],
-    ) -> Result<Self, String> {
+    ) -> Result<(Self, Vec<String>), String> {
         let SurvivalColumns { time: time_name, event: event_name } = columns;
-        let mut of = Vec::with_capacity(samples.len());
+        let coding = Coding::of(events);
+        let (mut of, mut wrong) = (Vec::with_capacity(samples.len()), Vec::new());
         for ((&time, &event), sample) in times.iter().zip(events).zip(samples) {
-            let wrong = |column: &str, cell: &str, rule: &str| {
-                format!("no survival: sample `{sample}`, column `{column}` = {cell}: {rule}")
+            let mut note = |column: &str, cell: &str, rule: &str| {
+                wrong.push(format!("sample `{sample}`, column `{column}` = {cell}: {rule}"));
             };
-            let time = match number(time) {
-                _ if time.is_empty() => None,
-                Some(time) if time >= 0.0 => Some(time),
-                _ => return Err(wrong(time_name, time, "times are numbers of 0 or more")),
-            };
-            let event = match event.to_ascii_lowercase().as_str() {
-                "" => None,
-                "true" => Some(true),
-                "false" => Some(false),
-                text => match number(text) {
-                    Some(1.0) => Some(true),
-                    Some(0.0) => Some(false),
-                    _ => return Err(wrong(event_name, event, "events are 0, 1, true or false")),
-                },
-            };
-            of.push(time.zip(event));
+            let read_time = number(time).filter(|&time| time >= 0.0);
+            let read_event = coding.read(event);
+            if read_time.is_none() && !time.is_empty() {
+                note(time_name, time, "times are numbers of 0 or more");
+            } else if read_event.is_none() && !event.is_empty() {
+                note(event_name, event, EVENT_RULE);
+            }
+            of.push(read_time.zip(read_event));
         }
         let known = || of.iter().flatten();
-        if known().count() == 0 {
+        let n = known().count();
+        let is_rare = wrong.len() == 1 || MANY_WRONG * wrong.len() <= n;
+        if let Some(first) = wrong.first().filter(|_| n == 0 || !is_rare) {
+            let cure = "where it means \"not known\", add --missing-value";
+            return Err(format!("no survival: {first}; {cure}"));
+        }
+        if n == 0 {
             return Err(format!(
                 "no survival: no sample has both `{time_name}` and `{event_name}`"
             ));
         }
         if !known().any(|(_, event)| *event) {
-            let n = known().count();
             return Err(format!("no survival: all {n} samples are censored (`{event_name}`)"));
         }
-        Ok(Self { columns: columns.clone(), of })
+        let mut notes: Vec<String> = coding.note(event_name, events).into_iter().collect();
+        notes.extend(wrong.into_iter().map(|wrong| format!("left out of survival: {wrong}")));
+        Ok((Self { columns: columns.clone(), of }, notes))
     }
 
     pub(super) fn compare(&self, labels: &[usize]) -> Result<Survival, String> {
@@ -246,7 +308,7 @@ impl Survival {
 mod tests {
     use super::*;
 
-    fn watched(cells: &[(&str, &str)]) -> Result<Watched, String> {
+    fn watched(cells: &[(&str, &str)]) -> Result<(Watched, Vec<String>), String> {
         let (times, events): (Vec<&str>, Vec<&str>) = cells.iter().copied().unzip();
         let samples: Vec<String> = (0..cells.len()).map(|i| format!("p{i}")).collect();
         let columns = "days,dead".parse().unwrap();
@@ -257,11 +319,12 @@ mod tests {
     fn bad_times_and_events_are_one_line_each() {
         let line = |cells: &[(&str, &str)]| watched(cells).unwrap_err();
         assert_eq!(
-            line(&[("3", "1"), ("-3", "0")]),
-            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more"
+            line(&[("3", "1"), ("-3", "0"), ("-4", "0")]),
+            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; where it \
+             means \"not known\", add --missing-value"
         );
         assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
-        assert!(line(&[("3", "Dead")]).contains("`dead` = Dead: events are 0, 1, true or false"));
+        assert!(line(&[("3", "Lost")]).contains("`dead` = Lost: events are 0 or 1, 1 or 2, true"));
         assert!(line(&[("3", "2")]).contains("`dead` = 2"));
         assert_eq!(
             line(&[("3", "0"), ("4", "FALSE")]),
@@ -273,15 +336,56 @@ mod tests {
     }
 
     #[test]
+    fn events_are_read_as_registries_and_programs_write_them_and_told() {
+        for (event, none) in [
+            ("1", "0"),
+            ("2", "1"),
+            ("1:DECEASED", "0:LIVING"),
+            ("Dead", "Alive"),
+            ("Yes", "No"),
+            ("TRUE", "FALSE"),
+        ] {
+            let (found, notes) =
+                watched(&[("1", event), ("2", none), ("3", ""), ("4", event)]).unwrap();
+            let events: Vec<Option<bool>> =
+                found.of.iter().map(|of| of.map(|(_, event)| event)).collect();
+            assert_eq!(events, [Some(true), Some(false), None, Some(true)], "{event}");
+            let said = format!(
+                "survival takes `{event}` of column `dead` for the event, and `{none}` for censored"
+            );
+            let is_plain = matches!(event, "1" | "TRUE");
+            assert_eq!(notes, if is_plain { vec![] } else { vec![said] });
+        }
+        // Competing risks are neither.
+        let risks: Vec<(&str, &str)> =
+            ["0", "1", "2"].repeat(9).into_iter().map(|event| ("3", event)).collect();
+        assert!(watched(&risks).unwrap_err().contains("`dead` = 2"));
+    }
+
+    #[test]
+    fn one_bad_cell_costs_one_sample_which_is_named() {
+        let mut cells = vec![("5", "1"); 30];
+        cells[7] = ("-0.2", "1");
+        let (found, notes) = watched(&cells).unwrap();
+        assert_eq!(found.of.iter().flatten().count(), 29);
+        assert_eq!(
+            notes,
+            [
+                "left out of survival: sample `p7`, column `days` = -0.2: times are numbers of 0 or more"
+            ]
+        );
+    }
+
+    #[test]
     fn whoever_lacks_a_time_or_an_event_is_left_out() {
         let cells =
             [("1", "1"), ("2", "True"), ("3", "0.0"), ("4", "1"), ("5", "false"), ("", "1")];
-        let found = watched(&cells).unwrap().compare(&[0, 0, 0, 1, 1, 2]).unwrap();
+        let found = watched(&cells).unwrap().0.compare(&[0, 0, 0, 1, 1, 2]).unwrap();
         assert_eq!((found.n, found.n_events, found.clusters.len()), (5, 3, 2));
         assert_eq!((found.reference, found.horizon), (0, 3.0));
         assert_eq!(found.clusters[0].n_events, 2);
         assert!(found.clusters[0].hazard_ratio.is_none());
-        let line = watched(&cells).unwrap().compare(&[0; 6]).unwrap_err();
+        let line = watched(&cells).unwrap().0.compare(&[0; 6]).unwrap_err();
         assert!(line.contains("fewer than two clusters"), "{line}");
     }
 }

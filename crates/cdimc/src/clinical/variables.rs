@@ -1,6 +1,11 @@
 //! What a column of text is: numbers, categories, or nothing that can be compared.
 
-use std::collections::BTreeSet;
+use crate::tables::plain_spelling;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whole numbers of so many values are tested as categories too, with as many samples for each value on average.
+const MOST_CODES: usize = 20;
+const LEAST_PER_CODE: usize = 5;
 
 /// A column that can be compared with clusters; samples without a value have `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +20,7 @@ pub(crate) enum Variable {
 
 impl Variable {
     /// What these cells are, of which empty ones are missing; or why they are nothing to compare. Two numbers are
-    /// categories.
+    /// categories, and so are numbers with zeros before them (`007`).
     pub(super) fn of(cells: &[&str]) -> Result<Self, String> {
         let there = || cells.iter().copied().filter(|cell| !cell.is_empty());
         let n = there().count();
@@ -25,7 +30,10 @@ impl Variable {
         values.sort_by(f64::total_cmp);
         // As numbers, so that zero is one value whatever its sign.
         values.dedup();
-        if n_numbers == n && values.len() > 2 {
+        let is_code = |cell: &str| {
+            cell.len() > 1 && cell.bytes().all(|b| b.is_ascii_digit()) && cell.starts_with('0')
+        };
+        if n_numbers == n && values.len() > 2 && !there().any(is_code) {
             return Ok(Self::Numbers(numbers));
         }
         let with_point = |cell: &str| number(&cell.replacen(',', ".", 1)).is_some();
@@ -67,10 +75,47 @@ impl Variable {
                 "{texts} different texts in {n} samples: names rather than categories"
             ));
         }
-        let names: Vec<String> = distinct.iter().map(|&name| name.to_owned()).collect();
-        let place = |cell| names.binary_search_by(|name| name.as_str().cmp(cell)).ok();
-        let of = cells.iter().copied().map(spelled).map(place).collect();
-        Ok(Self::Categories { names, of })
+        Ok(Self::categories(distinct, cells.iter().copied().map(spelled)))
+    }
+
+    fn categories<'a>(distinct: BTreeSet<&'a str>, cells: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<String> = distinct.into_iter().map(str::to_owned).collect();
+        let place = |cell: &str| names.binary_search_by(|name| name.as_str().cmp(cell)).ok();
+        let of = cells.map(place).collect();
+        Self::Categories { names, of }
+    }
+
+    /// Numbers as categories, where they are whole and few: they may be codes.
+    pub(super) fn as_codes(&self) -> Option<Self> {
+        let Self::Numbers(numbers) = self else { return None };
+        let there = || numbers.iter().flatten();
+        // Equal numbers have one spelling, that of their value.
+        let spelled: Vec<String> =
+            numbers.iter().map(|x| x.map_or_else(String::new, |x| (x + 0.0).to_string())).collect();
+        let distinct: BTreeSet<&str> =
+            spelled.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+        let are_few =
+            distinct.len() <= MOST_CODES && LEAST_PER_CODE * distinct.len() <= there().count();
+        (are_few && there().all(|x| x.fract() == 0.0))
+            .then(|| Self::categories(distinct, spelled.iter().map(String::as_str)))
+    }
+
+    /// What is said of categories of the column `name` that differ in writing alone.
+    pub(super) fn spelled_twice(&self, name: &str) -> Option<String> {
+        let Self::Categories { names, .. } = self else { return None };
+        let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for category in names {
+            alike.entry(plain_spelling(category)).or_default().push(format!("`{category}`"));
+        }
+        let groups = alike.into_values().filter(|group| group.len() > 1);
+        let groups: Vec<String> = groups.map(|group| group.join(" and ")).collect();
+        (!groups.is_empty()).then(|| {
+            format!(
+                "column `{name}` is tested with {} categories, but {} may be the same: write each in one way",
+                names.len(),
+                groups.join(", ")
+            )
+        })
     }
 }
 
@@ -114,6 +159,37 @@ mod tests {
         assert!(reason.contains("add --missing-value '[Not Available]'"), "{reason}");
         // One number may be a category beside a word.
         assert!(matches!(of(&["1", "X", "X", "1", "X"]), Ok(Variable::Categories { .. })));
+    }
+
+    #[test]
+    fn codes_are_categories_by_their_zeros_and_few_whole_numbers_are_both() {
+        let sites = ["001", "2", "003", "001", "2", "003"];
+        let Ok(Variable::Categories { names, of }) = of(&sites) else { panic!("numbers") };
+        assert_eq!((names, of[2]), (vec!["001".into(), "003".into(), "2".into()], Some(1)));
+        let codes = |values: usize, of_value: &dyn Fn(usize) -> String| {
+            let cells: Vec<String> = (0..60).map(|i| of_value(i % values)).collect();
+            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+            let variable = Variable::of(&cells).unwrap();
+            assert!(matches!(variable, Variable::Numbers(_)));
+            variable.as_codes()
+        };
+        let Some(Variable::Categories { names, of }) = codes(3, &|i| i.to_string()) else {
+            panic!("no codes")
+        };
+        assert_eq!((names.len(), of.len(), of[4]), (3, 60, Some(1)));
+        assert_eq!(codes(30, &|i| i.to_string()), None, "an age");
+        assert_eq!(codes(3, &|i| format!("0.{i}")), None);
+    }
+
+    #[test]
+    fn categories_that_differ_in_writing_alone_are_named() {
+        let note = |cells: &[&str]| of(&cells.repeat(3)).unwrap().spelled_twice("sex");
+        assert_eq!(
+            note(&["Male", "MALE", "Female", "other"]).unwrap(),
+            "column `sex` is tested with 4 categories, but `MALE` and `Male` may be the same: write each in one way"
+        );
+        assert!(note(&["stage ii", "Stage II", "x"]).is_some());
+        assert_eq!(note(&["+", "-", "A+", "A-", "<60", ">60", "IIa", "II", "1-2", "12"]), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) struct Cluster {
     /// A table about the samples, compared with, never clustered on
     #[arg(long, value_name = "FILE")]
     clinical: Option<PathBuf>,
-    /// Its columns of a time and an event (1 or true)
+    /// Its columns of a time and an event (1, true, yes or dead)
     #[arg(long, value_name = "TIME,EVENT", requires = "clinical")]
     survival: Option<SurvivalColumns>,
     /// Number of clusters

@@ -9,7 +9,7 @@ use crate::data::Seed;
 use crate::machine::check_cost;
 use crate::metrics::{Scores, ari, scores};
 use crate::report::{Grouping, comparison_html};
-use crate::tables::ReadOptions;
+use crate::tables::{ReadOptions, ViewSource};
 use crate::{note, say};
 use anyhow::{Context, bail};
 use clap::Args;
@@ -87,8 +87,8 @@ impl Compare {
         let labels = match &self.truth {
             None => joined.labels.clone(),
             Some(path) => {
-                let missing_values = self.input.missing_values.clone();
-                let options = ReadOptions { missing_values, ..ReadOptions::default() };
+                let source = ViewSource { name: None, path: path.clone(), member: None };
+                let options = self.input.with_missing_values(&source, ReadOptions::default());
                 let columns = (None, self.truth_column.as_deref());
                 let names = self.input.sample_names()?;
                 let known = classes(path, columns, self.numeric_truth, &names, &options)?;

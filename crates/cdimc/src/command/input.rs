@@ -2,8 +2,8 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value, names_in,
-    read_views, read_words,
+    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value,
+    names_in, read_views, read_words,
 };
 use crate::{NamedModel, training_set};
 use anyhow::bail;
@@ -20,7 +20,7 @@ pub(crate) struct Input {
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
-    /// The column (or array) of sample names that joins the tables; FILE=COLUMN where a file has another
+    /// The column (or array) of sample names that joins the tables
     #[arg(long, value_name = "[FILE=]COLUMN")]
     #[serde(default)]
     pub(crate) id: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
     /// A value for "not measured", besides empty cells, NA and NaN
-    #[arg(long = "missing-value", value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long = "missing-value", value_name = "[FILE=]VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
     /// Lines above the table of a text or spreadsheet to leave out; FILE=N for one file
     #[arg(long, value_name = "[FILE=]N")]
@@ -42,8 +42,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
-    /// A file, or view by name, whose columns are the samples and whose rows are the features; `--id` then
-    /// names the column of feature names
+    /// Samples to leave out: a pattern of their ids in the files
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) drop_samples: Option<String>,
+    /// A file, or view by name, whose columns are the samples; `--id` then names the column of feature names
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,
@@ -66,6 +69,10 @@ pub(crate) struct Input {
     /// Refuse single missing cells, else filled by column means
     #[arg(long)]
     pub(crate) strict: bool,
+    /// What `missing_values` and `drop_samples` give and the files have.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(crate) occurred: Occurred,
 }
 
 /// An option and a column that it names.
@@ -86,7 +93,7 @@ impl Input {
         let options = ReadOptions {
             id: None,
             label: self.label.clone(),
-            missing_values: self.missing_values.clone(),
+            missing_values: Vec::new(),
             columns: self.columns.iter().flat_map(|line| names_in(line)).collect(),
             drop: self.drop.iter().flat_map(|line| names_in(line)).collect(),
             replicates: self.replicates,
@@ -94,6 +101,7 @@ impl Input {
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
+            occurred: Occurred::default(),
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
@@ -114,13 +122,19 @@ impl Input {
                 bail!("{}: only cluster and predict read samples in parts", source.path.display());
             }
             let transposed = self.transposed.iter().any(|file| is_named(source, file));
-            let id = self.id_of(source);
-            let skip_lines = self.lines_above(source, true)?;
+            let (id, skip_lines) = (self.id_of(source), self.lines_above(source, true)?);
             let options = ReadOptions { id, transposed, skip_lines, ..options.clone() };
+            let options = self.with_missing_values(source, options);
             tables.extend(read_views(source, &options)?);
+            self.note_occurred(source, &options);
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
+        if let Some(pattern) =
+            self.drop_samples.as_ref().filter(|_| all().any(|id| names.drops(id)))
+        {
+            self.occurred.add(pattern);
+        }
         let matches_none = names.match_nothing(all().map(String::as_str));
         let unmatched = all().next().filter(|_| matches_none).cloned();
         tables.iter_mut().try_for_each(|table| names.rename(table))?;
@@ -163,12 +177,61 @@ impl Input {
 
     /// How ids become names of samples.
     pub(crate) fn sample_names(&self) -> anyhow::Result<SampleNames> {
-        match (&self.id_pattern, &self.sample_map) {
+        let names = match (&self.id_pattern, &self.sample_map) {
             (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
-                .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}")),
-            (None, Some(path)) => Ok(SampleNames::by_map(path, self.replicates)?),
-            (None, None) => Ok(SampleNames::ids(self.replicates)),
+                .map_err(|reason| anyhow::anyhow!("--id-pattern: {reason}"))?,
+            (None, Some(path)) => SampleNames::by_map(path, self.replicates)?,
+            (None, None) => SampleNames::ids(self.replicates),
+        };
+        match &self.drop_samples {
+            Some(pattern) => {
+                names.without(pattern).map_err(|reason| anyhow::anyhow!("--drop-samples: {reason}"))
+            }
+            None => Ok(names),
         }
+    }
+
+    /// The options for the file of `source`, with its values for "not measured".
+    pub(crate) fn with_missing_values(
+        &self,
+        source: &ViewSource,
+        options: ReadOptions,
+    ) -> ReadOptions {
+        let of_source = |text: &String| self.missing_value_of(source, text).map(str::to_owned);
+        let missing_values = self.missing_values.iter().filter_map(of_source).collect();
+        ReadOptions { missing_values, occurred: Occurred::default(), ..options }
+    }
+
+    /// The value that `--missing-value` gives for a file, if it is not that of another one: a value may have an equals sign.
+    fn missing_value_of<'a>(&self, source: &ViewSource, text: &'a str) -> Option<&'a str> {
+        match text.split_once('=') {
+            Some((file, value)) if is_named(source, file) => Some(value),
+            Some((file, _)) if self.views.iter().any(|view| is_named(view, file)) => None,
+            _ => Some(text),
+        }
+    }
+
+    /// Remembers what a file that was read has of its values for "not measured".
+    fn note_occurred(&self, source: &ViewSource, options: &ReadOptions) {
+        for text in &self.missing_values {
+            if self.missing_value_of(source, text).is_some_and(|value| options.occurred.has(value))
+            {
+                self.occurred.add(text);
+            }
+        }
+    }
+
+    /// A line for each value or pattern that options give and no file has, once the files are read.
+    pub(crate) fn unused(&self) -> Vec<String> {
+        let missing = self.missing_values.iter().map(|text| ("--missing-value", "value", text));
+        let dropped = self.drop_samples.iter().map(|text| ("--drop-samples", "id", text));
+        let unused = missing.chain(dropped).filter(|(_, _, text)| !self.occurred.has(text));
+        let line = |(option, what, text): (&str, &str, &String)| {
+            format!(
+                "{option} '{text}' has no effect: no {what} of its files is so; look how the files write it"
+            )
+        };
+        unused.map(line).collect()
     }
 
     /// The files that are read: tables, and those beside them that name samples or features.
@@ -230,10 +293,12 @@ impl Input {
     pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
         let source = ViewSource { name: None, path: path.to_owned(), member: None };
         let mut words = read_words(path, self.lines_above(&source, false)?, self.max_bytes)?;
-        let options =
-            ReadOptions { missing_values: self.missing_values.clone(), ..ReadOptions::default() };
-        let of_all = self.id_column().filter(|&id| words.names.iter().any(|name| name == id));
-        let place = id.or(of_all).map_or(Ok(0), |column| words.place(column, path))?;
+        let options = self.with_missing_values(&source, ReadOptions::default());
+        let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
+        let place = match id {
+            Some(column) => words.place(column, path)?,
+            None => of_all().unwrap_or(0),
+        };
         words.names.remove(place);
         let names = self.sample_names()?;
         let ids = words
@@ -259,7 +324,9 @@ impl Input {
                 .for_each(String::clear);
             column
         });
-        Ok(ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect()))
+        let table = ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect());
+        self.note_occurred(&source, &options);
+        Ok(table)
     }
 
     /// The tables joined into the views of a training set.

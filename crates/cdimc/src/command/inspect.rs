@@ -44,6 +44,9 @@ impl Inspect {
         say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
         print_patterns(&joined, &report)?;
         print_findings(&joined, &report)?;
+        for line in self.input.unused() {
+            say!("{line}");
+        }
         if let Some(file) = svg {
             let svg = missing_pattern(&joined.names, &report.patterns);
             // Inside a page the name space goes without saying, in a file of its own it does not.

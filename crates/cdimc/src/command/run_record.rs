@@ -50,6 +50,9 @@ pub(crate) struct RunRecord {
     /// How far clusters stay the same in subsamples; null where it was not asked.
     #[serde(default)]
     pub(crate) stability: Option<Stability>,
+    /// What looks wrong with the files: ids, codes for "not measured", rows that are no samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) data_warnings: Vec<String>,
     /// Signs that the clusters should not be believed as they stand.
     #[serde(default)]
     pub(crate) warnings: Vec<Warning>,

@@ -168,7 +168,10 @@ fn barcodes_are_cut_by_a_pattern_that_the_error_proposes_or_a_map_that_says_the_
     };
     fails("--id-pattern ^(PAT.*)", "matches no id of any view (`TCGA-OR-A000-01A-11R-A29S-07`");
     fails("--id-pattern (", "is no regular expression: unclosed group");
-    fails("--id-pattern ^(TCGA-OR)", "are both of sample `TCGA-OR`: --replicates first or mean");
+    fails(
+        "--id-pattern ^(TCGA-OR)",
+        "are both of sample `TCGA-OR`, and differ in `A000` and `A001`: --replicates first or mean",
+    );
     fails("--id-pattern ^(.{12}) --replicates last", "must be refuse, first or mean");
     fails(
         "--view other=rna.csv --transposed other --sample-map sample_map.csv",
@@ -197,9 +200,9 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     };
     bad(&good.replace("\ns", "\nx"), "no id of the clinical table names a sample", false);
     let (header, rows) = good.split_once('\n').unwrap();
-    let negative = format!("{header}\n{}", rows.replacen(',', ",-", 1));
-    bad(&negative, "times are numbers of 0 or more", true);
-    bad(&good.replace("TRUE", "Dead"), "= Dead: events are 0, 1, true or false", true);
+    let negative: String = rows.lines().map(|row| row.replacen(',', ",-", 1) + "\n").collect();
+    bad(&format!("{header}\n{negative}"), "times are numbers of 0 or more", true);
+    bad(&good.replace("TRUE", "Lost"), "= Lost: events are 0 or 1, 1 or 2, true or false", true);
     bad(&good.replace("TRUE", "FALSE"), "samples are censored", true);
     // What cannot be meant ends before anything is clustered.
     desk.put("clinic.csv", &good);

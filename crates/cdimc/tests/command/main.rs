@@ -1,6 +1,7 @@
 //! The command `cdimc` as its users run it: round trips, interruption, and the requests of bad input.
 #![allow(clippy::unwrap_used)]
 
+mod checks;
 mod clinical;
 mod desk;
 mod outputs;

@@ -17,10 +17,16 @@ fn numbers(i: usize) -> [String; 2] {
 fn inspect_and_cluster_refuse_grouped_thousands() {
     let desk = Desk::new();
     let german = |i: usize| {
-        if i % 2 == 0 { [format!("{}", 400 + 13 * i), "7".into()] } else { [format!("1.{:03}", 7 * i), "8".into()] }
+        if i.is_multiple_of(2) {
+            [format!("{}", 400 + 13 * i), "7".into()]
+        } else {
+            [format!("1.{:03}", 7 * i), "8".into()]
+        }
     };
     desk.put("german.csv", &table("id;a;b", ';', german));
-    for line in ["inspect --view german.csv --id id", "cluster --view german.csv --id id -k 2 -o out"] {
+    for line in
+        ["inspect --view german.csv --id id", "cluster --view german.csv --id id -k 2 -o out"]
+    {
         let message = desk.fails(line);
         assert!(message.contains("it seems to group thousands"), "{message}");
     }
@@ -29,7 +35,10 @@ fn inspect_and_cluster_refuse_grouped_thousands() {
 #[test]
 fn columns_with_commas_are_named_in_quotes() {
     let desk = Desk::new();
-    desk.put("comma.csv", &table("id,\"Age, years\",b", ',', |i| ["old".into(), numbers(i)[1].clone()]));
+    desk.put(
+        "comma.csv",
+        &table("id,\"Age, years\",b", ',', |i| ["old".into(), numbers(i)[1].clone()]),
+    );
     let message = desk.fails("inspect --view comma.csv --id id");
     assert!(message.contains("--drop '\"Age, years\"'"), "{message}");
     let mut command = Command::new(env!("CARGO_BIN_EXE_cdimc"));

@@ -50,6 +50,9 @@ impl Run {
         let (joined, parts) = read(&input, &configured, seed, watch)?;
         let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined.ids));
         let known = known.transpose()?;
+        let unused = input.unused();
+        unused.iter().for_each(|line| tracing::warn!("{line}"));
+        let data_warnings = joined.warnings.iter().cloned().chain(unused).collect();
         let files = file_records(&input, clinical.as_ref())?;
         let record = RunRecord {
             command: command_line(),
@@ -71,6 +74,7 @@ impl Run {
             interim: Interim::default(),
             n_samples: parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples),
             unobserved: joined.unobserved.clone(),
+            data_warnings,
             warnings: Vec::new(),
             facts: serde_json::Value::Null,
             comparison: serde_json::Map::new(),
@@ -191,7 +195,10 @@ fn read(
     let step = |step: &Step| watch.step(step);
     let observer = Observer::new(&step);
     match InParts::read(input, configured, Seed::new(seed), &observer)? {
-        Some((parts, searched)) => Ok((searched, Some(parts))),
+        Some((parts, searched)) => {
+            searched.warnings.iter().for_each(|line| tracing::warn!("{line}"));
+            Ok((searched, Some(parts)))
+        }
         None => Ok((input.read()?, None)),
     }
 }

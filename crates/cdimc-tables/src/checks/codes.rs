@@ -1,0 +1,158 @@
+//! Numbers that stand for "not measured": -999, 99.
+
+use super::FEWEST_ROWS;
+use crate::Table;
+use std::collections::BTreeMap;
+
+/// The most codes that stand beside each other, such as 97 (unknown), 98 (refused) and 99 (not asked).
+const MOST_CODES: usize = 3;
+/// The share of the columns with the value in which it must be far from all others.
+const FAR_SHARE: f64 = 0.8;
+
+/// A line for each value of table `t` that looks like a code for "not measured".
+///
+/// In a column it is a whole number beyond all others by at least their range, and by more than the distance of those from
+/// each other. The same value is so in two columns and three cells at least, in most columns that have any value so far
+/// outside, and in four of five columns that have it: the ends of a scale are beside others in most columns, and counts
+/// with rare large values have another one in each column. Zeros are values.
+pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
+    let table = &tables[t];
+    let rows: Vec<usize> =
+        (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).collect();
+    if rows.len() < FEWEST_ROWS {
+        return Vec::new();
+    }
+    let far = table.values.map_columns(&rows, |_, values| far_values(&values));
+    let mut n_far = [0_usize; 2];
+    let mut columns_of: BTreeMap<i64, (bool, usize, usize)> = BTreeMap::new();
+    for (side, of_side) in far.iter().flat_map(|of| of.iter().enumerate()) {
+        n_far[side] += usize::from(!of_side.is_empty());
+        for &(value, cells) in of_side {
+            let (is_above, columns, n_cells) = columns_of.entry(value).or_default();
+            (*is_above, *columns, *n_cells) = (side == 1, *columns + 1, *n_cells + cells);
+        }
+    }
+    columns_of.retain(|_, (is_above, columns, cells)| {
+        *columns > 1 && *cells > 2 && 2 * *columns > n_far[usize::from(*is_above)]
+    });
+    if columns_of.is_empty() {
+        return Vec::new();
+    }
+    let values: Vec<f64> = columns_of.keys().map(|&value| value as f64).collect();
+    let has = table.values.map_columns(&rows, |_, column| {
+        values.iter().map(|value| column.contains(value)).collect::<Vec<bool>>()
+    });
+    let mut lines = Vec::new();
+    for (place, (value, (is_above, columns, cells))) in columns_of.into_iter().enumerate() {
+        let with_value = has.iter().filter(|of_column| of_column[place]).count();
+        if (columns as f64) < FAR_SHARE * with_value as f64 {
+            continue;
+        }
+        let x = value as f64;
+        let is_elsewhere =
+            |(o, other): (usize, &Table)| o != t && other.values.find(|_, y| y == x).is_some();
+        let path = table.path.display();
+        let option = if tables.iter().enumerate().any(is_elsewhere) {
+            format!("'{path}={value}'")
+        } else {
+            value.to_string()
+        };
+        let side = if is_above { "above" } else { "below" };
+        lines.push(format!(
+            "{path}: {value} is clustered on as a measurement: it stands {cells} times in {columns} of {} columns, far \
+             {side} all other values; if it means \"not measured\", add --missing-value {option}",
+            table.features.len()
+        ));
+    }
+    lines
+}
+
+/// The whole numbers far below and far above the other values of a column, with how often each occurs.
+fn far_values(values: &[f64]) -> [Vec<(i64, usize)>; 2] {
+    [-1.0, 1.0].map(|sign| {
+        let (mut ends, mut least) = (Vec::<(f64, usize)>::new(), f64::INFINITY);
+        for x in values.iter().filter(|x| !x.is_nan()).map(|x| sign * x) {
+            least = least.min(x);
+            match ends.iter().position(|&(end, _)| end <= x) {
+                Some(place) if ends[place].0 == x => ends[place].1 += 1,
+                place => ends.insert(place.unwrap_or(ends.len()), (x, 1)),
+            }
+            ends.truncate(MOST_CODES + 2);
+        }
+        let n_codes = (1..ends.len().min(MOST_CODES + 1)).find(|&n| {
+            let (gap, range) = (ends[n - 1].0 - ends[n].0, ends[n].0 - least);
+            let step = ends.get(n + 1).map_or(range, |next| ends[n].0 - next.0);
+            range > 0.0 && gap >= range && gap > step
+        });
+        let codes = &ends[..n_codes.unwrap_or(0)];
+        let is_code = |x: f64| x != 0.0 && x.fract() == 0.0 && x.abs() < 1e15;
+        if codes.iter().all(|&(x, _)| is_code(x)) {
+            codes.iter().map(|&(x, n)| ((sign * x) as i64, n)).collect()
+        } else {
+            Vec::new()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::table;
+    use super::*;
+
+    /// Lines on four columns of 30 rows.
+    fn lines(of_cell: &dyn Fn(usize, usize) -> f64) -> Vec<String> {
+        let of_column = |j: usize| move |i: usize| of_cell(i, j);
+        let [a, b, c, d] = [0, 1, 2, 3].map(of_column);
+        warnings(&[table("q", None, &[("a", &a), ("b", &b), ("c", &c), ("d", &d)])], 0)
+    }
+
+    #[test]
+    fn codes_for_not_measured_are_named_with_their_number() {
+        let normal = |i: usize, j: usize| ((i * 7 + j * 3) % 31) as f64 / 7.0 - 2.0;
+        let found = lines(&|i, j| if (i + j) % 13 == 5 { -999.0 } else { normal(i, j) });
+        assert_eq!(
+            found,
+            [
+                "q.csv: -999 is clustered on as a measurement: it stands 10 times in 4 of 4 columns, far below all other \
+              values; if it means \"not measured\", add --missing-value -999"
+            ]
+        );
+        for (code, of_scale) in [(99.0, 5), (9.0, 5), (9.0, 2), (-9.0, 4)] {
+            let scale = |i: usize, j: usize| (1 + (i + j * 2) % of_scale) as f64;
+            let found = lines(&|i, j| if (i + j) % 13 == 5 { code } else { scale(i, j) });
+            assert!(
+                found.len() == 1 && found[0].contains(&format!(": {code} is clustered on")),
+                "{code}"
+            );
+        }
+        let several = |i: usize, j: usize| match (i + j) % 13 {
+            k @ (5 | 6) => 93.0 + k as f64,
+            k => (k % 5) as f64,
+        };
+        assert_eq!(lines(&several).len(), 2);
+    }
+
+    #[test]
+    fn a_value_of_a_code_that_another_table_measures_is_told_for_its_file_alone() {
+        let column = |code: f64| move |i: usize| if i % 9 == 4 { code } else { (i % 5) as f64 };
+        let measured = |i: usize| (90 + i * 7 % 30) as f64;
+        let tables = [
+            table("q", None, &[("a", &column(99.0)), ("b", &column(99.0))]),
+            table("m", None, &[("c", &measured), ("d", &measured)]),
+        ];
+        assert!(warnings(&tables, 0)[0].ends_with("add --missing-value 'q.csv=99'"));
+        assert!(warnings(&tables, 1).is_empty());
+    }
+
+    #[test]
+    fn ends_of_scales_rare_marks_and_large_counts_are_no_codes() {
+        let none = |of_cell: &dyn Fn(usize, usize) -> f64| assert_eq!(lines(of_cell), [""; 0]);
+        none(&|i, j| (1 + (i * 7 + j) % 9) as f64);
+        // Few choose the end of the scale, and in one column nobody the values before it.
+        none(&|i, j| if i == 3 { 9.0 } else { (1 + (i + j) % if j == 0 { 4 } else { 8 }) as f64 });
+        none(&|i, j| if (i + j) % 13 == 5 { 2.0 } else { ((i + j) % 2) as f64 });
+        none(&|i, j| if i == j { 50.0 + j as f64 } else { ((i + j) % 4) as f64 });
+        none(&|i, j| if i % 9 == 4 { 0.0 } else { 20.0 + ((i * 7 + j) % 31) as f64 / 9.0 });
+        none(&|i, j| if i % 9 == 4 { 99.5 } else { ((i * 7 + j) % 31) as f64 / 9.0 });
+    }
+}

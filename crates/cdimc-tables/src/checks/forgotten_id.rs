@@ -1,0 +1,151 @@
+//! Columns of several tables that look like ids, where rows would be joined by their number.
+
+use super::FEWEST_ROWS;
+use crate::Table;
+use crate::overlap::FEW;
+use std::collections::{HashMap, HashSet};
+
+/// Equal values that chance gives among so many distinct ones, at most: as many as e^-7, a thousandth, allows.
+const UNLIKELY_COLLISIONS: f64 = 7.0;
+
+/// A column that several tables have, whose values look like ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForgottenId {
+    pub(crate) column: String,
+    pub(crate) files: [String; 2],
+    /// Whether rows of the same number have other values: they are of other samples.
+    pub(crate) differs: bool,
+}
+
+/// The first column that looks like the ids of two tables, one whose rows differ before all others; nothing where tables
+/// have ids.
+///
+/// Both tables have distinct whole numbers in it that are partly the same. Measured whole numbers can be distinct too, but
+/// then not so close together that chance would repeat some (the birthday problem), and two tables share no more of them
+/// than their density gives. A column that is the same in every row was measured once, unless its values rise or are as
+/// close together.
+pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
+    if tables.iter().any(|table| table.ids.is_some()) {
+        return None;
+    }
+    let mut found: Option<ForgottenId> = None;
+    let mut earlier: HashMap<&str, (&Table, Vec<f64>)> = HashMap::new();
+    for table in tables.iter().filter(|table| table.values.nrows() >= FEWEST_ROWS) {
+        for (j, name) in table.features.iter().enumerate() {
+            // A column that is named by its place has the name by chance.
+            if *name == j.to_string() {
+                continue;
+            }
+            let Some(values) = distinct_whole(table, j) else { continue };
+            let Some((first, of_first)) = earlier.get(name.as_str()) else {
+                earlier.insert(name, (table, values));
+                continue;
+            };
+            let differs = *of_first != values;
+            let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
+            let counts = values.windows(2).all(|pair| pair[1] - pair[0] == 1.0) && values[0] <= 1.0;
+            let is_id = if differs {
+                are_ids(of_first, &values)
+            } else {
+                (rises || collisions(&values) >= UNLIKELY_COLLISIONS / 2.0) && !counts
+            };
+            if is_id && found.as_ref().is_none_or(|found| differs && !found.differs) {
+                let files = [first, table].map(|table| table.path.display().to_string());
+                found = Some(ForgottenId { column: name.clone(), files, differs });
+            }
+        }
+    }
+    found
+}
+
+/// The values of a column, if they are distinct whole numbers of 0 or more.
+fn distinct_whole(table: &Table, j: usize) -> Option<Vec<f64>> {
+    let mut seen = HashSet::new();
+    let values = (0..table.values.nrows()).map(|i| table.values[[i, j]]);
+    let is_new = |x: &f64| *x >= 0.0 && x.fract() == 0.0 && seen.insert(x.to_bits());
+    let mut is_new = is_new;
+    values.map(|x| is_new(&x).then_some(x)).collect()
+}
+
+/// Whether distinct whole numbers of two tables are too close together, or too often the same, to be measured.
+fn are_ids(a: &[f64], b: &[f64]) -> bool {
+    let (n_a, n_b) = (a.len() as f64, b.len() as f64);
+    let of_a: HashSet<u64> = a.iter().map(|x| x.to_bits()).collect();
+    let shared = b.iter().filter(|x| of_a.contains(&x.to_bits())).count() as f64;
+    let by_chance = n_a * n_b / range(a.iter().chain(b));
+    shared >= FEW * n_a.min(n_b)
+        && (collisions(a) + collisions(b) >= UNLIKELY_COLLISIONS || shared > 3.0 + 4.0 * by_chance)
+}
+
+/// The pairs of equal values that chance gives among so many whole numbers of their range.
+fn collisions(values: &[f64]) -> f64 {
+    (values.len() as f64).powi(2) / (2.0 * range(values.iter()))
+}
+
+/// How many whole numbers lie between the least and the largest of them.
+fn range<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let (low, high) = values.fold(ends, |(low, high), &x| (low.min(x), high.max(x)));
+    high - low + 1.0
+}
+
+impl ForgottenId {
+    /// What is said of it.
+    pub(crate) fn message(&self) -> String {
+        let Self { column, files: [first, second], differs } = self;
+        let cure = format!(
+            "name it with --id '{column}', or leave it out with --drop '{column}' if it is a measurement"
+        );
+        if *differs {
+            format!(
+                "rows of {first} and {second} would be joined by their number, but column `{column}` looks like an id and \
+                 differs in the same rows: {cure}"
+            )
+        } else {
+            format!(
+                "column `{column}` of {first} and {second} looks like an id and is clustered on: {cure}"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::table;
+    use super::*;
+
+    fn found(one: &dyn Fn(usize) -> f64, other: &dyn Fn(usize) -> f64) -> Option<ForgottenId> {
+        let noise = |i: usize| (i * 7 % 11) as f64 / 3.0;
+        forgotten_id(&[
+            table("a", None, &[("number", one), ("x", &noise)]),
+            table("b", None, &[("y", &noise), ("number", other)]),
+        ])
+    }
+
+    #[test]
+    fn numbers_that_are_dense_or_shared_by_chance_of_none_are_ids() {
+        let dense = found(&|i| (1009 + i) as f64, &|i| (1001 + i) as f64).unwrap();
+        assert!(dense.differs);
+        assert!(
+            dense.message().contains("`number` looks like an id")
+                && dense.message().contains("--id 'number'")
+        );
+        let sparse = |i: usize| (1_000_000 + i * i * 977 % 900_001) as f64;
+        assert!(found(&sparse, &|i| sparse(i + 12)).is_some_and(|found| found.differs));
+        // In the same order rows are joined rightly, and the numbers would be clustered on.
+        let same = found(&|i| (1001 + 3 * i) as f64, &|i| (1001 + 3 * i) as f64).unwrap();
+        assert!(!same.differs && same.message().contains("is clustered on"));
+        let shuffled = |i: usize| (1001 + i * 7 % 30) as f64;
+        assert!(found(&shuffled, &shuffled).is_some_and(|found| !found.differs));
+    }
+
+    #[test]
+    fn measured_whole_numbers_are_no_ids_though_they_are_distinct() {
+        let depth = |i: usize| (20_000 + (i * 7919) % 30_011) as f64;
+        assert_eq!(found(&depth, &|i| depth(i + 500) + 3.0), None);
+        assert_eq!(found(&depth, &depth), None, "measured once, and in both tables");
+        assert_eq!(found(&|i| (i % 29) as f64, &|i| (i + 3) as f64), None, "one is not distinct");
+        assert_eq!(found(&|i| i as f64 / 2.0, &|i| (i + 3) as f64 / 2.0), None);
+        assert_eq!(found(&|i| i as f64, &|i| i as f64), None, "row numbers are told as such");
+    }
+}

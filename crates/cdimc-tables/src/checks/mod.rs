@@ -1,0 +1,95 @@
+//! What is in tables that no table of measurements should have: forgotten ids, codes for "not measured", row numbers, and
+//! rows that are no samples.
+
+mod codes;
+mod forgotten_id;
+mod no_samples;
+
+pub(crate) use forgotten_id::forgotten_id;
+
+use crate::Table;
+
+/// Columns and tables of fewer rows give no evidence.
+const FEWEST_ROWS: usize = 10;
+
+/// A line for each finding.
+pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
+    let of_table = |t: usize| codes::warnings(tables, t).into_iter().chain(row_numbers(&tables[t]));
+    (0..tables.len()).flat_map(of_table).chain(no_samples::warnings(tables)).collect()
+}
+
+/// The columns that count the rows in their order, from 0 or 1; of columns that programs name so, also those that only rise,
+/// as is left of them when rows are taken out.
+fn row_numbers(table: &Table) -> Option<String> {
+    let n_rows = table.values.nrows();
+    if n_rows < FEWEST_ROWS {
+        return None;
+    }
+    let counts = |j: &usize| {
+        let first = table.values[[0, *j]];
+        let is_named = is_row_number(&table.features[*j]);
+        let is_begin = if is_named { first.fract() == 0.0 } else { first == 0.0 || first == 1.0 };
+        is_begin
+            && (1..n_rows).all(|i| {
+                let step = table.values[[i, *j]] - table.values[[i - 1, *j]];
+                step == 1.0 || (is_named && step > 0.0 && step.fract() == 0.0)
+            })
+    };
+    let found: Vec<&str> =
+        (0..table.features.len()).filter(counts).map(|j| table.features[j].as_str()).collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "{}: the order of the rows is clustered on: {} numbers them; leave it out with --drop '{}'",
+            table.path.display(),
+            crate::error::listed(found.iter().copied()),
+            found.join(",")
+        )
+    })
+}
+
+/// Whether programs name row numbers so: `X.1` of R, `index` and `level_0` of pandas.
+fn is_row_number(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c == '.' || c == '_' || c.is_ascii_digit());
+    matches!(
+        name.to_lowercase().as_str(),
+        "x" | "index" | "level" | "row" | "rowname" | "rownames" | "row.names"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    /// A table of 30 rows with these columns.
+    pub(super) fn table(
+        name: &str,
+        ids: Option<Vec<String>>,
+        columns: &[(&str, &dyn Fn(usize) -> f64)],
+    ) -> Table {
+        let n = ids.as_ref().map_or(30, Vec::len);
+        Table {
+            name: name.into(),
+            path: format!("{name}.csv").into(),
+            ids,
+            labels: None,
+            features: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            left_out: Vec::new(),
+            values: Array2::from_shape_fn((n, columns.len()), |(i, j)| columns[j].1(i)).into(),
+        }
+    }
+
+    #[test]
+    fn columns_that_number_the_rows_are_named_and_times_are_not() {
+        let noise = |i: usize| (i * 7 % 11) as f64 / 3.0;
+        let line = |name: &str, of: &dyn Fn(usize) -> f64| {
+            warnings(&[table("a", None, &[(name, of), ("b", &noise)])]).pop().unwrap_or_default()
+        };
+        let expected = "a.csv: the order of the rows is clustered on: `n` numbers them; leave it out with --drop 'n'";
+        assert_eq!(line("n", &|i| i as f64), expected);
+        assert_eq!(line("n", &|i| (i + 1) as f64), expected);
+        assert!(line("index", &|i| (3 * i + 4) as f64).contains("`index` numbers them"));
+        assert_eq!(line("hours", &|i| (3 * i) as f64), "");
+        assert_eq!(line("index", &|i| (i * 7 % 30) as f64), "");
+    }
+}

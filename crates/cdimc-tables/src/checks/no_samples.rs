@@ -1,0 +1,159 @@
+//! Rows that are no samples: sums and means below a table, and, where samples are columns, what annotates the features.
+
+use super::FEWEST_ROWS;
+use crate::Table;
+use crate::error::listed;
+use crate::overlap::escaped;
+use std::collections::HashMap;
+
+/// What rows below a table are named that sum it up.
+const SUMMARIES: [&str; 22] = [
+    "mean",
+    "average",
+    "avg",
+    "median",
+    "sd",
+    "std",
+    "stdev",
+    "stddev",
+    "standarddeviation",
+    "se",
+    "sem",
+    "var",
+    "variance",
+    "cv",
+    "min",
+    "max",
+    "sum",
+    "total",
+    "count",
+    "n",
+    "mittelwert",
+    "summe",
+];
+
+/// What is said of the rows that look like no samples: named without a number where most names of their table have one, and
+/// either named as a summary or, in their mean, their mean size or their share of whole numbers, beyond the range of all rows
+/// with a number by half of it, in each table that has them.
+pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
+    let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
+    let is_outside_everywhere = |id: &str| {
+        let has = |table: &Table| table.ids.iter().flatten().any(|other| other == id);
+        let mut in_tables = odd.iter().zip(tables).filter(|(_, table)| has(table));
+        in_tables.all(|(odd, _)| odd.get(id) == Some(&true))
+    };
+    let of_table = |(odd, table): (&HashMap<&str, bool>, &Table)| {
+        let ids = table.ids.iter().flatten().map(String::as_str).filter(|id| odd.contains_key(id));
+        let (summaries, rest): (Vec<&str>, Vec<&str>) = ids.partition(|id| is_summary(id));
+        let rest = rest.into_iter().filter(|id| is_outside_everywhere(id)).collect();
+        let line = |(names, what): (Vec<&str>, &str)| {
+            let pattern: Vec<String> = names.iter().map(|name| escaped(name)).collect();
+            (!names.is_empty()).then(|| {
+                format!(
+                    "{}: {} would be clustered as samples, but {what}: leave them out with --drop-samples '^({})$'",
+                    table.path.display(),
+                    listed(names),
+                    pattern.join("|")
+                )
+            })
+        };
+        let found = [
+            (summaries, "are named as sums over the others"),
+            (
+                rest,
+                "have other names and values than the samples, as columns have that annotate features",
+            ),
+        ];
+        found.into_iter().filter_map(line).collect::<Vec<String>>()
+    };
+    odd.iter().zip(tables).flat_map(of_table).collect()
+}
+
+/// The rows whose names have no number, where most have one, and whether each is outside all rows that have one.
+fn odd_rows(table: &Table) -> HashMap<&str, bool> {
+    let Some(ids) = &table.ids else { return HashMap::new() };
+    let (regular, odd): (Vec<usize>, Vec<usize>) =
+        (0..ids.len()).partition(|&i| has_number(&ids[i]));
+    if odd.is_empty() || regular.len() < FEWEST_ROWS.max(odd.len()) {
+        return HashMap::new();
+    }
+    let mut range = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+    for of_row in regular.iter().filter_map(|&i| shape(table, i)) {
+        for ((low, high), x) in range.iter_mut().zip(of_row) {
+            (*low, *high) = (low.min(x), high.max(x));
+        }
+    }
+    let is_outside = |i: usize| {
+        let of_row = shape(table, i).unwrap_or_else(|| range.map(|(low, _)| low));
+        range.iter().zip(of_row).any(|((low, high), x)| {
+            let margin = (high - low) / 2.0;
+            x < low - margin || x > high + margin
+        })
+    };
+    odd.into_iter().map(|i| (ids[i].as_str(), is_outside(i))).collect()
+}
+
+/// The mean of a row, its mean size and its share of whole numbers; `None` of a row without values.
+fn shape(table: &Table, i: usize) -> Option<[f64; 3]> {
+    let mut buffer = Vec::new();
+    let measured = table.values.row(i, &mut buffer).iter().filter(|x| !x.is_nan());
+    let (mut n, mut sums) = (0.0, [0.0; 3]);
+    for x in measured {
+        n += 1.0;
+        let of_value = [*x, x.abs(), f64::from(u8::from(x.fract() == 0.0))];
+        sums.iter_mut().zip(of_value).for_each(|(sum, x)| *sum += x);
+    }
+    (n > 0.0).then(|| sums.map(|sum| sum / n))
+}
+
+/// Whether a name has a number in it; that of a logarithm's base is none.
+fn has_number(name: &str) -> bool {
+    let name = name.to_lowercase().replace("log2", "").replace("log10", "");
+    name.contains(|c: char| c.is_ascii_digit())
+}
+
+fn is_summary(name: &str) -> bool {
+    let letters: String = name.to_lowercase().chars().filter(|c| c.is_alphabetic()).collect();
+    SUMMARIES.contains(&letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::table;
+    use super::*;
+
+    /// What is said of 30 samples and these rows, whose values are `of_row`.
+    fn lines(names: &[&str], of_row: fn(usize) -> f64) -> Vec<String> {
+        let samples = (0..30).map(|i| format!("P{i:03}"));
+        let ids: Vec<String> = names.iter().map(|&name| name.to_owned()).chain(samples).collect();
+        let n_odd = names.len();
+        let of_column = |j: usize| {
+            move |i: usize| if i < n_odd { of_row(i + j) } else { ((i * 7 + j) % 31) as f64 / 9.0 }
+        };
+        let [a, b, c] = [0, 1, 2].map(of_column);
+        let other = table("b", Some(ids[n_odd..].to_vec()), &[("x", &a), ("y", &b)]);
+        warnings(&[table("a", Some(ids), &[("a", &a), ("b", &b), ("c", &c)]), other])
+    }
+
+    #[test]
+    fn annotation_and_summaries_among_samples_are_named() {
+        let found = lines(&["Start", "Gene.Length", "log2FoldChange"], |i| (1000 * i + 7) as f64);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with(
+                "a.csv: `Start`, `Gene.Length`, `log2FoldChange` would be clustered as samples"
+            ) && found[0].ends_with("--drop-samples '^(Start|Gene\\.Length|log2FoldChange)$'"),
+            "{found:?}"
+        );
+        let found = lines(&["Mean", "SD"], |_| 1.6);
+        assert!(found.len() == 1 && found[0].contains("`Mean`, `SD`"), "{found:?}");
+    }
+
+    #[test]
+    fn samples_of_other_names_or_other_values_alone_are_samples() {
+        assert_eq!(lines(&["pool", "reference"], |i| [1.1, 1.7, 2.3, 1.5][i]), [""; 0]);
+        assert_eq!(lines(&["P777"], |_| 1e6), [""; 0]);
+        let names: Vec<&str> = ["ann", "bob", "cay", "dan", "eve", "fay"].repeat(6);
+        assert_eq!(lines(&names, |_| 1e6), [""; 0], "most have no number");
+    }
+}

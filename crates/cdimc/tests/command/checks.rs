@@ -1,0 +1,125 @@
+//! What is in files that no table of measurements should have, as `inspect` and `cluster` tell it.
+
+use crate::desk::{Desk, VIEWS};
+use serde_json::Value;
+
+/// Changes the cells of each row below the header of a file.
+fn edit(desk: &Desk, from: &str, to: &str, change: &dyn Fn(usize, &mut Vec<String>)) {
+    let text = desk.text(from);
+    let edited = text.lines().enumerate().map(|(row, line)| {
+        let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+        if row > 0 {
+            change(row, &mut cells);
+        }
+        cells.join(",") + "\n"
+    });
+    desk.put(to, &edited.collect::<String>());
+}
+
+fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
+    let record: Value = serde_json::from_str(&desk.text(&format!("{run}/run.json"))).unwrap();
+    record["data-warnings"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn rows_are_not_joined_by_number_beside_a_column_of_ids() {
+    let desk = Desk::new();
+    for name in ["rna", "protein"] {
+        let number =
+            |_: usize, cells: &mut Vec<String>| cells[0] = format!("1{:0>3}", &cells[0][1..]);
+        edit(&desk, &format!("{name}.csv"), &format!("{name}_numbered.csv"), &number);
+    }
+    let views = "--view rna_numbered.csv --view protein_numbered.csv";
+    for command in ["inspect", "cluster -k 4 -o out"] {
+        let error = desk.fails(&format!("{command} {views}"));
+        assert!(
+            error.contains(
+                "column `id` looks like an id and differs in the same rows: name it with --id 'id'"
+            ),
+            "{error}"
+        );
+    }
+    desk.succeeds(&format!("inspect {views} --id id"));
+    desk.succeeds(&format!("inspect {views} --drop id"));
+    assert!(!desk.succeeds(&format!("inspect {VIEWS}")).contains("--"), "the views are sound");
+}
+
+#[test]
+fn codes_for_missing_are_told_until_they_are_named_for_their_file() {
+    let desk = Desk::new();
+    let code = |row: usize, cells: &mut Vec<String>| {
+        let n = cells.len();
+        cells[1 + row % (n - 1)] = "-999".into();
+    };
+    edit(&desk, "rna.csv", "coded.csv", &code);
+    let views = "--view coded.csv --view protein.csv --id id";
+    let said = "coded.csv: -999 is clustered on as a measurement: it stands 96 times in";
+    assert!(desk.succeeds(&format!("inspect {views}")).contains(said));
+    let cluster = format!("cluster {views} -k 4 --method concat");
+    let told = String::from_utf8(desk.run(&format!("{cluster} -o out")).stderr).unwrap();
+    assert!(told.contains(said), "{told}");
+    assert!(data_warnings(&desk, "out")[0].as_str().unwrap().starts_with(said));
+    assert!(desk.text("out/report.html").contains(said));
+    let of_file = desk.succeeds(&format!("inspect {views} --missing-value coded.csv=-999"));
+    assert!(!of_file.contains("-999") && of_file.contains("96 single missing cells"), "{of_file}");
+    let other = format!("{views} --missing-value protein.csv=-999");
+    let other = desk.succeeds(&format!("inspect {other}"));
+    assert!(
+        other.contains(said) && other.contains("--missing-value 'protein.csv=-999' has no effect")
+    );
+    desk.succeeds(&format!("{cluster} --missing-value -999 --missing-value nowhere -o named"));
+    let [line] = &data_warnings(&desk, "named")[..] else { panic!("one warning") };
+    assert!(line.as_str().unwrap().starts_with("--missing-value 'nowhere' has no effect"));
+}
+
+#[test]
+fn a_value_for_missing_of_the_clinical_table_has_an_effect_there() {
+    let desk = Desk::new();
+    let rows: String =
+        (0..120).map(|i| format!("s{i},{}\n", if i == 5 { 99 } else { i % 50 })).collect();
+    desk.put("clinic.csv", &format!("id,age\n{rows}"));
+    let line = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o");
+    for (run, value, n) in
+        [("all", "99", 119), ("own", "clinic.csv=99", 119), ("other", "rna.csv=99", 120)]
+    {
+        desk.succeeds(&format!("{line} {run} --missing-value {value}"));
+        let associations = desk.text(&format!("{run}/associations.csv"));
+        assert!(associations.contains(&format!("\nage,Kruskal-Wallis,{n},")), "{associations}");
+        assert_eq!(data_warnings(&desk, run).len(), usize::from(run == "other"));
+    }
+}
+
+#[test]
+fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
+    let desk = Desk::new();
+    let text = desk.text("rna.csv");
+    let means =
+        format!("Mean{}\n", ",0.1".repeat(text.lines().next().unwrap().matches(',').count()));
+    desk.put("summed.csv", &(text + &means));
+    let views = "--view summed.csv --view protein.csv --id id";
+    let inspected = desk.succeeds(&format!("inspect {views}"));
+    let cure = "--drop-samples '^(Mean)$'";
+    assert!(inspected.contains("`Mean` would be clustered as samples") && inspected.contains(cure));
+    let left = desk.succeeds(&format!("inspect {views} --drop-samples ^(Mean)$"));
+    assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");
+    let unused = desk.succeeds(&format!("inspect {views} --drop-samples ^SD$"));
+    assert!(unused.contains("--drop-samples '^SD$' has no effect"), "{unused}");
+}
+
+#[test]
+fn clinical_ids_in_another_writing_are_told_on_the_terminal_and_in_the_record() {
+    let desk = Desk::new();
+    let rows: String = (0..120)
+        .map(|i| format!("{}{i},{}\n", if i % 3 == 0 { "s" } else { "S0" }, i % 50))
+        .collect();
+    desk.put("clinic.csv", &format!("id,age\n{rows}"));
+    let output =
+        desk.run(&format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out"));
+    let told = String::from_utf8(output.stderr).unwrap();
+    let said = "clinic.csv: the tests are of 40 of the 120 samples, which the clinical table has; 80 more would agree if \
+                written alike, as `s";
+    assert!(told.contains(said), "{told}");
+    let record: Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
+    let note = record["clinical-notes"][0].as_str().unwrap();
+    assert!(said.contains(&note[..60]), "{note}");
+}
