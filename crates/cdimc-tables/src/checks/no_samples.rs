@@ -37,15 +37,20 @@ const SUMMARIES: [&str; 22] = [
 /// with a number by half of it, in each table that has them.
 pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
     let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
+    let has = |table: &Table, id: &str| table.ids.iter().flatten().any(|other| other == id);
+    let is_alone = |id: &str| tables.iter().filter(|table| has(table, id)).count() == 1;
     let is_outside_everywhere = |id: &str| {
-        let has = |table: &Table| table.ids.iter().flatten().any(|other| other == id);
-        let mut in_tables = odd.iter().zip(tables).filter(|(_, table)| has(table));
+        let mut in_tables = odd.iter().zip(tables).filter(|(_, table)| has(table, id));
         in_tables.all(|(odd, _)| odd.get(id) == Some(&true))
     };
     let of_table = |(odd, table): (&HashMap<&str, bool>, &Table)| {
         let ids = table.ids.iter().flatten().map(String::as_str).filter(|id| odd.contains_key(id));
         let (summaries, rest): (Vec<&str>, Vec<&str>) = ids.partition(|id| is_summary(id));
-        let rest = rest.into_iter().filter(|id| is_outside_everywhere(id)).collect();
+        // Beside one of them, others of such names in no other file are rather no samples either.
+        let is_found = rest.iter().any(|id| is_outside_everywhere(id));
+        let rest =
+            rest.into_iter().filter(|id| is_found && (is_alone(id) || is_outside_everywhere(id)));
+        let rest = rest.collect();
         let line = |(names, what): (Vec<&str>, &str)| {
             let pattern: Vec<String> = names.iter().map(|name| escaped(name)).collect();
             (!names.is_empty()).then(|| {
@@ -144,6 +149,11 @@ mod tests {
                 "a.csv: `Start`, `Gene.Length`, `log2FoldChange` would be clustered as samples"
             ) && found[0].ends_with("--drop-samples '^(Start|Gene\\.Length|log2FoldChange)$'"),
             "{found:?}"
+        );
+        let beside = |i: usize| if i == 0 { 1e6 } else { 1.7 };
+        assert!(
+            lines(&["Start", "GC"], beside)[0].contains("`Start`, `GC` would"),
+            "both in one file"
         );
         let found = lines(&["Mean", "SD"], |_| 1.6);
         assert!(found.len() == 1 && found[0].contains("`Mean`, `SD`"), "{found:?}");
