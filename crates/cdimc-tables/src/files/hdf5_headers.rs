@@ -45,7 +45,8 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
         return Ok(());
     }
     let base = superblock.base_address.get();
-    let file = Bytes { bytes, base };
+    let n_symbols = superblock.group_leaf_node_k.map_or(0, |k| 2 * usize::from(k));
+    let file = Bytes { bytes, base, n_symbols };
     // That of the root counts from the beginning already.
     let mut open = vec![(superblock.root_group_address.wrapping_sub(base), String::new())];
     let mut seen = HashSet::new();
@@ -88,6 +89,8 @@ enum Target {
 struct Bytes<'a> {
     bytes: &'a [u8],
     base: u64,
+    /// Entries that a node of symbols has room for.
+    n_symbols: usize,
 }
 
 /// A message's kind and body.
@@ -226,8 +229,18 @@ impl<'a> Bytes<'a> {
                 }
             } else if mark == b"SNOD" {
                 let mut last: &[u8] = &[];
+                // The room that is left is zero: an entry there is a name that is not counted.
+                let left = self.n_symbols.saturating_sub(n);
+                if self.part(at + 8 + 40 * n, 40 * left)?.iter().any(|&byte| byte != 0) {
+                    return Err(damaged("a group has more names than it counts"));
+                }
                 for entry in self.part(at + 8, 40 * n)?.chunks_exact(40) {
-                    let name = names.get(number(entry, 0, 8)? as usize..).unwrap_or_default();
+                    let begin = number(entry, 0, 8)? as usize;
+                    let name = names.get(begin..).unwrap_or_default();
+                    // A name that begins within another is not its own.
+                    if begin.checked_sub(1).is_some_and(|before| names.get(before) != Some(&0)) {
+                        return Err(damaged("a group's names"));
+                    }
                     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
                     if name <= last {
                         return Err(damaged("a group's names"));
@@ -372,7 +385,7 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
 /// # Errors
 /// If one has not, or its heap does not hold together.
 pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Result<(), String> {
-    let file = Bytes { bytes, base };
+    let file = Bytes { bytes, base, n_symbols: 0 };
     let mut collections = HashMap::new();
     for reference in references.chunks_exact(16) {
         let (length, address) = (number(reference, 0, 4)?, number(reference, 4, 8)?);
