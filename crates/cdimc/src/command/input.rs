@@ -30,11 +30,11 @@ pub(crate) struct Input {
     /// A value for "not measured", besides empty cells, NA and NaN
     #[arg(long = "missing-value", value_name = "[FILE=]VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
-    /// Lines above the table of a text or spreadsheet to leave out; FILE=N for one file
+    /// Lines to leave out above the table of a text or spreadsheet
     #[arg(long, value_name = "[FILE=]N")]
     #[serde(default)]
     pub(crate) skip_lines: Vec<String>,
-    /// The only columns to cluster on; all others are left out. A name with a comma stands in double quotes
+    /// The only columns to cluster on; quote a name with a comma
     #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) columns: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) drop_samples: Option<String>,
-    /// A file, or view by name, whose columns are the samples; `--id` then names the column of feature names
+    /// A file whose columns are samples; --id names its features
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,

@@ -79,6 +79,8 @@ fn patterns_and_samples_are_asked_over_all_parts() {
     assert!(message.contains("matches no id of any view"), "{message}");
     desk.succeeds(&format!("{cluster} --id-pattern ^s-(.*)"));
     assert_eq!(desk.labels("out/labels.csv").len(), 24);
+    let desk = Desk::new();
+    desk.put("r-0.csv", &text.replace("\ns", "\ns-"));
     desk.put("r-1.csv", &format!("{}s-3,,\n", text.replace("\ns", "\nx")));
     let message = desk.fails("cluster --view r=r-*.csv --id id -k 2 -q -o again");
     assert!(message.contains("id `s-3` is in r-0.csv and again in r-1.csv"), "{message}");

@@ -57,10 +57,11 @@ impl<R: BufRead> Beginning<R> {
             header = next_line(&mut text)?;
         }
         let mut held = header;
-        if let Some(comment) = comments.pop()
-            && names_columns(&comment, &comments, &held)
+        if let Some((comment, others)) = comments.split_last()
+            && names_columns(comment, others, &held)
         {
-            held = [comment, held].concat();
+            held = [comment.as_slice(), &held].concat();
+            comments.pop();
             n_left_out -= 1;
         }
         let ends = |held: &[u8]| held.split(|&byte| byte == b'\n').count() - 1;

@@ -422,6 +422,9 @@ fn lines_of_other_programs_above_a_table_are_left_out() {
         assert_eq!(table.features, ["a", "b"], "{text}");
         assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
     }
+    let warning = |text: &[u8]| Beginning::of(text, 0).unwrap().warning;
+    assert!(warning(b"# exported\nid,a\nx,1\n").unwrap().starts_with("line 1 stands above"));
+    assert_eq!(warning(b"#id,a\nx,1\n"), None);
     let features = |text: &[u8], id: &str| {
         let options = ReadOptions { id: Some(id.into()), ..ReadOptions::default() };
         read_text(text, &options).unwrap().features
