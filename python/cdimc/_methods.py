@@ -110,8 +110,8 @@ class TMixture(MultiViewClusterer):
 
 
 class CDIMCNet(MultiViewClusterer):
-    """Cognitive deep incomplete multi-view clustering: an encoder a view, one latent a sample, fused from
-    the views that it has, and clusters that are learned from easy samples to hard ones.
+    """Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample
+    that is fused from its views, and clusters that are learned from easy samples to hard ones.
 
     The command calls it ``cdimc-net``.
 
@@ -120,52 +120,60 @@ class CDIMCNet(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
     order : {"shuffled", "file"}, default="shuffled"
-        The order in which the samples are read before they are arranged; shuffled.
+        Order in which the samples are read before they are arranged.
     arrangement : {"kmeans-blocks", "none"}, default="kmeans-blocks"
-        How they are put in training order; in blocks of a k-means (paper, section 3.4, step 1).
+        How the samples are put in training order (paper, section 3.4, step 1).
+    input : {"coordinates", "columns"}, default="coordinates"
+        What the network reads of every view.
+    directions : int, default=40
+        Maximum number of coordinates per view, where ``input`` is ``coordinates``.
     neighbors : int, default=10
-        Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples; 10.
-    alpha : float, default=0.001
-        Weight of the graph term in both losses (eq. 7 and 10); 0.001. With 0 there is no graph (Figure 3).
+        Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
+    alpha : float | tuple[float, ...], default=(0.01, 0.1)
+        Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several values
+        the data choose one.
     batch_size : int, default=128
-        Samples in a batch; 128.
-    architecture_hidden_ratio : float, default=0.8
-        Width of the hidden layers as a fraction of the view's width; 0.8 (paper, Table 1).
-    architecture_wide : int, default=1500
-        Width of the layer next to the latent one; 1500 (paper).
-    architecture_square_decoder_layer : bool, default=True
-        Whether each decoder starts with the authors' extra k-to-k layer.
+        Samples in a batch.
+    architecture_square_decoder_layer : bool, default=False
+        Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
+    architecture_hidden_ratio : float | None, default=None
+        h / m; by default 0.8 for columns (paper) and 2 for coordinates.
+    architecture_wide : int | None, default=None
+        Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for
+        coordinates.
     device : {"cpu", "cuda"}, default="cpu"
-        Where they are computed; on the processor.
-    restarts : int, default=3
-        Pre-trainings, each from weights of its own; the one on whose first clusters the views agree most is
-        fine-tuned. 3; the authors' code has 1.
-    pretrain_epochs : int, default=500
-        Passes over the samples; 500. With 0 fine-tuning starts from the initial weights (Figure 3).
-    pretrain_learning_rate : float, default=0.03
-        Step length at first; 0.03. The authors' code has 0.01.
+        Where they are computed.
+    restarts : int, default=4
+        Rounds of whole runs, each from new initial weights. After every round the half of the values of
+        ``alpha`` under which the views share more goes on. The authors' code has 1.
+    pretrain_epochs : int, default=400
+        Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
+    pretrain_learning_rate : float, default=0.02
+        Step length of the first epoch. The authors' code has 0.01.
     pretrain_decay : {"linear", "none"}, default="linear"
-        How the step length falls from epoch to epoch; linearly. The authors' code keeps it.
+        How the step length falls from epoch to epoch.
     pretrain_momentum : float, default=0.95
-        Share of the last step that is kept, in [0, 1); 0.95.
+        Fraction of the last step that is kept, in [0, 1).
     kmeans_restarts : int, default=20
-        Starts, of which the best is kept; 20.
+        Number of starts, of which the best is kept.
     kmeans_max_iterations : int, default=300
-        Most iterations of a start; 300.
+        Maximum number of iterations per start.
     kmeans_tolerance : float, default=0.0001
-        Movement of the centers that ends a start, relative to the variance; 1e-4.
+        Movement of the centers that ends a start, relative to the variance.
     kmeans_choice : {"shared-information", "inertia"}, default="shared-information"
-        How the first centers of fine-tuning are chosen; by what the views share.
-    finetune_rounds : int, default=100
-        Most rounds, T; 100. With 0 the k-means on the pre-trained latents is the result.
+        How the first centers and the last round of fine-tuning are chosen.
+    finetune_rounds : int, default=20
+        Most rounds, T. With 0 the first clusters on the pre-trained latents are the result.
     finetune_epochs_per_round : int, default=7
-        Epochs of network training in a round, Maxiter; 7.
+        Epochs of network training in a round, Maxiter.
     finetune_optimizer : {"adam", "sgd"}, default="adam"
         Which optimizer updates the encoders; Adam (paper, section 4.1).
     finetune_learning_rate : float, default=0.0001
-        Its step length; 1e-4.
+        Its step length.
     finetune_self_paced : bool, default=True
         Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
+    finetune_age_scope : {"cluster", "all"}, default="cluster"
+        Whether each cluster has an age of its own.
     finetune_age_deviation : {"unbiased", "population"}, default="unbiased"
         The standard deviation in eq. 9.
     finetune_age_comparison : {"below", "at-most"}, default="below"
@@ -181,11 +189,8 @@ class CDIMCNet(MultiViewClusterer):
         1e-7, so that none may change.
     finetune_minimum_rounds : int, default=81
         Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
-    components : int | None, default=None
-        Leading directions to which a wider view is reduced before the network; by default 128 for a view
-        with more columns than there are samples, and none for others. With 0 every view keeps its columns.
     engine : {"fused", "candle"} | None, default=None
-        What computes the training steps; by default the device's own.
+        Which engine computes the training steps; by default that of the device.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -208,27 +213,30 @@ class CDIMCNet(MultiViewClusterer):
         *,
         order: Literal["shuffled", "file"] = "shuffled",
         arrangement: Literal["kmeans-blocks", "none"] = "kmeans-blocks",
+        input: Literal["coordinates", "columns"] = "coordinates",
+        directions: int = 40,
         neighbors: int = 10,
-        alpha: float = 0.001,
+        alpha: float | tuple[float, ...] = (0.01, 0.1),
         batch_size: int = 128,
-        architecture_hidden_ratio: float = 0.8,
-        architecture_wide: int = 1500,
-        architecture_square_decoder_layer: bool = True,
+        architecture_square_decoder_layer: bool = False,
+        architecture_hidden_ratio: float | None = None,
+        architecture_wide: int | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
-        restarts: int = 3,
-        pretrain_epochs: int = 500,
-        pretrain_learning_rate: float = 0.03,
+        restarts: int = 4,
+        pretrain_epochs: int = 400,
+        pretrain_learning_rate: float = 0.02,
         pretrain_decay: Literal["linear", "none"] = "linear",
         pretrain_momentum: float = 0.95,
         kmeans_restarts: int = 20,
         kmeans_max_iterations: int = 300,
         kmeans_tolerance: float = 0.0001,
         kmeans_choice: Literal["shared-information", "inertia"] = "shared-information",
-        finetune_rounds: int = 100,
+        finetune_rounds: int = 20,
         finetune_epochs_per_round: int = 7,
         finetune_optimizer: Literal["adam", "sgd"] = "adam",
         finetune_learning_rate: float = 0.0001,
         finetune_self_paced: bool = True,
+        finetune_age_scope: Literal["cluster", "all"] = "cluster",
         finetune_age_deviation: Literal["unbiased", "population"] = "unbiased",
         finetune_age_comparison: Literal["below", "at-most"] = "below",
         finetune_age_update: Literal["age-first", "selection-first"] = "age-first",
@@ -236,7 +244,6 @@ class CDIMCNet(MultiViewClusterer):
         finetune_normalization: Literal["selected", "batch"] = "selected",
         finetune_stop_tolerance: float = 1e-07,
         finetune_minimum_rounds: int = 81,
-        components: int | None = None,
         engine: Literal["fused", "candle"] | None = None,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
@@ -246,12 +253,14 @@ class CDIMCNet(MultiViewClusterer):
         self.n_clusters = n_clusters
         self.order = order
         self.arrangement = arrangement
+        self.input = input
+        self.directions = directions
         self.neighbors = neighbors
         self.alpha = alpha
         self.batch_size = batch_size
+        self.architecture_square_decoder_layer = architecture_square_decoder_layer
         self.architecture_hidden_ratio = architecture_hidden_ratio
         self.architecture_wide = architecture_wide
-        self.architecture_square_decoder_layer = architecture_square_decoder_layer
         self.device = device
         self.restarts = restarts
         self.pretrain_epochs = pretrain_epochs
@@ -267,6 +276,7 @@ class CDIMCNet(MultiViewClusterer):
         self.finetune_optimizer = finetune_optimizer
         self.finetune_learning_rate = finetune_learning_rate
         self.finetune_self_paced = finetune_self_paced
+        self.finetune_age_scope = finetune_age_scope
         self.finetune_age_deviation = finetune_age_deviation
         self.finetune_age_comparison = finetune_age_comparison
         self.finetune_age_update = finetune_age_update
@@ -274,7 +284,6 @@ class CDIMCNet(MultiViewClusterer):
         self.finetune_normalization = finetune_normalization
         self.finetune_stop_tolerance = finetune_stop_tolerance
         self.finetune_minimum_rounds = finetune_minimum_rounds
-        self.components = components
         self.engine = engine
         self.n_clusters_range = n_clusters_range
         self.strict = strict
