@@ -14,7 +14,7 @@ const SCALE_STEPS: f64 = 2.0;
 /// A line for each value of table `t` that looks like a code for "not measured".
 ///
 /// In a column it is a whole number beyond all others by at least their range, and by more than twice the distance of the
-/// last two of those. The same value is so in two columns and three cells at least, in most columns that have any value so far
+/// last two of those. Several codes are closer to each other. The same value is so in two columns and three cells at least, in most columns that have any value so far
 /// outside, and in four of five columns that have it: the ends of a scale are beside others in most columns, and counts
 /// with rare large values have another one in each column. Zeros are values.
 pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
@@ -84,7 +84,8 @@ fn far_values(values: &[f64]) -> [Vec<(i64, usize)>; 2] {
         let n_codes = (1..ends.len().min(MOST_CODES + 1)).find(|&n| {
             let (gap, range) = (ends[n - 1].0 - ends[n].0, ends[n].0 - least);
             let step = ends.get(n + 1).map_or(range, |next| ends[n].0 - next.0);
-            range > 0.0 && gap >= range && gap > SCALE_STEPS * step
+            let between_codes = ends[0].0 - ends[n - 1].0;
+            range > 0.0 && gap >= range && gap > SCALE_STEPS * step && gap > between_codes
         });
         let codes = &ends[..n_codes.unwrap_or(0)];
         let is_code = |x: f64| x != 0.0 && x.fract() == 0.0 && x.abs() < 1e15;
