@@ -3,7 +3,7 @@
 // Where no file is read, few of these occur.
 #![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
 
-use crate::table::line_of_names;
+use crate::option_names::line_of_names;
 use cdimc_data::DataError;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

@@ -27,6 +27,7 @@ assert!(!joined.data.mask().is_observed(0, 1));
 mod checks;
 mod error;
 mod join;
+mod option_names;
 mod overlap;
 mod spelling;
 mod table;
@@ -43,6 +44,7 @@ pub use files::{
     decode_for_parent, is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new};
+pub use option_names::{line_of_names, names_in};
 pub use overlap::id_advice;
 pub use spelling::plain_spelling;
-pub use table::{Table, check_name, line_of_names, names_in};
+pub use table::{Table, check_name};

@@ -59,37 +59,6 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The names in a value of an option such as `--drop`: a line of CSV, so that a name with a comma stands in quotes.
-pub fn names_in(line: &str) -> Vec<String> {
-    let (mut names, mut is_quoted) = (vec![String::new()], false);
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        let begins_or_ends = is_quoted || names.last().is_some_and(String::is_empty);
-        match (c, names.last_mut()) {
-            (',', _) if !is_quoted => names.push(String::new()),
-            ('"', Some(name)) if is_quoted && characters.next_if_eq(&'"').is_some() => {
-                name.push('"');
-            }
-            ('"', _) if begins_or_ends => is_quoted = !is_quoted,
-            (c, Some(name)) => name.push(c),
-            (_, None) => {}
-        }
-    }
-    names
-}
-
-/// The line from which [`names_in`] reads these names.
-pub fn line_of_names(names: &[impl AsRef<str>]) -> String {
-    let quoted = |name: &str| {
-        if name.contains([',', '"']) {
-            format!("\"{}\"", name.replace('"', "\"\""))
-        } else {
-            name.to_owned()
-        }
-    };
-    names.iter().map(|name| quoted(name.as_ref())).collect::<Vec<_>>().join(",")
-}
-
 /// What every table must obey, whatever its format.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
@@ -184,16 +153,6 @@ pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_in_options_may_have_commas_and_quotes() {
-        for names in
-            [&["a", "b c"][..], &["Age, years", "b"], &["5\" tall, or so"], &["", "a"], &[" x "]]
-        {
-            assert_eq!(names_in(&line_of_names(names)), names);
-        }
-        assert_eq!(names_in("a,\"b, c\",5\"x"), ["a", "b, c", "5\"x"]);
-    }
 
     #[test]
     fn no_name_of_a_view_is_a_path() {

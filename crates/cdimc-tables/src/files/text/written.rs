@@ -1,6 +1,6 @@
 //! How the cells of a table of numbers are written: what is no number, and points that may group thousands.
 
-use crate::table::line_of_names;
+use crate::option_names::line_of_names;
 use regex::Regex;
 use std::sync::LazyLock;
 
