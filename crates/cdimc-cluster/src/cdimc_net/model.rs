@@ -11,7 +11,7 @@ use cdimc_mixture::{Kind, ViewCoordinates};
 use cdimc_nn::{NetworkInput, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{fs, path::Path};
 
 const KIND: &str = "cdimc model";
@@ -197,6 +197,12 @@ impl Model for CdimcModel {
 
     fn settings(&self) -> Value {
         self.settings.clone()
+    }
+
+    /// `chosen`: the weight of the graph, and the kind of coordinates of every view, if the network reads coordinates.
+    fn facts(&self) -> Value {
+        let kinds = self.views.coordinates.as_ref().map(ViewCoordinates::kinds);
+        json!({ "chosen": { "alpha": self.settings["alpha"], "coordinates": kinds } })
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {

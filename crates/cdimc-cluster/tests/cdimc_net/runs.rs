@@ -23,6 +23,9 @@ fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
     let settings = model.settings();
     assert_eq!(settings["alpha"], alphas[chosen_run as usize]);
     assert_eq!(settings["architecture"]["square-decoder-layer"], false);
+    let facts = model.facts();
+    assert_eq!(facts["chosen"]["alpha"], settings["alpha"]);
+    assert_eq!(facts["chosen"]["coordinates"].as_array().map(Vec::len), Some(3));
     // The better of the first two has the third run.
     assert_eq!(alphas[2], if shared[1] > shared[0] { 0.1 } else { 0.01 });
     let of_answer = curve(&found, "shared-information");

@@ -40,6 +40,9 @@ impl Report<'_> {
             }
             CdimcNet::NAME => {
                 text.push_str("; no view was filled in before");
+                if let Some(alpha) = self.outcome.facts()["chosen"]["alpha"].as_f64() {
+                    text.push_str(&format!("; the weight of the neighbor graph is {alpha}"));
+                }
                 cited.push(NETWORK);
             }
             _ => {}
