@@ -178,7 +178,7 @@ impl RunDescription {
     }
 }
 
-/// Adds the arrays of a run under way, except those of the optimizer.
+/// Adds the arrays of a run under way. The optimizer's moments are added by the caller.
 fn put_run(archive: &mut Archive, run: &Run) -> Result<(), ClusterError> {
     put_weights(archive, "", &run.trainer.weights()?);
     put_curves(archive, "", &run.curves);

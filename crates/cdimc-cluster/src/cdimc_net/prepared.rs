@@ -73,8 +73,8 @@ impl Prepared {
     }
 }
 
-/// The graph of so many nearest neighbors of every view over the samples in `order` that the network reads in it, or graphs
-/// without edges.
+/// The nearest-neighbor graph of every view, over the samples that the network reads in it; without edges if `neighbors`
+/// is `None`.
 fn graphs(
     data: &MultiView,
     input: &NetworkInput,

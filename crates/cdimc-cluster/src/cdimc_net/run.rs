@@ -42,7 +42,7 @@ pub(crate) enum State {
 pub(crate) struct BestRound {
     pub(crate) round: usize,
     pub(crate) shared_information: f64,
-    /// The encoders after it, without decoders; those of pre-training in round 0.
+    /// The encoders after this round, without decoders; `None` in round 0, which has the pre-trained ones.
     pub(crate) encoders: Option<Weights>,
     /// The clusters of the samples in training order.
     pub(crate) labels: Vec<usize>,

@@ -153,7 +153,7 @@ mod tests {
     fn ends_of_scales_rare_marks_and_large_counts_are_no_codes() {
         let none = |of_cell: &dyn Fn(usize, usize) -> f64| assert_eq!(lines(of_cell), [""; 0]);
         none(&|i, j| (1 + (i * 7 + j) % 9) as f64);
-        // Few choose the end of the scale, and in one column nobody the values before it.
+        // The end of the scale is rare, and one column lacks the values before it.
         none(&|i, j| if i == 3 { 9.0 } else { (1 + (i + j) % if j == 0 { 4 } else { 8 }) as f64 });
         none(&|i, j| if (i + j) % 13 == 5 { 2.0 } else { ((i + j) % 2) as f64 });
         none(&|i, j| if i == j { 50.0 + j as f64 } else { ((i + j) % 4) as f64 });

@@ -5,7 +5,7 @@ use crate::Table;
 use crate::overlap::FEW;
 use std::collections::{HashMap, HashSet};
 
-/// Equal values that chance gives among so many distinct ones, at most: as many as e^-7, a thousandth, allows.
+/// Expected number of equal pairs of random values; if there are none, chance is below e^-7, a thousandth.
 const UNLIKELY_COLLISIONS: f64 = 7.0;
 
 /// A column that several tables have, whose values look like ids.
