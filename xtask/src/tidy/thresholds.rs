@@ -1,4 +1,4 @@
-//! The mixture's thresholds: every numeric constant of its code is a row of `docs/thresholds.md`, with its value.
+//! The mixture's thresholds: every numeric constant of its code is a row of `docs/notes/thresholds.md`, with its value.
 
 use super::manifests;
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// File and name to value.
 type Constants = BTreeMap<(String, String), String>;
 
-const TABLE: &str = "docs/thresholds.md";
+const TABLE: &str = "docs/notes/thresholds.md";
 
 /// Holds the table against the code.
 pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
