@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Adds the pages of Python's and R's functions to the book, for mdbook, from docstrings and Rd files; sets formulas.
+"""Adds generated pages to the book, for mdbook, and sets formulas.
 
-Nothing has to be installed for Python's pages; those of R need R, and are left out with a word where there is none.
+The pages are the command's options, the settings of every method, and the functions of Python and R. Settings and Python's functions come
+from docstrings. Options need the command `cdimc` and R's functions need R; without them their pages are left out, with a message.
 """
 
 import ast
@@ -15,6 +16,45 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("__init__", "datasets", "metrics", "missing", "pl", "pp", "tl")
+COMMANDS = ("inspect", "cluster", "predict", "impute", "evaluate", "compare", "mask")
+#: Tables of settings in a file for `--config`.
+TABLES = ("advanced", "architecture", "finetune", "kmeans", "pretrain")
+#: Parameters that every class in Python has, and that are no settings of a method.
+SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
+
+
+def command_pages():
+    """One page per sub-command: its long help."""
+    if not shutil.which("cdimc"):
+        print("reference: no command cdimc, its pages are left out", file=sys.stderr)
+        return
+    for name in COMMANDS:
+        text = subprocess.run(["cdimc", name, "--help"], capture_output=True, text=True, check=True).stdout
+        yield f"cdimc {name}", f"reference/command-{name}.md", f"# `cdimc {name}`\n\n```text\n{text}```\n"
+
+
+def settings_page():
+    """One table per method: setting, values, default, meaning."""
+    tree = ast.parse((ROOT / "python" / "cdimc" / "_methods.py").read_text(encoding="utf-8"))
+    parts = [
+        "# Settings of every method",
+        "A file for `--config` is TOML. A setting with a dot, such as `pretrain.epochs`, is `epochs` in the table `[pretrain]`. In Python it "
+        "is the parameter `pretrain_epochs`.",
+    ]
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        method = next(n.value.value for n in node.body if isinstance(n, ast.Assign) and n.targets[0].id == "_method")
+        doc = ast.get_docstring(node)
+        rows = ["| setting | values | default | meaning |", "| :-- | :-- | :-- | :-- |"]
+        for name, kind, default, words in re.findall(r"^(\w+) : (.*), default=(.*)\n((?:    .*\n?)+)", doc, re.M):
+            if name not in SHARED:
+                table, _, rest = name.partition("_")
+                key = (f"{table}.{rest}" if table in TABLES and rest else name).rstrip("_")
+                cells = (f"`{key.replace('_', '-')}`", kind, f"`{default}`", " ".join(words.split()).replace("``", "`"))
+                rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        parts += [f"## `{method}`", doc.partition("\n\n")[0].replace("\n", " ").replace("``", "`"), "\n".join(rows)]
+    return "Settings of every method", "reference/settings.md", "\n\n".join(parts) + "\n"
 
 
 def python_pages():
@@ -142,12 +182,17 @@ def main():
     items = book["items"] if "items" in book else book["sections"]
     set_formulas(items)
     items.append({"PartTitle": "Reference"})
-    for title, path, pages in (("Python", "reference/python.md", python_pages()), ("R", "reference/r.md", r_pages())):
+    items.append(chapter(*settings_page()))
+    for title, path, pages in (
+        ("Command: options", "reference/command.md", command_pages()),
+        ("Python: functions", "reference/python.md", python_pages()),
+        ("R: functions", "reference/r.md", r_pages()),
+    ):
         pages = list(pages)
         if pages:
             list_of = "\n".join(f"- [{name}]({page.removeprefix('reference/')})" for name, page, _ in pages)
-            below = [chapter(*page, parents=[f"{title}: functions"]) for page in pages]
-            items.append(chapter(f"{title}: functions", path, f"# {title}: functions\n\n{list_of}\n", below=below))
+            below = [chapter(*page, parents=[title]) for page in pages]
+            items.append(chapter(title, path, f"# {title}\n\n{list_of}\n", below=below))
     json.dump(book, sys.stdout)
 
 
