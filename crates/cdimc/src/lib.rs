@@ -7,17 +7,23 @@ network that knows what its views and columns are called. The crates of the work
 modules, and what most programs need is in the [`prelude`].
 
 ```
+use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
-use ndarray::array;
 
-// Two views of four samples; NaN rows were not measured.
-let nan = f64::NAN;
-let rna = array![[0.1, 0.2], [0.2, 0.1], [nan, nan], [5.1, 4.9]];
-let protein = array![[1.0], [nan], [9.0], [9.2]];
-let data = MultiView::from_nan_rows(vec![rna, protein])?;
-let clustering = cdimc::method("concat", serde_json::Value::Null)?.cluster(&data, 2, Seed::new(0))?;
-assert_eq!(clustering.labels[2], clustering.labels[3]);
-assert_ne!(clustering.labels[0], clustering.labels[3]);
+// Simulated views of 120 samples; each view lacks 30 % of them.
+let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
+let dataset = views.generate(Seed::new(1))?;
+let mask = MissingPattern::PerView(0.3).mask(120, dataset.n_views(), Seed::new(1))?;
+let data = dataset.observe(mask)?;
+
+// The default method, `t-mixture`.
+let method = cdimc::method(cdimc::DEFAULT_METHOD, serde_json::Value::Null)?;
+let fitted = method.fit(&data, 4, Seed::new(0), &Observer::silent())?;
+assert_eq!(fitted.clustering.labels.len(), 120);
+
+// The model assigns samples with any subset of the views.
+let model = fitted.model.expect("t-mixture makes a model");
+assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);
 # Ok::<(), Box<dyn std::error::Error>>(())
 ```
 */
