@@ -161,8 +161,8 @@ impl From<Clustering> for Fitted {
     }
 }
 
-/// What a method found.
-#[derive(Debug, Clone, PartialEq)]
+/// Clusters of samples: those of a fit, or those that a model predicts.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Clustering {
     /// The cluster of every sample, in `0..n_clusters`; a cluster may be empty.
     pub labels: Vec<usize>,
@@ -175,24 +175,16 @@ pub struct Clustering {
     pub probabilities: Option<Array2<f64>>,
     /// The common representation, `(n_samples, latent)`, where the method has one.
     pub embedding: Option<Array2<f64>>,
-    /// What was recorded along the way, such as the loss of every epoch.
+    /// The records of a fit, such as the loss of every epoch; a prediction has none.
     pub curves: Vec<Curve>,
-    /// Whether a sample is unlike all others of its cluster, where the method can tell.
+    /// Whether a sample is unlike all training samples of its cluster, where the method can tell.
     pub unusual: Option<Vec<bool>>,
 }
 
 impl Clustering {
     /// A clustering that is labels alone.
     pub fn from_labels(labels: Vec<usize>) -> Self {
-        Self {
-            labels,
-            losses: None,
-            confidence: None,
-            probabilities: None,
-            embedding: None,
-            curves: Vec::new(),
-            unusual: None,
-        }
+        Self { labels, ..Self::default() }
     }
 
     /// Checks that what `method` found is finite and not the same for all samples; [`Clusterer::fit`] does.

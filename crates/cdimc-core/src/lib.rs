@@ -26,7 +26,7 @@ pub use crate::{
     distance::squared_distance,
     error::ClusterError,
     kmeans::{Coordinate, KMeans, KMeansFit},
-    model::{Model, Prediction, check_views},
+    model::{Model, check_views},
     observer::{Checkpoints, Observer, Step},
     shared_information::SharedInformation,
 };

@@ -1,6 +1,6 @@
 //! What every trained model can do, whatever method made it.
 
-use crate::{ClusterError, archive::Archive};
+use crate::{ClusterError, Clustering, archive::Archive};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::Array2;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub trait Model: Any + Send + Sync + Debug {
     ///
     /// # Errors
     /// If `views` does not name as many different views of the model as `data` has, or a width differs.
-    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError>;
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError>;
 
     /// Every view of the model for the samples of some views, `(n_samples, n_features)` each: observed
     /// values as they are, missing ones as the model makes them out of the others.
@@ -70,7 +70,7 @@ pub trait Model: Any + Send + Sync + Debug {
     ///
     /// # Errors
     /// If the number of views or a width differs from the model's.
-    fn predict(&self, data: &MultiView) -> Result<Prediction, ClusterError> {
+    fn predict(&self, data: &MultiView) -> Result<Clustering, ClusterError> {
         self.predict_from(data, &all_views(&self.widths(), data)?)
     }
 
@@ -81,23 +81,6 @@ pub trait Model: Any + Send + Sync + Debug {
     fn impute(&self, data: &MultiView) -> Result<Vec<Array2<f64>>, ClusterError> {
         self.impute_from(data, &all_views(&self.widths(), data)?)
     }
-}
-
-/// What a model says of samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Prediction {
-    /// The cluster of every sample, in `0..n_clusters`.
-    pub labels: Vec<usize>,
-    /// The clustering loss of every sample, where the method has one: the smaller, the surer.
-    pub losses: Option<Vec<f64>>,
-    /// How sure the cluster of every sample is, in [0, 1].
-    pub confidence: Vec<f64>,
-    /// The calibrated probability of every cluster, `(n_samples, n_clusters)`, where the method has it.
-    pub probabilities: Option<Array2<f64>>,
-    /// Whether a sample is unlike anything in training, where the method can tell.
-    pub unusual: Option<Vec<bool>>,
-    /// The common representation, `(n_samples, latent)`.
-    pub embedding: Array2<f64>,
 }
 
 /// The numbers of all views of a model with these `widths`, if `data` has the same number.

@@ -1,76 +1,55 @@
-//! What every view says: of every cluster, and of every sample by itself.
+//! Views by themselves: what each contributes to every cluster, and the clusters that it gives alone.
 
 use crate::criterion::each_contribution;
-use crate::fitted::MixtureModel;
+use crate::fitted::FittedMixture;
 use crate::model::Mixture;
 use crate::model::passes::expectation;
 use crate::responsibilities::Responsibilities;
-use cdimc_core::{ClusterError, Model};
-use cdimc_data::MultiView;
+use cdimc_core::Model;
 use ndarray::Array2;
 
-impl MixtureModel {
-    /// What every view and the others say about one another in the samples of every cluster, `(n_views, n_clusters)`: the
-    /// mean of `log p(all views) - log p(this view) - log p(the others)` in nats; NaN where no sample of the cluster has
-    /// the view and another.
+impl FittedMixture {
+    /// Returns what every view and the others share in the samples of every cluster, `(n_views, n_clusters)`: the mean of
+    /// `log p(all views) - log p(this view) - log p(the others)` in nats; NaN where no sample of the cluster has the view
+    /// and another.
     ///
-    /// A view that tells a cluster of share w from all others, as the others do, has -log w; one that says nothing of it 0;
-    /// one that says otherwise less.
-    ///
-    /// # Errors
-    /// If the data have not the model's views.
-    pub fn contributions_by_cluster(&self, data: &MultiView) -> Result<Array2<f64>, ClusterError> {
-        let views: Vec<usize> = (0..self.projections.len()).collect();
-        cdimc_core::check_views(&self.widths(), data, &views)?;
-        let observations = self.observe(data, &views)?;
-        let k = self.mixture.n_clusters();
-        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
-        let _ = expectation(&observations, &self.mixture, &mut responsibilities);
-        let labels = responsibilities.labels();
-        let mut sums = Array2::<f64>::zeros((views.len(), k));
+    /// A view that separates a cluster of share w from all others, as the others do, has -log w; a view that does not
+    /// separate it has 0; a view that contradicts the others has less.
+    pub fn contributions_by_cluster(&self) -> Array2<f64> {
+        let mut sums = Array2::<f64>::zeros((self.observations.n_views(), self.n_clusters()));
         let mut counts = sums.clone();
-        each_contribution(&observations, &self.mixture, |v, i, nats| {
-            sums[[v, labels[i]]] += nats;
-            counts[[v, labels[i]]] += 1.0;
+        each_contribution(&self.observations, &self.model.mixture, |v, i, nats| {
+            sums[[v, self.labels[i]]] += nats;
+            counts[[v, self.labels[i]]] += 1.0;
         });
-        Ok(sums / counts)
+        sums / counts
     }
 
-    /// The clusters that every view alone gives the samples that have it, by the clusters fitted to all views.
-    ///
-    /// # Errors
-    /// If the data have not the model's views.
-    pub fn labels_by_view(
-        &self,
-        data: &MultiView,
-    ) -> Result<Vec<Vec<Option<usize>>>, ClusterError> {
-        let views: Vec<usize> = (0..self.projections.len()).collect();
-        cdimc_core::check_views(&self.widths(), data, &views)?;
-        let observations = self.observe(data, &views)?;
-        let k = self.mixture.n_clusters();
+    /// Returns for every view the clusters that this view alone gives the samples that have it.
+    pub fn labels_by_view(&self) -> Vec<Vec<Option<usize>>> {
         let of_view = |v: usize| {
-            let one = observations.of_views(|w| w == v);
+            let one = self.observations.of_views(|w| w == v);
             let mixture = Mixture {
-                nu: self.mixture.nu,
-                log_weights: self.mixture.log_weights.clone(),
-                views: vec![self.mixture.views[v].clone()],
+                nu: self.model.mixture.nu,
+                log_weights: self.model.mixture.log_weights.clone(),
+                views: vec![self.model.mixture.views[v].clone()],
             };
-            let mut responsibilities = Responsibilities::zeros(one.n_samples, k);
+            let mut responsibilities = Responsibilities::zeros(one.n_samples, self.n_clusters());
             let _ = expectation(&one, &mixture, &mut responsibilities);
             let (all, mut labels) = (responsibilities.labels(), vec![None; one.n_samples]);
             one.each_row(0, |i, _| labels[i] = Some(all[i]));
             labels
         };
-        Ok((0..views.len()).map(of_view).collect())
+        (0..self.observations.n_views()).map(of_view).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TMixture;
+    use crate::{MixtureModel, TMixture};
     use cdimc_core::{Clusterer, Observer};
-    use cdimc_data::Seed;
+    use cdimc_data::{MultiView, Seed};
     use rand::Rng;
 
     #[test]
@@ -87,9 +66,11 @@ mod tests {
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let found = model.contributions_by_cluster(&data).unwrap();
+        let contributions = model.findings.contributions.clone();
+        let model = model.fitted_to(&data).unwrap();
+        let found = model.contributions_by_cluster();
         let labels = &fitted.clustering.labels;
-        let by_view = model.labels_by_view(&data).unwrap();
+        let by_view = model.labels_by_view();
         let alike = |v: usize| (0..n).filter(|&i| by_view[v][i] == Some(labels[i])).count();
         assert!(alike(0) == n && alike(1) < n, "{} {}", alike(0), alike(1));
         assert!((found[[0, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
@@ -102,6 +83,6 @@ mod tests {
         for (c, nats) in found.row(0).iter().enumerate() {
             all += nats * labels.iter().filter(|&&l| l == c).count() as f64 / n as f64;
         }
-        assert!((all - model.findings.contributions[0].shared_information.unwrap()).abs() < 1e-9);
+        assert!((all - contributions[0].shared_information.unwrap()).abs() < 1e-9);
     }
 }

@@ -13,7 +13,7 @@ use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_core::{ClusterError, Model, Prediction, archive::Archive, check_views};
+use cdimc_core::{ClusterError, Clustering, Model, archive::Archive, check_views};
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -125,14 +125,22 @@ impl MixtureModel {
         }
     }
 
-    /// What the model says of observed samples.
-    pub(crate) fn predict_observed(&self, observations: &Observations) -> Prediction {
+    /// Responsibilities of the clusters for observed samples.
+    pub(crate) fn responsibilities(&self, observations: &Observations) -> Responsibilities {
         let k = self.mixture.n_clusters();
         let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
         let _ = expectation(observations, &self.mixture, &mut responsibilities);
+        responsibilities
+    }
+
+    /// Clusters of observed samples with these responsibilities.
+    pub(crate) fn predict_observed(
+        &self,
+        observations: &Observations,
+        responsibilities: &Responsibilities,
+    ) -> Clustering {
         let labels = responsibilities.labels();
         let raw = responsibilities.to_array();
-        drop(responsibilities);
         let embedding = self.discriminant.embed(observations, &raw);
         let probabilities = tempered(&raw, self.exponent);
         let confidence = probabilities.rows().into_iter().zip(&labels).map(|(row, &c)| row[c]);
@@ -145,14 +153,25 @@ impl MixtureModel {
                 relative.filter(|d| !d.is_nan()).fold((0.0, 0), |(sum, n), d| (sum + d, n + 1));
             sum / f64::from(n.max(1))
         };
-        Prediction {
-            confidence: confidence.collect(),
+        Clustering {
+            confidence: Some(confidence.collect()),
             unusual: Some((0..labels.len()).map(far).collect()),
             losses: Some((0..labels.len()).map(loss).collect()),
             probabilities: Some(probabilities),
-            embedding,
+            embedding: Some(embedding),
+            curves: Vec::new(),
             labels,
         }
+    }
+
+    /// The model together with the samples of its training.
+    ///
+    /// # Errors
+    /// If the data have not the model's views.
+    pub fn fitted_to(self, data: &MultiView) -> Result<FittedMixture, ClusterError> {
+        let views: Vec<usize> = (0..self.projections.len()).collect();
+        let observations = self.observe(data, &views)?;
+        Ok(FittedMixture::new(self, observations))
     }
 
     /// The data as observations of all views of the model, those that they lack being unobserved.
@@ -180,8 +199,9 @@ impl Model for MixtureModel {
     }
 
     /// Labels are those of largest responsibility, losses the mean of D / q over the sample's views.
-    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
-        Ok(self.predict_observed(&self.observe(data, views)?))
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
+        let observations = self.observe(data, views)?;
+        Ok(self.predict_observed(&observations, &self.responsibilities(&observations)))
     }
 
     /// A missing view is the mean of the clusters in the view's own columns, weighted by the calibrated
@@ -192,7 +212,8 @@ impl Model for MixtureModel {
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
         let observations = self.observe(data, views)?;
-        let probabilities = self.predict_observed(&observations).probabilities.unwrap_or_default();
+        let raw = self.responsibilities(&observations).to_array();
+        let probabilities = tempered(&raw, self.exponent);
         let given = |view: usize| views.iter().position(|&v| v == view);
         let has =
             |i: usize, view: usize| given(view).is_some_and(|v| data.mask().is_observed(i, v));
@@ -226,6 +247,77 @@ impl Model for MixtureModel {
 
     fn facts(&self) -> Value {
         json!({ "findings": self.findings, "calibration-exponent": self.exponent })
+    }
+}
+
+/// A mixture together with the samples that it was fitted to: what is asked about the clusters after the fit is answered
+/// from their coordinates and responsibilities, which are computed once.
+#[derive(Debug, Clone)]
+pub struct FittedMixture {
+    pub(crate) model: MixtureModel,
+    pub(crate) observations: Observations,
+    pub(crate) responsibilities: Responsibilities,
+    pub(crate) labels: Vec<usize>,
+}
+
+impl FittedMixture {
+    pub(crate) fn new(model: MixtureModel, observations: Observations) -> Self {
+        let responsibilities = model.responsibilities(&observations);
+        let labels = responsibilities.labels();
+        Self { model, observations, responsibilities, labels }
+    }
+
+    /// The model alone.
+    pub fn model(&self) -> &MixtureModel {
+        &self.model
+    }
+
+    /// The model alone, without the samples.
+    pub fn into_model(self) -> MixtureModel {
+        self.model
+    }
+
+    /// Clusters of the samples.
+    pub fn clustering(&self) -> Clustering {
+        self.model.predict_observed(&self.observations, &self.responsibilities)
+    }
+}
+
+impl Model for FittedMixture {
+    fn method(&self) -> &'static str {
+        self.model.method()
+    }
+
+    fn n_clusters(&self) -> usize {
+        self.model.n_clusters()
+    }
+
+    fn standardizers(&self) -> &[Standardizer] {
+        self.model.standardizers()
+    }
+
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
+        self.model.predict_from(data, views)
+    }
+
+    fn impute_from(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Vec<Array2<f64>>, ClusterError> {
+        self.model.impute_from(data, views)
+    }
+
+    fn archive(&self) -> Result<Archive, ClusterError> {
+        self.model.archive()
+    }
+
+    fn settings(&self) -> Value {
+        Model::settings(&self.model)
+    }
+
+    fn facts(&self) -> Value {
+        self.model.facts()
     }
 }
 

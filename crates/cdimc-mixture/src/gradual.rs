@@ -5,9 +5,7 @@ use crate::model::Mixture;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::settings::TMixture;
-use cdimc_core::ClusterError;
-use cdimc_data::{MultiView, Seed};
+use crate::sharing::ViewAgreement;
 use ndarray::{Array2, ArrayView1};
 
 /// Directions that set the clusters apart most, of which the one that views share most within clusters counts.
@@ -15,32 +13,20 @@ const DIRECTIONS: usize = 2;
 /// Samples that two views have in common, at least.
 const FEWEST: usize = 20;
 
-impl TMixture {
-    /// What two views tell of one another within clusters that any method found, along what sets these clusters apart:
-    /// -½ log(1 - r²) nats, r the correlation of the deviations from the clusters' centers, the mean over pairs of views.
-    /// It is next to 0 for clusters under which views are independent; a gradual change gives the pieces it is cut into
-    /// deviations that views share. `None` if no two views have enough samples in common.
+impl ViewAgreement {
+    /// Returns what two views share within clusters along the directions that separate the clusters, the mean over pairs
+    /// of views: -½ log(1 - r²) nats, r the correlation of the deviations from the centers. `None` if no two views have
+    /// enough samples in common.
     ///
-    /// # Errors
-    /// If the views have no coordinates.
-    ///
-    /// # Panics
-    /// If there is not one label below `n_clusters` for every sample.
-    pub fn gradual_change(
-        &self,
-        data: &MultiView,
-        labels: &[usize],
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<Option<f64>, ClusterError> {
-        let (observations, labels) = self.some_explained(data, labels, n_clusters, seed)?;
-        let prior = self.priors()[0];
-        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
-        let moments = moments_of(&observations, &responsibilities);
-        let (mixture, pooled) = Mixture::fit(&moments, &observations, &prior, None);
+    /// It is near 0 for clusters under which views are independent. Pieces of a gradual change have more.
+    pub fn gradual_change(&self) -> Option<f64> {
+        let Self { observations, labels, n_clusters, prior, .. } = self;
+        let responsibilities = Responsibilities::from_labels(labels, *n_clusters);
+        let moments = moments_of(observations, &responsibilities);
+        let (mixture, pooled) = Mixture::fit(&moments, observations, prior, None);
         let discriminant = Discriminant::new(&mixture, &pooled);
         let scores: Vec<Array2<f64>> = (0..observations.n_views())
-            .map(|v| scores(&observations, &discriminant, v, &labels))
+            .map(|v| scores(observations, &discriminant, v, labels))
             .collect();
         let pairs = (0..scores.len()).flat_map(|v| (0..v).map(move |w| (v, w)));
         let nats: Vec<f64> = pairs
@@ -51,7 +37,7 @@ impl TMixture {
                 shared.reduce(f64::max).map(nats_of)
             })
             .collect();
-        Ok((!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64))
+        (!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64)
     }
 }
 
@@ -90,6 +76,8 @@ fn correlation(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TMixture;
+    use cdimc_data::{MultiView, Seed};
     use rand::Rng;
 
     /// What views of 150 samples share within the thirds of `x`, of which each view has a noisy copy.
@@ -105,7 +93,8 @@ mod tests {
             })
         };
         let data = MultiView::from_nan_rows(vec![view(), view(), view()]).unwrap();
-        TMixture::default().gradual_change(&data, &labels, 3, Seed::new(1)).unwrap().unwrap()
+        let agreement = TMixture::default().agreement(&data, &labels, 3, Seed::new(1)).unwrap();
+        agreement.gradual_change().unwrap()
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The clusters that all views but one give, so that a view can be tested against clusters in which it had no part.
 
-use crate::fitted::MixtureModel;
+use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
-use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Effort, Search};
 use cdimc_core::{ClusterError, Model, Observer};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::Seed;
 use rand::seq::index::sample;
 
 /// Starts of the search of the other views, and how many of them are refined.
@@ -14,48 +13,42 @@ const EFFORT: (usize, usize) = (4, 2);
 /// Samples for each cluster, at least.
 const LEAST: usize = 2;
 
-impl MixtureModel {
-    /// Of every view the clusters of the samples of the training that the other views give, numbered as they come; `None`
-    /// for a sample that has no other view, and for all of a view where these are too few. `None` of a single view.
+impl FittedMixture {
+    /// Returns for every view the clusters of the samples that the other views give, numbered in no order; `None` for a
+    /// sample without another view, and for all samples if these are too few. Returns `None` if there is one view.
     ///
-    /// They come from a search afresh: one that began from the clusters of all views would end near them where there are
-    /// none, and the view would be tested against what it made.
+    /// They come from a new search: a search that began at the clusters of all views would end near them even where the
+    /// other views have none, and the view would be tested against clusters that it made.
     ///
     /// # Errors
-    /// If the data have not the model's views, or the observer asks to stop.
+    /// If the observer asks to stop.
     pub fn labels_by_others(
         &self,
-        data: &MultiView,
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
-        let views: Vec<usize> = (0..self.projections.len()).collect();
-        cdimc_core::check_views(&self.widths(), data, &views)?;
-        if views.len() < 2 {
+        let (n, n_views) = (self.observations.n_samples, self.observations.n_views());
+        if n_views < 2 {
             return Ok(None);
         }
-        let observations = self.observe(data, &views)?;
-        let (n, k) = (observations.n_samples, self.mixture.n_clusters());
         let fits = |labels: &Vec<Option<usize>>| {
-            labels.len() == n && labels.iter().flatten().all(|&label| label < k)
+            labels.len() == n && labels.iter().flatten().all(|&label| label < self.n_clusters())
         };
-        let without = |&v: &usize| {
-            let make = || self.without(&observations, v, seed, observer);
-            observer.part(("without view", v), fits, make)
+        let without = |v: usize| {
+            observer.part(("without view", v), fits, || self.labels_without(v, seed, observer))
         };
-        views.iter().map(without).collect::<Result<Vec<_>, _>>().map(Some)
+        (0..n_views).map(without).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
     /// The clusters without view `v`.
-    fn without(
+    fn labels_without(
         &self,
-        observations: &Observations,
         v: usize,
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Vec<Option<usize>>, ClusterError> {
-        let (n, n_views, k) =
-            (observations.n_samples, observations.n_views(), self.mixture.n_clusters());
+        let (observations, settings) = (&self.observations, &self.model.settings);
+        let (n, n_views, k) = (observations.n_samples, observations.n_views(), self.n_clusters());
         let mut has_other = vec![false; n];
         for w in (0..n_views).filter(|&w| w != v) {
             observations.each_row(w, |i, _| has_other[i] = true);
@@ -67,7 +60,7 @@ impl MixtureModel {
         }
         let others = observations.of_views(|w| w != v).select(&samples);
         let seed = seed.stream("other views").nth(v as u64);
-        let most = self.settings.search_samples;
+        let most = settings.search_samples;
         let part = (others.n_samples > most).then(|| {
             let mut rng = seed.stream("samples").rng();
             let mut rows = sample(&mut rng, others.n_samples, most).into_vec();
@@ -76,15 +69,15 @@ impl MixtureModel {
         });
         let search = Search {
             observations: part.as_ref().unwrap_or(&others),
-            prior: &self.prior(),
+            prior: &self.model.prior(),
             n_clusters: k,
-            effort: Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries },
+            effort: Effort { starts: EFFORT.0, refined: EFFORT.1, tries: settings.tries },
             seed,
         };
         let tell = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("other views", v, n_views, loss)
         };
-        let Some(best) = self.settings.rule.best(search.run(&tell)?) else {
+        let Some(best) = settings.rule.best(search.run(&tell)?) else {
             unreachable!("one start is refined at least")
         };
         let mut responsibilities = Responsibilities::zeros(others.n_samples, k);
@@ -99,8 +92,9 @@ impl MixtureModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TMixture;
+    use crate::{MixtureModel, TMixture};
     use cdimc_core::Clusterer;
+    use cdimc_data::MultiView;
     use ndarray::Array2;
     use rand::Rng;
 
@@ -119,8 +113,8 @@ mod tests {
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
         let fitted = settings.fit(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let found =
-            model.labels_by_others(&data, Seed::new(1), &Observer::silent()).unwrap().unwrap();
+        let model = model.fitted_to(&data).unwrap();
+        let found = model.labels_by_others(Seed::new(1), &Observer::silent()).unwrap().unwrap();
         let without_third = &found[2];
         assert_eq!(without_third[7], None, "it has no other view");
         let pair = [without_third[0].unwrap(), without_third[1].unwrap()];
@@ -130,6 +124,7 @@ mod tests {
         let one = MultiView::from_nan_rows(vec![data.view(2).to_owned()]).unwrap();
         let fitted = settings.fit(&one, 2, Seed::new(1), &Observer::silent()).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        assert_eq!(model.labels_by_others(&one, Seed::new(1), &Observer::silent()).unwrap(), None);
+        let model = model.fitted_to(&one).unwrap();
+        assert_eq!(model.labels_by_others(Seed::new(1), &Observer::silent()).unwrap(), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Which views say anything about the others, as clusters that any method found explain it, and which vary mostly by
-//! themselves.
+//! How far the views agree on clusters: which share information under them, and which vary mostly by themselves.
 
 use crate::choice::candidates;
 use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion::shared_information;
+use crate::fitted::FittedMixture;
 use crate::folds::cross_fitted;
 use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
@@ -12,7 +12,7 @@ use crate::permutation::{Groups, LEVEL, groups, orders};
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use cdimc_core::ClusterError;
+use cdimc_core::{ClusterError, Model};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1};
 use rand::seq::{SliceRandom, index::sample};
@@ -52,60 +52,52 @@ impl ViewSharing {
     }
 }
 
+/// Clusters of at most 1000 random samples, and the coordinates in which the agreement of the views on them is measured.
+#[derive(Debug, Clone)]
+pub struct ViewAgreement {
+    pub(crate) observations: Observations,
+    pub(crate) labels: Vec<usize>,
+    pub(crate) n_clusters: usize,
+    pub(crate) prior: Prior,
+    /// The samples among all samples.
+    samples: Vec<usize>,
+}
+
+impl FittedMixture {
+    /// Returns the agreement of the views on the clusters, in the coordinates of the fit.
+    pub fn agreement(&self, seed: Seed) -> ViewAgreement {
+        let n = self.labels.len();
+        let mut samples: Vec<usize> = (0..n).collect();
+        if n > MOST {
+            samples = sample(&mut seed.stream("samples").rng(), n, MOST).into_vec();
+            samples.sort_unstable();
+        }
+        ViewAgreement {
+            observations: self.observations.select(&samples),
+            labels: samples.iter().map(|&i| self.labels[i]).collect(),
+            n_clusters: self.n_clusters(),
+            prior: self.model.prior(),
+            samples,
+        }
+    }
+}
+
 impl TMixture {
-    /// What every view and the others say about one another under clusters that any method found; `None` for a view that
-    /// too few samples have beside another.
-    ///
-    /// Under the mixture of one half of the samples, on the other: the mean of `log p(all views) - log p(this view) -
-    /// log p(the others)`, beside the same with the rows of the view moved among samples that have the same views.
+    /// Returns the agreement of the views on clusters that any method found, in the coordinates in which the views share
+    /// most under them.
     ///
     /// # Errors
     /// If the views have no coordinates.
     ///
     /// # Panics
     /// If there is not one label below `n_clusters` for every sample.
-    pub fn sharing(
+    pub fn agreement(
         &self,
         data: &MultiView,
         labels: &[usize],
         n_clusters: usize,
         seed: Seed,
-    ) -> Result<Vec<Option<ViewSharing>>, ClusterError> {
-        let (observations, labels) = self.some_explained(data, labels, n_clusters, seed)?;
-        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
-        let prior = self.priors()[0];
-        let n_views = observations.n_views();
-        let mut order: Vec<usize> = (0..labels.len()).collect();
-        order.shuffle(&mut seed.stream("folds").rng());
-        let judge = |held_out: &Observations, mixture: &Mixture| {
-            let groups = groups(held_out);
-            let logs = Logs::of(held_out, mixture);
-            (0..n_views).map(|v| logs.sums(v, &groups, seed)).collect::<Vec<_>>()
-        };
-        let parts = cross_fitted(&observations, &responsibilities, &prior, (&order, FOLDS), judge);
-        let of_view = |v: usize| {
-            let n_samples: usize = parts.iter().map(|part| part[v].1).sum();
-            let sum = |b: usize| parts.iter().map(|part| part[v].0[b]).sum::<f64>();
-            let sums: Vec<f64> = (0..=PERMUTATIONS).map(sum).collect();
-            let n_as_large = sums.iter().filter(|&&other| other >= sums[0]).count();
-            (n_samples >= FEWEST).then(|| ViewSharing {
-                shared_information: sums[0] / n_samples as f64,
-                p_value: n_as_large as f64 / sums.len() as f64,
-                own_variation: own_variation(&observations, v, &labels, n_clusters),
-            })
-        };
-        Ok((0..n_views).map(of_view).collect())
-    }
-
-    /// So many of the samples as are looked at, in the coordinates in which the views share most under the labels, and
-    /// their labels.
-    pub(crate) fn some_explained(
-        &self,
-        data: &MultiView,
-        labels: &[usize],
-        n_clusters: usize,
-        seed: Seed,
-    ) -> Result<(Observations, Vec<usize>), ClusterError> {
+    ) -> Result<ViewAgreement, ClusterError> {
         let mut samples: Vec<usize> = (0..labels.len()).collect();
         let part = if samples.len() > MOST {
             samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
@@ -115,31 +107,68 @@ impl TMixture {
             None
         };
         let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
-        let responsibilities = Responsibilities::from_labels(&labels, n_clusters);
-        let views = Views::of(part.as_ref().unwrap_or(data), data);
-        let observations = self.explained(&views, &responsibilities, &self.priors()[0])?;
-        Ok((observations, labels))
-    }
-
-    /// The coordinates in which the views share most under the labels.
-    fn explained(
-        &self,
-        Views { data, profiles }: &Views<'_>,
-        responsibilities: &Responsibilities,
-        prior: &Prior,
-    ) -> Result<Observations, ClusterError> {
-        let width = Width::by_centers(self.dimensions, responsibilities.n_clusters);
-        let mut best: Option<(f64, Observations)> = None;
-        for kind in candidates(self, profiles) {
-            let kinds = kinds_of_views(kind, profiles);
-            let (_, observations) = coordinates::fit(data, profiles, &kinds, width)?;
-            let value = shared_information(&observations, responsibilities, prior).information;
+        let Views { data, profiles } = Views::of(part.as_ref().unwrap_or(data), data);
+        let (width, prior) = (Width::by_centers(self.dimensions, n_clusters), self.priors()[0]);
+        let mut best: Option<(f64, ViewAgreement)> = None;
+        for kind in candidates(self, &profiles) {
+            let kinds = kinds_of_views(kind, &profiles);
+            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
+            let (labels, samples) = (labels.clone(), samples.clone());
+            let found = ViewAgreement { observations, labels, n_clusters, prior, samples };
+            let value = found.information_of(&found.labels);
             if best.as_ref().is_none_or(|(most, _)| value > *most) {
-                best = Some((value, observations));
+                best = Some((value, found));
             }
         }
-        let Some((_, observations)) = best else { unreachable!("there is a kind of coordinates") };
-        Ok(observations)
+        let Some((_, found)) = best else { unreachable!("there is a kind of coordinates") };
+        Ok(found)
+    }
+}
+
+impl ViewAgreement {
+    /// Returns T in nats under the clusters and under other labels of all samples.
+    ///
+    /// # Panics
+    /// If there is not one label below the number of clusters for every sample.
+    pub fn information_beside(&self, others: &[usize]) -> (f64, f64) {
+        let others: Vec<usize> = self.samples.iter().map(|&i| others[i]).collect();
+        (self.information_of(&self.labels), self.information_of(&others))
+    }
+
+    fn information_of(&self, labels: &[usize]) -> f64 {
+        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
+        shared_information(&self.observations, &responsibilities, &self.prior).information
+    }
+
+    /// Returns for every view what it and the others share under the clusters; `None` if too few samples have the view and
+    /// another.
+    ///
+    /// Under the mixture of one half of the samples, on the other: the mean of `log p(all views) - log p(this view) -
+    /// log p(the others)`, beside the same with the rows of the view permuted among samples that have the same views.
+    pub fn sharing(&self, seed: Seed) -> Vec<Option<ViewSharing>> {
+        let Self { observations, labels, n_clusters, prior, .. } = self;
+        let responsibilities = Responsibilities::from_labels(labels, *n_clusters);
+        let n_views = observations.n_views();
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        order.shuffle(&mut seed.stream("folds").rng());
+        let judge = |held_out: &Observations, mixture: &Mixture| {
+            let groups = groups(held_out);
+            let logs = Logs::of(held_out, mixture);
+            (0..n_views).map(|v| logs.sums(v, &groups, seed)).collect::<Vec<_>>()
+        };
+        let parts = cross_fitted(observations, &responsibilities, prior, (&order, FOLDS), judge);
+        let of_view = |v: usize| {
+            let n_samples: usize = parts.iter().map(|part| part[v].1).sum();
+            let sum = |b: usize| parts.iter().map(|part| part[v].0[b]).sum::<f64>();
+            let sums: Vec<f64> = (0..=PERMUTATIONS).map(sum).collect();
+            let n_as_large = sums.iter().filter(|&&other| other >= sums[0]).count();
+            (n_samples >= FEWEST).then(|| ViewSharing {
+                shared_information: sums[0] / n_samples as f64,
+                p_value: n_as_large as f64 / sums.len() as f64,
+                own_variation: own_variation(observations, v, labels, *n_clusters),
+            })
+        };
+        (0..n_views).map(of_view).collect()
     }
 }
 
@@ -271,8 +300,24 @@ fn own_variation(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MixtureModel;
+    use cdimc_core::Observer;
     use cdimc_data::{MissingPattern, SyntheticViews};
     use rand::Rng;
+
+    #[test]
+    fn agreement_of_a_fit_is_measured_in_its_own_coordinates() {
+        let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
+        let data = views.generate(Seed::new(1)).unwrap().views().to_vec();
+        let data = MultiView::from_nan_rows(data).unwrap();
+        let settings = TMixture { dimensions: 2, starts: 2, refined: 1, ..TMixture::default() };
+        let solution = settings.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let model = MixtureModel::new(settings, &data, &solution, 1.0).fitted_to(&data).unwrap();
+        let agreement = model.agreement(Seed::new(1));
+        assert_eq!(agreement.observations.widths, vec![2; data.n_views()]);
+        let (own, same) = agreement.information_beside(&model.labels);
+        assert_eq!(own, same);
+    }
 
     #[test]
     fn a_view_shares_in_spite_of_factors_of_its_own_and_noise_does_not() {
@@ -290,7 +335,10 @@ mod tests {
         let mask = MissingPattern::PerView(0.3).mask(240, views.len(), Seed::new(1)).unwrap();
         let data = MultiView::new(views, mask).unwrap();
         let k = dataset.n_classes();
-        let found = TMixture::default().sharing(&data, truth, k, Seed::new(1)).unwrap();
+        let found = {
+            let agreement = TMixture::default().agreement(&data, truth, k, Seed::new(1)).unwrap();
+            agreement.sharing(Seed::new(1))
+        };
         let beyond: Vec<bool> = found.iter().flatten().map(ViewSharing::is_beyond_chance).collect();
         let mut expected = vec![true; dataset.n_views()];
         expected.push(false);

@@ -2,15 +2,14 @@
 //! 10.1016/j.csda.2006.11.025).
 
 use crate::criterion::shared_information;
-use crate::fitted::MixtureModel;
+use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::Prior;
 use crate::model::em::Em;
-use crate::model::passes::{expectation, moments_of};
-use crate::responsibilities::Responsibilities;
+use crate::model::passes::moments_of;
 use crate::search::{Effort, Found, Search};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Model, Observer};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::seq::index::sample;
 use rayon::prelude::*;
@@ -48,34 +47,27 @@ pub struct Stability {
     pub n_afresh: usize,
 }
 
-impl MixtureModel {
-    /// The stability of the clusters of `data`, which the model was fitted to: of each of `n_subsamples` random four
-    /// fifths of the samples, masks kept, the better of a fit that begins from the model and of a short search afresh.
+impl FittedMixture {
+    /// Returns the stability of the clusters: in each of `n_subsamples` random four fifths of the samples, masks kept, the
+    /// better of a fit that begins at the model and a short new search.
     ///
     /// # Errors
-    /// If the data have not the model's views or too few samples, or the observer asks to stop.
+    /// If there are too few samples, or the observer asks to stop.
     pub fn stability(
         &self,
-        data: &MultiView,
         n_subsamples: usize,
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Stability, ClusterError> {
-        let views: Vec<usize> = (0..self.projections.len()).collect();
-        cdimc_core::check_views(&self.widths(), data, &views)?;
-        let k = self.mixture.n_clusters();
-        let observations = self.observe(data, &views)?;
-        let n = observations.n_samples;
+        let Self { model, observations, responsibilities, labels } = self;
+        let (n, k) = (observations.n_samples, self.n_clusters());
         if n * SEEN.0 / SEEN.1 < LEAST * k {
             let reason = format!(
                 "four fifths of {n} samples are fewer than {LEAST} for each of {k} clusters"
             );
             return Err(ClusterError::Inapplicable { method: "stability", reason });
         }
-        let prior = self.prior();
-        let mut all = Responsibilities::zeros(n, k);
-        let _ = expectation(&observations, &self.mixture, &mut all);
-        let labels = all.labels();
+        let prior = model.prior();
         let seed_of = |b: usize| seed.stream("stability").nth(b as u64);
         let clusters_of = |b: usize, seen: &[usize]| {
             let part = observations.select(seen);
@@ -83,16 +75,17 @@ impl MixtureModel {
                 observer.step("stability", b, n_subsamples, loss)
             };
             let watch = Watch::new(&tell, "stability", n_subsamples, part.n_samples);
-            let begin = moments_of(&part, &all.select(seen));
+            let begin = moments_of(&part, &responsibilities.select(seen));
             let fit = Em::new(&part, &prior, &watch).run(begin)?;
             let shared = shared_information(&part, &fit.responsibilities, &prior);
             let begun = (fit.log_likelihood, shared);
-            let effort = Effort { starts: EFFORT.0, refined: EFFORT.1, tries: self.settings.tries };
+            let effort =
+                Effort { starts: EFFORT.0, refined: EFFORT.1, tries: model.settings.tries };
             let seed = seed_of(b);
             let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
             let mut found = vec![Found { fit, shared }];
             found.extend(search.run(&tell)?);
-            let Some(best) = self.settings.rule.best(found) else {
+            let Some(best) = model.settings.rule.best(found) else {
                 unreachable!("there is the fit that began from the model")
             };
             let is_afresh = (best.fit.log_likelihood, best.shared) != begun;
@@ -116,7 +109,7 @@ impl MixtureModel {
         let mut clusters = vec![Mean::default(); k];
         let mut samples = vec![Mean::default(); n];
         for Subsample { seen, labels: others, .. } in &found {
-            Overlap::of(&labels, k, seen, others).add_to(&mut clusters, &mut samples);
+            Overlap::of(labels, k, seen, others).add_to(&mut clusters, &mut samples);
         }
         let consensus = (n <= MOST).then(|| consensus(n, &found));
         Ok(Stability {
@@ -128,8 +121,10 @@ impl MixtureModel {
             n_afresh: found.iter().filter(|subsample| subsample.is_afresh).count(),
         })
     }
+}
 
-    /// What was known of the clusters before the fit.
+impl MixtureModel {
+    /// The prior of the fit.
     pub(crate) fn prior(&self) -> Prior {
         let given = self.settings.priors()[0];
         Prior {
@@ -231,7 +226,7 @@ mod tests {
     use super::*;
     use crate::TMixture;
     use cdimc_core::Clusterer;
-    use cdimc_data::{Dataset, MissingPattern, SyntheticViews};
+    use cdimc_data::{Dataset, MissingPattern, MultiView, SyntheticViews};
 
     fn stability(dataset: &Dataset, k: usize) -> (Stability, Vec<usize>) {
         let n = dataset.n_samples();
@@ -241,7 +236,8 @@ mod tests {
         let fitted = settings.fit(&data, k, Seed::new(3), &Observer::silent()).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         let model = MixtureModel::from_bytes(&bytes).unwrap();
-        let found = model.stability(&data, 10, Seed::new(1), &Observer::silent()).unwrap();
+        let model = model.fitted_to(&data).unwrap();
+        let found = model.stability(10, Seed::new(1), &Observer::silent()).unwrap();
         (found, fitted.clustering.labels)
     }
 
@@ -271,11 +267,11 @@ mod tests {
         let again = settings.resume(&bytes, &data, &Observer::silent()).unwrap();
         let of = |fitted: &cdimc_core::Fitted| {
             let model: &dyn std::any::Any = &**fitted.model.as_ref().unwrap();
-            let model = model.downcast_ref::<MixtureModel>().unwrap();
+            let fitted = model.downcast_ref::<FittedMixture>().unwrap();
             let resolutions: Vec<f64> =
-                model.projections.iter().flat_map(|view| view.resolutions.clone()).collect();
+                fitted.model.projections.iter().flat_map(|view| view.resolutions.clone()).collect();
             assert!(resolutions.iter().all(|&r| r > 0.0), "{resolutions:?}");
-            let found = model.stability(&data, 5, Seed::new(1), &Observer::silent()).unwrap();
+            let found = fitted.stability(5, Seed::new(1), &Observer::silent()).unwrap();
             (found, resolutions)
         };
         assert_eq!(of(&again), of(&fitted));

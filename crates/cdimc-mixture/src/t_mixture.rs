@@ -4,10 +4,9 @@ use crate::calibration;
 use crate::choice;
 use crate::coordinates::{self, projection};
 use crate::criterion::Shared;
-use crate::fitted::{MixtureModel, Solution};
+use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
-use crate::observations::Observations;
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::search::{Found, Search, starts};
@@ -164,7 +163,7 @@ impl Clusterer for TMixture {
                 values: rule_values(|refined| refined.1.information),
             },
         ];
-        Ok(fitted(model, &solution.observations, curves))
+        Ok(fitted(FittedMixture::new(model, solution.observations), curves))
     }
 
     /// The checkpoint is the model of a fit that has ended; its curves are not kept.
@@ -179,9 +178,7 @@ impl Clusterer for TMixture {
         if model.settings != *self {
             return Err(ClusterError::Model(format!("{}: it has other settings", Self::NAME)));
         }
-        let observations =
-            model.observe(data, &(0..model.projections.len()).collect::<Vec<_>>())?;
-        Ok(fitted(model, &observations, Vec::new()))
+        Ok(fitted(model.fitted_to(data)?, Vec::new()))
     }
 
     /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more, and of the copies
@@ -214,19 +211,9 @@ impl Clusterer for TMixture {
     }
 }
 
-/// What a model says of the samples that it was fitted to.
-fn fitted(model: MixtureModel, observations: &Observations, curves: Vec<Curve>) -> Fitted {
-    let prediction = model.predict_observed(observations);
-    let clustering = Clustering {
-        labels: prediction.labels,
-        losses: prediction.losses,
-        confidence: Some(prediction.confidence),
-        probabilities: prediction.probabilities,
-        embedding: Some(prediction.embedding),
-        curves,
-        unusual: prediction.unusual,
-    };
-    Fitted { clustering, model: Some(Box::new(model)) }
+fn fitted(mixture: FittedMixture, curves: Vec<Curve>) -> Fitted {
+    let clustering = Clustering { curves, ..mixture.clustering() };
+    Fitted { clustering, model: Some(Box::new(mixture)) }
 }
 
 #[cfg(test)]
@@ -288,10 +275,7 @@ mod tests {
             let settings = TMixture { coordinates, ..quick() };
             let (clustering, model) = fitted_with(&settings, &data);
             let prediction = model.predict(&data).unwrap();
-            assert_eq!(prediction.labels, clustering.labels);
-            assert_eq!(Some(prediction.confidence), clustering.confidence);
-            assert_eq!(Some(prediction.embedding), clustering.embedding);
-            assert_eq!(Some(prediction.probabilities.unwrap()), clustering.probabilities);
+            assert_eq!(prediction, Clustering { curves: Vec::new(), ..clustering });
         }
     }
 
@@ -449,7 +433,7 @@ mod tests {
         let predict = |n: usize| {
             let views = views.iter().map(|view| view.slice(s![..n, ..]).to_owned()).collect();
             let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
-            (prediction.labels[0], prediction.confidence[0])
+            (prediction.labels[0], prediction.confidence.unwrap()[0])
         };
         assert_eq!(predict(1), predict(2));
     }
@@ -470,7 +454,7 @@ mod tests {
                 view[[0, last]] = flag;
             }
             let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
-            (prediction.labels[0], prediction.confidence[0], prediction.losses.unwrap()[0])
+            (prediction.labels, prediction.confidence, prediction.losses)
         };
         assert_eq!(predict(3.0), predict(0.0));
     }

@@ -140,7 +140,10 @@ impl Fit {
             cluster_number: chosen.to_string(),
             data_warnings: joined.warnings,
             cluster_warnings: outcome.warnings.into_iter().map(|warning| warning.text).collect(),
-            model: outcome.model.map(|model| Py::new(py, Model::new(model))).transpose()?,
+            model: outcome
+                .model
+                .map(|model| Py::new(py, Model::new(model.without_samples())))
+                .transpose()?,
         })
     }
 }

@@ -106,10 +106,10 @@ impl Model {
             data_warnings: joined.warnings,
             labels: labels(py, found.labels),
             losses: found.losses.map(vector),
-            confidence: vector(found.confidence),
+            confidence: found.confidence.map(vector),
             probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
             unusual: found.unusual.map(|unusual| unusual.into_pyarray(py).unbind()),
-            embedding: found.embedding.into_pyarray(py).unbind(),
+            embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
         })
     }
 
@@ -157,7 +157,8 @@ impl Model {
         let work = move |observer: &Observer<'_>| -> Result<_, String> {
             let joined = named.training_set(tables, strict).map_err(|e| e.to_string())?;
             let seed = Seed::new(seed).stream("stability");
-            let found = named.stability(&joined, n_subsamples, seed, observer);
+            let fitted = named.fitted_to(&joined).map_err(|e| e.to_string())?;
+            let found = fitted.stability(n_subsamples, seed, observer);
             let found = serde_json::to_string(&found.map_err(|e| e.to_string())?);
             Ok((joined.ids, joined.unobserved, found.map_err(|e| e.to_string())?))
         };
@@ -192,10 +193,10 @@ pub(crate) struct Prediction {
     data_warnings: Vec<String>,
     labels: Py<PyArray1<i64>>,
     losses: Option<Py<PyArray1<f64>>>,
-    confidence: Py<PyArray1<f64>>,
+    confidence: Option<Py<PyArray1<f64>>>,
     probabilities: Option<Py<PyArray2<f64>>>,
     unusual: Option<Py<PyArray1<bool>>>,
-    embedding: Py<PyArray2<f64>>,
+    embedding: Option<Py<PyArray2<f64>>>,
 }
 
 /// Completed views, one row a sample that has a value in some view.

@@ -24,9 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The new samples miss other views than the training did; any subset will do.
     let prediction = CdimcModel::load(&file)?.predict(&data.select_rows(&new)?)?;
-    for (i, (label, sure)) in
-        new.iter().zip(prediction.labels.iter().zip(&prediction.confidence)).take(8)
-    {
+    let confidence = prediction.confidence.unwrap_or_default();
+    for (i, (label, sure)) in new.iter().zip(prediction.labels.iter().zip(confidence)).take(8) {
         let views = data.mask().n_views_of(*i);
         println!("sample {i} with {views} views: cluster {label}, confidence {sure:.3}");
     }

@@ -13,7 +13,7 @@ use cdimc::cluster_number::NumberRange;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
 use cdimc::tables::{Joined, Table};
-use cdimc::warnings::{Sign, signs};
+use cdimc::warnings::{ClustersFound, Sign};
 use cdimc::{configured, training_set};
 use ndarray::Array2;
 use rand::Rng;
@@ -227,7 +227,7 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed, Box<dyn Error>>
                 5 => ((0..n).map(lacks).collect(), n_views),
                 _ => (order.iter().map(|&i| classes[i]).collect(), n_clusters),
             };
-            signs(data, &joined.names, &labels, n_clusters)
+            ClustersFound::new(&joined, &labels, n_clusters, None).warnings(false)
         }
         _ => clustered(&joined, number, draw)?.warnings,
     };

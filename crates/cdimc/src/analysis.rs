@@ -5,23 +5,23 @@ use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch}
 use crate::machine::{announcement, check_cost, seconds_of};
 use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
-use crate::warnings::{self, Warning};
+use crate::warnings::{self, ClustersFound, Warning};
 use cdimc_core::Configured;
 use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
 use cdimc_metrics::match_labels;
-use cdimc_mixture::{Stability, TMixture};
+use cdimc_mixture::{FittedMixture, Stability, TMixture};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// A fit that takes no longer is repeated, to see whether its clusters come back. Of the mixture that is a forecast for
-/// one thread, so that the same files come out on every machine.
-const QUICK: Duration = Duration::from_secs(4);
+/// Forecast seconds of a fit on one thread up to which the fit is repeated to see whether its clusters come back ...
+const QUICK_SECONDS: f64 = 4.0;
+/// ... and the number of values for methods without a forecast.
+const QUICK_VALUES: usize = 1_000_000;
 /// Subsamples that a quick mixture is fitted to.
 const SUBSAMPLES: usize = 50;
 /// Seeds that other quick methods begin from.
@@ -191,9 +191,6 @@ impl<'a> Analysis<'a> {
     /// # Errors
     /// If there is no memory for the fit, or as the method.
     pub fn run(&self, interim: &mut Interim, host: &dyn Host) -> Result<Outcome, ClusterError> {
-        let began = Instant::now();
-        // What is left after a checkpoint says nothing of how long the whole takes.
-        let is_resumed = interim.checkpoint.is_some();
         let n_clusters = match (self.number, &interim.cluster_number) {
             (Number::Known(n_clusters), _) => n_clusters,
             (Number::Within(_), Some(number)) => number.chosen,
@@ -208,45 +205,44 @@ impl<'a> Analysis<'a> {
             self.fit(n_clusters, interim, host)?
         };
         host.end_of("finish");
-        let (data, labels) = (&self.samples.data, &clustering.labels);
+        let labels = &clustering.labels;
+        let model = model.map(|model| NamedModel::new(model, self.samples));
+        let fitted = model.as_ref().and_then(NamedModel::fitted_mixture);
         let mut warnings = warnings::far_samples(self.samples);
         if !is_one {
-            warnings.extend(warnings::signs(data, &self.samples.names, labels, n_clusters));
-            // The curves of the mixture are over its starts, of which none follows another.
-            if self.clusterer().name() != TMixture::NAME {
+            let found = ClustersFound::new(self.samples, labels, n_clusters, fitted);
+            warnings.extend(found.warnings(matches!(self.number, Number::Within(_))));
+            // The curves of the mixture have a point for every start, in no order.
+            if fitted.is_none() {
                 warnings.extend(warnings::less_shared(&clustering.curves));
             }
+            if self.compares {
+                warnings.extend(found.plain_is_better());
+            }
         }
-        if self.compares && !is_one {
-            warnings.extend(warnings::plain_is_better(data, labels, n_clusters));
-            host.end_of("warnings");
-        }
-        let model = model.map(|model| NamedModel::new(model, self.samples));
-        let n_subsamples = self.n_subsamples(n_clusters);
-        if let Some(model) = model.as_ref().filter(|model| model.mixture().is_some()) {
+        host.end_of("warnings");
+        if let Some(model) = model.as_ref().filter(|_| fitted.is_some()) {
             // What follows can take longer than the fit.
             interim.checkpoint = Some(model.to_bytes()?);
         }
         let kept = Kept { host, interim: Mutex::new(&mut *interim) };
-        let stability = match &model {
-            Some(model) if n_subsamples > 0 => self.stability(model, n_subsamples, &kept)?,
+        let n_subsamples = self.n_subsamples(n_clusters);
+        let stability = match fitted {
+            Some(fitted) if n_subsamples > 0 => self.stability(fitted, n_subsamples, &kept)?,
             _ => None,
         };
-        let by_others = match &model {
-            Some(model) if self.tests_markers => self.by_others(model, labels, &kept)?,
+        let by_others = match fitted {
+            Some(fitted) if self.tests_markers => self.by_others(fitted, labels, &kept)?,
             _ => None,
         };
         // Each subsample is searched with a seed of its own.
         match &stability {
             Some(found) => warnings.extend(warnings::of_stability(found)),
-            None if self.compares && !is_one && !is_resumed && began.elapsed() < QUICK => {
+            None if self.compares && !is_one && self.is_quick(n_clusters) => {
                 warnings.extend(self.other_seeds(labels, n_clusters, host));
                 host.end_of("other seeds");
             }
             None => {}
-        }
-        if matches!(self.number, Number::Within(_)) && !is_one {
-            warnings.extend(warnings::gradual_change(data, labels, n_clusters));
         }
         let cluster_number = interim.cluster_number.take();
         warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
@@ -324,51 +320,55 @@ impl<'a> Analysis<'a> {
         })
     }
 
-    /// The subsamples that are asked for, or that cost little.
+    /// The subsamples that are asked for, or 50 of a mixture whose fit is quick.
     fn n_subsamples(&self, n_clusters: usize) -> usize {
-        let is_quick = || {
-            let (method, data) = (self.clusterer(), &self.samples.data);
-            method.name() == TMixture::NAME
-                && seconds_of(method, data, n_clusters).is_some_and(|s| s <= QUICK.as_secs_f64())
-        };
-        self.n_subsamples.unwrap_or_else(|| if is_quick() { SUBSAMPLES } else { 0 })
+        self.n_subsamples.unwrap_or_else(|| {
+            let is_mixture = self.clusterer().name() == TMixture::NAME;
+            if is_mixture && self.is_quick(n_clusters) { SUBSAMPLES } else { 0 }
+        })
+    }
+
+    /// Whether repeated fits cost little, by forecast, so that the same files come out on every machine.
+    fn is_quick(&self, n_clusters: usize) -> bool {
+        let (method, data) = (self.clusterer(), &self.samples.data);
+        match seconds_of(method, data, n_clusters) {
+            Some(seconds) => seconds <= QUICK_SECONDS,
+            None => data.n_samples() * data.widths().iter().sum::<usize>() <= QUICK_VALUES,
+        }
     }
 
     fn stability(
         &self,
-        model: &NamedModel,
+        fitted: &FittedMixture,
         n_subsamples: usize,
         kept: &Kept<'_>,
     ) -> Result<Option<Stability>, ClusterError> {
         let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("stability");
-        let observer = Observer::new(&report).keeping(kept);
-        let found = model.stability(self.samples, n_subsamples, seed, &observer);
+        let found = fitted.stability(n_subsamples, seed, &Observer::new(&report).keeping(kept));
         kept.host.end_of("stability");
         match found {
-            // Where nobody asked, too few samples for it are no fault.
+            // Too few samples are an error only if stability was requested.
             Err(ClusterError::Inapplicable { .. }) if self.n_subsamples.is_none() => Ok(None),
-            // Who waits for it gets it or hears that it is missing: the run goes on where this is interrupted.
+            // If stability is interrupted, the run stops here so that it can resume.
             found => found.map(Some),
         }
     }
 
-    /// Of every view the clusters that the others give, each by the name of the cluster that it has most samples of in
-    /// common with, all different; names decide which test stands beside which cluster, not what any test says.
+    /// Returns for every view the clusters that the other views give, each with the number of the cluster that it shares
+    /// most samples with, all different. The numbers decide which test stands beside which cluster, not its result.
     fn by_others(
         &self,
-        model: &NamedModel,
+        fitted: &FittedMixture,
         labels: &[usize],
         kept: &Kept<'_>,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
-        let Some(model) = model.mixture() else { return Ok(None) };
         let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("other views");
-        let observer = Observer::new(&report).keeping(kept);
-        let found = model.labels_by_others(&self.samples.data, seed, &observer);
+        let found = fitted.labels_by_others(seed, &Observer::new(&report).keeping(kept));
         kept.host.end_of("other views");
         let mut found = found?;
-        found.iter_mut().flatten().for_each(|of_view| name_like(of_view, labels));
+        found.iter_mut().flatten().for_each(|of_view| match_numbers(of_view, labels));
         Ok(found)
     }
 
@@ -382,7 +382,7 @@ impl<'a> Analysis<'a> {
             let mut order: Vec<usize> = (0..labels.len()).collect();
             order.shuffle(&mut seed.stream("order").rng());
             let data = self.samples.data.select_rows(&order).ok()?;
-            // Whoever does not want to wait for this interrupts it: the result is there already.
+            // An interruption here loses nothing: the result exists.
             let fitted = self.clusterer().fit(&data, n_clusters, seed, &Observer::new(&report));
             let mut others = vec![0; labels.len()];
             for (&i, label) in order.iter().zip(fitted.ok()?.clustering.labels) {
@@ -394,13 +394,13 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Gives the clusters of some samples the names of those in `labels` that they have most samples in common with.
-fn name_like(clusters: &mut [Option<usize>], labels: &[usize]) {
+/// Gives the clusters of some samples the numbers of the clusters in `labels` with which they share most samples.
+fn match_numbers(clusters: &mut [Option<usize>], labels: &[usize]) {
     let known =
         clusters.iter().zip(labels).filter_map(|(cluster, &label)| Some((label, (*cluster)?)));
     let (truth, found): (Vec<usize>, Vec<usize>) = known.unzip();
     let Ok(mut names) = match_labels(&truth, &found) else { return };
-    // Whatever is left over, no two share a name.
+    // No two clusters get one number.
     let taken: Vec<usize> = names.values().flatten().copied().collect();
     let mut free = (0..).filter(|name| !taken.contains(name));
     for name in names.values_mut().filter(|name| name.is_none()) {
@@ -446,9 +446,11 @@ mod tests {
     use super::*;
     use crate::tables::Table;
     use ndarray::Array2;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tracing_subscriber::{Layer, layer, layer::SubscriberExt};
 
-    #[test]
-    fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
+    fn two_groups() -> Joined {
         let table = |name: &str, sign: f64| Table {
             name: name.into(),
             path: name.into(),
@@ -461,14 +463,64 @@ mod tests {
             })
             .into(),
         };
-        let tables = vec![table("rna", 1.0), table("protein", -1.0)];
-        let samples = crate::training_set(tables, false).unwrap();
+        crate::training_set(vec![table("rna", 1.0), table("protein", -1.0)], false).unwrap()
+    }
+
+    fn one_thread() -> rayon::ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+    }
+
+    /// Counts the events of the module that projects views.
+    struct Projections(Arc<AtomicUsize>);
+
+    impl<S: tracing::Subscriber> Layer<S> for Projections {
+        fn on_event(&self, event: &tracing::Event<'_>, _: layer::Context<'_, S>) {
+            let projects = event.metadata().target() == "cdimc_mixture::coordinates";
+            self.0.fetch_add(usize::from(projects), Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn nothing_that_follows_a_fit_projects_the_views_again() {
+        let samples = two_groups();
+        let method = crate::configured("t-mixture", Value::Null).unwrap();
+        let projections = |run: &(dyn Fn() + Sync)| {
+            let count = Arc::new(AtomicUsize::new(0));
+            let subscriber = tracing_subscriber::registry().with(Projections(count.clone()));
+            let counted = || tracing::subscriber::with_default(subscriber, run);
+            // Events are seen by the thread that counts.
+            one_thread().install(counted);
+            count.load(Ordering::Relaxed)
+        };
+        let seed = Seed::new(0);
+        let fit = || {
+            method.clusterer.fit(&samples.data, 2, seed, &Observer::silent()).unwrap();
+        };
+        let analyze = || {
+            let mut analysis = Analysis::new(&method, &samples, Number::Known(2), seed);
+            (analysis.n_subsamples, analysis.compares, analysis.tests_markers) =
+                (Some(3), true, true);
+            let outcome = analysis.run(&mut Interim::default(), &Observer::silent()).unwrap();
+            assert!(outcome.stability.is_some() && outcome.by_others.is_some());
+            let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture).unwrap();
+            assert_eq!(fitted.labels_by_view().len(), 2);
+            assert_eq!(fitted.contributions_by_cluster().dim(), (2, 2));
+            assert_eq!(outcome.markers(&samples, 1).clusters.len(), 2);
+        };
+        let of_fit = projections(&fit);
+        assert!(of_fit > 0);
+        assert_eq!(projections(&analyze), of_fit);
+    }
+
+    #[test]
+    fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
+        let samples = two_groups();
         let method = crate::configured("t-mixture", Value::Null).unwrap();
         let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
         analysis.n_subsamples = Some(3);
         analysis.tests_markers = true;
         // What is reported before the run ends or is stopped at this step, one thread taking the parts in turn.
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let one = one_thread();
         let run = |interim: &mut Interim, stop_at: (&str, usize)| {
             let seen = Mutex::new(Vec::new());
             let report = |step: &Step| {
@@ -492,7 +544,7 @@ mod tests {
             ),
         ] {
             let stopped = run(&mut interim, stop_at).0;
-            // Who waits for stability gets it or hears that the run can go on.
+            // The run stops rather than leave out the stability that was requested.
             assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
             assert_eq!(interim.parts.keys().collect::<Vec<_>>(), parts);
         }

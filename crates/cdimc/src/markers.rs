@@ -344,7 +344,8 @@ mod tests {
         let (seed, silent) = (Seed::new(1), Observer::silent());
         let fitted = settings.fit(&data, 2, seed, &silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let by_others = model.labels_by_others(&data, seed, &silent).unwrap().unwrap();
+        let samples = model.clone().fitted_to(&data).unwrap();
+        let by_others = samples.labels_by_others(seed, &silent).unwrap().unwrap();
         let clustered = Clustered {
             data: &data,
             labels: &fitted.clustering.labels,

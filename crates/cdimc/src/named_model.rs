@@ -2,9 +2,8 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_core::{ClusterError, Model, Observer, Prediction, note};
-use cdimc_data::Seed;
-use cdimc_mixture::{MixtureModel, Stability, TMixture};
+use cdimc_core::{ClusterError, Clustering, Model, note};
+use cdimc_mixture::{FittedMixture, MixtureModel, TMixture};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -59,39 +58,48 @@ impl NamedModel {
     ///
     /// # Errors
     /// As [`Model::predict_from`], or if a result is not finite.
-    pub fn predict(&self, joined: &Joined, which: &[usize]) -> Result<Prediction, ClusterError> {
+    pub fn predict(&self, joined: &Joined, which: &[usize]) -> Result<Clustering, ClusterError> {
         let found = self.model.predict_from(&joined.data, which)?;
-        let losses = found.losses.iter().flatten().chain(&found.confidence);
-        self.check_finite(
-            losses.chain(found.probabilities.iter().flatten()).chain(&found.embedding),
-        )?;
+        let numbers = [&found.losses, &found.confidence].into_iter().flatten().flatten();
+        let arrays = [&found.probabilities, &found.embedding].into_iter().flatten().flatten();
+        self.check_finite(numbers.chain(arrays))?;
         Ok(found)
     }
 
     /// The model, if it is a mixture.
     pub fn mixture(&self) -> Option<&MixtureModel> {
         let model: &dyn Any = &*self.model;
+        model.downcast_ref().or_else(|| self.fitted_mixture().map(FittedMixture::model))
+    }
+
+    /// The mixture together with the samples of its fit; a model from a file is without them.
+    pub fn fitted_mixture(&self) -> Option<&FittedMixture> {
+        let model: &dyn Any = &*self.model;
         model.downcast_ref()
     }
 
-    /// How far the clusters of the samples of the training, as [`Self::training_set`] gives them, stay the same in
-    /// `n_subsamples` random four fifths of them.
+    /// The same model without the samples of its fit.
+    #[must_use]
+    pub fn without_samples(self) -> Self {
+        match self.fitted_mixture() {
+            Some(fitted) => Self { model: Box::new(fitted.model().clone()), ..self },
+            None => self,
+        }
+    }
+
+    /// The mixture with the samples of its fit, in the order of the model's views.
     ///
     /// # Errors
-    /// If the model is not a mixture, or as [`MixtureModel::stability`].
-    pub fn stability(
-        &self,
-        joined: &Joined,
-        n_subsamples: usize,
-        seed: Seed,
-        observer: &Observer<'_>,
-    ) -> Result<Stability, ClusterError> {
-        let Some(model) = self.mixture() else {
-            let (method, mixture) = (self.model.method(), TMixture::NAME);
-            let why = format!("{method}: stability is looked at with {mixture} alone");
-            return Err(ClusterError::Model(why));
-        };
-        model.stability(&joined.data, n_subsamples, seed, observer)
+    /// If the model is no mixture, or these samples do not have its views.
+    pub fn fitted_to(&self, samples: &Joined) -> Result<FittedMixture, ClusterError> {
+        match self.mixture() {
+            Some(mixture) => mixture.clone().fitted_to(&samples.data),
+            None => Err(ClusterError::Model(format!(
+                "{}: only a model of {} keeps what this needs",
+                self.model.method(),
+                TMixture::NAME
+            ))),
+        }
     }
 
     /// Every view of new samples, missing values filled in.

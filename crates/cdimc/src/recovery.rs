@@ -156,7 +156,7 @@ fn mean_square(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>, scale: &[f64]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::Prediction;
+    use cdimc_core::Clustering;
     use ndarray::Array2;
 
     /// Knows the truth of every view, whatever is hidden, but adds `off`.
@@ -180,7 +180,7 @@ mod tests {
             &self.standardizers
         }
 
-        fn predict_from(&self, _: &MultiView, _: &[usize]) -> Result<Prediction, ClusterError> {
+        fn predict_from(&self, _: &MultiView, _: &[usize]) -> Result<Clustering, ClusterError> {
             Err(ClusterError::Model("knows no clusters".into()))
         }
 

@@ -5,11 +5,12 @@
 //! chance gives.
 
 use crate::cluster_number::ClusterNumber;
+use crate::tables::Joined;
 use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
-use cdimc_mixture::{Stability, TMixture, ViewSharing};
+use cdimc_mixture::{FittedMixture, Stability, TMixture, ViewAgreement, ViewSharing};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,24 +147,79 @@ impl Sign {
     }
 }
 
-/// The signs that the labels of `n_clusters` clusters and their data show by themselves; `names`: of the
-/// views.
-///
-/// # Panics
-/// If there is not one label below `n_clusters` for every sample, and one name for every view.
-pub fn signs(
-    data: &MultiView,
-    names: &[String],
-    labels: &[usize],
+/// Clusters of some samples, and the agreement of the views on them.
+pub struct ClustersFound<'a> {
+    samples: &'a MultiView,
+    /// Names of the views.
+    names: &'a [String],
+    labels: &'a [usize],
     n_clusters: usize,
-) -> Vec<Warning> {
-    // The same data and clusters are judged alike whatever the seed that found them.
-    let seed = Seed::new(0).stream("warnings");
-    let mut found = sizes(labels, n_clusters);
-    found.extend(missing_pattern(data, labels, seed.stream("missing pattern")));
-    let seed = seed.stream("sharing");
-    found.extend(sharing(data, names, labels, n_clusters, seed));
-    found
+    /// `None` if the criterion does not apply to the data.
+    agreement: Option<ViewAgreement>,
+}
+
+impl<'a> ClustersFound<'a> {
+    /// Measures the agreement in the coordinates of the `fitted` mixture, which follow its settings; for another method,
+    /// in those that `t-mixture` chooses by default.
+    ///
+    /// # Panics
+    /// If there is not one label below `n_clusters` for every sample.
+    pub fn new(
+        samples: &'a Joined,
+        labels: &'a [usize],
+        n_clusters: usize,
+        fitted: Option<&FittedMixture>,
+    ) -> Self {
+        Self::of((&samples.data, &samples.names), labels, n_clusters, fitted)
+    }
+
+    fn of(
+        (samples, names): (&'a MultiView, &'a [String]),
+        labels: &'a [usize],
+        n_clusters: usize,
+        fitted: Option<&FittedMixture>,
+    ) -> Self {
+        // The seed is fixed, so that the same clusters get the same warnings.
+        let seed = warnings_seed().stream("sharing");
+        let applies = samples.mask().shares_samples() && n_clusters > 1;
+        let measure = || match fitted {
+            Some(fitted) => Some(fitted.agreement(seed)),
+            None => TMixture::default().agreement(samples, labels, n_clusters, seed).ok(),
+        };
+        let agreement = applies.then(measure).flatten();
+        Self { samples, names, labels, n_clusters, agreement }
+    }
+
+    /// Warnings about the clusters themselves; `is_proposed`: their number was chosen by the program.
+    pub fn warnings(&self, is_proposed: bool) -> Vec<Warning> {
+        let mut found = sizes(self.labels, self.n_clusters);
+        let seed = warnings_seed();
+        found.extend(missing_pattern(self.samples, self.labels, seed.stream("missing pattern")));
+        if let Some(agreement) = &self.agreement {
+            found.extend(sharing(&agreement.sharing(seed.stream("sharing")), self.names));
+            found.extend(is_proposed.then(|| gradual_change(agreement)).flatten());
+        }
+        found
+    }
+
+    /// Warns if the views share more under the clusters of k-means after mean filling. Large data are not compared.
+    pub(crate) fn plain_is_better(&self) -> Option<Warning> {
+        let data = self.samples;
+        let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
+        let agreement = self.agreement.as_ref().filter(|_| values <= MOST_VALUES)?;
+        let plain = Concat::default().cluster(data, self.n_clusters, Seed::new(0)).ok()?;
+        let (own, plain) = agreement.information_beside(&plain.labels);
+        (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
+            sign: Sign::PlainIsBetter,
+            text: format!(
+                "the views share {plain:.2} nats under the clusters of plain k-means, and {own:.2} under these"
+            ),
+        })
+    }
+}
+
+fn warnings_seed() -> Seed {
+    Seed::new(0).stream("warnings")
 }
 
 /// What the choice of the number of clusters leaves open.
@@ -203,11 +259,9 @@ pub fn of_stability(stability: &Stability) -> Option<Warning> {
     })
 }
 
-/// Whether a number that was proposed may cut a gradual change into pieces.
-pub fn gradual_change(data: &MultiView, labels: &[usize], n_clusters: usize) -> Option<Warning> {
-    let seed = Seed::new(0).stream("warnings").stream("gradual change");
-    // Nothing comes of a criterion that does not apply.
-    let found = TMixture::default().gradual_change(data, labels, n_clusters, seed).ok()??;
+/// Warns if proposed clusters may be pieces of a gradual change.
+fn gradual_change(agreement: &ViewAgreement) -> Option<Warning> {
+    let found = agreement.gradual_change()?;
     (found >= LEAST_SHARED).then(|| Warning {
         sign: Sign::GradualChange,
         text: format!(
@@ -227,30 +281,6 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
         text: format!(
             "{} seeds give different clusters: their mean adjusted Rand index is {mean:.2}",
             clusterings.len()
-        ),
-    })
-}
-
-/// Whether the views share more under the clusters of k-means after filling in means than under `labels`; looked at
-/// where that is quick.
-pub(crate) fn plain_is_better(
-    data: &MultiView,
-    labels: &[usize],
-    n_clusters: usize,
-) -> Option<Warning> {
-    let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
-    if values > MOST_VALUES || !data.mask().shares_samples() {
-        return None;
-    }
-    // Nothing comes of a method or a criterion that does not apply.
-    let plain = Concat::default().cluster(data, n_clusters, Seed::new(0)).ok()?;
-    let shared = TMixture::default().shared_information(data, n_clusters).ok()?;
-    let own = shared.of(labels);
-    let plain = shared.of(&plain.labels);
-    (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
-        sign: Sign::PlainIsBetter,
-        text: format!(
-            "the views share {plain:.2} nats under the clusters of plain k-means, and {own:.2} under these"
         ),
     })
 }
@@ -336,24 +366,10 @@ fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
     cells.iter().enumerate().map(term).sum()
 }
 
-/// The views that say nothing of the others under the clusters ([`TMixture::sharing`]), and those that vary more by
-/// themselves. Factors of a view's own hide nothing, as they do in a comparison of distances.
-fn sharing(
-    data: &MultiView,
-    names: &[String],
-    labels: &[usize],
-    n_clusters: usize,
-    seed: Seed,
-) -> Vec<Warning> {
-    if !data.mask().shares_samples() || n_clusters < 2 {
-        return Vec::new();
-    }
-    // Nothing comes of a criterion that does not apply.
-    let Ok(found) = TMixture::default().sharing(data, labels, n_clusters, seed) else {
-        return Vec::new();
-    };
+/// The views that share nothing with the others under the clusters, and those that vary more by themselves.
+fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let known: Vec<(usize, ViewSharing)> =
-        found.into_iter().enumerate().filter_map(|(v, of)| Some((v, of?))).collect();
+        found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
     // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
     let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= LEAST_SHARED;
     let alone = || known.iter().filter(|(_, of)| !shares(of));
@@ -384,9 +400,11 @@ fn sharing(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_core::Observer;
     use cdimc_data::ViewMask;
     use ndarray::Array2;
     use rand::Rng;
+    use std::any::Any;
 
     /// Three groups seen by `n_views` views; the last one is noise if `noise`.
     fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
@@ -407,9 +425,12 @@ mod tests {
         ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect()
     }
 
+    fn warnings_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Warning> {
+        ClustersFound::of((data, &names(data)), labels, n_clusters, None).warnings(false)
+    }
+
     fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
-        let found = signs(data, &names(data), labels, n_clusters);
-        found.into_iter().map(|warning| warning.sign).collect()
+        warnings_of(data, labels, n_clusters).into_iter().map(|warning| warning.sign).collect()
     }
 
     #[test]
@@ -442,7 +463,7 @@ mod tests {
     #[test]
     fn a_view_of_noise_shares_nothing() {
         let (data, labels) = groups(150, 3, true);
-        let found = signs(&data, &names(&data), &labels, 3);
+        let found = warnings_of(&data, &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
             found[0].text.starts_with("view `c` shares hardly anything with the others: "),
@@ -459,19 +480,45 @@ mod tests {
             Array2::from_shape_fn((150, 4), |(i, j)| data.view(1)[[i, j]] + 30.0 * batches[i]);
         let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
         let data = MultiView::from_nan_rows(views).unwrap();
-        let found = signs(&data, &names(&data), &labels, 3);
+        let found = warnings_of(&data, &labels, 3);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].sign, Sign::OwnVariation);
         assert!(found[0].text.starts_with("view `b` varies mostly in ways"), "{found:?}");
+    }
+
+    /// The batch is all that one direction of view `b` shows.
+    #[test]
+    fn warnings_follow_the_settings_of_the_fit() {
+        let (data, _) = groups(150, 3, false);
+        let shifted = Array2::from_shape_fn((150, 4), |(i, j)| {
+            data.view(1)[[i, j]] + 30.0 * f64::from(u8::from(i % 7 < 3))
+        });
+        let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let sign_with = |dimensions: usize| {
+            let coordinates = cdimc_mixture::Coordinates::Centered;
+            let settings = TMixture { dimensions, coordinates, ..TMixture::default() };
+            let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+            let model: Box<dyn Any> = fitted.model.unwrap();
+            let mixture = model.downcast_ref::<FittedMixture>();
+            let labels = &fitted.clustering.labels;
+            let names = names(&data);
+            let found = ClustersFound::of((&data, &names), labels, 3, mixture).warnings(false);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].text.starts_with("view `b`"), "{found:?}");
+            found[0].sign
+        };
+        assert_eq!([1, 20].map(sign_with), [Sign::UnrelatedView, Sign::OwnVariation]);
     }
 
     #[test]
     fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
         let (data, truth) = groups(150, 3, false);
         let nonsense: Vec<usize> = (0..150).map(|i| i / 50).collect();
-        let found = plain_is_better(&data, &nonsense, 3).unwrap();
-        assert_eq!(found.sign, Sign::PlainIsBetter);
-        assert_eq!(plain_is_better(&data, &truth, 3), None);
+        let names = names(&data);
+        let plain = |labels| ClustersFound::of((&data, &names), labels, 3, None).plain_is_better();
+        assert_eq!(plain(&nonsense).unwrap().sign, Sign::PlainIsBetter);
+        assert_eq!(plain(&truth), None);
     }
 
     #[test]

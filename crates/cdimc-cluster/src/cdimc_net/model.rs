@@ -4,7 +4,7 @@ use super::archived_weights::{put_weights, read_weights};
 use super::input::{InputViews, LinearMap};
 use crate::{Assignment, CdimcNet};
 use cdimc_core::{
-    ClusterError, Model, Prediction, archive::Archive, check::setting, confidence::relative_margins,
+    ClusterError, Clustering, Model, archive::Archive, check::setting, confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Standardizer, write_whole};
 use cdimc_mixture::{Kind, ViewCoordinates};
@@ -205,16 +205,15 @@ impl Model for CdimcModel {
         json!({ "chosen": { "alpha": self.settings["alpha"], "coordinates": kinds } })
     }
 
-    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Prediction, ClusterError> {
+    fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
         let (z, Assignment { labels, losses, margins }) =
             self.clusters(&self.network_input(data, views)?)?;
-        Ok(Prediction {
+        Ok(Clustering {
             labels,
-            confidence: relative_margins(&losses, &margins),
+            confidence: Some(relative_margins(&losses, &margins)),
             losses: Some(losses),
-            probabilities: None,
-            unusual: None,
-            embedding: z.mapv(f64::from),
+            embedding: Some(z.mapv(f64::from)),
+            ..Clustering::default()
         })
     }
 

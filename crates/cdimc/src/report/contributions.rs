@@ -15,12 +15,12 @@ const ROW: f64 = 20.0;
 
 impl Report<'_> {
     pub(super) fn contributions(&self, page: &mut Page) {
-        let data = &self.joined.data;
-        let Some(model) = self.outcome.model.as_ref().and_then(NamedModel::mixture) else { return };
-        if data.n_views() < 2 || self.n_clusters() < 2 {
+        let fitted = self.outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
+        let Some(fitted) = fitted.filter(|_| self.joined.names.len() > 1 && self.n_clusters() > 1)
+        else {
             return;
-        }
-        let Ok(nats) = model.contributions_by_cluster(data) else { return };
+        };
+        let nats = fitted.contributions_by_cluster();
         page.section("What each view says of each cluster");
         page.figure(
             "contributions",

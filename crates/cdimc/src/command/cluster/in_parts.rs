@@ -5,7 +5,7 @@ use crate::NamedModel;
 use crate::analysis::{Host, Outcome};
 use crate::command::input::Input;
 use crate::command::parts::{Gaps, InputParts, without_header};
-use crate::core::{ClusterError, Observer, Prediction};
+use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
 use crate::parts::{Census, Parts};
@@ -56,17 +56,10 @@ impl InParts {
         let step = |step: &crate::core::Step| host.step(step);
         let observer = Observer::new(&step);
         let model = self.census.fit(&self.parts, model, (searched, self.seed), &observer)?;
-        let views: Vec<usize> = (0..searched.names.len()).collect();
-        let found = model.predict(searched, &views)?;
-        let clustering = crate::core::Clustering {
-            labels: found.labels,
-            losses: found.losses,
-            confidence: Some(found.confidence),
-            probabilities: found.probabilities,
-            embedding: Some(found.embedding),
-            unusual: found.unusual,
-            ..outcome.clustering
-        };
+        let fitted = model.fitted_to(searched)?;
+        let curves = outcome.clustering.curves;
+        let clustering = Clustering { curves, ..fitted.clustering() };
+        let model = NamedModel { model: Box::new(fitted), ..model };
         Ok(Outcome { clustering, model: Some(model), ..outcome })
     }
 
@@ -99,11 +92,11 @@ impl InParts {
     }
 }
 
-/// `labels.csv` of what a model says.
-pub(crate) fn prediction_csv(found: &Prediction, joined: &Joined) -> anyhow::Result<Vec<u8>> {
+/// `labels.csv` of clusters that a model predicts.
+pub(crate) fn prediction_csv(found: &Clustering, joined: &Joined) -> anyhow::Result<Vec<u8>> {
     let labels = Labels {
         labels: &found.labels,
-        confidence: Some(&found.confidence),
+        confidence: found.confidence.as_deref(),
         losses: found.losses.as_deref(),
         unusual: found.unusual.as_deref(),
         ..Labels::default()

@@ -26,9 +26,9 @@ impl Run {
         for warning in &outcome.warnings {
             tracing::warn!("{}", warning.text);
         }
-        let mixture = outcome.model.as_ref().and_then(NamedModel::mixture);
-        let by_view = match mixture {
-            Some(model) if joined.data.n_views() > 1 => model.labels_by_view(&joined.data)?,
+        let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
+        let by_view = match fitted {
+            Some(fitted) if joined.names.len() > 1 => fitted.labels_by_view(),
             _ => Vec::new(),
         };
         let labels = Labels {

@@ -45,10 +45,10 @@ fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List 
                     data_warnings = joined.warnings,
                     labels = integers(&found.labels),
                     losses = or_null(found.losses),
-                    confidence = found.confidence,
+                    confidence = or_null(found.confidence),
                     unusual = or_null(found.unusual),
                     probabilities = or_null(found.probabilities.as_ref().map(matrix)),
-                    embedding = matrix(&found.embedding)
+                    embedding = or_null(found.embedding.as_ref().map(matrix))
                 )
                 .into()
             };
@@ -99,8 +99,8 @@ fn model_stability(
         Job::start(n_threads, move |observer| {
             let joined = named.training_set(tables, strict).map_err(text)?;
             let seed = Seed::new(seed as u64).stream("stability");
-            let found =
-                named.stability(&joined, n_subsamples as usize, seed, observer).map_err(text)?;
+            let fitted = named.fitted_to(&joined).map_err(text)?;
+            let found = fitted.stability(n_subsamples as usize, seed, observer).map_err(text)?;
             let into_r = move || {
                 let found = to_value(&found).unwrap_or_default();
                 list!(
