@@ -1,10 +1,12 @@
-"""The other side of `cargo xtask compare`: a compared method by its NumPy program, or by imml.
+"""The other side of `cargo xtask compare` and of `unseen.py`: a method by its NumPy program or by a Python package.
 
 Reads a case as one line of JSON on standard input, runs it as often as asked and prints seconds and labels as one
 line of JSON. Scaling, filling and the last k-means are inside the time, imports and reading outside. Starts,
 iterations and weights are those of the case's settings, which are the ones our side runs with.
 """
 
+import contextlib
+import importlib
 import json
 import os
 import sys
@@ -136,7 +138,6 @@ def imc_grmf():
 
 def pmvc_cgan():
     """A script that reads Handwritten, draws a mask of the same ratio and prints its scores: no labels."""
-    import contextlib
     import pathlib
     import runpy
 
@@ -165,11 +166,54 @@ def imml_opimc():
     return restored(method.fit_predict([unit_rows(x)[order] for x in views]), order)
 
 
-name = case["method"].replace("-", "_")
-if case["peer"] == "imml":
-    import imml.cluster  # noqa: F401
+def standardized():
+    """The views with standardized columns, NaN where unobserved."""
+    scales = [np.nanstd(x, axis=0) for x in views]
+    return [(x - np.nanmean(x, axis=0)) / np.where(scale > 0, scale, 1) for x, scale in zip(views, scales)]
 
-    run = globals()[f"imml_{name}"]
+
+def imml_nemo():
+    from imml.cluster import NEMO
+
+    return NEMO(k, random_state=settings["seed"]).fit_predict(standardized())
+
+
+def imml_pimvc():
+    from imml.cluster import PIMVC
+
+    # The package refuses more clusters than a view has columns.
+    narrow = [x for x in standardized() if x.shape[1] >= k]
+    return PIMVC(k, random_state=settings["seed"]).fit_predict(narrow)
+
+
+def snfpy_snf():
+    import snf
+    from sklearn.cluster import SpectralClustering
+
+    filled = [np.nan_to_num(x) for x in standardized()]
+    fused = snf.snf(snf.make_affinity(filled, K=min(20, len(mask) - 1), mu=0.5), K=min(20, len(mask) - 1))
+    return SpectralClustering(k, affinity="precomputed", random_state=settings["seed"]).fit_predict(fused)
+
+
+def mofapy2_mofa():
+    from mofapy2.run.entry_point import entry_point
+
+    with contextlib.redirect_stdout(sys.stderr):
+        program = entry_point()
+        program.set_data_options(scale_views=True)
+        program.set_data_matrix([[x] for x in views])
+        program.set_model_options(factors=min(10, len(mask) // 4, sum(case["widths"]) - 1))
+        program.set_train_options(seed=settings["seed"], convergence_mode="fast", quiet=True)
+        program.build()
+        program.run()
+        factors = program.model.nodes["Z"].getExpectation()
+    return KMeans(k, n_init=20, random_state=settings["seed"]).fit_predict(factors)
+
+
+name = case["method"].replace("-", "_")
+if case["peer"] != "numpy":
+    importlib.import_module({"imml": "imml.cluster", "snfpy": "snf", "mofapy2": "mofapy2.run.entry_point"}[case["peer"]])
+    run = globals()[f"{case['peer']}_{name}"]
 else:
     sys.path.insert(0, case["programs"])
     if name == "pmvc_cgan":
