@@ -2,7 +2,7 @@
 //! of this can rot where the fuzzer does not run.
 #![allow(dead_code)] // Every target uses one of them.
 
-use cdimc::NamedModel;
+use cdimc::{NamedModel, mixture::TMixture};
 use cdimc_cluster::{CdimcNet, Stage, Training};
 use cdimc_core::{Clusterer, Observer, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
@@ -12,7 +12,7 @@ use ndarray::Array2;
 const N_SAMPLES: usize = 4;
 /// Models with more columns than this are read, and not asked.
 const MOST_COLUMNS: usize = 4096;
-/// Starts and epochs that a checkpoint may ask for before a step of it takes long, as it says.
+/// Epochs per round above which a step of a checkpoint takes long.
 const MANY: usize = 100;
 
 /// Reads the bytes as a model whose checksum fits, and asks it about samples; whether it is accepted.
@@ -38,11 +38,12 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
 /// Reads the bytes as a checkpoint whose checksum fits, and goes on from it; whether it is accepted.
 pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
     let Ok(sealed) = with_new_checksum(bytes) else { return false };
-    let Ok(mut training) = Training::resume(&trained_on(), &sealed, &Observer::silent()) else {
+    let analysis = CdimcNet::default().with_analysis(TMixture::default()).analysis;
+    let Ok(mut training) = Training::resume(&trained_on(), &sealed, analysis, &Observer::silent())
+    else {
         return false;
     };
-    let CdimcNet { kmeans, finetune, .. } = training.settings();
-    if kmeans.restarts > MANY || finetune.epochs_per_round > MANY {
+    if training.settings().finetune.epochs_per_round > MANY {
         return true;
     }
     for _ in 0..2 {
@@ -58,10 +59,9 @@ pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
 
 /// A training that is small enough to be a seed of the corpus.
 pub(crate) fn small_training() -> Training {
-    let mut net = CdimcNet { neighbors: 2, batch_size: 6, ..CdimcNet::default() };
-    net.architecture.wide = Some(3);
-    net.pretrain.epochs = 2;
-    (net.kmeans.restarts, net.finetune.rounds) = (2, 3);
+    let net = CdimcNet { neighbors: 2, batch_size: 6, ..CdimcNet::default() };
+    let mut net = net.with_analysis(TMixture::default());
+    (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 2, 3);
     net.check().expect("settings in range");
     net.start(&trained_on(), 2, Seed::new(1), &Observer::silent()).expect("data that suit it")
 }

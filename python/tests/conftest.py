@@ -13,7 +13,7 @@ import cdimc
 
 #: Settings that make the slow methods quick; the others keep their defaults.
 QUICK = {
-    "cdimc-net": {"pretrain_epochs": 3, "finetune_rounds": 2, "architecture_wide": 30},
+    "cdimc-net": {"pretrain_epochs": 3, "finetune_rounds": 2, "advanced_wide": 30},
     "pmvc-cgan": {
         "widths": (20, 15, 10),
         "autoencoder_epochs": 2,

@@ -70,7 +70,7 @@ def test_a_series_is_no_view_and_nothing_has_no_samples(kind):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="not every system says how much memory is free")
 def test_a_fit_that_needs_more_memory_than_there_is_is_refused(data):
-    net = cdimc.CDIMCNet(n_clusters=3, random_state=0, architecture_wide=2**31)
+    net = cdimc.CDIMCNet(n_clusters=3, random_state=0, advanced_wide=2**31)
     with pytest.raises(ValueError, match="GB of memory for such data"):
         net.fit(data[0])
 

@@ -1,6 +1,6 @@
 //! What every method keeps, whatever it computes: one suite over all clusterers.
 
-use cdimc_cluster::{CdimcNet, Finetune, Layers, OneOrMore, Pretrain};
+use cdimc_cluster::{Advanced, CdimcNet, Finetune, OneOrMore, Pretrain};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Observer, Step};
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
@@ -16,13 +16,14 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
     let net = CdimcNet {
         batch_size: 32,
         neighbors: 5,
-        architecture: Layers { wide: Some(64), ..Layers::default() },
         restarts: 1,
         alpha: OneOrMore::Several(vec![0.01, 0.1]),
-        pretrain: Pretrain { epochs: 150, momentum: 0.9, ..Pretrain::default() },
+        pretrain: Pretrain { epochs: 150, ..Pretrain::default() },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..Finetune::default() },
+        advanced: Advanced { wide: Some(64), momentum: 0.9, ..Advanced::default() },
         ..CdimcNet::default()
     };
+    let net = net.with_analysis(TMixture::default());
     let mixture = TMixture { starts: 3, refined: 2, ..TMixture::default() };
     let mut methods: Vec<Box<dyn Clusterer>> = vec![Box::new(mixture), Box::new(net)];
     for name in cdimc_baselines::NAMES {

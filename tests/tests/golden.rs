@@ -1,6 +1,6 @@
 //! The golden case: every number of a small run of the NumPy and PyTorch reference, `tests/golden`.
 
-use cdimc_cluster::{CdimcNet, Finetune, Finetuning};
+use cdimc_cluster::{Advanced, CdimcNet, Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
     Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
@@ -199,19 +199,23 @@ fn fine_tuning_follows_pytorch() {
     for engine in ENGINES {
         let mut trainer = golden.trainer(engine);
         golden.pretrain(trainer.as_mut());
-        let settings = Finetune {
-            rounds,
-            epochs_per_round: golden.count("/finetune/inner"),
-            learning_rate: golden.number("/finetune/lr"),
-            minimum_rounds: rounds,
-            ..CdimcNet::authors_code().finetune
+        let authors = CdimcNet::authors_code();
+        let net = CdimcNet {
+            batch_size: golden.count("/batch"),
+            finetune: Finetune {
+                rounds,
+                epochs_per_round: golden.count("/finetune/inner"),
+                learning_rate: golden.number("/finetune/lr"),
+                ..authors.finetune
+            },
+            advanced: Advanced { minimum_rounds: rounds, ..authors.advanced },
+            ..authors
         };
-        trainer.start(settings.optimizer()).expect("valid optimizer");
+        trainer.start(net.finetune.optimizer()).expect("valid optimizer");
         let start = start.iter().map(|&label| label as usize).collect();
         let mut finetuning = Finetuning::new(centers.clone(), start);
         for round in 0..rounds {
-            let batch = golden.count("/batch");
-            let found = finetuning.round(trainer.as_mut(), &settings, batch).expect("numbers");
+            let found = finetuning.round(trainer.as_mut(), &net).expect("numbers");
             let found = found.expect("a round that is left");
             let history = format!("/finetune/history/{round}");
             let what = |what| format!("{engine:?}: {what} of round {round}");
@@ -221,7 +225,7 @@ fn fine_tuning_follows_pytorch() {
             let difference = found.selected.abs_diff(number("selected") as usize);
             assert!(difference <= 2, "{}: {difference} apart", what("selected samples"));
         }
-        let nothing = finetuning.round(trainer.as_mut(), &settings, 1).expect("numbers");
+        let nothing = finetuning.round(trainer.as_mut(), &net).expect("numbers");
         assert_eq!(nothing, None);
         let labels = &finetuning.labels;
         let equal = labels.iter().zip(&expected).filter(|&(&a, &b)| a == b as usize).count();

@@ -1,4 +1,4 @@
-//! CDIMC-net: its settings and its one verb; below it the parts of the method.
+//! CDIMC-net: its settings and its entry points; the submodules are the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. What the paper leaves open is chosen on the data, or as in the authors' code, whose
@@ -14,49 +14,49 @@ mod finetune;
 mod input;
 mod model;
 mod prepared;
+mod renames;
 mod run;
 mod self_paced;
 mod spectral;
 mod training;
 
-pub use arrange::Arrangement;
-pub use assignment::Assignment;
 pub use centers::Choice;
-pub use finetune::{Finetune, FinetuneOptimizer, Finetuning, Round};
+pub use finetune::{Finetune, Finetuning, Round};
 pub use input::Input;
 pub use model::CdimcModel;
-pub use self_paced::{AgeRule, Comparison, Deviation, FirstRound, Pace, Scope, Update};
+pub use self_paced::{AgeRule, Scope};
 pub use training::{Stage, Training};
 
 use cdimc_core::{
-    ClusterError, Clusterer, Clustering, Cost, Fitted, KMeans, Observer, RowOrder,
+    ClusterError, Clusterer, Clustering, Cost, Fitted, Observer, RowOrder, ViewAnalysis,
     check::{at_least_one, below_one, not_negative, positive, setting},
     check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{Architecture, Device, Engine, Optimizer};
+use cdimc_nn::{Architecture, Device, Engine, Normalization, Optimizer};
 use contest::Contest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample that is fused from
 /// its views, and clusters that are learned from easy samples to hard ones.
 ///
+/// By default the data choose the coordinates, the weight of the graph and the centers. That takes an analysis of what the
+/// views share, such as that of `t-mixture`: [`with_analysis`](Self::with_analysis) adds it.
+///
 /// ```
 /// use cdimc_core::Clusterer;
-/// use cdimc_cluster::{CdimcNet, Pretrain};
-/// let net = CdimcNet { batch_size: 256, ..CdimcNet::default() };
+/// use cdimc_cluster::{Advanced, CdimcNet};
+/// use cdimc_mixture::TMixture;
+/// let net = CdimcNet { batch_size: 256, ..CdimcNet::default() }.with_analysis(TMixture::default());
 /// assert!(net.check().is_ok());
-/// let net = CdimcNet { pretrain: Pretrain { momentum: 1.5, ..Pretrain::default() }, ..net };
-/// assert_eq!(net.check().unwrap_err().to_string(), "pretrain.momentum = 1.5: must lie in [0, 1)");
+/// let net = CdimcNet { advanced: Advanced { momentum: 1.5, ..Advanced::default() }, ..net };
+/// assert_eq!(net.check().unwrap_err().to_string(), "advanced.momentum = 1.5: must lie in [0, 1)");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
-    /// Order in which the samples are read before they are arranged.
-    pub order: RowOrder,
-    /// How the samples are put in training order (paper, section 3.4, step 1).
-    pub arrangement: Arrangement,
     /// What the network reads of every view.
     pub input: Input,
     /// Maximum number of coordinates per view, where `input` is `coordinates`.
@@ -67,22 +67,52 @@ pub struct CdimcNet {
     pub alpha: OneOrMore,
     /// Samples in a batch.
     pub batch_size: usize,
-    /// Widths of the layers.
-    pub architecture: Layers,
-    /// Which engine computes the training steps; by default that of the device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine: Option<Engine>,
-    /// Where they are computed.
+    /// Where the training steps are computed.
     pub device: Device,
     /// Rounds of whole runs, each from new initial weights. After every round the half of the values of `alpha` under which
     /// the views share more goes on. The authors' code has 1.
     pub restarts: usize,
+    /// How the first centers and the last round of fine-tuning are chosen.
+    pub choice: Choice,
     /// Pre-training (section 3.4, step 2).
     pub pretrain: Pretrain,
-    /// k-means of the arrangement and of the first centers.
-    pub kmeans: KMeansSettings,
     /// Fine-tuning (section 3.4, step 3).
     pub finetune: Finetune,
+    /// Settings that only comparisons with the paper and the authors' code need.
+    pub advanced: Advanced,
+    /// Chooses coordinates and measures what the views share; no setting.
+    #[serde(skip)]
+    pub analysis: Option<Arc<dyn ViewAnalysis>>,
+}
+
+/// Settings that only comparisons with the paper and the authors' code need.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Advanced {
+    /// Order in which the samples are read before k-means arranges them.
+    pub order: RowOrder,
+    /// Width of the hidden layers, relative to the inputs of a view; by default 0.8 for columns (paper) and 2 for
+    /// coordinates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_ratio: Option<f64>,
+    /// Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for coordinates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wide: Option<usize>,
+    /// Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
+    pub square_decoder_layer: bool,
+    /// Which engine computes the training steps; by default that of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
+    /// How the step length of pre-training falls from epoch to epoch.
+    pub decay: Decay,
+    /// Fraction of the last step of pre-training that is kept, in [0, 1).
+    pub momentum: f64,
+    /// How the age selects samples.
+    pub age_rule: AgeRule,
+    /// What the clustering term of a batch is divided by.
+    pub normalization: Normalization,
+    /// Rounds of fine-tuning after which a round that moves no sample ends it. In the paper this is 1.
+    pub minimum_rounds: usize,
 }
 
 /// One value, or several of which the data choose one.
@@ -105,20 +135,6 @@ impl OneOrMore {
     }
 }
 
-/// Widths of the layers of an autoencoder: m, h, h, wide, k and back, for a view of m inputs and k clusters.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Layers {
-    /// h / m; by default 0.8 for columns (paper) and 2 for coordinates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hidden_ratio: Option<f64>,
-    /// Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for coordinates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wide: Option<usize>,
-    /// Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
-    pub square_decoder_layer: bool,
-}
-
 /// Settings of pre-training by stochastic gradient descent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
@@ -127,10 +143,6 @@ pub struct Pretrain {
     pub epochs: usize,
     /// Step length of the first epoch. The authors' code has 0.01.
     pub learning_rate: f64,
-    /// How the step length falls from epoch to epoch.
-    pub decay: Decay,
-    /// Fraction of the last step that is kept, in [0, 1).
-    pub momentum: f64,
 }
 
 /// How the step length falls over the epochs of a pre-training.
@@ -144,50 +156,45 @@ pub enum Decay {
     None,
 }
 
-/// Settings of k-means; the number of clusters comes with the data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct KMeansSettings {
-    /// Number of starts, of which the best is kept.
-    pub restarts: usize,
-    /// Maximum number of iterations per start.
-    pub max_iterations: usize,
-    /// Movement of the centers that ends a start, relative to the variance.
-    pub tolerance: f64,
-    /// How the first centers and the last round of fine-tuning are chosen.
-    pub choice: Choice,
-}
-
 impl Default for CdimcNet {
     fn default() -> Self {
         Self {
-            order: RowOrder::Shuffled,
-            arrangement: Arrangement::KmeansBlocks,
             input: Input::Coordinates,
             directions: 40,
             neighbors: 10,
             alpha: OneOrMore::Several(vec![0.01, 0.1]),
             batch_size: 128,
-            architecture: Layers::default(),
-            engine: None,
             device: Device::Cpu,
             restarts: 4,
+            choice: Choice::SharedInformation,
             pretrain: Pretrain::default(),
-            kmeans: KMeansSettings::default(),
             finetune: Finetune::default(),
+            advanced: Advanced::default(),
+            analysis: None,
+        }
+    }
+}
+
+impl Default for Advanced {
+    fn default() -> Self {
+        Self {
+            order: RowOrder::Shuffled,
+            hidden_ratio: None,
+            wide: None,
+            square_decoder_layer: false,
+            engine: None,
+            decay: Decay::Linear,
+            momentum: 0.95,
+            age_rule: AgeRule::Code,
+            normalization: Normalization::Selected,
+            minimum_rounds: 81,
         }
     }
 }
 
 impl Default for Pretrain {
     fn default() -> Self {
-        Self { epochs: 400, learning_rate: 0.02, decay: Decay::Linear, momentum: 0.95 }
-    }
-}
-
-impl Default for KMeansSettings {
-    fn default() -> Self {
-        Self { restarts: 20, max_iterations: 300, tolerance: 1e-4, choice: Choice::default() }
+        Self { epochs: 400, learning_rate: 0.02 }
     }
 }
 
@@ -198,31 +205,26 @@ impl CdimcNet {
     /// The settings of the authors' code: standardized columns, one run, one age for all samples, and the k-means of
     /// least inertia.
     pub fn authors_code() -> Self {
-        let defaults = Self::default();
-        let wide = Architecture::default().wide;
         Self {
             input: Input::Columns,
             alpha: OneOrMore::One(1e-3),
-            architecture: Layers {
-                hidden_ratio: Some(0.8),
-                wide: Some(wide),
-                square_decoder_layer: true,
-            },
             restarts: 1,
-            pretrain: Pretrain {
-                epochs: 500,
-                learning_rate: 0.01,
+            choice: Choice::Inertia,
+            pretrain: Pretrain { epochs: 500, learning_rate: 0.01 },
+            finetune: Finetune { rounds: 100, age_scope: Scope::All, ..Finetune::default() },
+            advanced: Advanced {
+                square_decoder_layer: true,
                 decay: Decay::None,
-                ..defaults.pretrain
+                ..Advanced::default()
             },
-            kmeans: KMeansSettings { choice: Choice::Inertia, ..defaults.kmeans },
-            finetune: Finetune {
-                rounds: 100,
-                age: AgeRule { scope: Scope::All, ..defaults.finetune.age },
-                ..defaults.finetune
-            },
-            ..defaults
+            ..Self::default()
         }
+    }
+
+    /// The method with this analysis of what views share, such as `TMixture::default()`.
+    #[must_use]
+    pub fn with_analysis(self, analysis: impl ViewAnalysis + 'static) -> Self {
+        Self { analysis: Some(Arc::new(analysis)), ..self }
     }
 
     /// As [`Clusterer::fit`], with the model by its own type.
@@ -260,9 +262,10 @@ impl CdimcNet {
         Training::new(self.clone(), data, (n_clusters, seed), observer)
     }
 
-    /// Whether several runs compete.
-    pub(crate) fn has_several(&self) -> bool {
-        self.restarts > 1 || self.alpha.values().len() > 1
+    /// Whether shared information chooses runs, centers or rounds.
+    pub(crate) fn chooses(&self) -> bool {
+        let n_alphas = self.alpha.values().len();
+        self.restarts > 1 || n_alphas > 1 || self.choice == Choice::SharedInformation
     }
 
     /// The widths of the layers.
@@ -272,9 +275,9 @@ impl CdimcNet {
             Input::Coordinates => (2.0, 200),
         };
         Architecture {
-            hidden_ratio: self.architecture.hidden_ratio.unwrap_or(hidden_ratio),
-            wide: self.architecture.wide.unwrap_or(wide),
-            square_decoder_layer: self.architecture.square_decoder_layer,
+            hidden_ratio: self.advanced.hidden_ratio.unwrap_or(hidden_ratio),
+            wide: self.advanced.wide.unwrap_or(wide),
+            square_decoder_layer: self.advanced.square_decoder_layer,
         }
     }
 
@@ -295,33 +298,21 @@ impl CdimcNet {
 
     /// The engine that computes the training steps.
     pub fn engine(&self) -> Engine {
-        self.engine.unwrap_or_else(|| self.device.engine())
-    }
-}
-
-impl Pretrain {
-    /// The optimizer as the engines know it.
-    pub fn optimizer(&self) -> Optimizer {
-        Optimizer::Sgd { learning_rate: self.learning_rate, momentum: self.momentum }
+        self.advanced.engine.unwrap_or_else(|| self.device.engine())
     }
 
-    /// The step length in an epoch, the first being 0.
+    /// The optimizer of pre-training: SGD (section 3.3), by default with the momentum of the authors' code.
+    pub(crate) fn pretrain_optimizer(&self) -> Optimizer {
+        let (learning_rate, momentum) = (self.pretrain.learning_rate, self.advanced.momentum);
+        Optimizer::Sgd { learning_rate, momentum }
+    }
+
+    /// The step length in an epoch of pre-training, the first being 0.
     pub(crate) fn learning_rate_in(&self, epoch: usize) -> f64 {
-        match self.decay {
-            Decay::Linear => self.learning_rate * (1.0 - epoch as f64 / self.epochs as f64),
-            Decay::None => self.learning_rate,
-        }
-    }
-}
-
-impl KMeansSettings {
-    /// The k-means into `n_clusters` clusters.
-    pub fn with_clusters(&self, n_clusters: usize) -> KMeans {
-        KMeans {
-            n_clusters,
-            restarts: self.restarts,
-            max_iterations: self.max_iterations,
-            tolerance: self.tolerance,
+        let Pretrain { epochs, learning_rate } = self.pretrain;
+        match self.advanced.decay {
+            Decay::Linear => learning_rate * (1.0 - epoch as f64 / epochs as f64),
+            Decay::None => learning_rate,
         }
     }
 }
@@ -337,20 +328,19 @@ impl Clusterer for CdimcNet {
         at_least_one(&[("values of alpha", self.alpha.values().len())])?;
         at_least_one(&[("batch-size", self.batch_size), ("restarts", self.restarts)])?;
         let Architecture { hidden_ratio, wide, .. } = self.layer_widths();
-        positive("architecture.hidden-ratio", hidden_ratio)?;
-        at_least_one(&[("architecture.wide", wide)])?;
+        positive("advanced.hidden-ratio", hidden_ratio)?;
+        at_least_one(&[("advanced.wide", wide)])?;
         positive("pretrain.learning-rate", self.pretrain.learning_rate)?;
-        below_one("pretrain.momentum", self.pretrain.momentum)?;
-        at_least_one(&[
-            ("kmeans.restarts", self.kmeans.restarts),
-            ("kmeans.max-iterations", self.kmeans.max_iterations),
-        ])?;
-        // All starts are in memory together.
-        setting("kmeans.restarts", self.kmeans.restarts, "must be at most 10000", |&n| {
-            n <= 10_000
-        })?;
-        not_negative("kmeans.tolerance", self.kmeans.tolerance)?;
-        self.finetune.check()
+        below_one("advanced.momentum", self.advanced.momentum)?;
+        at_least_one(&[("finetune.epochs-per-round", self.finetune.epochs_per_round)])?;
+        positive("finetune.learning-rate", self.finetune.learning_rate)?;
+        let needs_analysis = self.input == Input::Coordinates || self.chooses();
+        setting(
+            "analysis",
+            "none",
+            "is needed for coordinates and choices on the data: call CdimcNet::with_analysis(TMixture::default())",
+            |_| self.analysis.is_some() || !needs_analysis,
+        )
     }
 
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
@@ -395,7 +385,7 @@ impl Clusterer for CdimcNet {
         data: &MultiView,
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
-        let training = Training::resume(data, checkpoint, observer)?;
+        let training = Training::resume(data, checkpoint, self.analysis.clone(), observer)?;
         if training.settings() != self {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
@@ -444,10 +434,11 @@ mod tests {
 
     #[test]
     fn steps_fall_in_equal_parts_and_those_of_the_authors_code_do_not() {
-        let falling = Pretrain { epochs: 4, learning_rate: 0.5, ..Pretrain::default() };
+        let pretrain = Pretrain { epochs: 4, learning_rate: 0.5 };
+        let falling = CdimcNet { pretrain, ..CdimcNet::default() };
         let lengths: Vec<f64> = (0..4).map(|epoch| falling.learning_rate_in(epoch)).collect();
         assert_eq!(lengths, [0.5, 0.375, 0.25, 0.125]);
-        let constant = CdimcNet::authors_code().pretrain;
+        let constant = CdimcNet::authors_code();
         assert!((0..500).all(|epoch| constant.learning_rate_in(epoch) == 0.01));
     }
 }

@@ -45,6 +45,21 @@ pub fn configure<T>(method: &'static str, settings: Value) -> Result<Configured,
 where
     T: Clusterer + Default + DeserializeOwned + Serialize + JsonSchema + 'static,
 {
+    configure_with(method, settings, |method: T| method)
+}
+
+/// As [`configure`]; `complete` adds what a method needs besides its settings.
+///
+/// # Errors
+/// As [`configure`].
+pub fn configure_with<T>(
+    method: &'static str,
+    settings: Value,
+    complete: impl FnOnce(T) -> T,
+) -> Result<Configured, MethodError>
+where
+    T: Clusterer + Default + DeserializeOwned + Serialize + JsonSchema + 'static,
+{
     let refused = |message| MethodError::Settings { method, message };
     let refuse = |e: serde_json::Error| refused(e.to_string());
     let method_with: T = if settings.is_null() {
@@ -52,6 +67,7 @@ where
     } else {
         serde_json::from_value(settings).map_err(refuse)?
     };
+    let method_with = complete(method_with);
     method_with.check().map_err(|e| refused(e.to_string()))?;
     let settings = serde_json::to_value(&method_with).map_err(refuse)?;
     Ok(Configured { clusterer: Box::new(method_with), settings, described: settings_of::<T> })

@@ -22,13 +22,13 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 pub use crate::{
     archive::note,
     clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
-    configured::{Configured, MethodError, configure, settings_of},
+    configured::{Configured, MethodError, configure, configure_with, settings_of},
     distance::squared_distance,
     error::ClusterError,
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, check_views},
     observer::{Checkpoints, Observer, Step},
-    shared_information::SharedInformation,
+    shared_information::{AnalysisSize, SharedInformation, ViewAnalysis, ViewCoordinates},
 };
 
 pub mod archive;

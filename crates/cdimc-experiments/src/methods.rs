@@ -58,6 +58,12 @@ pub(crate) fn reference(name: &str) -> Result<Value> {
     configured(if name == CdimcNet::NAME { AUTHORS } else { name }, Value::Null)
 }
 
+/// Returns settings as cells and records have them: under the names that they had first, so that records of all versions
+/// are found and compared.
+pub(crate) fn recorded(name: &str, settings: Value) -> Value {
+    if registered(name) == CdimcNet::NAME { CdimcNet::first_names(settings) } else { settings }
+}
+
 /// The name of a cell's row. Earlier records use other names for CDIMC-net: `cdimc-net` for the authors' settings,
 /// and a longer name for the defaults.
 pub(crate) fn row(cell: &Cell) -> Cow<'_, str> {
@@ -86,7 +92,7 @@ pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
     if name == AUTHORS {
         let mut all = serde_json::to_value(CdimcNet::authors_code())?;
         if !settings.is_null() {
-            merge(&mut all, &settings);
+            merge(&mut all, &CdimcNet::todays_names(settings));
         }
         settings = all;
     }
@@ -106,7 +112,27 @@ pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Record;
+    use crate::settings::{agree, changed};
     use serde_json::json;
+    use std::path::Path;
+
+    /// Settings have other names today than in the first records.
+    #[test]
+    fn shipped_records_are_those_of_todays_settings() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/records");
+        let records = crate::records::read(&Path::new(folder).join("handwritten.jsonl")).unwrap();
+        for name in [CdimcNet::NAME, AUTHORS] {
+            let settings = configured(name, Value::Null).unwrap();
+            let differing = changed(&settings, &reference(name).unwrap());
+            let (differing, settings) = (recorded(name, differing), recorded(name, settings));
+            let found = records.iter().filter(|Record { cell, .. }| {
+                let of_method = cell.method == CdimcNet::NAME && cell.repetition == 0;
+                of_method && cell.changed == differing && agree(&cell.settings, &settings)
+            });
+            assert_eq!(found.count(), 40, "{name}: ten masks at four rates");
+        }
+    }
 
     #[test]
     fn cdimc_net_means_the_defaults_and_earlier_records_get_the_names_of_today() {

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::experiment::{Experiment, PatternRule, Variant};
-use crate::methods::{configured, reference, registered};
+use crate::methods::{configured, recorded, reference, registered};
 use crate::selection::Selection;
 use crate::settings::{Setting, at, changed, has, keys, set};
 use crate::source::{self, Facts};
@@ -142,8 +142,8 @@ impl Row {
             label: variant.label().to_owned(),
             point: variant.point.clone(),
             overrides,
-            changed: changed(&settings, &self.reference),
-            settings,
+            changed: recorded(&variant.name, changed(&settings, &self.reference)),
+            settings: recorded(&variant.name, settings),
             repetition: 0,
             seed: selection.seed,
         })

@@ -17,7 +17,6 @@ pub use crate::{
     settings::{Coordinates, Rule, TMixture},
     sharing::{ViewAgreement, ViewSharing},
     stability::Stability,
-    view_coordinates::ViewCoordinates,
 };
 
 /// The method's name.

@@ -1,5 +1,4 @@
-//! What views share under clusters that any method found: T after one M step from their labels (specification,
-//! section 4).
+//! Shared information under the clusters of any method: T after one M step from their labels (specification, section 4).
 
 use crate::choice::candidates;
 use crate::coordinates::profile::ColumnProfile;
@@ -14,8 +13,8 @@ use cdimc_core::{ClusterError, SharedInformation};
 use cdimc_data::MultiView;
 
 impl TMixture {
-    /// What tells T of labelings of the samples of `data` into `n_clusters` clusters. Where coordinates are `auto`, it
-    /// is that of the kind under which the views share most.
+    /// Returns T of labelings of the samples of `data` into `n_clusters` clusters, measured after one M step from the
+    /// labels. Where coordinates are `auto`, it is the largest T over all kinds.
     ///
     /// # Errors
     /// If the views have no coordinates.
@@ -39,7 +38,7 @@ impl TMixture {
     }
 }
 
-/// The samples in every kind of coordinates that is a candidate.
+/// The samples in every candidate kind of coordinates.
 pub(crate) struct SharedUnderLabels {
     pub(crate) observations: Vec<Observations>,
     pub(crate) prior: Prior,
@@ -61,7 +60,7 @@ impl SharedInformation for SharedUnderLabels {
     }
 
     fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
-        // In the coordinates under which the views share most, samples are compared with themselves.
+        // Terms of the same sample are compared, in the coordinates with the most shared information.
         let under = |observations| (observations, self.under(observations, labels));
         let most = self.observations.iter().map(under).max_by(|a, b| a.1.1.total_cmp(&b.1.1));
         most.is_some_and(|(observations, (terms, _))| {

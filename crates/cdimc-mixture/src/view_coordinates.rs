@@ -3,72 +3,86 @@
 use crate::archive::{projection_of, put_projection};
 use crate::choice::choose;
 use crate::coordinates::{Kind, observe, projection::Projection};
+use crate::model::Prior;
 use crate::pilot::Views;
 use crate::settings::TMixture;
 use crate::shared_information::SharedUnderLabels;
 use cdimc_core::archive::Archive;
-use cdimc_core::{ClusterError, Observer, SharedInformation};
+use cdimc_core::{
+    AnalysisSize, ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates,
+};
 use cdimc_data::{Matrix, MultiView, Seed};
 use ndarray::{Array2, s};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
-/// Maps the rows of every view to its leading coordinates.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ViewCoordinates {
-    projections: Vec<Projection>,
+/// One projection per view.
+#[derive(Debug)]
+struct Projections {
+    of_views: Vec<Projection>,
+    /// Prior under which shared information is measured.
+    prior: Prior,
 }
 
-impl TMixture {
-    /// Returns coordinates of the kind under which the views share most, by the searches that precede a fit
-    /// (specification, sections 1 and 4); at most [`TMixture::dimensions`] per view.
-    ///
-    /// # Errors
-    /// If a decomposition does not converge, or `observer` stops the search.
-    pub fn view_coordinates(
+/// The coordinates are of the kind under which the views share most, by the searches that precede a fit (specification,
+/// sections 1 and 4).
+impl ViewAnalysis for TMixture {
+    fn coordinates(
         &self,
         data: &MultiView,
-        n_clusters: usize,
+        AnalysisSize { n_clusters, max_width }: AnalysisSize,
         seed: Seed,
         observer: &Observer<'_>,
-    ) -> Result<ViewCoordinates, ClusterError> {
+    ) -> Result<Arc<dyn ViewCoordinates>, ClusterError> {
         // The shape of the clusters is not needed, only the kind of coordinates.
         let prior = self.priors()[0];
-        let settings =
-            Self { pooling: Some(prior.kappa), diagonal: Some(prior.diagonal), ..self.clone() };
+        let (pooling, diagonal) = (Some(prior.kappa), Some(prior.diagonal));
+        let settings = Self { dimensions: max_width, pooling, diagonal, ..self.clone() };
         let chosen = choose(&settings, &Views::of(data, data), n_clusters, seed, observer)?;
-        Ok(ViewCoordinates { projections: chosen.projections })
+        Ok(Arc::new(Projections { of_views: chosen.projections, prior }))
+    }
+
+    fn information(
+        &self,
+        data: &MultiView,
+        AnalysisSize { n_clusters, max_width }: AnalysisSize,
+    ) -> Result<Box<dyn SharedInformation>, ClusterError> {
+        Self { dimensions: max_width, ..self.clone() }.shared_information(data, n_clusters)
+    }
+
+    fn read_coordinates(
+        &self,
+        archive: &Archive,
+        kinds: &Value,
+    ) -> Result<Arc<dyn ViewCoordinates>, ClusterError> {
+        let kinds: Vec<Kind> = serde_json::from_value(kinds.clone())
+            .map_err(|error| ClusterError::Model(format!("kinds of coordinates: {error}")))?;
+        let read = |(v, &kind)| projection_of(archive, v, kind);
+        let of_views = kinds.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Projections { of_views, prior: self.priors()[0] }))
     }
 }
 
-impl ViewCoordinates {
-    /// Kind of the coordinates of every view.
-    pub fn kinds(&self) -> Vec<Kind> {
-        self.projections.iter().map(|projection| projection.kind).collect()
+impl ViewCoordinates for Projections {
+    fn kinds(&self) -> Value {
+        self.of_views.iter().map(|projection| json!(projection.kind)).collect()
     }
 
-    /// Number of coordinates of every view.
-    pub fn widths(&self) -> Vec<usize> {
-        self.projections.iter().map(Projection::width).collect()
+    fn n_features(&self) -> Vec<usize> {
+        self.of_views.iter().map(|projection| projection.means.len()).collect()
     }
 
-    /// Number of columns of every view.
-    pub fn n_features(&self) -> Vec<usize> {
-        self.projections.iter().map(|projection| projection.means.len()).collect()
+    fn widths(&self) -> Vec<usize> {
+        self.of_views.iter().map(Projection::width).collect()
     }
 
-    /// Returns the rows of a view that have coordinates: in the kind `unit` a row of zeros has none.
-    ///
-    /// # Panics
-    /// As [`of_rows`](Self::of_rows).
-    pub fn with_coordinates(&self, view: usize, rows_of: &Matrix, rows: Vec<usize>) -> Vec<usize> {
-        self.projections[view].with_direction(rows_of, rows)
+    /// In the kind `unit` a row of zeros has no coordinates.
+    fn with_coordinates(&self, view: usize, rows_of: &Matrix, rows: Vec<usize>) -> Vec<usize> {
+        self.of_views[view].with_direction(rows_of, rows)
     }
 
-    /// Returns the coordinates of some rows of a view, `(n_rows, n_coordinates)`.
-    ///
-    /// # Panics
-    /// If there is no such view or row, or `rows_of` has another number of columns than the view.
-    pub fn of_rows(&self, view: usize, rows_of: &Matrix, rows: &[usize]) -> Array2<f64> {
-        let projection = &self.projections[view];
+    fn of_rows(&self, view: usize, rows_of: &Matrix, rows: &[usize]) -> Array2<f64> {
+        let projection = &self.of_views[view];
         let mut all = Array2::zeros((rows.len(), projection.width()));
         projection.each_block(rows_of, rows, |start, block| {
             all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
@@ -76,34 +90,19 @@ impl ViewCoordinates {
         all
     }
 
-    /// Returns T of labelings of the samples of `data` into `n_clusters` clusters, in these coordinates.
-    pub fn shared_information(
+    fn shared_information(
         &self,
-        settings: &TMixture,
         data: &MultiView,
         n_clusters: usize,
     ) -> Box<dyn SharedInformation> {
-        Box::new(SharedUnderLabels {
-            observations: vec![observe(data, &self.projections)],
-            prior: settings.priors()[0],
-            n_clusters,
-        })
+        let observations = vec![observe(data, &self.of_views)];
+        Box::new(SharedUnderLabels { observations, prior: self.prior, n_clusters })
     }
 
-    /// Adds the coordinates of view `v` as arrays `view{v}.*`.
-    pub fn put(&self, archive: &mut Archive) {
-        for (v, projection) in self.projections.iter().enumerate() {
+    fn put(&self, archive: &mut Archive) {
+        for (v, projection) in self.of_views.iter().enumerate() {
             put_projection(archive, v, projection);
         }
-    }
-
-    /// Reads coordinates of these kinds, one per view, that [`put`](Self::put) added.
-    ///
-    /// # Errors
-    /// If an array is missing or their shapes disagree.
-    pub fn read(archive: &Archive, kinds: &[Kind]) -> Result<Self, ClusterError> {
-        let read = |(v, &kind)| projection_of(archive, v, kind);
-        Ok(Self { projections: kinds.iter().enumerate().map(read).collect::<Result<_, _>>()? })
     }
 }
 
@@ -118,20 +117,33 @@ mod tests {
         let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+        let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
         let silent = Observer::silent();
-        let found = settings.view_coordinates(&data, 4, Seed::new(1), &silent).unwrap();
+        let found = settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();
+        let bytes = |coordinates: &dyn ViewCoordinates| {
+            let mut archive = Archive::new("test file", &()).unwrap();
+            coordinates.put(&mut archive);
+            archive.to_bytes().unwrap()
+        };
         let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
-        assert_eq!(found.projections, chosen.projections);
-        let mut archive = Archive::new("test file", &()).unwrap();
-        found.put(&mut archive);
-        let bytes = archive.to_bytes().unwrap();
-        let archive = Archive::from_bytes("test file", &bytes).unwrap();
-        let again = ViewCoordinates::read(&archive, &found.kinds()).unwrap();
-        assert_eq!(again, found);
+        let prior = settings.priors()[0];
+        let of_fit = Projections { of_views: chosen.projections, prior };
+        assert_eq!((bytes(&*found), found.kinds()), (bytes(&of_fit), of_fit.kinds()));
+        let archive = Archive::from_bytes("test file", &bytes(&*found)).unwrap();
+        let again = settings.read_coordinates(&archive, &found.kinds()).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{found:?}"));
         let z = again.of_rows(0, data.matrix(0), &[3, 5]);
         assert_eq!(z.dim(), (2, found.widths()[0]));
-        assert!(
-            ViewCoordinates::read(&archive, &[found.kinds(), vec![Kind::Unit]].concat()).is_err()
-        );
+        for kinds in [json!(["unit", "unit", "unit", "unit", "unit"]), json!(["none"])] {
+            assert!(settings.read_coordinates(&archive, &kinds).is_err());
+        }
+    }
+
+    #[test]
+    fn analyses_are_equal_if_their_settings_are() {
+        let analysis = |dimensions| -> Box<dyn ViewAnalysis> {
+            Box::new(TMixture { dimensions, ..TMixture::default() })
+        };
+        assert!(*analysis(20) == *analysis(20) && *analysis(20) != *analysis(30));
     }
 }

@@ -2,6 +2,7 @@
 //! protein.csv patient 4`. Without arguments it makes two small files of its own.
 #![allow(clippy::print_stdout)]
 
+use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use cdimc::tables::{ReadOptions, join, read_views};
 use std::error::Error;
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tables.extend(read_views(&second.parse()?, &options)?);
     let joined = join(tables, false)?;
 
-    let mut net = CdimcNet::default();
+    let mut net = CdimcNet::default().with_analysis(TMixture::default());
     net.pretrain.epochs = 100;
     net.finetune.rounds = 20;
     let clustering = net.cluster(&joined.data, n_clusters.parse()?, Seed::new(0))?;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use cdimc::data::SyntheticViews;
+use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use std::error::Error;
 
@@ -11,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         MissingPattern::PerView(0.2).mask(dataset.n_samples(), dataset.n_views(), Seed::new(2))?;
     let data = dataset.observe(mask.clone())?;
 
-    let mut net = CdimcNet::default();
+    let mut net = CdimcNet::default().with_analysis(TMixture::default());
     net.pretrain.epochs = 200;
     net.finetune.rounds = 20;
     let fitted = net.fit(&data, dataset.n_classes(), Seed::new(0), &Observer::silent())?;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use cdimc::data::SyntheticViews;
+use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use std::error::Error;
 
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let train: Vec<usize> = (0..n).filter(|i| i % 5 != 0).collect();
     let new: Vec<usize> = (0..n).filter(|i| i % 5 == 0).collect();
 
-    let mut net = CdimcNet::default();
+    let mut net = CdimcNet::default().with_analysis(TMixture::default());
     net.pretrain.epochs = 60;
     net.finetune.rounds = 10;
     let (data_then, k) = (data.select_rows(&train)?, dataset.n_classes());
@@ -23,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     model.save(&file)?;
 
     // The new samples miss other views than the training did; any subset will do.
-    let prediction = CdimcModel::load(&file)?.predict(&data.select_rows(&new)?)?;
+    let prediction =
+        CdimcModel::load(&file, &TMixture::default())?.predict(&data.select_rows(&new)?)?;
     let confidence = prediction.confidence.unwrap_or_default();
     for (i, (label, sure)) in new.iter().zip(prediction.labels.iter().zip(confidence)).take(8) {
         let views = data.mask().n_views_of(*i);

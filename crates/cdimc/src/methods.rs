@@ -2,7 +2,9 @@
 
 use cdimc_cluster::{CdimcModel, CdimcNet};
 use cdimc_core::archive::Archive;
-use cdimc_core::{ClusterError, Clusterer, Configured, MethodError, Model, configure};
+use cdimc_core::{
+    ClusterError, Clusterer, Configured, MethodError, Model, configure, configure_with,
+};
 use cdimc_mixture::{MixtureModel, TMixture};
 use serde_json::Value;
 
@@ -33,7 +35,11 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
-        CdimcNet::NAME => configure::<CdimcNet>(CdimcNet::NAME, settings),
+        CdimcNet::NAME => {
+            let settings = CdimcNet::todays_names(settings);
+            let analyzed = |net: CdimcNet| net.with_analysis(TMixture::default());
+            configure_with(CdimcNet::NAME, settings, analyzed)
+        }
         _ => match cdimc_baselines::configured(name, settings) {
             Err(MethodError::Unknown { name, .. }) => {
                 Err(MethodError::Unknown { name, known: method_names().join(", ") })
@@ -50,7 +56,7 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
 pub fn read_model(bytes: &[u8]) -> Result<Box<dyn Model>, ClusterError> {
     match Archive::kind_of(bytes).as_deref() {
         Some(MixtureModel::KIND) => Ok(Box::new(MixtureModel::from_bytes(bytes)?)),
-        _ => Ok(Box::new(CdimcModel::from_bytes(bytes)?)),
+        _ => Ok(Box::new(CdimcModel::from_bytes(bytes, &TMixture::default())?)),
     }
 }
 
@@ -64,12 +70,12 @@ mod tests {
         let settings = |value: Value| configured(CdimcNet::NAME, value).map(|c| c.settings);
         let found = settings(Value::Null).unwrap();
         assert_eq!(
-            (&found["restarts"], &found["kmeans"]["choice"], &found["input"]),
+            (&found["restarts"], &found["choice"], &found["input"]),
             (&json!(4), &json!("shared-information"), &json!("coordinates"))
         );
         let error = settings(json!({ "restarts": 0 })).unwrap_err().to_string();
         assert_eq!(error, "settings of cdimc-net: restarts = 0: must be at least 1");
-        let error = settings(json!({ "kmeans": { "choice": "truth" } })).unwrap_err().to_string();
+        let error = settings(json!({ "choice": "truth" })).unwrap_err().to_string();
         assert!(error.contains("expected `shared-information` or `inertia`"), "{error}");
     }
 
@@ -78,8 +84,8 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper.toml");
         let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let found = configured(CdimcNet::NAME, settings).unwrap().settings;
-        assert_eq!(found["architecture"]["square-decoder-layer"], json!(false));
-        assert_eq!(found["finetune"]["normalization"], json!("batch"));
+        assert_eq!(found["advanced"]["square-decoder-layer"], json!(false));
+        assert_eq!(found["advanced"]["age-rule"], json!("paper"));
     }
 
     #[test]
@@ -88,5 +94,14 @@ mod tests {
         let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let found = configured(CdimcNet::NAME, settings).unwrap().settings;
         assert_eq!(found, serde_json::to_value(CdimcNet::authors_code()).unwrap());
+    }
+
+    #[test]
+    fn settings_of_an_earlier_version_are_accepted() {
+        let settings =
+            json!({ "kmeans": { "choice": "inertia" }, "pretrain": { "momentum": 0.9 } });
+        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
+        assert_eq!(found["choice"], json!("inertia"));
+        assert_eq!(found["advanced"]["momentum"], json!(0.9));
     }
 }

@@ -17,7 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("cdimc-graph", &["cdimc-core"]),
     ("cdimc-mixture", &["cdimc-data", "cdimc-core"]),
     ("cdimc-nn", &["cdimc-data", "cdimc-core", "cdimc-graph"]),
-    ("cdimc-cluster", &["cdimc-data", "cdimc-core", "cdimc-mixture", "cdimc-graph", "cdimc-nn"]),
+    ("cdimc-cluster", &["cdimc-data", "cdimc-core", "cdimc-graph", "cdimc-nn"]),
     ("cdimc-baselines", &["cdimc-data", "cdimc-core", "cdimc-graph", "cdimc-nn"]),
     (
         "cdimc",

@@ -48,7 +48,7 @@ pub(super) enum Again {
 const MINE: (&str, &str) = ("thesis.tex", "what cdimc did not write");
 const VIEWS: [&str; 3] = ["rna", "protein", "image"];
 /// What a run that trains is asked for, with and without restarts.
-const SHORT: &str = "[pretrain]\nepochs = 40\n[finetune]\nrounds = 80\n[architecture]\nwide = 48\n";
+const SHORT: &str = "[pretrain]\nepochs = 40\n[finetune]\nrounds = 80\n[advanced]\nwide = 48\n";
 
 impl Victim {
     /// All of them, with their inputs in `desk`; a checkpoint is kept whenever one can be.

@@ -6,40 +6,19 @@
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::{Geometry, MultiView, Seed};
 use ndarray::Array2;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// How samples are put in training order; batches are runs of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// Clusters of a k-means on the concatenated views one after the other (paper).
-    #[default]
-    KmeansBlocks,
-    /// The reading order as it is.
-    None,
-}
-
-impl Arrangement {
-    /// The samples `rows`, given in reading order, in training order.
-    ///
-    /// # Errors
-    /// If the k-means cannot be made.
-    pub fn arrange(
-        self,
-        data: &MultiView,
-        rows: Vec<usize>,
-        kmeans: &KMeans,
-        seed: Seed,
-    ) -> Result<Vec<usize>, ClusterError> {
-        match self {
-            Self::KmeansBlocks => {
-                let labels = kmeans.fit(concatenated(data, &rows).view(), seed)?.labels;
-                Ok(in_blocks(&rows, &labels))
-            }
-            Self::None => Ok(rows),
-        }
-    }
+/// Returns the samples `rows` in training order: the clusters of a k-means on the concatenated views, one after the other.
+///
+/// # Errors
+/// If the k-means fails.
+pub(crate) fn arranged(
+    data: &MultiView,
+    rows: &[usize],
+    n_clusters: usize,
+    seed: Seed,
+) -> Result<Vec<usize>, ClusterError> {
+    let labels = KMeans::new(n_clusters).fit(concatenated(data, rows).view(), seed)?.labels;
+    Ok(in_blocks(rows, &labels))
 }
 
 /// The geometry versions of all views side by side in single precision, `(rows.len(), all features)`.
@@ -87,11 +66,7 @@ mod tests {
     fn samples_of_a_cluster_stand_together() {
         let view = array![[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 3.0], [5.0, 0.0]];
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
-        let order = Arrangement::KmeansBlocks
-            .arrange(&data, vec![4, 3, 2, 1, 0], &KMeans::new(2), Seed::new(1))
-            .unwrap();
+        let order = arranged(&data, &[4, 3, 2, 1, 0], 2, Seed::new(1)).unwrap();
         assert!(order == [4, 2, 0, 3, 1] || order == [3, 1, 4, 2, 0], "{order:?}");
-        let kept = Arrangement::None.arrange(&data, vec![1, 0], &KMeans::new(2), Seed::new(1));
-        assert_eq!(kept.unwrap(), [1, 0]);
     }
 }

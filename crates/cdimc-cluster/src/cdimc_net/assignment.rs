@@ -4,20 +4,20 @@ use ndarray::{ArrayView1, ArrayView2};
 
 /// Every sample beside the centers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Assignment {
+pub(crate) struct Assignment {
     /// The nearest center, s (eq. 13); the smaller number on ties.
-    pub labels: Vec<usize>,
+    pub(crate) labels: Vec<usize>,
     /// Squared distance to the nearest center, Kloss (eq. 15).
-    pub losses: Vec<f64>,
+    pub(crate) losses: Vec<f64>,
     /// Squared distance to the second nearest center, less the loss: the larger, the surer.
-    pub margins: Vec<f64>,
+    pub(crate) margins: Vec<f64>,
 }
 
 impl Assignment {
     /// Compares the latents `z`, `(n_samples, latent)`, with `centers`, `(n_clusters, latent)`.
     ///
     /// Distances are sums of squared differences in double precision, which are never negative.
-    pub fn new(z: ArrayView2<'_, f32>, centers: ArrayView2<'_, f32>) -> Self {
+    pub(crate) fn new(z: ArrayView2<'_, f32>, centers: ArrayView2<'_, f32>) -> Self {
         let n_samples = z.nrows();
         let mut found = Self {
             labels: Vec::with_capacity(n_samples),
@@ -43,7 +43,7 @@ impl Assignment {
     }
 
     /// The mean loss.
-    pub fn mean_loss(&self) -> f64 {
+    pub(crate) fn mean_loss(&self) -> f64 {
         self.losses.iter().sum::<f64>() / self.losses.len() as f64
     }
 }

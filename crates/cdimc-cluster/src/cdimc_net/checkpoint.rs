@@ -3,20 +3,25 @@
 use super::archived_weights::{put_weights, read_weights};
 use super::contest::Reached;
 use super::run::{BestRound, Curves, Run, State, Trained};
-use crate::{CdimcNet, Finetuning, Pace, Stage, Training};
-use cdimc_core::{ClusterError, Clusterer, Observer, archive::Archive, check_n_clusters};
+use super::self_paced::Pace;
+use crate::{CdimcNet, Finetuning, Stage, Training};
+use cdimc_core::{
+    ClusterError, Clusterer, Observer, ViewAnalysis, archive::Archive, check_n_clusters,
+};
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState, Weights};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 const KIND: &str = "cdimc checkpoint";
 
 /// The part of a checkpoint that is not arrays.
 #[derive(Serialize, Deserialize)]
 struct Description {
-    settings: CdimcNet,
+    settings: Value,
     n_clusters: usize,
     n_views: usize,
     seed: Seed,
@@ -63,7 +68,7 @@ impl Training {
             _ => OptimizerState { steps: 0, moments: Vec::new() },
         };
         let description = Description {
-            settings: self.settings.clone(),
+            settings: serde_json::to_value(&self.settings).unwrap_or_default(),
             n_clusters: self.n_clusters,
             n_views: self.prepared.input.views.len(),
             seed: self.seed,
@@ -92,7 +97,7 @@ impl Training {
         archive.to_bytes()
     }
 
-    /// The training that [`Training::checkpoint`] saved, on the same data.
+    /// Returns the training that [`Training::checkpoint`] saved, on the same data and with the same `analysis`.
     ///
     /// # Errors
     /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data, or `observer` stops the
@@ -100,18 +105,21 @@ impl Training {
     pub fn resume(
         data: &MultiView,
         checkpoint: &[u8],
+        analysis: Option<Arc<dyn ViewAnalysis>>,
         observer: &Observer<'_>,
     ) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
         let found: Description = archive.description()?;
-        found.settings.check()?;
+        let settings: CdimcNet = serde_json::from_value(CdimcNet::todays_names(found.settings))
+            .map_err(|error| ClusterError::Model(format!("{KIND}: {error}")))?;
+        let settings = CdimcNet { analysis, ..settings };
+        settings.check()?;
         check_n_clusters(found.n_clusters, data.n_samples())?;
-        found.settings.applies(data, found.n_clusters)?;
+        settings.applies(data, found.n_clusters)?;
         if found.n_views != data.n_views() {
             return Err(other_data());
         }
-        let Description { settings, n_clusters, seed, .. } = found;
-        let mut training = Self::new(settings, data, (n_clusters, seed), observer)?;
+        let mut training = Self::new(settings, data, (found.n_clusters, found.seed), observer)?;
         if fingerprint(&training.prepared.input) != found.fingerprint {
             return Err(other_data());
         }
@@ -312,16 +320,16 @@ fn fingerprint(input: &NetworkInput) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layers;
+    use cdimc_mixture::TMixture;
     use ndarray::s;
 
     #[test]
     fn arrays_that_do_not_fit_the_network_are_refused() {
         let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
-        let architecture = Layers { wide: Some(3), ..CdimcNet::authors_code().architecture };
-        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::authors_code() };
-        (net.restarts, net.pretrain.epochs, net.finetune.rounds) = (2, 1, 3);
+        let net = CdimcNet { neighbors: 2, restarts: 2, ..CdimcNet::authors_code() };
+        let mut net = net.with_analysis(TMixture::default());
+        (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 1, 3);
         let silent = Observer::silent();
         let damaged = |damage: fn(&mut Training, &mut Finetuning)| {
             let mut training = net.start(&data, 2, Seed::new(1), &silent).unwrap();
@@ -339,7 +347,8 @@ mod tests {
             damage(&mut training, &mut finetuning);
             training.run.as_mut().unwrap().state = State::Finetuning(finetuning);
             let checkpoint = training.checkpoint().unwrap();
-            Training::resume(&data, &checkpoint, &silent).err().map(|e| e.to_string())
+            let analysis = net.analysis.clone();
+            Training::resume(&data, &checkpoint, analysis, &silent).err().map(|e| e.to_string())
         };
         assert_eq!(damaged(|_, _| {}), None);
         let damages: [fn(&mut Training, &mut Finetuning); 8] = [

@@ -1,49 +1,31 @@
 //! Self-paced fine-tuning of the network and the assignment to frozen centers (paper, Algorithm 1).
 
-use crate::{AgeRule, Assignment, Pace};
-use cdimc_core::{
-    ClusterError,
-    check::{at_least_one, positive, setting},
-};
-use cdimc_nn::{Normalization, Optimizer, Targets, Trainer, batches};
+use super::assignment::Assignment;
+use super::self_paced::{Pace, Scope};
+use crate::CdimcNet;
+use cdimc_core::ClusterError;
+use cdimc_nn::{Optimizer, Targets, Trainer, batches};
 use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Share of samples that change cluster in a round, xi, below which fine-tuning ends (authors' code).
+const STOP_TOLERANCE: f64 = 1e-7;
 
 /// Settings of Algorithm 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Finetune {
-    /// Most rounds, T. With 0 the first clusters on the pre-trained latents are the result.
+    /// Maximum number of rounds, T. With 0 the first clusters on the pre-trained latents are the result.
     pub rounds: usize,
-    /// Epochs of network training in a round, Maxiter.
+    /// Epochs of network training per round, Maxiter.
     pub epochs_per_round: usize,
-    /// Which optimizer updates the encoders; Adam (paper, section 4.1).
-    pub optimizer: FinetuneOptimizer,
-    /// Its step length.
+    /// Step length of Adam, which updates the encoders (paper, section 4.1).
     pub learning_rate: f64,
     /// Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
     pub self_paced: bool,
-    /// How the age grows and what it lets in.
-    pub age: AgeRule,
-    /// What the clustering term of a batch is divided by.
-    pub normalization: Normalization,
-    /// The training stops when the share of samples that changed cluster in a round is below this, xi;
-    /// 1e-7, so that none may change.
-    pub stop_tolerance: f64,
-    /// Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
-    pub minimum_rounds: usize,
-}
-
-/// The optimizer of fine-tuning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FinetuneOptimizer {
-    /// Adam with the usual decays 0.9 and 0.999 and epsilon 1e-8 (paper, section 4.1; authors' code).
-    #[default]
-    Adam,
-    /// Stochastic gradient descent without momentum (paper, section 3.3).
-    Sgd,
+    /// Whether each cluster has an age of its own.
+    pub age_scope: Scope,
 }
 
 impl Default for Finetune {
@@ -51,37 +33,18 @@ impl Default for Finetune {
         Self {
             rounds: 20,
             epochs_per_round: 7,
-            optimizer: FinetuneOptimizer::Adam,
             learning_rate: 1e-4,
             self_paced: true,
-            age: AgeRule::default(),
-            normalization: Normalization::Selected,
-            stop_tolerance: 1e-7,
-            minimum_rounds: 81,
+            age_scope: Scope::Cluster,
         }
     }
 }
 
 impl Finetune {
-    /// Checks every setting.
-    ///
-    /// # Errors
-    /// If one is out of range.
-    pub fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[("finetune.epochs-per-round", self.epochs_per_round)])?;
-        positive("finetune.learning-rate", self.learning_rate)?;
-        setting("finetune.stop-tolerance", self.stop_tolerance, "must be at least 0", |x| *x >= 0.0)
-    }
-
-    /// The optimizer as the engines know it.
+    /// Adam with the usual decays (paper, section 4.1; authors' code).
     pub fn optimizer(&self) -> Optimizer {
         let learning_rate = self.learning_rate;
-        match self.optimizer {
-            FinetuneOptimizer::Adam => {
-                Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
-            }
-            FinetuneOptimizer::Sgd => Optimizer::Sgd { learning_rate, momentum: 0.0 },
-        }
+        Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 }
 
@@ -89,18 +52,18 @@ impl Finetune {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finetuning {
     /// The frozen centers U, `(n_clusters, latent)`.
-    pub centers: Array2<f32>,
+    pub(crate) centers: Array2<f32>,
     /// The cluster of every sample, s, `(n_samples)`.
     pub labels: Vec<usize>,
-    /// The age and the samples it lets in.
-    pub pace: Pace,
-    /// Rounds done.
-    pub rounds_done: usize,
+    /// The ages and the samples that they select.
+    pub(crate) pace: Pace,
+    /// Number of rounds that are done.
+    pub(crate) rounds_done: usize,
     /// Whether the stopping rule has held.
-    pub settled: bool,
+    pub(crate) settled: bool,
 }
 
-/// What one round of Algorithm 1 did.
+/// Numbers of one round of Algorithm 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// The mean clustering loss of all samples after it.
@@ -121,7 +84,7 @@ impl Finetuning {
         Self { centers, labels, pace, rounds_done: 0, settled: false }
     }
 
-    /// One round of Algorithm 1 on `trainer`, in batches of `batch_size`; `None` when it has ended.
+    /// Takes one round of Algorithm 1 on `trainer`; returns `None` when it has ended.
     ///
     /// The optimizer must have been started with [`Finetune::optimizer`] before the first round.
     ///
@@ -130,13 +93,13 @@ impl Finetuning {
     pub fn round(
         &mut self,
         trainer: &mut dyn Trainer,
-        settings: &Finetune,
-        batch_size: usize,
+        net: &CdimcNet,
     ) -> Result<Option<Round>, ClusterError> {
+        let (settings, advanced) = (&net.finetune, &net.advanced);
         if self.settled || self.rounds_done >= settings.rounds {
             return Ok(None);
         }
-        self.update_network(trainer, settings, batch_size)?;
+        self.update_network(trainer, net)?;
         let assignment = Assignment::new(trainer.embed()?.view(), self.centers.view());
         let loss = assignment.mean_loss();
         self.refuse_nan(loss)?;
@@ -145,31 +108,31 @@ impl Finetuning {
         if settings.self_paced {
             let (round, rounds) = (self.rounds_done, settings.rounds);
             let losses = (assignment.losses.as_slice(), self.labels.as_slice());
-            self.pace.update(settings.age, losses, (round, rounds));
+            let rule = (advanced.age_rule, settings.age_scope);
+            self.pace.update(rule, losses, (round, rounds));
         }
         self.rounds_done += 1;
         self.settled =
-            self.rounds_done >= settings.minimum_rounds && labels_changed < settings.stop_tolerance;
+            self.rounds_done >= advanced.minimum_rounds && labels_changed < STOP_TOLERANCE;
         let selected = self.pace.n_selected();
         let age = self.pace.mean_age(&self.labels);
         Ok(Some(Round { loss, age, selected, labels_changed }))
     }
 
-    /// Step 1: the encoders take `epochs_per_round` epochs on eq. 11.
+    /// Step 1: trains the encoders for `epochs_per_round` epochs on eq. 11.
     fn update_network(
         &self,
         trainer: &mut dyn Trainer,
-        settings: &Finetune,
-        batch_size: usize,
+        net: &CdimcNet,
     ) -> Result<(), ClusterError> {
         let targets = Targets {
             centers: self.centers.view(),
             labels: &self.labels,
             selected: &self.pace.selected,
-            normalization: settings.normalization,
+            normalization: net.advanced.normalization,
         };
-        for _ in 0..settings.epochs_per_round {
-            for batch in batches(0..self.labels.len(), batch_size) {
+        for _ in 0..net.finetune.epochs_per_round {
+            for batch in batches(0..self.labels.len(), net.batch_size) {
                 self.refuse_nan(trainer.finetune_step(batch, targets)?)?;
             }
         }

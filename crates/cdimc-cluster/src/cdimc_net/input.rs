@@ -1,14 +1,14 @@
-//! How the rows of the views become the input of the network, and what its decoders return becomes rows again.
+//! Maps from the rows of the views to the input of the network, and from the output of its decoders back to rows.
 
 use cdimc_core::linear_algebra::{product, solve_positive_definite};
-use cdimc_core::{ClusterError, check_views};
+use cdimc_core::{ClusterError, ViewCoordinates, check_views};
 use cdimc_data::{DataError, MultiView, Standardizer};
-use cdimc_mixture::ViewCoordinates;
 use cdimc_nn::{NetworkInput, ObservedView, Weights};
 use faer::Mat;
 use ndarray::{Array2, ArrayView2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Added to the squared inputs of a regression, as a fraction of their mean: they may be linearly dependent.
 const RIDGE: f64 = 1e-6;
@@ -25,12 +25,12 @@ pub enum Input {
 }
 
 /// The maps from views to network input and back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct InputViews {
     pub(crate) standardizers: Vec<Standardizer>,
     /// The coordinates in place of the columns.
-    pub(crate) coordinates: Option<ViewCoordinates>,
-    /// Of the views that the network does not read column by column.
+    pub(crate) coordinates: Option<Arc<dyn ViewCoordinates>>,
+    /// One per view; `None` where the network reads the columns themselves.
     pub(crate) maps: Vec<Option<LinearMap>>,
 }
 
@@ -52,7 +52,7 @@ impl InputViews {
     /// If a view has fewer than two observed samples, or a regression fails.
     pub(crate) fn fit(
         data: &MultiView,
-        coordinates: Option<ViewCoordinates>,
+        coordinates: Option<Arc<dyn ViewCoordinates>>,
         order: &[usize],
     ) -> Result<(Self, NetworkInput), ClusterError> {
         let standardizers: Vec<Standardizer> =
@@ -231,7 +231,7 @@ fn least_squares(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::Observer;
+    use cdimc_core::{AnalysisSize, Observer, ViewAnalysis};
     use cdimc_data::{Seed, SyntheticViews};
     use cdimc_mixture::TMixture;
 
@@ -240,9 +240,10 @@ mod tests {
         let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
-        let pilot = TMixture { starts: 2, refined: 1, dimensions: 20, ..TMixture::default() };
+        let pilot = TMixture { starts: 2, refined: 1, ..TMixture::default() };
         let silent = Observer::silent();
-        let coordinates = pilot.view_coordinates(&data, 3, Seed::new(1), &silent).unwrap();
+        let size = AnalysisSize { n_clusters: 3, max_width: 20 };
+        let coordinates = pilot.coordinates(&data, size, Seed::new(1), &silent).unwrap();
         let order: Vec<usize> = (0..120).rev().collect();
         let (views, input) = InputViews::fit(&data, Some(coordinates), &order).unwrap();
         for (v, view) in input.views.iter().enumerate() {

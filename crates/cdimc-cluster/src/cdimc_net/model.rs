@@ -1,13 +1,14 @@
 //! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
 
 use super::archived_weights::{put_weights, read_weights};
+use super::assignment::Assignment;
 use super::input::{InputViews, LinearMap};
-use crate::{Assignment, CdimcNet};
+use crate::CdimcNet;
 use cdimc_core::{
-    ClusterError, Clustering, Model, archive::Archive, check::setting, confidence::relative_margins,
+    ClusterError, Clustering, Model, ViewAnalysis, archive::Archive, check::setting,
+    confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Standardizer, write_whole};
-use cdimc_mixture::{Kind, ViewCoordinates};
 use cdimc_nn::{NetworkInput, Weights};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,10 @@ use std::{fs, path::Path};
 const KIND: &str = "cdimc model";
 
 /// A trained network, the centers of its clusters, and how raw values become its input.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct CdimcModel {
-    /// The settings it was trained with, what was chosen on the data included; as in the file, so that a model of an
-    /// earlier version keeps its own.
+    /// The settings it was trained with, including what was chosen on the data. JSON, because a model of an earlier
+    /// version may have settings that there are no longer.
     pub(crate) settings: Value,
     pub(crate) views: InputViews,
     pub(crate) weights: Weights,
@@ -35,9 +36,9 @@ pub struct CdimcModel {
 struct Description {
     settings: Value,
     n_views: usize,
-    /// Of the coordinates that the network reads; empty where it reads columns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    kinds: Vec<Kind>,
+    /// Kinds of the coordinates that the network reads; `None` where it reads columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kinds: Option<Value>,
 }
 
 impl CdimcModel {
@@ -46,7 +47,7 @@ impl CdimcModel {
         self.centers.view()
     }
 
-    /// The network.
+    /// The weights of the network.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
@@ -99,23 +100,23 @@ impl CdimcModel {
         Ok(write_whole(path.as_ref(), &self.to_bytes()?)?)
     }
 
-    /// Reads a model that [`CdimcModel::save`] wrote.
+    /// Reads a model that [`CdimcModel::save`] wrote. `analysis` reads its coordinates, if it has some.
     ///
     /// # Errors
     /// If the file cannot be read, is no model, or was cut or changed.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
+    pub fn load(path: impl AsRef<Path>, analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
         let path = path.as_ref();
         let bytes = fs::read(path)
             .map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))?;
-        Self::from_bytes(&bytes)
+        Self::from_bytes(&bytes, analysis)
             .map_err(|e| ClusterError::Model(format!("{}: {e}", path.display())))
     }
 
-    /// The model in the content of a file.
+    /// Reads a model from the content of a file.
     ///
     /// # Errors
     /// As [`CdimcModel::load`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
+    pub fn from_bytes(bytes: &[u8], analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, bytes)?;
         let Description { settings, n_views, kinds } = archive.description()?;
         let weights = read_weights(&archive, "", n_views)?;
@@ -130,10 +131,8 @@ impl CdimcModel {
         };
         let standardizers =
             (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
-        let coordinates = match &kinds[..] {
-            [] => None,
-            kinds => Some(ViewCoordinates::read(&archive, kinds)?),
-        };
+        let read = |kinds| analysis.read_coordinates(&archive, kinds);
+        let coordinates = kinds.as_ref().map(read).transpose()?;
         let maps = (0..n_views).map(|v| read_map(&archive, v)).collect::<Result<_, _>>()?;
         let views = InputViews { standardizers, coordinates, maps };
         let fits = centers.ncols() == weights.latent()
@@ -143,6 +142,7 @@ impl CdimcModel {
         if !fits {
             return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
         }
+        let settings = CdimcNet::todays_names(settings);
         Ok(Self { settings, views, weights, pretrained, centers })
     }
 }
@@ -201,7 +201,7 @@ impl Model for CdimcModel {
 
     /// `chosen`: the weight of the graph, and the kind of coordinates of every view, if the network reads coordinates.
     fn facts(&self) -> Value {
-        let kinds = self.views.coordinates.as_ref().map(ViewCoordinates::kinds);
+        let kinds = self.views.coordinates.as_ref().map(|coordinates| coordinates.kinds());
         json!({ "chosen": { "alpha": self.settings["alpha"], "coordinates": kinds } })
     }
 
@@ -236,7 +236,7 @@ impl Model for CdimcModel {
 
     fn archive(&self) -> Result<Archive, ClusterError> {
         let InputViews { standardizers, coordinates, maps } = &self.views;
-        let kinds = coordinates.as_ref().map_or_else(Vec::new, ViewCoordinates::kinds);
+        let kinds = coordinates.as_ref().map(|coordinates| coordinates.kinds());
         let (settings, n_views) = (self.settings.clone(), standardizers.len());
         let mut archive = Archive::new(KIND, &Description { settings, n_views, kinds })?;
         put_weights(&mut archive, "", &self.weights);
@@ -259,23 +259,23 @@ impl Model for CdimcModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layers;
     use cdimc_core::Observer;
     use cdimc_data::Seed;
+    use cdimc_mixture::TMixture;
     use ndarray::s;
 
     #[test]
     fn a_model_without_decoders_or_with_less_than_two_centers_is_refused() {
         let view = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 2 + j) as f64).sin());
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
-        let architecture = Layers { wide: Some(3), ..Layers::default() };
-        let mut net = CdimcNet { neighbors: 2, architecture, ..CdimcNet::authors_code() };
-        (net.pretrain.epochs, net.finetune.rounds) = (1, 1);
+        let mut net = CdimcNet { neighbors: 2, ..CdimcNet::authors_code() };
+        (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 1, 1);
         let (model, _) = net.train(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
         let refusal = |damage: fn(&mut CdimcModel)| {
             let mut model = model.clone();
             damage(&mut model);
-            CdimcModel::from_bytes(&model.to_bytes().unwrap()).err().map(|e| e.to_string())
+            let bytes = model.to_bytes().unwrap();
+            CdimcModel::from_bytes(&bytes, &TMixture::default()).err().map(|e| e.to_string())
         };
         assert_eq!(refusal(|_| {}), None);
         let without_decoder = refusal(|model| model.weights.views[1].decoder.clear());

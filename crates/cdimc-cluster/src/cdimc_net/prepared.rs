@@ -1,11 +1,11 @@
-//! What all runs of a training share: the order of the samples, the network's input and the graphs.
+//! The data that all runs of a training share: the order of the samples, the network's input and the graphs.
 
+use super::arrange::arranged;
 use super::input::{Input, InputViews};
-use crate::{CdimcNet, Choice};
-use cdimc_core::{ClusterError, Observer, SharedInformation};
+use crate::CdimcNet;
+use cdimc_core::{AnalysisSize, ClusterError, Observer, SharedInformation};
 use cdimc_data::{MultiView, Seed, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
-use cdimc_mixture::TMixture;
 use cdimc_nn::{NetworkInput, ObservedView};
 use ndarray::Axis;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Prepared {
     pub(crate) input: Arc<NetworkInput>,
     /// The neighbor graph of every view, over the samples in training order.
     pub(crate) graphs: Arc<Vec<KnnGraph>>,
-    /// T of labels in the caller's order, where something is chosen by it.
+    /// T of labels in the caller's order; `None` where nothing is chosen by it.
     pub(crate) shared_information: Option<Box<dyn SharedInformation>>,
 }
 
@@ -32,23 +32,23 @@ impl Prepared {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Self, ClusterError> {
-        let kmeans = settings.kmeans.with_clusters(n_clusters);
-        let rows = settings.order.rows(data.n_samples(), seed);
-        let order =
-            settings.arrangement.arrange(data, rows, &kmeans, seed.stream("arrangement"))?;
-        let pilot = TMixture { dimensions: settings.directions, ..TMixture::default() };
-        // Views that no sample has together share nothing, whatever the clusters.
-        let chooses = settings.has_several() || settings.kmeans.choice == Choice::SharedInformation;
-        let chooses = chooses && data.mask().shares_samples();
-        let coordinates = if settings.input == Input::Coordinates {
-            Some(pilot.view_coordinates(data, n_clusters, seed.stream("coordinates"), observer)?)
-        } else {
-            None
+        let rows = settings.advanced.order.rows(data.n_samples(), seed);
+        let order = arranged(data, &rows, n_clusters, seed.stream("arrangement"))?;
+        let size = AnalysisSize { n_clusters, max_width: settings.directions };
+        let coordinates = match &settings.analysis {
+            Some(analysis) if settings.input == Input::Coordinates => {
+                Some(analysis.coordinates(data, size, seed.stream("coordinates"), observer)?)
+            }
+            _ => None,
         };
-        let shared_information = match &coordinates {
-            _ if !chooses => None,
-            Some(coordinates) => Some(coordinates.shared_information(&pilot, data, n_clusters)),
-            None => Some(pilot.shared_information(data, n_clusters)?),
+        // Views that no sample has together share nothing, whatever the clusters.
+        let chooses = settings.chooses() && data.mask().shares_samples();
+        let shared_information = match (&coordinates, &settings.analysis) {
+            (Some(coordinates), _) if chooses => {
+                Some(coordinates.shared_information(data, n_clusters))
+            }
+            (None, Some(analysis)) if chooses => Some(analysis.information(data, size)?),
+            _ => None,
         };
         let has_graph = settings.alpha.values().iter().any(|&alpha| alpha > 0.0);
         let (views, input) = InputViews::fit(data, coordinates, &order)?;

@@ -1,9 +1,9 @@
-//! One run of the method: a pre-training, its first centers, and their fine-tuning.
+//! One run of the method: a pre-training, the first centers, and fine-tuning.
 
 use super::centers::{InOrder, LEAST_GAIN, first_centers};
 use super::prepared::Prepared;
 use crate::{CdimcNet, Choice, Finetuning, Stage};
-use cdimc_core::{ClusterError, SharedInformation, Step};
+use cdimc_core::{ClusterError, KMeans, SharedInformation, Step};
 use cdimc_data::Seed;
 use cdimc_nn::{Trainer, TrainingData, Weights, batches, trainer};
 use ndarray::Array2;
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     pub(crate) curves: Curves,
 }
 
-/// Where the run stands.
+/// The stage of a run, and how far it has come.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum State {
     /// This many epochs of pre-training are done.
@@ -48,7 +48,7 @@ pub(crate) struct BestRound {
     pub(crate) labels: Vec<usize>,
 }
 
-/// What a run led to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Trained {
     /// Weight of the graph.
@@ -63,7 +63,7 @@ pub(crate) struct Trained {
     pub(crate) curves: Curves,
 }
 
-/// What is recorded along the way.
+/// Curves that are recorded along the way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Curves {
     /// Mean loss of the batches of every epoch of pre-training.
@@ -93,7 +93,7 @@ impl Curves {
     }
 }
 
-/// What all runs of a training share.
+/// Settings and data that all runs of a training share.
 #[derive(Clone, Copy)]
 pub(crate) struct Common<'a> {
     pub(crate) settings: &'a CdimcNet,
@@ -103,7 +103,7 @@ pub(crate) struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    /// T of labels in training order, where it chooses.
+    /// Returns T of labels in training order; `None` where it chooses nothing.
     pub(crate) fn shared(&self) -> Option<InOrder<'a>> {
         let order = &self.prepared.order;
         self.prepared.shared_information.as_deref().map(|shared| InOrder { shared, order })
@@ -111,7 +111,7 @@ impl<'a> Common<'a> {
 
     /// Whether shared information chooses centers and rounds.
     fn chooses(&self) -> bool {
-        self.settings.kmeans.choice == Choice::SharedInformation
+        self.settings.choice == Choice::SharedInformation
     }
 }
 
@@ -141,8 +141,8 @@ impl Run {
         weights: Weights,
     ) -> Result<Self, ClusterError> {
         let Prepared { input, graphs, .. } = common.prepared;
-        let on = TrainingData { input: Arc::clone(input), graphs: Arc::clone(graphs), alpha };
-        let trainer = trainer(common.settings.engine(), common.settings.device, on, weights)?;
+        let data = TrainingData { input: Arc::clone(input), graphs: Arc::clone(graphs), alpha };
+        let trainer = trainer(common.settings.engine(), common.settings.device, data, weights)?;
         let state = State::Pretraining { epochs_done: 0 };
         let (pretrained, best, curves) = (None, None, Curves::default());
         Ok(Self { alpha, restart, trainer, state, pretrained, best, curves })
@@ -157,7 +157,7 @@ impl Run {
             state => state,
         };
         match self.state {
-            State::Pretraining { .. } => self.trainer.start(settings.pretrain.optimizer())?,
+            State::Pretraining { .. } => self.trainer.start(settings.pretrain_optimizer())?,
             State::Clustering => {}
             State::Finetuning(_) => self.trainer.start(settings.finetune.optimizer())?,
         }
@@ -194,10 +194,10 @@ impl Run {
 
     /// One epoch on eq. 7, batch by batch.
     fn pretrain_epoch(&mut self, common: Common<'_>, epoch: usize) -> Result<Step, ClusterError> {
-        let (pretrain, batch_size) = (&common.settings.pretrain, common.settings.batch_size);
-        self.trainer.set_learning_rate(pretrain.learning_rate_in(epoch))?;
+        let settings = common.settings;
+        self.trainer.set_learning_rate(settings.learning_rate_in(epoch))?;
         let (mut sum, mut n_batches) = (0.0, 0);
-        for batch in batches(0..common.prepared.input.n_samples, batch_size) {
+        for batch in batches(0..common.prepared.input.n_samples, settings.batch_size) {
             sum += self.trainer.pretrain_step(batch)?;
             n_batches += 1;
         }
@@ -206,7 +206,7 @@ impl Run {
             return Err(ClusterError::Diverged { stage: Stage::Pretrain.name(), epoch });
         }
         self.curves.pretrain_loss.push(loss);
-        let (epoch, of) = (epoch + 1, pretrain.epochs);
+        let (epoch, of) = (epoch + 1, settings.pretrain.epochs);
         self.state =
             if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
         tracing::debug!(stage = "pretrain", epoch, of, loss);
@@ -219,7 +219,7 @@ impl Run {
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage: Stage::Kmeans.name(), epoch: 0 });
         }
-        let kmeans = common.settings.kmeans.with_clusters(common.n_clusters);
+        let kmeans = KMeans::new(common.n_clusters);
         let (shared, seed) = (common.shared(), common.seed.stream("kmeans"));
         let found = match &shared {
             Some(shared) if common.chooses() => first_centers(z.view(), &kmeans, shared, seed)?,
@@ -244,8 +244,8 @@ impl Run {
     /// One round of Algorithm 1.
     fn finetune_round(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
         let State::Finetuning(finetuning) = &mut self.state else { return Ok(None) };
-        let (settings, batch_size) = (&common.settings.finetune, common.settings.batch_size);
-        let Some(round) = finetuning.round(self.trainer.as_mut(), settings, batch_size)? else {
+        let settings = &common.settings.finetune;
+        let Some(round) = finetuning.round(self.trainer.as_mut(), common.settings)? else {
             return Ok(None);
         };
         self.curves.finetune_loss.push(round.loss);
@@ -276,7 +276,7 @@ impl Run {
         Ok(Some(Step { stage: Stage::Finetune.name(), done: epoch, of, loss: Some(loss) }))
     }
 
-    /// What the run led to, once nothing is left to do.
+    /// Returns the result of the run, once nothing is left to do.
     pub(crate) fn trained(self) -> Result<Trained, ClusterError> {
         let (State::Finetuning(Finetuning { centers, labels, .. }), Some(pretrained)) =
             (self.state, self.pretrained)

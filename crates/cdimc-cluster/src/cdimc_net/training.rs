@@ -1,9 +1,10 @@
 //! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
 
+use super::assignment::Assignment;
 use super::contest::{Contest, Reached};
 use super::prepared::Prepared;
 use super::run::{Common, Run, Trained};
-use crate::{Assignment, CdimcModel, CdimcNet, OneOrMore};
+use crate::{CdimcModel, CdimcNet, OneOrMore};
 use cdimc_core::{
     ClusterError, Clustering, Curve, Observer, SharedInformation, Step,
     confidence::relative_margins,

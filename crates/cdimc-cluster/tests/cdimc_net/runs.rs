@@ -1,7 +1,7 @@
 //! Several runs: which settings go on, and which run is the answer.
 
 use super::{blobs, chosen, same_partition, small};
-use cdimc_cluster::{CdimcNet, Finetune, Input, Layers, OneOrMore, Pretrain};
+use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Model, Observer};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
@@ -22,7 +22,7 @@ fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
     let [chosen_run] = curve(&found, "chosen-run")[..] else { panic!("one answer") };
     let settings = model.settings();
     assert_eq!(settings["alpha"], alphas[chosen_run as usize]);
-    assert_eq!(settings["architecture"]["square-decoder-layer"], false);
+    assert_eq!(settings["advanced"]["square-decoder-layer"], false);
     let facts = model.facts();
     assert_eq!(facts["chosen"]["alpha"], settings["alpha"]);
     assert_eq!(facts["chosen"]["coordinates"].as_array().map(Vec::len), Some(3));
@@ -113,7 +113,7 @@ fn the_network_reads_few_coordinates_of_wide_views() {
         directions: 6,
         restarts: 1,
         pretrain: Pretrain { epochs: 100, ..chosen().pretrain },
-        architecture: Layers { square_decoder_layer: false, ..Layers::default() },
+        advanced: Advanced { wide: None, ..chosen().advanced },
         ..chosen()
     };
     assert_eq!(net.input, Input::Coordinates);
@@ -144,9 +144,9 @@ fn the_network_reads_few_coordinates_of_wide_views() {
 #[test]
 fn the_announced_memory_covers_a_checkpoint() {
     let (data, _) = blobs(60, 3);
-    let architecture = Layers { wide: Some(1500), ..small().architecture };
+    let advanced = Advanced { wide: Some(1500), ..small().advanced };
     let pretrain = Pretrain { epochs: 1, ..small().pretrain };
-    let net = CdimcNet { architecture, pretrain, restarts: 2, ..small() };
+    let net = CdimcNet { advanced, pretrain, restarts: 2, ..small() };
     let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let mut largest = 0;
     while training.step().unwrap().is_some() {

@@ -7,7 +7,7 @@ use crate::measuring::{asked, read_views};
 use anyhow::{Context, Result};
 use cdimc::mixture::{Coordinates, TMixture};
 use cdimc::say;
-use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
+use cdimc_cluster::{Advanced, CdimcNet, Finetune, Pretrain};
 use cdimc_core::{Clusterer, KMeans, Model, Observer};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
@@ -167,15 +167,16 @@ fn epochs(case: &Case) -> Result<Measured> {
 
 /// CDIMC-net with the case's epochs; the rule that ends it early is not asked.
 fn method(case: &Case) -> CdimcNet {
+    let authors = CdimcNet::authors_code();
     CdimcNet {
-        pretrain: Pretrain { epochs: case.epochs, ..CdimcNet::authors_code().pretrain },
+        pretrain: Pretrain { epochs: case.epochs, ..authors.pretrain },
         finetune: Finetune {
             rounds: case.rounds,
             epochs_per_round: case.epochs_per_round,
-            minimum_rounds: case.rounds.max(1),
-            ..CdimcNet::authors_code().finetune
+            ..authors.finetune
         },
-        ..CdimcNet::authors_code()
+        advanced: Advanced { minimum_rounds: case.rounds.max(1), ..authors.advanced },
+        ..authors
     }
 }
 

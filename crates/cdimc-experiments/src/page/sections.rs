@@ -5,7 +5,7 @@ use super::verdict::Verdict;
 use super::{DATASETS, Results, faithful, figures, runs};
 use crate::experiment;
 use crate::figure::{self, Series};
-use crate::methods::{AUTHORS, configured};
+use crate::methods::{AUTHORS, configured, recorded};
 use crate::published::Entry;
 use crate::settings::agree;
 use crate::table::{self, Row, Summary, or_dash, rank};
@@ -150,9 +150,11 @@ fn settings_of(
     let mut rows = tables.iter().flat_map(|table| &table.rows);
     if let Some(row) = rows.find(|row| row.label == CdimcNet::NAME) {
         let cell = &row.records[0].cell;
+        let changed = CdimcNet::todays_names(cell.changed.clone());
         let mut words =
-            format!("Our choices for CDIMC-net, in place of the authors': `{}`.", cell.changed);
-        if !agree(&cell.settings, &configured(CdimcNet::NAME, Value::Null)?) {
+            format!("Our choices for CDIMC-net, in place of the authors': `{changed}`.");
+        let today = configured(CdimcNet::NAME, Value::Null)?;
+        if !agree(&cell.settings, &recorded(CdimcNet::NAME, today)) {
             words += " These were its defaults when it was run; today's differ.";
         }
         sentences.push(words);

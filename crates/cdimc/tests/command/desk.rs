@@ -32,7 +32,7 @@ impl Desk {
             }
             desk.put(&format!("{name}.csv"), &text);
         }
-        let short = "[pretrain]\nepochs = 30\n[finetune]\nrounds = 6\n[architecture]\nwide = 48\n";
+        let short = "[pretrain]\nepochs = 30\n[finetune]\nrounds = 6\n[advanced]\nwide = 48\n";
         desk.put("short.toml", short);
         desk
     }

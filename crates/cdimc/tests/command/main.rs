@@ -11,6 +11,7 @@ mod reading;
 
 #[cfg(feature = "columnar")]
 use cdimc::data::SyntheticViews;
+use cdimc::mixture::TMixture;
 #[cfg(feature = "columnar")]
 use cdimc::prelude::*;
 use desk::{Desk, VIEWS, cluster_line};
@@ -84,10 +85,10 @@ fn the_command_gives_the_labels_of_the_library() {
     desk.succeeds(&format!(
         "cluster {views} -k 4 --method cdimc-net --config short.toml -q --seed 7 -o out"
     ));
-    let mut net = CdimcNet::default();
+    let mut net = CdimcNet::default().with_analysis(TMixture::default());
     net.pretrain.epochs = 30;
     net.finetune.rounds = 6;
-    net.architecture.wide = Some(48);
+    net.advanced.wide = Some(48);
     let clustering = net.cluster(&data, 4, Seed::new(7)).unwrap();
     let expected: Vec<(String, String)> =
         ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
@@ -160,7 +161,7 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
     let desk = Desk::new();
     desk.put(
         "short.toml",
-        "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[architecture]\nwide = 200\n",
+        "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[advanced]\nwide = 200\n",
     );
     desk.succeeds(&cluster_line("-o whole --threads 1"));
     let mut started = desk.command(&cluster_line("-o out --threads 1").replace(" -q", ""));

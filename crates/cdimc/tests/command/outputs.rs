@@ -17,7 +17,7 @@ impl Drop for Endless {
 
 /// It has begun when this returns.
 fn endless(desk: &Desk, output: &str) -> Endless {
-    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[architecture]\nwide = 48\n");
+    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[advanced]\nwide = 48\n");
     let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}");
     let child = desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let mut run = Endless(child.unwrap());
@@ -102,7 +102,7 @@ fn an_earlier_result_stays_until_the_run_that_replaces_it_is_whole() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o out"));
     let earlier = desk.text("out/labels.csv");
-    desk.put("long.toml", "[pretrain]\nepochs = 2000\n[architecture]\nwide = 48\n");
+    desk.put("long.toml", "[pretrain]\nepochs = 2000\n[advanced]\nwide = 48\n");
     let line = format!("cluster {VIEWS} -k 2 --method cdimc-net --config long.toml -o out --force");
     let mut forced = desk.command(&format!("{line} --checkpoint-every 0"));
     let mut run = forced.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -203,7 +203,7 @@ fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
 #[test]
 fn absurd_sizes_are_one_line() {
     let desk = Desk::new();
-    desk.put("wide.toml", "[architecture]\nwide = 2147483648\n");
+    desk.put("wide.toml", "[advanced]\nwide = 2147483648\n");
     let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config wide.toml -o out");
     let error = desk.fails(&line);
     // Where the system does not say how much memory is free, the parameters are counted.

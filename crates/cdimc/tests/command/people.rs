@@ -179,7 +179,7 @@ fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
     let desk = Desk::new();
     desk.put(
         "slow.toml",
-        "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[architecture]\nwide = 60\n",
+        "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[advanced]\nwide = 60\n",
     );
     let line = format!(
         "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config slow.toml -o"

@@ -40,7 +40,7 @@ test_that("every method of the engine runs by its name", {
   expect_equal(cdimc_settings()$starts, 16)
   data <- made(rate = 0)
   expect_equal(sure(cdimc(data$views, 3, "concat", seed = 0, progress = FALSE))$k, 3)
-  short <- list(pretrain = list(epochs = 2), finetune = list(rounds = 2, minimum_rounds = 1))
+  short <- list(pretrain = list(epochs = 2), finetune = list(rounds = 2), advanced = list(minimum_rounds = 1))
   net <- sure(do.call(cdimc, c(list(data$views, 3, seed = 0, progress = FALSE), short)))
   expect_equal(net$method, "cdimc-net")
   expect_equal(net$settings$pretrain$epochs, 2)

@@ -1,0 +1,155 @@
+//! Settings under the names of earlier versions: saved runs, files of settings and records of experiments have them.
+
+use crate::CdimcNet;
+use serde_json::{Map, Value};
+
+/// First name and name of today.
+const RENAMED: [(&str, &str); 11] = [
+    ("order", "advanced.order"),
+    ("engine", "advanced.engine"),
+    ("architecture.hidden-ratio", "advanced.hidden-ratio"),
+    ("architecture.wide", "advanced.wide"),
+    ("architecture.square-decoder-layer", "advanced.square-decoder-layer"),
+    ("pretrain.decay", "advanced.decay"),
+    ("pretrain.momentum", "advanced.momentum"),
+    ("kmeans.choice", "choice"),
+    ("finetune.age.scope", "finetune.age-scope"),
+    ("finetune.normalization", "advanced.normalization"),
+    ("finetune.minimum-rounds", "advanced.minimum-rounds"),
+];
+
+/// Former settings and the only value, as JSON, that they have today.
+const FIXED: [(&str, &str); 10] = [
+    ("arrangement", "\"kmeans-blocks\""),
+    ("kmeans.restarts", "20"),
+    ("kmeans.max-iterations", "300"),
+    ("kmeans.tolerance", "0.0001"),
+    ("finetune.optimizer", "\"adam\""),
+    ("finetune.age.deviation", "\"unbiased\""),
+    ("finetune.age.comparison", "\"below\""),
+    ("finetune.age.update", "\"age-first\""),
+    ("finetune.age.first-round", "\"zero\""),
+    ("finetune.stop-tolerance", "1e-7"),
+];
+
+/// Former settings and their values in the paper, which are one rule today.
+const PAPER: [(&str, &str); 3] = [
+    ("finetune.age.comparison", "at-most"),
+    ("finetune.age.update", "selection-first"),
+    ("finetune.age.first-round", "one"),
+];
+
+impl CdimcNet {
+    /// Returns settings of any version under the names of today. A former setting of another value than today's stays
+    /// where it is, so that reading the settings names it.
+    pub fn todays_names(mut settings: Value) -> Value {
+        for (path, fixed) in FIXED {
+            let fixed = serde_json::from_str(fixed).ok();
+            if fixed.is_some() && settings.pointer(&pointer(path)) == fixed.as_ref() {
+                take(&mut settings, path);
+            }
+        }
+        let is_paper = |(path, value): &(&str, &str)| {
+            settings.pointer(&pointer(path)).and_then(Value::as_str) == Some(value)
+        };
+        if PAPER.iter().all(is_paper) {
+            for (path, _) in PAPER {
+                take(&mut settings, path);
+            }
+            put(&mut settings, "advanced.age-rule", "paper".into());
+        }
+        RENAMED.iter().for_each(|(first, today)| rename(&mut settings, first, today));
+        settings
+    }
+
+    /// Returns settings under the names that they had first, by which records of experiments are found.
+    pub fn first_names(mut settings: Value) -> Value {
+        RENAMED.iter().for_each(|(first, today)| rename(&mut settings, today, first));
+        settings
+    }
+}
+
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
+}
+
+/// Moves the value at the dotted path `from` to `to`, unless there is one already.
+fn rename(settings: &mut Value, from: &str, to: &str) {
+    if settings.pointer(&pointer(to)).is_some() {
+        return;
+    }
+    if let Some(value) = take(settings, from) {
+        put(settings, to, value);
+    }
+}
+
+/// Sets the value at the dotted path `to`.
+fn put(settings: &mut Value, to: &str, value: Value) {
+    let (tables, name) = to.rsplit_once('.').unwrap_or(("", to));
+    let mut table = settings;
+    for key in tables.split('.').filter(|key| !key.is_empty()) {
+        let Some(map) = table.as_object_mut() else { return };
+        table = map.entry(key).or_insert_with(|| Map::new().into());
+    }
+    if let Some(map) = table.as_object_mut() {
+        map.insert(name.into(), value);
+    }
+}
+
+/// Removes the value at a dotted path, and the tables that are empty without it.
+fn take(settings: &mut Value, path: &str) -> Option<Value> {
+    let map = settings.as_object_mut()?;
+    let Some((table, rest)) = path.split_once('.') else { return map.remove(path) };
+    let inner = map.get_mut(table)?;
+    let taken = take(inner, rest)?;
+    if inner.as_object().is_some_and(Map::is_empty) {
+        map.remove(table);
+    }
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_of_earlier_versions_are_read_and_have_their_first_names_again() {
+        let earlier = json!({
+            "alpha": 0.001, "order": "file", "arrangement": "kmeans-blocks",
+            "architecture": { "hidden-ratio": 0.8, "wide": 1500, "square-decoder-layer": true },
+            "pretrain": { "epochs": 500, "momentum": 0.9, "decay": "none" },
+            "kmeans": { "restarts": 20, "max-iterations": 300, "tolerance": 1e-4, "choice": "inertia" },
+            "finetune": { "rounds": 100, "optimizer": "adam", "normalization": "batch", "stop-tolerance": 1e-7,
+                "minimum-rounds": 1, "age": { "scope": "all", "deviation": "unbiased", "comparison": "below",
+                    "update": "age-first", "first-round": "zero" } },
+        });
+        let today = json!({
+            "alpha": 0.001, "choice": "inertia", "pretrain": { "epochs": 500 },
+            "finetune": { "rounds": 100, "age-scope": "all" },
+            "advanced": { "order": "file", "hidden-ratio": 0.8, "wide": 1500, "square-decoder-layer": true,
+                "momentum": 0.9, "decay": "none", "normalization": "batch", "minimum-rounds": 1 },
+        });
+        assert_eq!(CdimcNet::todays_names(earlier), today);
+        assert_eq!(CdimcNet::todays_names(today.clone()), today);
+        assert!(serde_json::from_value::<CdimcNet>(today.clone()).is_ok());
+        let paper = json!({ "finetune": { "age": { "comparison": "at-most", "update": "selection-first",
+            "first-round": "one" } } });
+        assert_eq!(CdimcNet::todays_names(paper), json!({ "advanced": { "age-rule": "paper" } }));
+        let first = CdimcNet::first_names(today.clone());
+        assert_eq!(
+            first["finetune"],
+            json!({ "rounds": 100, "age": { "scope": "all" },
+            "normalization": "batch", "minimum-rounds": 1 })
+        );
+        assert_eq!(CdimcNet::todays_names(first), today);
+        assert_eq!(CdimcNet::todays_names(Value::Null), Value::Null);
+    }
+
+    #[test]
+    fn a_former_setting_of_another_value_is_named() {
+        let settings = CdimcNet::todays_names(json!({ "finetune": { "optimizer": "sgd" } }));
+        let error = serde_json::from_value::<CdimcNet>(settings).unwrap_err().to_string();
+        assert!(error.starts_with("unknown field `optimizer`, expected one of"), "{error}");
+    }
+}
