@@ -6,8 +6,9 @@
 use crate::closest::{Candidate, Closest};
 use crate::cloud::Cloud;
 use crate::exhaustive;
+use cdimc_core::linear_algebra::symmetric_eigen;
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par, Side};
+use faer::{Accum, Mat, Par};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
@@ -72,10 +73,11 @@ impl Axes {
         let sample = Mat::from_fn(sample.len(), n_features, |i, j| sample[i][j]);
         let mut covariance = Mat::zeros(n_features, n_features);
         matmul(&mut covariance, Accum::Replace, sample.transpose(), &sample, 1.0, Par::Seq);
-        let eigen = covariance.self_adjoint_eigen(Side::Lower).ok()?;
+        let eigen = symmetric_eigen("kd-tree", covariance.as_ref()).ok()?;
         // Eigenvalues ascend.
-        let axes = Mat::from_fn(n_features, DIMENSIONS, |i, a| eigen.U()[(i, n_features - 1 - a)]);
-        let along: f64 = (0..DIMENSIONS).map(|a| eigen.S()[n_features - 1 - a]).sum();
+        let axes =
+            Mat::from_fn(n_features, DIMENSIONS, |i, a| eigen.vectors[(i, n_features - 1 - a)]);
+        let along: f64 = (0..DIMENSIONS).map(|a| eigen.values[n_features - 1 - a]).sum();
         let total: f64 = (0..n_features).map(|a| covariance[(a, a)]).sum();
         // ‖A‖² <= 1 + ‖AᵀA - I‖ for the axes A as computed.
         let mut defect = Mat::identity(DIMENSIONS, DIMENSIONS);

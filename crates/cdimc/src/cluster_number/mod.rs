@@ -146,7 +146,7 @@ impl NumberSearch<'_> {
         let method = shortened.as_deref().unwrap_or(method);
         let eigenvalues = match n_seeds {
             0 => Vec::new(),
-            _ => graph_eigenvalues(data, NEIGHBORS, to + 1, seed)?,
+            _ => graph_eigenvalues(data, NEIGHBORS, to + 1)?,
         };
         let structure = match &search {
             Some(search) if from == 1 => Some(search.shared_structure(observer)?),
@@ -380,7 +380,7 @@ mod tests {
     fn the_true_number_of_groups_is_chosen() {
         let (data, _) = three_groups();
         let method = crate::method("concat", serde_json::Value::Null).unwrap();
-        let eigenvalues = graph_eigenvalues(&data, 4, 7, Seed::new(0)).unwrap();
+        let eigenvalues = graph_eigenvalues(&data, 4, 7).unwrap();
         let candidates = (2..=5)
             .map(|k| {
                 let clustering = |s| method.cluster(&data, k, Seed::new(1).nth(s)).unwrap();

@@ -1,6 +1,7 @@
 //! The plane a cloud of points lies in.
 
-use faer::{Mat, Side};
+use cdimc_core::linear_algebra::symmetric_eigen;
+use faer::Mat;
 use ndarray::{ArrayView2, Axis};
 
 /// Squared norms of rows are finite: a matrix that has a principal plane at all.
@@ -18,12 +19,11 @@ pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 
     let centered = &points - &mean;
     let covariance = centered.t().dot(&centered) / n as f64;
     let matrix = Mat::from_fn(d, d, |i, j| covariance[[i, j]]);
-    let eigen = matrix.self_adjoint_eigen(Side::Lower).ok()?;
-    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
-    let total: f64 = values.iter().sum();
+    let eigen = symmetric_eigen("report", matrix.as_ref()).ok()?;
+    let total: f64 = eigen.values.iter().sum();
     // Eigenvalues ascend; a component's sign is free and fixed by its largest entry.
     let component = |column: usize| -> Vec<f64> {
-        let vector: Vec<f64> = (0..d).map(|i| eigen.U()[(i, column)]).collect();
+        let vector: Vec<f64> = (0..d).map(|i| eigen.vectors[(i, column)]).collect();
         let largest =
             vector.iter().copied().fold(0.0, |a: f64, x| if x.abs() > a.abs() { x } else { a });
         vector.into_iter().map(|x| x * largest.signum()).collect()
@@ -33,7 +33,7 @@ pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 
         let along = |axis: &[f64]| row.iter().zip(axis).map(|(x, a)| x * a).sum::<f64>();
         [along(&first), along(&second)]
     };
-    let share = |column: usize| if total > 0.0 { values[column] / total } else { 0.0 };
+    let share = |column: usize| if total > 0.0 { eigen.values[column] / total } else { 0.0 };
     Some((centered.outer_iter().map(project).collect(), [share(d - 1), share(d - 2)]))
 }
 
