@@ -69,6 +69,7 @@ pub mod report;
 #[cfg(feature = "command")]
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod terminal;
+pub mod verdict;
 pub mod warnings;
 
 mod methods;

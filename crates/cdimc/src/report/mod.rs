@@ -29,7 +29,8 @@ use rand::seq::index::sample;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// How many doubtful samples a page lists.
+/// Confidence below which a sample is doubtful, and number of doubtful samples that a page lists.
+const DOUBTFUL_CONFIDENCE: f64 = 0.8;
 const DOUBTFUL: usize = 20;
 /// How many samples a picture shows at most.
 const DRAWN: usize = 5000;
@@ -315,7 +316,14 @@ impl Report<'_> {
     fn doubtful(&self, page: &mut Page) {
         let Some(confidence) = self.outcome.clustering.confidence.as_deref() else { return };
         page.section("Doubtful samples");
-        let mut order: Vec<usize> = (0..confidence.len()).collect();
+        let mut order: Vec<usize> =
+            (0..confidence.len()).filter(|&i| confidence[i] < DOUBTFUL_CONFIDENCE).collect();
+        if order.is_empty() {
+            page.paragraph(&format!(
+                "None: every sample has confidence {DOUBTFUL_CONFIDENCE} or more."
+            ));
+            return;
+        }
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
         let rows = order.into_iter().take(DOUBTFUL).map(|i| {
             vec![

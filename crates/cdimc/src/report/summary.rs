@@ -5,18 +5,13 @@ use super::clinical::named_p_value;
 use super::page::Page;
 use crate::clinical::short;
 use crate::markers::Marker;
+use crate::verdict::{LARGEST_Q, SURE, Verdict, share_sure};
 use crate::warnings::Sign;
 
+/// Number of clusters with a line on the first screen.
+const LINES: usize = 15;
 /// Things that set clusters apart, named first.
 const STRONGEST: usize = 3;
-/// A column with a larger q is not named first.
-const LARGEST_Q: f64 = 0.05;
-/// A sample of no smaller confidence is sure.
-const SURE: f64 = 0.9;
-/// The Jaccard indices from which a cluster stays, and below which it should not be believed (Hennig 2007).
-const STAYS: f64 = 0.85;
-const DISSOLVES: f64 = 0.6;
-
 impl Report<'_> {
     /// What the page is called.
     pub(super) fn title(&self) -> String {
@@ -36,8 +31,9 @@ impl Report<'_> {
     }
 
     pub(super) fn summary(&self, page: &mut Page) {
-        page.lead(&self.verdict());
+        page.lead(&self.verdict().to_string());
         page.cards(&self.cards());
+        page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
         self.strongest(page);
         let shown = self.joined.data.n_samples();
         if shown < self.n_samples {
@@ -54,33 +50,35 @@ impl Report<'_> {
         }
     }
 
-    /// Whether to believe the clusters, in a line.
-    fn verdict(&self) -> String {
-        let n = self.outcome.warnings.iter().filter(|warning| warning.sign.is_fault()).count();
-        let number = self.outcome.cluster_number.as_ref();
-        let structure = number.and_then(|number| number.shared_structure.as_ref());
-        let shared = structure.map(|found| {
-            let than = if found.is_found() { "more than" } else { "no more than" };
-            let (p, n) = (named_p_value("p", found.p_value), found.n_permutations);
-            format!("the views share {than} by chance ({p}, {n} permutations)")
-        });
-        let stays = self.outcome.stability.as_ref().map(|found| {
-            let known = || found.clusters.iter().flatten();
-            let stay = known().filter(|jaccard| **jaccard >= STAYS).count();
-            let dissolve = known().filter(|jaccard| **jaccard < DISSOLVES).count();
-            let of = found.clusters.len();
-            format!("{stay} of {of} clusters stay in subsamples and {dissolve} dissolve")
-        });
-        let grounds = [shared, stays].into_iter().flatten().collect::<Vec<_>>().join("; ");
-        let grounds = if grounds.is_empty() { grounds } else { format!(": {grounds}") };
-        match n {
-            _ if self.has_no_structure() => {
-                format!("There is no sign of clusters that the views have in common{grounds}.")
-            }
-            0 => format!("Nothing that was looked at speaks against these clusters{grounds}."),
-            1 => format!("Doubtful, for the reason below{grounds}."),
-            n => format!("Doubtful, for the {n} reasons below{grounds}."),
+    fn verdict(&self) -> Verdict {
+        Verdict::of(self.outcome, self.markers)
+    }
+
+    /// Size, stability and strongest marker of a cluster.
+    fn in_a_line(&self, cluster: usize) -> String {
+        let size = self.outcome.clustering.labels.iter().filter(|&&label| label == cluster).count();
+        let mut line =
+            format!("Cluster {cluster}: {size} sample{}", if size == 1 { "" } else { "s" });
+        let jaccard = self.outcome.stability.as_ref().and_then(|found| found.clusters[cluster]);
+        if let Some(jaccard) = jaccard {
+            line.push_str(&format!(", stability {jaccard:.2}"));
         }
+        let markers = self.markers.of_cluster(cluster);
+        if let Some(marker) = markers.into_iter().find(|marker| self.is_shown(marker)) {
+            let (view, column) = (
+                &self.joined.names[marker.view],
+                &self.joined.features[marker.view][marker.column],
+            );
+            let side = if marker.contrast.difference > 0.0 { "high" } else { "low" };
+            line.push_str(&format!(", {side} {column} of {view}"));
+        }
+        line.push('.');
+        line
+    }
+
+    /// Whether a marker is named on the first screen: if columns were tested, only with a small q value.
+    fn is_shown(&self, marker: &Marker) -> bool {
+        self.markers.untested.is_some() || marker.test.is_some_and(|test| test.q <= LARGEST_Q)
     }
 
     /// Numbers and what they are.
@@ -99,13 +97,9 @@ impl Report<'_> {
         let mut cards =
             vec![(k.to_string(), format!("cluster{}, {how}", if k == 1 { "" } else { "s" }))];
         cards.push((self.n_samples.to_string(), format!("samples in {} views", data.n_views())));
-        if let (Some(confidence), true) =
-            (&self.outcome.clustering.confidence, self.outcome.clustering.probabilities.is_some())
-        {
-            let sure = confidence.iter().filter(|p| **p >= SURE).count();
-            let share = 100.0 * sure as f64 / confidence.len().max(1) as f64;
+        if let Some(share) = share_sure(self.outcome) {
             cards.push((
-                format!("{share:.0} %"),
+                format!("{:.0} %", 100.0 * share),
                 format!("of the samples have probability {SURE} or more"),
             ));
         }
@@ -133,9 +127,7 @@ impl Report<'_> {
             .flat_map(|cluster| {
                 self.markers.of_cluster(cluster).into_iter().map(move |m| (cluster, m))
             })
-            .filter(|(_, m)| {
-                self.markers.untested.is_some() || m.test.is_some_and(|t| t.q <= LARGEST_Q)
-            })
+            .filter(|(_, m)| self.is_shown(m))
             .collect();
         all.sort_by(|a, b| b.1.contrast.difference.abs().total_cmp(&a.1.contrast.difference.abs()));
         for is_new in [true, false] {
@@ -175,10 +167,12 @@ impl Report<'_> {
     }
 
     pub(super) fn warnings(&self, page: &mut Page) {
-        if self.outcome.warnings.is_empty() {
+        let doubts = self.verdict().doubts;
+        if self.outcome.warnings.is_empty() && doubts.is_empty() {
             return;
         }
-        page.section("Before you believe these clusters");
+        page.section("Before you use these clusters");
+        doubts.iter().for_each(|doubt| page.warning(doubt));
         let mut explained: Vec<Sign> = Vec::new();
         for warning in &self.outcome.warnings {
             let mut text = format!("{}. ", warning.text);

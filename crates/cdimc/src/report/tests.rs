@@ -124,11 +124,23 @@ fn of_one_cluster_nothing_is_said_that_sets_it_apart() {
 fn what_a_view_has_of_its_own_makes_no_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
-    assert!(html.contains("Nothing that was looked at speaks against these clusters."));
+    assert!(html.contains("Looks sound: no check raised a doubt."));
     assert!(html.contains("sample. No fault of the clusters"));
     let signs = [Sign::OwnVariation, Sign::SingleSamples];
     let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
-    assert!(html.contains("Doubtful, for the reason below."));
+    assert!(html.contains("Use with care, for the reason below."));
+}
+
+#[test]
+fn a_verdict_counts_every_doubt() {
+    let (joined, mut clustering) = clustered();
+    clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
+    clustering.confidence = Some(vec![0.6; 6]);
+    let html = html_of_warned(&[], 2, "t-mixture", &joined, &clustering);
+    assert!(html.contains("Use with care, for the reason below."), "{html}");
+    assert!(html.contains("Only 0 % of the samples have probability 0.9 or more."));
+    let html = html_of_warned(&[Sign::MissingPattern], 2, "t-mixture", &joined, &clustering);
+    assert!(html.contains("Do not use, for the 2 reasons below."));
 }
 
 #[test]

@@ -9,13 +9,14 @@ use crate::command::parts::Gaps;
 use crate::command::run_record::Status;
 use crate::markers::LISTED;
 use crate::report::Report;
-use crate::say;
+use crate::verdict::{Verdict, share_sure};
+use crate::{note, say};
 use ndarray::Array2;
 use std::path::Path;
 
 impl Run {
     /// Writes what was found.
-    pub(super) fn write(mut self, outcome: &Outcome) -> anyhow::Result<()> {
+    pub(super) fn write(mut self, outcome: &Outcome, quiet: bool) -> anyhow::Result<()> {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
         self.record.n_clusters = Some(outcome.n_clusters);
@@ -91,6 +92,10 @@ impl Run {
             }
         }
         let report = Path::new(output.shown()).join("report.html");
+        if !quiet {
+            note!("{}", summary(outcome));
+            note!("{}", Verdict::of(outcome, &markers));
+        }
         self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())
@@ -108,4 +113,16 @@ impl Run {
         });
         csv_bytes(&header, rows)
     }
+}
+
+/// Sizes of the clusters and the share of sure samples, in a line.
+fn summary(outcome: &Outcome) -> String {
+    let labels = &outcome.clustering.labels;
+    let n_clusters = labels.iter().max().map_or(0, |&last| last + 1);
+    let size = |cluster| labels.iter().filter(|&&label| label == cluster).count().to_string();
+    let sizes: Vec<String> = (0..n_clusters).map(size).collect();
+    let sure = share_sure(outcome).map_or_else(String::new, |share| {
+        format!("; {:.0} % of the samples are sure", 100.0 * share)
+    });
+    format!("{n_clusters} clusters of {} samples{sure}", sizes.join(", "))
 }

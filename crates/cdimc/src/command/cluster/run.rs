@@ -166,7 +166,7 @@ impl Run {
         match found {
             Ok(outcome) => {
                 self.record.interim.trials = interim.trials;
-                self.write(&outcome)
+                self.write(&outcome, quiet)
             }
             Err(ClusterError::Interrupted { .. }) => {
                 keep(&self.output, &self.record, &interim)?;

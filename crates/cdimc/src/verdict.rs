@@ -1,0 +1,105 @@
+//! Whether to trust clusters: one verdict from everything that was checked, the same on the terminal and in the report.
+
+use crate::analysis::Outcome;
+use crate::markers::Markers;
+use crate::warnings::Sign;
+use std::fmt::{Display, Formatter};
+
+/// Confidence from which a sample counts as sure.
+pub(crate) const SURE: f64 = 0.9;
+/// Share of sure samples below which the clusters are in doubt.
+const LEAST_SURE: f64 = 0.5;
+/// Mean Jaccard index from which a cluster is stable, and below which it is dissolved (Hennig, Comput. Stat. Data Anal. 52,
+/// 2007).
+const STABLE: f64 = 0.85;
+const DISSOLVED: f64 = 0.6;
+/// Largest q value of a marker.
+pub(crate) const LARGEST_Q: f64 = 0.05;
+
+/// How far clusters can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// No check raised a doubt.
+    Sound,
+    /// A check raised a doubt.
+    Care,
+    /// The clusters are chance, or follow missing data.
+    None,
+}
+
+/// The verdict on the clusters of an analysis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// How far to trust the clusters.
+    pub trust: Trust,
+    /// Results of the checks, a sentence each, that are no warnings.
+    pub doubts: Vec<String>,
+    n_reasons: usize,
+}
+
+impl Verdict {
+    /// Weighs the warnings, stability, confidence and markers of an analysis.
+    pub fn of(outcome: &Outcome, markers: &Markers) -> Self {
+        let faults = || outcome.warnings.iter().filter(|warning| warning.sign.is_fault());
+        let is_warned = |sign: Sign| faults().any(|warning| warning.sign == sign);
+        let mut doubts = Vec::new();
+        let jaccard: Vec<f64> = outcome
+            .stability
+            .iter()
+            .flat_map(|found| found.clusters.iter().flatten())
+            .copied()
+            .collect();
+        let stable = jaccard.iter().filter(|&&x| x >= STABLE).count();
+        if 2 * stable < jaccard.len() && !is_warned(Sign::UnstableClusters) {
+            doubts.push(format!(
+                "Only {stable} of {} clusters are stable in subsamples.",
+                jaccard.len()
+            ));
+        }
+        if let Some(share) = share_sure(outcome).filter(|&share| share < LEAST_SURE) {
+            doubts.push(format!(
+                "Only {:.0} % of the samples have probability {SURE} or more.",
+                100.0 * share
+            ));
+        }
+        let mut tests =
+            markers.clusters.iter().flatten().flatten().filter_map(|marker| marker.test);
+        if markers.untested.is_none() && !tests.any(|test| test.q <= LARGEST_Q) {
+            doubts.push(format!("No column is a marker of a cluster (q at most {LARGEST_Q})."));
+        }
+        let n_reasons = faults().count() + doubts.len();
+        let all_dissolved = !jaccard.is_empty() && jaccard.iter().all(|&x| x < DISSOLVED);
+        let is_useless =
+            all_dissolved || is_warned(Sign::NoSharedStructure) || is_warned(Sign::MissingPattern);
+        let trust = match n_reasons {
+            _ if is_useless => Trust::None,
+            0 => Trust::Sound,
+            _ => Trust::Care,
+        };
+        Self { trust, doubts, n_reasons }
+    }
+}
+
+/// The verdict in a sentence.
+impl Display for Verdict {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let what = match self.trust {
+            Trust::Sound => return write!(f, "Looks sound: no check raised a doubt."),
+            Trust::Care => "Use with care",
+            Trust::None => "Do not use",
+        };
+        match self.n_reasons {
+            0 | 1 => write!(f, "{what}, for the reason below."),
+            n => write!(f, "{what}, for the {n} reasons below."),
+        }
+    }
+}
+
+/// Share of the samples that are sure; `None` if the method has no probabilities.
+pub(crate) fn share_sure(outcome: &Outcome) -> Option<f64> {
+    let clustering = &outcome.clustering;
+    let confidence = clustering.probabilities.as_ref().and(clustering.confidence.as_ref())?;
+    let sure = confidence.iter().filter(|&&p| p >= SURE).count();
+    Some(sure as f64 / confidence.len().max(1) as f64)
+}
