@@ -233,7 +233,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     Returns
     -------
     dict
-        ``p``, ``log_rank`` (chi squared, degrees of freedom, samples, events), ``clusters`` (a frame: medians, restricted
+        ``p``, ``log_rank`` (chi squared, degrees of freedom, samples, events; without a test NaN and empty), ``clusters`` (a frame: medians, restricted
         means up to ``horizon``, hazard ratios against the cluster ``reference``) and ``curves`` (a frame: the steps of
         Kaplan and Meier). Clusters are numbered in the order of their categories.
 
@@ -257,8 +257,8 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     found = json.loads(record)
     clusters = pd.json_normalize(found["survival"]["clusters"], sep="-").drop(columns="hazard-ratio", errors="ignore")
     return {
-        "p": found["log-rank"]["p"],
-        "log_rank": found["log-rank"],
+        "p": found.get("log-rank", {}).get("p", float("nan")),
+        "log_rank": found.get("log-rank", {}),
         "clusters": clusters,
         "reference": found["survival"]["reference"],
         "horizon": found["survival"]["horizon"],

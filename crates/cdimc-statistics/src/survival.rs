@@ -119,14 +119,14 @@ impl KaplanMeier {
             let hazard = if step.events < step.at_risk { d / (n * (n - d)) } else { 0.0 };
             (step.time, step.survival, hazard)
         }));
-        let (mut area, mut variance, mut end) = (0.0, 0.0, horizon);
+        let (mut area, mut error, mut end) = (0.0_f64, 0.0_f64, horizon);
         for (time, survival, hazard) in starts.collect::<Vec<_>>().into_iter().rev() {
             area += survival * (end - time);
-            // Each event moves all of the area that follows it.
-            variance += area * area * hazard;
+            // Each event moves all of the area that follows it, whose square may be beyond all numbers.
+            error = error.hypot(area * hazard.sqrt());
             end = time;
         }
-        RestrictedMean { mean: area, error: variance.sqrt() }
+        RestrictedMean { mean: area, error }
     }
 }
 

@@ -155,7 +155,10 @@ impl Clinical {
         let mut survival = None;
         if let Some(watched) = &self.watched {
             match watched.compare(labels) {
-                Ok(found) => survival = Some(found),
+                Ok(found) => {
+                    notes.extend(found.untested().map(str::to_owned));
+                    survival = Some(found);
+                }
                 Err(note) => notes.push(note),
             }
         }
@@ -165,7 +168,10 @@ impl Clinical {
         let tested = associations.iter_mut().filter_map(|a| a.outcome.as_mut().ok());
         let mut tested: Vec<(f64, &mut f64)> =
             tested.map(|found| (found.p, &mut found.q)).collect();
-        tested.extend(survival.iter_mut().map(|found| (found.log_rank.p, &mut found.q)));
+        tested.extend(survival.iter_mut().filter_map(|found| {
+            let log_rank = found.log_rank.as_ref()?;
+            Some((log_rank.p, &mut found.q))
+        }));
         let all: Vec<f64> = tested.iter().map(|(p, _)| *p).collect();
         for (q, (_, place)) in benjamini_hochberg(&all).into_iter().zip(tested) {
             *place = q;
@@ -209,7 +215,8 @@ impl Comparison {
     pub fn record(&self) -> Map<String, Value> {
         let mut record = Map::new();
         if let Some(survival) = &self.survival {
-            record.insert("log-rank".into(), survival.log_rank_record());
+            let log_rank = survival.log_rank_record();
+            record.extend(log_rank.map(|log_rank| ("log-rank".to_owned(), log_rank)));
             record.insert("survival".into(), survival.record());
         }
         if !self.notes.is_empty() {

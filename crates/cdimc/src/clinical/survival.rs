@@ -67,8 +67,8 @@ pub struct Survival {
     pub n: usize,
     /// Samples with the event.
     pub n_events: usize,
-    /// Whether clusters differ.
-    pub log_rank: LogRank,
+    /// Whether clusters differ; `None` where the times cannot tell.
+    pub log_rank: Option<LogRank>,
     /// The q value of that among all tests of the table.
     pub q: f64,
     /// The time up to which means are taken: the earliest of the last times of the clusters.
@@ -210,14 +210,14 @@ impl Watched {
         Ok((Self { columns: columns.clone(), of }, notes))
     }
 
+    /// Survival of the clusters, or in a line why there is none.
     pub(super) fn compare(&self, labels: &[usize]) -> Result<Survival, String> {
         let known = self.of.iter().zip(labels).filter_map(|(of, &label)| Some(((*of)?, label)));
         let (watched, groups): (Vec<(f64, bool)>, Vec<usize>) = known.unzip();
         let (times, events): (Vec<f64>, Vec<bool>) = watched.into_iter().unzip();
         let all = Times::new(&times, &events);
-        let log_rank = log_rank(all, &groups)
-            .ok_or("no survival: fewer than two clusters have samples at risk of the event")?;
-        let mut clusters: Vec<ClusterSurvival> = (0..log_rank.observed.len())
+        let last_group = groups.iter().max().copied().unwrap_or(0);
+        let mut clusters: Vec<ClusterSurvival> = (0..=last_group)
             .filter_map(|cluster| {
                 let members: Vec<usize> =
                     (0..groups.len()).filter(|&i| groups[i] == cluster).collect();
@@ -235,6 +235,11 @@ impl Watched {
                 })
             })
             .collect();
+        if clusters.len() < 2 {
+            return Err(
+                "no survival: fewer than two clusters have samples with a known time".into()
+            );
+        }
         let last = |c: &ClusterSurvival| c.curve.steps.last().map_or(0.0, |step| step.time);
         let horizon = clusters.iter().map(last).fold(f64::INFINITY, f64::min);
         // The first of the largest.
@@ -249,7 +254,7 @@ impl Watched {
             columns: self.columns.clone(),
             n: times.len(),
             n_events: events.iter().filter(|&&event| event).count(),
-            log_rank,
+            log_rank: log_rank(all, &groups),
             q: f64::NAN,
             horizon,
             reference,
@@ -275,12 +280,28 @@ impl Survival {
         (header.to_vec(), rows.collect())
     }
 
-    pub(super) fn log_rank_record(&self) -> Value {
-        let LogRank { statistic, degrees, p, .. } = self.log_rank;
-        json!({
+    /// Why the clusters are not tested, if they are not.
+    pub(super) fn untested(&self) -> Option<&'static str> {
+        let event_times = self.clusters.iter().flat_map(|c| &c.curve.steps);
+        let event_times = event_times.filter(|step| step.events > 0).map(|step| step.time);
+        let first = event_times.fold(f64::INFINITY, f64::min);
+        let n_watched = self.clusters.iter().filter(|c| c.curve.at_risk(first) > 0).count();
+        Some(match (&self.log_rank, n_watched) {
+            (Some(_), _) => return None,
+            (None, 0..=1) => {
+                "no log-rank test: only one cluster has samples watched until the first event"
+            }
+            // Otherwise the variance at the first event is positive.
+            _ => "no log-rank test: all samples watched until the first event have it at that time",
+        })
+    }
+
+    pub(super) fn log_rank_record(&self) -> Option<Value> {
+        let LogRank { statistic, degrees, p, .. } = self.log_rank.as_ref()?;
+        Some(json!({
             "p": p, "q": self.q, "chi-squared": statistic, "degrees-of-freedom": degrees,
             "samples": self.n, "events": self.n_events,
-        })
+        }))
     }
 
     pub(super) fn record(&self) -> Value {
@@ -387,5 +408,27 @@ mod tests {
         assert!(found.clusters[0].hazard_ratio.is_none());
         let line = watched(&cells).unwrap().0.compare(&[0; 6]).unwrap_err();
         assert!(line.contains("fewer than two clusters"), "{line}");
+    }
+
+    #[test]
+    fn curves_stay_where_the_log_rank_test_cannot_tell() {
+        let at_once = [("3", "1"); 6];
+        let apart = [("1", "0"), ("1", "0"), ("2", "1"), ("3", "1")];
+        let late = [("1e308", "0"), ("1e308", "1"), ("1e308", "0"), ("1e308", "1")];
+        for (cells, labels, reason) in [
+            (&at_once[..], &[0, 1, 0, 1, 0, 1][..], Some("have it at that time")),
+            (&apart, &[0, 0, 1, 1], Some("only one cluster has samples watched")),
+            (&late, &[0, 1, 0, 1], None),
+        ] {
+            let found = watched(cells).unwrap().0.compare(labels).unwrap();
+            assert_eq!(found.log_rank.is_none(), reason.is_some());
+            let said = found.untested().unwrap_or_default();
+            assert!(said.contains(reason.unwrap_or_default()), "{said}");
+            assert_eq!(found.clusters.len(), 2);
+            assert!(found.table().1.len() >= 2);
+            for cluster in &found.clusters {
+                assert!(cluster.restricted_mean.error.is_finite(), "{cluster:?}");
+            }
+        }
     }
 }

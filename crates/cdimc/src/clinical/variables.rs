@@ -24,6 +24,9 @@ impl Variable {
     pub(super) fn of(cells: &[&str]) -> Result<Self, String> {
         let there = || cells.iter().copied().filter(|cell| !cell.is_empty());
         let n = there().count();
+        // Beyond 2^53 two whole numbers may have one value: they are texts.
+        let are_exact = !there().any(is_beyond_doubles);
+        let number = |cell: &str| number(cell).filter(|_| are_exact);
         let numbers: Vec<Option<f64>> = cells.iter().map(|cell| number(cell)).collect();
         let n_numbers = numbers.iter().flatten().count();
         let mut values: Vec<f64> = numbers.iter().copied().flatten().collect();
@@ -124,6 +127,13 @@ pub(super) fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
+/// Whether a text is a whole number that a double may not hold exactly.
+fn is_beyond_doubles(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']);
+    let are_digits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    are_digits && digits.parse().map_or(true, |whole: u64| whole > 1 << 53)
+}
+
 /// Whether a text is a day, with or without a time: 2024-02-29, 29.02.2024, 2/29/24.
 fn is_date(text: &str) -> bool {
     let day = text.split(['T', ' ']).next().unwrap_or_default();
@@ -209,6 +219,8 @@ mod tests {
             of: vec![Some(0), Some(1), nothing, Some(0), Some(1)],
         };
         assert_eq!(of(&["0", "1.0", "", "0.0", "1"]), Ok(spelled));
+        let large = of(&["9007199254740992", "9007199254740993", "9007199254740992"]);
+        assert!(matches!(large, Ok(Variable::Categories { names, .. }) if names.len() == 2));
         let reason = |cells: &[&str]| of(cells).unwrap_err();
         assert_eq!(reason(&["", ""]), "no value");
         assert_eq!(reason(&["a", "", "a"]), "one value");

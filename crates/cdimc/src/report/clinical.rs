@@ -38,17 +38,18 @@ pub(super) fn section(page: &mut Page, comparison: &Comparison, n_clustered: usi
 }
 
 fn survival(page: &mut Page, found: &Survival) {
+    let log_rank = found.log_rank.as_ref().map_or_else(String::new, |test| {
+        format!(
+            "log-rank {}, {} (chi squared {:.2}, {} degrees of freedom); ",
+            named_p_value("p", test.p),
+            named_p_value("q", found.q),
+            test.statistic,
+            test.degrees,
+        )
+    });
     page.paragraph(&format!(
-        "Survival ({}, {}): log-rank {}, {} (chi squared {:.2}, {} degrees of freedom; {} samples, {} \
-         with the event).",
-        found.columns.time,
-        found.columns.event,
-        named_p_value("p", found.log_rank.p),
-        named_p_value("q", found.q),
-        found.log_rank.statistic,
-        found.log_rank.degrees,
-        found.n,
-        found.n_events
+        "Survival ({}, {}): {log_rank}{} samples, {} with the event.",
+        found.columns.time, found.columns.event, found.n, found.n_events
     ));
     let mut largest: Vec<&ClusterSurvival> = found.clusters.iter().collect();
     largest.sort_by_key(|c| std::cmp::Reverse(c.n));

@@ -111,11 +111,9 @@ impl Report<'_> {
                 "mean Jaccard index of a cluster in subsamples".into(),
             ));
         }
-        if let Some(survival) = self.comparison.and_then(|found| found.survival.as_ref()) {
-            cards.push((
-                named_p_value("p", survival.log_rank.p),
-                "log-rank test of survival".into(),
-            ));
+        let survival = self.comparison.and_then(|found| found.survival.as_ref());
+        if let Some(test) = survival.and_then(|found| found.log_rank.as_ref()) {
+            cards.push((named_p_value("p", test.p), "log-rank test of survival".into()));
         }
         cards
     }
