@@ -32,7 +32,7 @@ pub(crate) fn read(
         let (features, left_out) = (Vec::new(), Vec::new());
         let table = Table { name, path, ids: None, labels: None, features, left_out, values };
         let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or those of 10x Genomics: \
-                       its rows are taken for samples in the order of the other views";
+                       its rows are taken for samples";
         return Ok(Found { tables: vec![table], warnings: vec![warning.to_owned()] });
     };
     let transposed = !names.by_row;

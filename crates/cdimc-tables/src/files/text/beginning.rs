@@ -16,6 +16,8 @@ pub(super) struct Beginning<R> {
     pub(super) delimiter: u8,
     /// How many lines stand above the header.
     pub(super) lines_above: u64,
+    /// Whether the lines above are those of a GCT file.
+    pub(super) is_gct: bool,
     /// What is said of those that were left out without being asked for.
     pub(super) warning: Option<String>,
     /// How many further lines seem to stand above the table, and how the first of them begins.
@@ -84,7 +86,14 @@ impl<R: BufRead> Beginning<R> {
         });
         lines_above += n_left_out;
         let title = title(&held);
-        Ok(Self { text: Cursor::new(held).chain(text), delimiter, lines_above, warning, title })
+        Ok(Self {
+            text: Cursor::new(held).chain(text),
+            delimiter,
+            lines_above,
+            is_gct,
+            warning,
+            title,
+        })
     }
 }
 

@@ -91,7 +91,7 @@ fn table<R: BufRead>(
     if is_row && ends_in_nothing(&header, &record) {
         header.truncate(record.len());
     }
-    let columns = Columns::of_header(&header, options)?;
+    let columns = Columns::of_header(&header, options, records.is_gct)?;
     let mut rows = Rows::new(&columns, options, records.delimiter);
     while is_row {
         if columns.names.len() == 1 && records.passed_a_blank_line(&record) {
@@ -147,7 +147,11 @@ struct Columns {
 }
 
 impl Columns {
-    fn of_header(header: &csv::StringRecord, options: &ReadOptions) -> Result<Self, Problem> {
+    fn of_header(
+        header: &csv::StringRecord,
+        options: &ReadOptions,
+        is_gct: bool,
+    ) -> Result<Self, Problem> {
         let names: Vec<String> = header.iter().map(str::to_owned).collect();
         options.check_named(&names)?;
         let position = |name: &str| names.iter().position(|column| column == name);
@@ -165,7 +169,11 @@ impl Columns {
                 Role::Id
             } else if Some(column) == label {
                 Role::Label
-            } else if is_unnamed(name) || !options.takes(name) {
+            } else if is_unnamed(name)
+                || !options.takes(name)
+                // The second column of this format is text about the features.
+                || (is_gct && column == 1 && name.eq_ignore_ascii_case("description"))
+            {
                 Role::LeftOut
             } else {
                 Role::Feature
@@ -235,6 +243,7 @@ struct Records<R> {
     reader: csv::Reader<Ended<R>>,
     delimiter: u8,
     lines_above: u64,
+    is_gct: bool,
     /// What is said of the lines above, and of further ones that seem to be there.
     warning: Option<String>,
     title: Option<(u64, String)>,
@@ -249,7 +258,7 @@ impl<R: BufRead> Records<R> {
     const END_OF_GEO: &str = "!series_matrix_table_end";
 
     fn new(text: R, n_skipped: usize) -> Result<Self, Problem> {
-        let Beginning { text, delimiter, lines_above, warning, title } =
+        let Beginning { text, delimiter, lines_above, is_gct, warning, title } =
             Beginning::of(text, n_skipped)?;
         let mut builder = csv::ReaderBuilder::new();
         builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
@@ -257,7 +266,7 @@ impl<R: BufRead> Records<R> {
         let text = Counted { text, n_bytes: n_bytes.clone() };
         // Twice, so that behind an open quote it is never all of a cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
-        Ok(Self { reader, delimiter, lines_above, warning, title, n_bytes })
+        Ok(Self { reader, delimiter, lines_above, is_gct, warning, title, n_bytes })
     }
 
     /// Reads the next record; whether there is one. A quote that is never closed is refused, as it would hide the rows

@@ -422,6 +422,13 @@ fn lines_of_other_programs_above_a_table_are_left_out() {
         assert_eq!(table.features, ["a", "b"], "{text}");
         assert_eq!(table.values, array![[1.0, 2.0], [3.0, 4.0]]);
     }
+    let gct = b"#1.2\n2\t2\nName\tDescription\ts1\ts2\nr1\tgene 1\t1\t2\nr2\tna\t3\t4\n";
+    let options = ReadOptions { id: Some("Name".into()), transposed: true, ..by_id() };
+    let table = read_text(gct, &options).unwrap();
+    assert_eq!(
+        (table.ids.unwrap(), table.values),
+        (vec!["s1".into(), "s2".into()], array![[1.0, 3.0], [2.0, 4.0]].into())
+    );
     let warning = |text: &[u8]| Beginning::of(text, 0).unwrap().warning;
     assert!(warning(b"# exported\nid,a\nx,1\n").unwrap().starts_with("line 1 stands above"));
     assert_eq!(warning(b"#id,a\nx,1\n"), None);
