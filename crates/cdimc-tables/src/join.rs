@@ -253,6 +253,22 @@ fn assemble(
     })
 }
 
+/// What is said where nothing but their numbers joins the rows of several files.
+pub fn joined_by_number(tables: &[Table]) -> Option<String> {
+    let mut paths: Vec<&std::path::Path> =
+        tables.iter().map(|table| table.path.as_path()).collect();
+    paths.dedup();
+    let are_nameless = paths.len() > 1 && tables.iter().all(|table| table.ids.is_none());
+    are_nameless.then(|| {
+        let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        format!(
+            "rows of {} are joined by their number, as no file names its samples: name them with --id COLUMN, or beside an \
+             array in NAME.ids.txt",
+            files.join(", ")
+        )
+    })
+}
+
 /// Views of which no two have a sample in common say nothing about each other.
 fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
     let mut seen = std::collections::HashSet::new();
@@ -474,6 +490,23 @@ mod tests {
             joined.warnings,
             ["a.csv: 2 of 4 columns have no value and are left out: `f1`, `f3`"]
         );
+    }
+
+    #[test]
+    fn files_that_only_row_numbers_join_are_told_and_arrays_of_one_file_are_not() {
+        let one = |name, path: &str, ids: Option<&[&str]>| {
+            let path = path.into();
+            Table { path, ..table(name, ids, array![[1.0], [2.0]]) }
+        };
+        let note = joined_by_number(&[one("a", "a.npy", None), one("b", "b.mtx", None)]).unwrap();
+        assert!(note.starts_with("rows of a.npy, b.mtx are joined by their number"), "{note}");
+        let ids = Some(&["x", "y"][..]);
+        for (first, second) in
+            [(("o.npz", None), ("o.npz", None)), (("a.csv", ids), ("b.csv", ids))]
+        {
+            let tables = [one("a", first.0, first.1), one("b", second.0, second.1)];
+            assert_eq!(joined_by_number(&tables), None);
+        }
     }
 
     #[test]

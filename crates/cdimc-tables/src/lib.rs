@@ -43,7 +43,7 @@ pub use files::{
     IdxFile, MatFile, Occurred, ReadOptions, Replicates, SampleNames, ViewSource, Words,
     decode_for_parent, is_missing_value, read_bytes, read_views, read_words,
 };
-pub use join::{FilledColumn, JoinError, Joined, join, join_new};
+pub use join::{FilledColumn, JoinError, Joined, join, join_new, joined_by_number};
 pub use option_names::{line_of_names, names_in};
 pub use overlap::id_advice;
 pub use spelling::plain_spelling;

@@ -3,7 +3,7 @@
 use crate::clinical::ClinicalTable;
 use crate::tables::{
     Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value,
-    names_in, read_views, read_words,
+    joined_by_number, names_in, read_views, read_words,
 };
 use crate::{NamedModel, training_set};
 use anyhow::bail;
@@ -336,7 +336,9 @@ impl Input {
 
     /// As [`read`](Self::read), of tables that were read.
     pub(crate) fn join(&self, tables: Vec<Table>) -> anyhow::Result<Joined> {
-        let joined = training_set(tables, self.strict)?;
+        let note = joined_by_number(&tables);
+        let mut joined = training_set(tables, self.strict)?;
+        joined.warnings.extend(note);
         report_gaps(&joined);
         Ok(joined)
     }

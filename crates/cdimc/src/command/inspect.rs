@@ -5,7 +5,7 @@ use super::output::OutputFile;
 use crate::data::MaskReport;
 use crate::report::figures::missing_pattern;
 use crate::say;
-use crate::tables::{Joined, Table};
+use crate::tables::{Joined, Table, joined_by_number};
 use clap::Args;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,7 +39,9 @@ impl Inspect {
         for table in &tables {
             say_table(table)?;
         }
-        let joined = crate::tables::join(tables, self.input.strict)?;
+        let note = joined_by_number(&tables);
+        let mut joined = crate::tables::join(tables, self.input.strict)?;
+        joined.warnings.extend(note);
         let report = MaskReport::new(joined.data.mask());
         say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
         print_patterns(&joined, &report)?;
