@@ -38,12 +38,6 @@ pub(crate) enum Problem {
     EmptyFile,
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
-    #[error(
-        "is a spreadsheet of a format that is not read: save it as .xlsx, or each of its tables as CSV"
-    )]
-    Spreadsheet,
-    #[error("is text in UTF-16, which is not read: save it as UTF-8")]
-    Utf16,
     #[error("gives more than {limit} bytes and is no regular file: allow more with --max-bytes")]
     Endless { limit: u64 },
     #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
@@ -118,6 +112,12 @@ pub(crate) enum Problem {
     ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
 }
 
 #[cfg(feature = "files")]
@@ -207,11 +207,6 @@ impl DatasetError {
     }
 }
 
-/// What is wrong with an HDF5 file, in a line.
-pub(crate) fn damaged_hdf5(reason: impl Display) -> Problem {
-    Problem::Damaged { format: "HDF5 file", reason: one_line(&reason) }
-}
-
 /// The first line of what another crate says.
 pub(crate) fn one_line(error: &dyn Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
@@ -234,10 +229,11 @@ fn escaped(text: &str) -> String {
 }
 
 /// The first names of a list, for a message of one line.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
     const SHOWN: usize = 8;
     let mut names = names.into_iter();
-    let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let shown = names.by_ref().take(SHOWN).map(|name| format!("`{}`", name.as_ref()));
+    let shown: Vec<String> = shown.collect();
     match names.count() {
         0 if shown.is_empty() => "none".into(),
         0 => shown.join(", "),

@@ -44,103 +44,18 @@ pub struct FilledColumn {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// Two views of one name.
-    #[error("two views are named `{name}` ({first} and {second}): name them with NAME=PATH")]
-    SameName {
-        /// The name.
-        name: String,
-        /// The first file.
-        first: String,
-        /// The second file.
-        second: String,
-    },
-    /// Tables without ids and of different lengths.
-    #[error(
-        "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows{hint}"
-    )]
-    RowCount {
-        /// The first file.
-        first: String,
-        /// Its rows.
-        expected: usize,
-        /// The other file.
-        second: String,
-        /// Its rows.
-        found: usize,
-        /// What may be wrong.
-        hint: &'static str,
-    },
-    /// Rows of tables without ids that differ in a column of ids.
-    #[error("{message}")]
-    ForgottenId {
-        /// The column, the files, and what to do.
-        message: String,
-    },
-    /// Some tables with ids and some without.
-    #[error("{with} has ids, {without} has none: give every view an id column or none")]
-    SomeIds {
-        /// A file with ids.
-        with: String,
-        /// A file without.
-        without: String,
-    },
-    /// No two tables have a sample in common.
-    #[error(
-        "no id is shared by any two files ({files}): are the id columns the right ones? {examples}"
-    )]
-    NothingShared {
-        /// The files.
-        files: String,
-        /// Ids of each, and what may be wrong with them.
-        examples: String,
-    },
-    /// A view without any value.
-    #[error("{file}: all values are missing")]
-    AllMissing {
-        /// The file.
-        file: String,
-    },
-    /// A view that is the same for all samples.
-    #[error(
-        "{file}: every column is constant over the observed rows: the view tells no samples apart"
-    )]
-    ConstantView {
-        /// The file.
-        file: String,
-    },
-    /// A column without any value.
-    #[error("{file}, column `{column}`: all values are missing in the observed rows; leave it out")]
-    EmptyColumn {
-        /// The file.
-        file: String,
-        /// The column.
-        column: String,
-    },
-    /// A missing cell that may not be filled.
-    #[error("{file}, row {row}, column `{column}`: a single missing cell (refused by --strict)")]
-    MissingCell {
-        /// The file.
-        file: String,
-        /// The row, from 1.
-        row: usize,
-        /// The column.
-        column: String,
-    },
-    /// A value that is not finite, such as a mean that overflows.
-    #[error("{file}, id `{id}`, column `{column}` = {value}: observed values must be finite")]
-    NotFinite {
-        /// The file.
-        file: String,
-        /// The id of the sample.
-        id: String,
-        /// The column.
-        column: String,
-        /// The value.
-        value: f64,
-    },
+    /// Tables that do not go together; the message names their files.
+    #[error("{0}")]
+    Tables(String),
     /// The data obey no method's rules.
     #[error(transparent)]
     Data(#[from] DataError),
+}
+
+impl From<String> for JoinError {
+    fn from(message: String) -> Self {
+        Self::Tables(message)
+    }
 }
 
 /// Joins the tables of a training set by id: a sample that a table lacks, or all of whose cells are
@@ -161,7 +76,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     tables.iter().try_for_each(check_varies)?;
     let id = forgotten_id(&tables);
     if let Some(id) = id.as_ref().filter(|id| id.differs) {
-        return Err(JoinError::ForgottenId { message: id.message() });
+        return Err(id.message().into());
     }
     let mut warnings = overlap::warnings(&tables);
     warnings.extend(id.map(|id| id.message()));
@@ -233,12 +148,10 @@ fn assemble(
     let observed = observed.select(ndarray::Axis(0), &kept).select(ndarray::Axis(1), &measured);
     let mask = ViewMask::new(observed)?;
     let data = MultiView::new(views, mask).map_err(|error| match error {
-        DataError::NotFinite { view, sample, feature, value } => JoinError::NotFinite {
-            file: files[view].clone(),
-            id: all_ids[kept[sample]].clone(),
-            column: features[view][feature].clone(),
-            value,
-        },
+        DataError::NotFinite { view, sample, feature, value } => JoinError::Tables(format!(
+            "{}, id `{}`, column `{}` = {value}: observed values must be finite",
+            files[view], all_ids[kept[sample]], features[view][feature]
+        )),
         error => error.into(),
     })?;
     Ok(Joined {
@@ -278,8 +191,11 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
     }
     if with_ids().flatten().all(|id| seen.insert(id.as_str())) {
         let files: Vec<String> = tables.iter().map(file).collect();
-        let examples = overlap::nothing_shared(tables);
-        return Err(JoinError::NothingShared { files: files.join(", "), examples });
+        return Err(JoinError::Tables(format!(
+            "no id is shared by any two files ({}): are the id columns the right ones? {}",
+            files.join(", "),
+            overlap::nothing_shared(tables)
+        )));
     }
     Ok(())
 }
@@ -309,7 +225,7 @@ fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
 /// A view without any value says nothing.
 fn check_measured(table: &Table) -> Result<(), JoinError> {
     if (0..table.values.nrows()).all(|i| table.values.is_missing(i)) {
-        return Err(JoinError::AllMissing { file: file(table) });
+        return Err(format!("{}: all values are missing", file(table)).into());
     }
     Ok(())
 }
@@ -318,7 +234,10 @@ fn check_measured(table: &Table) -> Result<(), JoinError> {
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let is_observed = |&i: &usize| !table.values.is_missing(i);
     if (0..table.values.nrows()).filter(is_observed).nth(1).is_some() && !table.values.varies() {
-        return Err(JoinError::ConstantView { file: file(table) });
+        return Err(JoinError::Tables(format!(
+            "{}: every column is constant over the observed rows: the view tells no samples apart",
+            file(table)
+        )));
     }
     Ok(())
 }
@@ -327,11 +246,12 @@ fn check_names(tables: &[Table]) -> Result<(), JoinError> {
     let mut first = HashMap::new();
     for table in tables {
         if let Some(earlier) = first.insert(table.name.as_str(), table) {
-            return Err(JoinError::SameName {
-                name: table.name.clone(),
-                first: file(earlier),
-                second: file(table),
-            });
+            return Err(JoinError::Tables(format!(
+                "two views are named `{}` ({} and {}): name them with NAME=PATH",
+                table.name,
+                file(earlier),
+                file(table)
+            )));
         }
     }
     Ok(())
@@ -342,7 +262,11 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
     if let Some(with) = tables.iter().find(|table| table.ids.is_some()) {
         if let Some(without) = tables.iter().find(|table| table.ids.is_none()) {
-            return Err(JoinError::SomeIds { with: file(with), without: file(without) });
+            return Err(JoinError::Tables(format!(
+                "{} has ids, {} has none: give every view an id column or none",
+                file(with),
+                file(without)
+            )));
         }
     } else {
         let expected = first.values.nrows();
@@ -369,13 +293,11 @@ fn other_row_count(first: &Table, odd: &Table) -> JoinError {
     } else {
         ""
     };
-    JoinError::RowCount {
-        first: view(first),
-        expected: first.values.nrows(),
-        second: view(odd),
-        found: odd.values.nrows(),
-        hint,
-    }
+    let (expected, found) = (first.values.nrows(), odd.values.nrows());
+    let (first, second) = (view(first), view(odd));
+    JoinError::Tables(format!(
+        "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows{hint}"
+    ))
 }
 
 /// The class of each kept sample, from whichever table knows it first.
@@ -416,10 +338,15 @@ fn fill_cells(
     for (j, gaps) in table.values.missing_cells() {
         let column = table.features[j].clone();
         if strict {
-            return Err(JoinError::MissingCell { file: path, row: gaps[0] + 1, column });
+            let row = gaps[0] + 1;
+            return Err(JoinError::Tables(format!(
+                "{path}, row {row}, column `{column}`: a single missing cell (refused by --strict)"
+            )));
         }
         let Some(mean) = fill(table, j) else {
-            return Err(JoinError::EmptyColumn { file: path, column });
+            return Err(JoinError::Tables(format!(
+                "{path}, column `{column}`: all values are missing in the observed rows; leave it out"
+            )));
         };
         means.insert(j, mean);
         filled.push(FilledColumn { view: table.name.clone(), column, n_cells: gaps.len() });
@@ -440,15 +367,8 @@ mod tests {
     use ndarray::array;
 
     fn table(name: &str, ids: Option<&[&str]>, values: Array2<f64>) -> Table {
-        Table {
-            name: name.into(),
-            path: format!("{name}.csv").into(),
-            ids: ids.map(|ids| ids.iter().map(|&id| id.into()).collect()),
-            labels: None,
-            features: (0..values.ncols()).map(|j| format!("f{j}")).collect(),
-            left_out: Vec::new(),
-            values: values.into(),
-        }
+        let ids = ids.map(|ids| ids.iter().map(|&id| id.into()).collect());
+        Table::with_ids(name, ids, values)
     }
 
     #[test]
@@ -534,23 +454,28 @@ mod tests {
 
     #[test]
     fn what_cannot_be_joined_is_named() {
-        let message = |tables| join(tables, false).unwrap_err().to_string();
         let a = || table("a", Some(&["x", "y"]), array![[1.0], [2.0]]);
+        let plain = |name: &str, values| table(name, None, values);
+        let c = || plain("c", array![[1.0], [2.0]]);
         let apart = table("b", Some(&["z", "w"]), array![[1.0], [2.0]]);
-        assert!(
-            message(vec![a(), apart])
-                .starts_with("no id is shared by any two files (a.csv, b.csv)")
-        );
-        assert!(message(vec![a(), a()]).starts_with("two views are named `a`"));
-        let plain = || table("c", None, array![[1.0], [2.0]]);
-        assert!(message(vec![a(), plain()]).starts_with("a.csv has ids, c.csv has none"));
-        let short = table("d", None, array![[1.0]]);
-        let message_of_lengths = message(vec![plain(), short]);
-        assert!(message_of_lengths.starts_with("c.csv has 2 rows, d.csv has 1"));
-        assert!(message_of_lengths.ends_with("if those are the samples, add --transposed FILE"));
-        let empty = table("e", None, array![[f64::NAN], [f64::NAN]]);
-        assert_eq!(message(vec![plain(), empty]), "e.csv: all values are missing");
-        let flat = table("g", None, array![[1.0], [1.0]]);
-        assert!(message(vec![plain(), flat]).starts_with("g.csv: every column is constant"));
+        for (tables, begin, end) in [
+            (vec![a(), apart], "no id is shared by any two files (a.csv, b.csv)", ""),
+            (vec![a(), a()], "two views are named `a`", ""),
+            (vec![a(), c()], "a.csv has ids, c.csv has none", ""),
+            (
+                vec![c(), plain("d", array![[1.0]])],
+                "c.csv has 2 rows, d.csv has 1",
+                "if those are the samples, add --transposed FILE",
+            ),
+            (
+                vec![c(), plain("e", array![[f64::NAN], [f64::NAN]])],
+                "e.csv: all values are missing",
+                "missing",
+            ),
+            (vec![c(), plain("g", array![[1.0], [1.0]])], "g.csv: every column is constant", ""),
+        ] {
+            let message = join(tables, false).unwrap_err().to_string();
+            assert!(message.starts_with(begin) && message.ends_with(end), "{message}");
+        }
     }
 }

@@ -31,6 +31,9 @@ mod option_names;
 mod overlap;
 mod spelling;
 mod table;
+#[cfg(test)]
+#[cfg(feature = "files")]
+mod testing;
 
 #[cfg(feature = "files")]
 pub mod datasets;
@@ -41,7 +44,7 @@ pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
     IdxFile, MatFile, Occurred, ReadOptions, Replicates, SampleNames, ViewSource, Words,
-    decode_for_parent, is_missing_value, read_bytes, read_views, read_words,
+    decode_for_parent, formats, is_missing_value, read_bytes, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new, joined_by_number};
 pub use option_names::{line_of_names, names_in};

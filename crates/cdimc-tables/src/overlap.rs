@@ -370,15 +370,8 @@ mod tests {
     use ndarray::Array2;
 
     fn table(name: &str, ids: &[&str]) -> Table {
-        Table {
-            name: name.into(),
-            path: format!("{name}.csv").into(),
-            ids: Some(ids.iter().map(|&id| id.into()).collect()),
-            labels: None,
-            features: vec!["f".into(), "g".into()],
-            left_out: Vec::new(),
-            values: Array2::zeros((ids.len(), 2)).into(),
-        }
+        let values = Array2::zeros((ids.len(), 2));
+        Table::with_ids(name, Some(ids.iter().map(|&id| id.into()).collect()), values)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::error::{Problem, TableError};
 use cdimc_data::Matrix;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names of several features that a message shows.
 const SHOWN_REPEATS: usize = 20;
@@ -28,6 +28,20 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table without names of rows and columns.
+    #[cfg(any(test, feature = "files"))]
+    pub(crate) fn of(name: &str, path: &Path, values: impl Into<Matrix>) -> Self {
+        Self {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            ids: None,
+            labels: None,
+            features: Vec::new(),
+            left_out: Vec::new(),
+            values: values.into(),
+        }
+    }
+
     /// Checks the rules of every table, wherever it comes from: its name is no path, it has rows and
     /// columns, its values are finite or NaN, no id or column occurs twice.
     ///
@@ -38,6 +52,20 @@ impl Table {
             .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
             .and_then(|()| check(self))
             .map_err(|problem| TableError::new(&self.path, problem))
+    }
+}
+
+#[cfg(test)]
+impl Table {
+    /// A table of the file `NAME.csv` with columns `f0`, `f1`, ...
+    pub(crate) fn with_ids(
+        name: &str,
+        ids: Option<Vec<String>>,
+        values: impl Into<Matrix>,
+    ) -> Self {
+        let values = values.into();
+        let features = (0..values.ncols()).map(|j| format!("f{j}")).collect();
+        Self { ids, features, ..Self::of(name, Path::new(&format!("{name}.csv")), values) }
     }
 }
 

@@ -5,23 +5,36 @@ mod corpus;
 #[path = "../../../fuzz/bodies/tables.rs"]
 mod tables;
 
+use cdimc_tables::formats;
 use corpus::{files, is_finding};
+use std::path::Path;
 
 #[test]
 fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
-    let targets = ["text", "mtx", "npy", "npz", "mat", "hdf5", "xlsx"];
-    let columnar: &[&str] = if cfg!(feature = "columnar") { &["parquet", "arrow"] } else { &[] };
-    for target in targets.iter().chain(columnar) {
-        for path in files(target) {
+    let is_built =
+        |format: &&str| cfg!(feature = "columnar") || !["parquet", "feather"].contains(format);
+    for format in formats().map(|(_, endings)| endings[0]).filter(is_built) {
+        for path in files(format) {
             let bytes = std::fs::read(&path).expect("a file");
             let accepts = |bytes: &[u8]| tables::table(&path.to_string_lossy(), bytes);
             assert_eq!(accepts(&bytes), !is_finding(&path), "{}", path.display());
             for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
                 // What is left of a text may still be a table.
                 let accepted = accepts(&bytes[..end]);
-                let is_text = ["text", "mtx"].contains(target);
+                let is_text = ["csv", "mtx"].contains(&format);
                 assert!(!accepted || is_text, "{} of {end} bytes", path.display());
             }
+        }
+    }
+}
+
+#[test]
+fn the_reference_has_every_format() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/reference/files.md")).expect("a page");
+    for (known_as, _) in formats() {
+        for name in known_as.split(['(', ')', ',']).map(str::trim).filter(|name| !name.is_empty()) {
+            assert!(page.contains(name), "{name}");
         }
     }
 }

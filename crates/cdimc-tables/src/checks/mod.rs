@@ -41,7 +41,7 @@ fn row_numbers(table: &Table) -> Option<String> {
         format!(
             "{}: the order of the rows is clustered on: {} numbers them; leave it out with --drop '{}'",
             table.path.display(),
-            crate::error::listed(found.iter().copied()),
+            crate::error::listed(&found),
             found.join(",")
         )
     })
@@ -68,15 +68,9 @@ mod tests {
         columns: &[(&str, &dyn Fn(usize) -> f64)],
     ) -> Table {
         let n = ids.as_ref().map_or(30, Vec::len);
-        Table {
-            name: name.into(),
-            path: format!("{name}.csv").into(),
-            ids,
-            labels: None,
-            features: columns.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            left_out: Vec::new(),
-            values: Array2::from_shape_fn((n, columns.len()), |(i, j)| columns[j].1(i)).into(),
-        }
+        let values = Array2::from_shape_fn((n, columns.len()), |(i, j)| columns[j].1(i));
+        let features = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Table { features, ..Table::with_ids(name, ids, values) }
     }
 
     #[test]

@@ -1,13 +1,45 @@
 //! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
 
 use crate::error::Problem;
+use crate::files::format::{Decode, Reader};
 use crate::files::{Budget, Found, ReadOptions, ViewSource};
 
 #[cfg(feature = "columnar")]
-pub(crate) use with_arrow::{read_arrow, read_arrow_stream, read_parquet};
+use with_arrow::{read_arrow, read_parquet};
+
+/// Stands for both where they are not built in.
+#[cfg(not(feature = "columnar"))]
+fn read_arrow(_: Vec<u8>, _: &Budget, _: &ViewSource, _: &ReadOptions) -> Result<Found, Problem> {
+    let reason = "this build reads no Parquet or Arrow: build it with the feature `columnar`";
+    Err(Problem::Damaged { format: "Parquet or Arrow file", reason: reason.into() })
+}
 
 #[cfg(not(feature = "columnar"))]
-pub(crate) use without::{read_arrow, read_arrow as read_arrow_stream, read_parquet};
+use read_arrow as read_parquet;
+
+pub(crate) const PARQUET: Reader = Reader {
+    name: "Parquet file",
+    known_as: "Parquet",
+    endings: &["parquet", "pq"],
+    // A text may begin with these letters, but has no zero byte behind them.
+    sniff: |head| head.begins(&[b"PAR1"]) && head.has(&[0]),
+    holds_one_table: true,
+    is_foreign: true,
+    decode: Decode::Bytes(read_parquet),
+};
+
+/// Files and streams.
+pub(crate) const ARROW: Reader = Reader {
+    name: "Arrow IPC file",
+    known_as: "Arrow",
+    endings: &["feather", "arrow", "arrows", "ipc"],
+    sniff: |head| {
+        head.begins(&[b"\xff\xff\xff\xff"]) || (head.begins(&[b"ARROW1"]) && head.has(&[0]))
+    },
+    holds_one_table: true,
+    is_foreign: true,
+    decode: Decode::Bytes(read_arrow),
+};
 
 #[cfg(feature = "columnar")]
 mod with_arrow {
@@ -33,7 +65,7 @@ mod with_arrow {
     const CONTINUATION: [u8; 4] = [0xff; 4];
 
     /// Reads a Parquet file.
-    pub(crate) fn read_parquet(
+    pub(super) fn read_parquet(
         bytes: Vec<u8>,
         budget: &Budget,
         source: &ViewSource,
@@ -63,19 +95,22 @@ mod with_arrow {
         }
         let n_columns = reader.schema().fields().len();
         // Looked at before anything is unpacked; what is read is taken batch by batch.
-        budget.clone().values(&[n_rows as usize, n_columns]).map_err(Problem::Message)?;
+        budget.clone().values(&[n_rows as usize, n_columns])?;
         let schema = reader.schema().clone();
         let batches = reader.build().map_err(|e| damaged(&e))?;
         Columns { source, options, budget, format: "Parquet file" }.table(&schema, batches)
     }
 
-    /// Reads an Arrow IPC file, which is also what Feather version 2 is.
-    pub(crate) fn read_arrow(
+    /// Reads an Arrow IPC file, which is also what Feather version 2 is, or a stream.
+    pub(super) fn read_arrow(
         bytes: Vec<u8>,
         budget: &Budget,
         source: &ViewSource,
         options: &ReadOptions,
     ) -> Result<Found, Problem> {
+        if bytes.starts_with(&CONTINUATION) {
+            return read_arrow_stream(bytes, budget, source, options);
+        }
         let format = "Arrow IPC file";
         let damaged = |reason| Problem::Damaged { format, reason };
         check_blocks(&bytes, budget).map_err(damaged)?;
@@ -96,7 +131,7 @@ mod with_arrow {
     }
 
     /// Reads an Arrow IPC stream, which has no index of its batches.
-    pub(crate) fn read_arrow_stream(
+    fn read_arrow_stream(
         bytes: Vec<u8>,
         budget: &Budget,
         source: &ViewSource,
@@ -236,7 +271,7 @@ mod with_arrow {
             let id = match &options.id {
                 Some(id) => Some(position(id).ok_or_else(|| Problem::NoColumn {
                     name: id.clone(),
-                    there: listed(names.iter().copied()),
+                    there: listed(&names),
                 })?),
                 None => {
                     let is_id = |field: &FieldRef| {
@@ -276,7 +311,7 @@ mod with_arrow {
                         names.extend(texts(batch.column(column)).map_err(|e| damaged(&e))?);
                     }
                 }
-                budget.values(&[batch.num_rows(), kept.len()]).map_err(Problem::Message)?;
+                budget.values(&[batch.num_rows(), kept.len()])?;
                 rows.push(numbers(&batch, &kept).map_err(|e| damaged(&e))?);
             }
             let blocks: Vec<_> = rows.iter().map(Array2::view).collect();
@@ -288,13 +323,11 @@ mod with_arrow {
                 ids = (0..n_rows).map(|i| nth(i).to_string()).collect();
             }
             let table = Table {
-                name: stem(&source.path),
-                path: source.path.clone(),
                 ids: (id.is_some() || range.is_some()).then_some(ids),
                 labels: label.map(|_| labels),
                 features: kept.iter().map(|&j| names[j].to_owned()).collect(),
                 left_out: options.dropped(&names),
-                values: values.into(),
+                ..Table::of(&stem(&source.path), &source.path, values)
             };
             let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
             Ok(Found { tables: vec![table], warnings })
@@ -356,67 +389,44 @@ mod with_arrow {
     }
 }
 
-#[cfg(not(feature = "columnar"))]
-mod without {
-    use super::{Budget, Found, Problem, ReadOptions, ViewSource};
-
-    const REASON: &str =
-        "this build reads no Parquet or Arrow: build it with the feature `columnar`";
-
-    pub(crate) fn read_parquet(
-        _: Vec<u8>,
-        _: &Budget,
-        _: &ViewSource,
-        _: &ReadOptions,
-    ) -> Result<Found, Problem> {
-        Err(Problem::Damaged { format: "Parquet file", reason: REASON.into() })
-    }
-
-    pub(crate) fn read_arrow(
-        _: Vec<u8>,
-        _: &Budget,
-        _: &ViewSource,
-        _: &ReadOptions,
-    ) -> Result<Found, Problem> {
-        Err(Problem::Damaged { format: "Arrow IPC file", reason: REASON.into() })
-    }
-}
-
-#[cfg(all(test, feature = "columnar"))]
+#[cfg(test)]
+#[cfg(feature = "columnar")]
 mod tests {
-    use super::*;
-    use crate::files::read_bytes;
+    use crate::testing::read;
     use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
     use std::collections::HashMap;
     use std::sync::Arc;
 
+    fn values() -> ArrayRef {
+        Arc::new(Float64Array::from(vec![0.5, 1.5]))
+    }
+
+    fn stream(batch: &RecordBatch) -> Vec<u8> {
+        let mut writer =
+            arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.into_inner().unwrap()
+    }
+
     #[test]
     fn rows_cut_out_of_a_pandas_frame_keep_their_numbers() {
-        let read = |start: i64, step: i64| {
-            let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
-            let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+        // A plain count names nothing.
+        for (start, step, ids) in [(10, 1, "10 11"), (9, -1, "9 8"), (0, 1, "-")] {
             let about = format!(
                 r#"{{"index_columns": [{{"kind": "range", "name": null, "start": {start}, "stop": 99, "step": {step}}}]}}"#
             );
+            let batch = RecordBatch::try_from_iter([("a", values())]).unwrap();
             let schema = batch.schema().as_ref().clone();
-            let schema =
-                Arc::new(schema.with_metadata(HashMap::from([("pandas".to_owned(), about)])));
-            let batch = batch.with_schema(Arc::clone(&schema)).unwrap();
-            let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
-            writer.write(&batch).unwrap();
-            let source = ViewSource { name: None, path: "table.arrows".into(), member: None };
-            let bytes = writer.into_inner().unwrap();
-            read_bytes(bytes, &source, &ReadOptions::default()).unwrap().remove(0).ids
-        };
-        assert_eq!(read(10, 1).unwrap(), ["10", "11"]);
-        assert_eq!(read(9, -1).unwrap(), ["9", "8"]);
-        assert_eq!(read(0, 1), None, "a plain count");
+            let schema = schema.with_metadata(HashMap::from([("pandas".to_owned(), about)]));
+            let bytes = stream(&batch.with_schema(Arc::new(schema)).unwrap());
+            let expected = format!("t | {ids} | - | a | 0.5; 1.5");
+            assert_eq!(read("t.arrows", bytes, "").unwrap(), expected);
+        }
     }
 
     #[test]
     fn a_file_whose_schema_stands_in_its_footer_alone_is_read() {
-        let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
-        let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+        let batch = RecordBatch::try_from_iter([("a", values())]).unwrap();
         let mut writer =
             arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
         writer.write(&batch).unwrap();
@@ -425,32 +435,20 @@ mod tests {
         let length = u32::from_le_bytes(*bytes[12..].first_chunk().unwrap()) as usize;
         bytes.copy_within(16..16 + length, 8);
         bytes[8 + length..16 + length].fill(0);
-        let source = ViewSource { name: None, path: "table.arrow".into(), member: None };
-        let table = read_bytes(bytes, &source, &ReadOptions::default()).unwrap().remove(0);
-        assert_eq!(table.values, ndarray::array![[0.5], [1.5]]);
+        assert_eq!(read("t.arrow", bytes, "").unwrap(), "t | - | - | a | 0.5; 1.5");
     }
 
     #[test]
     fn a_column_without_a_name_is_never_a_feature() {
         let rows: ArrayRef = Arc::new(Int64Array::from(vec![7, 8]));
         let patients: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
-        let values: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5]));
-        let columns = [("Unnamed: 0", rows), ("patient", patients), ("a", values)];
-        let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let read = |id: Option<&str>| {
-            let writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema());
-            let mut writer = writer.unwrap();
-            writer.write(&batch).unwrap();
-            let source = ViewSource { name: None, path: "table.arrows".into(), member: None };
-            let options = ReadOptions { id: id.map(str::to_owned), ..ReadOptions::default() };
-            let mut tables = read_bytes(writer.into_inner().unwrap(), &source, &options).unwrap();
-            tables.remove(0)
-        };
-        let table = read(None);
-        assert_eq!(table.ids.unwrap(), ["7", "8"]);
-        assert_eq!(table.features, ["patient", "a"]);
-        let table = read(Some("patient"));
-        assert_eq!(table.ids.unwrap(), ["1", "2"]);
-        assert_eq!(table.features, ["a"]);
+        let columns = [("Unnamed: 0", rows), ("patient", patients), ("a", values())];
+        let bytes = stream(&RecordBatch::try_from_iter(columns).unwrap());
+        for (options, expected) in [
+            ("", "t | 7 8 | - | patient/a | 1 0.5; 2 1.5"),
+            ("id=patient", "t | 1 2 | - | a | 0.5; 1.5"),
+        ] {
+            assert_eq!(read("t.arrows", bytes.clone(), options).unwrap(), expected);
+        }
     }
 }

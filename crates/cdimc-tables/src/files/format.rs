@@ -1,7 +1,7 @@
-//! Which format a file has, by its first bytes: no renaming changes them.
+//! The formats that are read, and which of them a file has, by its first bytes: no renaming changes them.
 
 use crate::error::Problem;
-use crate::files::{gzip, market};
+use crate::files::{Budget, Found, READERS, ReadOptions, ViewSource, gzip, text};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,99 @@ const HEAD: u64 = 4096;
 /// The most that is read from an endless stream.
 const STREAM_LIMIT: u64 = 4 << 30;
 
-/// Files that are not read: how they begin once unpacked, what their names end in, what they are, and what to do.
+/// A format that is read.
+pub(crate) struct Reader {
+    /// What messages call a file of this format.
+    pub(crate) name: &'static str,
+    /// What people call it.
+    pub(crate) known_as: &'static str,
+    /// The endings of its files' names, the usual one first: that of its folder in `fuzz/corpus`.
+    pub(crate) endings: &'static [&'static str],
+    /// Whether a file with this beginning has the format.
+    pub(crate) sniff: fn(&Head<'_>) -> bool,
+    /// Whether a file holds a single table, which needs no name.
+    pub(crate) holds_one_table: bool,
+    /// Whether a third-party crate decodes it, which may crash on a damaged file.
+    pub(crate) is_foreign: bool,
+    pub(crate) decode: Decode,
+}
+
+/// How a file becomes tables.
+pub(crate) enum Decode {
+    /// As it comes: it may be larger than memory.
+    Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Found, Problem>),
+    /// From all of its bytes.
+    Bytes(fn(Vec<u8>, &Budget, &ViewSource, &ReadOptions) -> Result<Found, Problem>),
+}
+
+/// Returns what people call each format that is read, text first, and the endings of its files' names.
+pub fn formats() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    READERS.iter().rev().map(|reader| (reader.known_as, reader.endings))
+}
+
+/// The beginning of a file and the ending of its name.
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The first bytes of the content, unpacked if it is gzipped.
+    pub(crate) content: Vec<u8>,
+    ending: Option<&'a str>,
+}
+
+impl<'a> Head<'a> {
+    fn new(bytes: &'a [u8], ending: Option<&'a str>) -> Self {
+        let mut content = Vec::new();
+        // What was unpacked before the head ends stays.
+        let _ = gzip::content(bytes).take(64).read_to_end(&mut content);
+        Self { bytes, content, ending }
+    }
+
+    /// Whether the file begins with one of these marks.
+    pub(crate) fn begins(&self, marks: &[&[u8]]) -> bool {
+        marks.iter().any(|mark| self.bytes.starts_with(mark))
+    }
+
+    /// Whether the name has one of these endings.
+    pub(crate) fn ends(&self, endings: &[&str]) -> bool {
+        self.ending.is_some_and(|ending| endings.contains(&ending))
+    }
+
+    /// Whether these bytes occur.
+    pub(crate) fn has(&self, part: &[u8]) -> bool {
+        self.bytes.windows(part.len()).any(|window| window == part)
+    }
+
+    /// Whether this is a zip archive whose first entry is an array of NumPy or, if not `of_arrays`, anything else.
+    pub(crate) fn is_zip(&self, of_arrays: bool) -> bool {
+        let length = self.bytes.get(26..).and_then(|rest| rest.first_chunk());
+        let length = length.map_or(0, |two| usize::from(u16::from_le_bytes(*two)));
+        let first = self.bytes.get(30..30 + length).unwrap_or_default();
+        self.begins(&[b"PK\x03\x04"]) && first.ends_with(b".npy") == of_arrays
+    }
+
+    fn is_json(&self) -> bool {
+        let text = self.content.trim_ascii_start();
+        let after = |bracket: &[u8]| text.strip_prefix(bracket).map(<[u8]>::trim_ascii_start);
+        after(b"{").is_some_and(|rest| matches!(rest.first(), Some(b'"' | b'}')))
+            || after(b"[").is_some_and(|rest| matches!(rest.first(), Some(b'{' | b'[')))
+    }
+}
+
+/// A format that is not read: the beginnings of its files once unpacked, the endings of their names, what they are, and
+/// what to do.
 type Unread = (&'static [&'static [u8]], &'static [&'static str], &'static str, &'static str);
-const UNREAD: [Unread; 8] = [
+const UNREAD: [Unread; 10] = [
+    (
+        &[b"\xd0\xcf\x11\xe0"],
+        &["xls", "ods"],
+        "a spreadsheet of another format than Excel's .xlsx",
+        "save it as .xlsx, or each of its tables as CSV",
+    ),
+    (
+        &[b"PK\x03\x04", b"Rar!"],
+        &["tar", "tgz", "zip", "rar"],
+        "an archive",
+        "unpack it, and name the files in it",
+    ),
     (
         &[b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0\x02", b"X\n\0\0\0\x03"],
         &["rds", "rda", "rdata"],
@@ -45,70 +135,8 @@ const UNREAD: [Unread; 8] = [
         "packed by other than gzip",
         "unpack it",
     ),
-    (
-        &[b"Rar!"],
-        &["tar", "tgz", "zip", "rar"],
-        "an archive",
-        "unpack it, and name the files in it",
-    ),
+    (&[b"\xff\xfe", b"\xfe\xff"], &[], "text in UTF-16", "save it as UTF-8"),
 ];
-
-/// What is said of a file that begins so, or whose name ends so, if it is known and not read.
-fn unread(begin: &[u8], extension: Option<&str>) -> Option<Problem> {
-    let text = begin.trim_ascii_start();
-    let after = |bracket: &[u8]| text.strip_prefix(bracket).map(<[u8]>::trim_ascii_start);
-    let is_json = after(b"{").is_some_and(|rest| matches!(rest.first(), Some(b'"' | b'}')))
-        || after(b"[").is_some_and(|rest| matches!(rest.first(), Some(b'{' | b'[')));
-    let known = |&&(begins, ends, what, _): &&Unread| {
-        begins.iter().any(|mark| begin.starts_with(mark))
-            || (what == "JSON" && is_json)
-            || extension.is_some_and(|extension| ends.contains(&extension))
-    };
-    let (_, _, what, cure) = UNREAD.iter().find(known)?;
-    Some(Problem::Message(format!("is {what}, which is not read: {cure}")))
-}
-
-/// A format that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    Text,
-    MatrixMarket,
-    Npy,
-    Npz,
-    Mat5,
-    Hdf5,
-    Parquet,
-    Arrow,
-    ArrowStream,
-    Xlsx,
-}
-
-impl Format {
-    /// Whether a file of this format holds a single table, which needs no name.
-    pub(crate) fn holds_one_table(self) -> bool {
-        !matches!(self, Self::MatrixMarket | Self::Npz | Self::Mat5 | Self::Hdf5 | Self::Xlsx)
-    }
-
-    /// Whether a third-party crate decodes it, which may crash on a damaged file.
-    pub(crate) fn is_foreign(self) -> bool {
-        matches!(self, Self::Hdf5 | Self::Parquet | Self::Arrow | Self::ArrowStream | Self::Xlsx)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text table",
-            Self::MatrixMarket => "Matrix Market file",
-            Self::Npy => "NumPy array",
-            Self::Npz => "NumPy archive",
-            Self::Mat5 => "MATLAB file",
-            Self::Hdf5 => "HDF5 file",
-            Self::Parquet => "Parquet file",
-            Self::Arrow => "Arrow IPC file",
-            Self::ArrowStream => "Arrow IPC stream",
-            Self::Xlsx => "spreadsheet",
-        }
-    }
-}
 
 /// A file opened once: a pipe cannot be opened again.
 pub(crate) struct Opened {
@@ -177,93 +205,47 @@ impl Opened {
         Ok(bytes)
     }
 
-    pub(crate) fn format(&self) -> Result<Format, Problem> {
+    pub(crate) fn reader(&self) -> Result<&'static Reader, Problem> {
         let name = self.path.to_string_lossy().to_lowercase();
         let unpacked = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
-        let extension = unpacked.extension().map(|e| e.to_string_lossy());
-        of_bytes(&self.head, extension.as_deref())
+        let ending = unpacked.extension().map(|e| e.to_string_lossy());
+        reader_of(&self.head, ending.as_deref())
     }
 }
 
-/// The format of a file that begins with `head`; `extension` distinguishes damaged binary files from odd text.
-pub(crate) fn of_bytes(head: &[u8], extension: Option<&str>) -> Result<Format, Problem> {
-    let mat_text = head.starts_with(b"MATLAB 5.0 MAT-file") || extension == Some("mat");
-    // A text may begin with the letters of two of them; what follows those letters has zero bytes, as no text has.
-    let has_zeros = head.contains(&0);
-    Ok(if head.starts_with(b"\x93NUMPY") {
-        Format::Npy
-    } else if head.starts_with(b"PAR1") && has_zeros {
-        Format::Parquet
-    } else if head.starts_with(b"ARROW1") && has_zeros {
-        Format::Arrow
-    } else if head.starts_with(b"\xff\xff\xff\xff") {
-        Format::ArrowStream
-    } else if crate::files::hdf5_file::is_hdf5(head) {
-        Format::Hdf5
-    } else if mat_text {
-        Format::Mat5
-    } else if market::begins(&beginning(head)) {
-        Format::MatrixMarket
-    } else if head.starts_with(b"PK\x03\x04") {
-        // A spreadsheet is an archive too, and names its parts at once; the numbers of an array may look like those.
-        let is_numpy = first_entry(head).is_some_and(|name| name.ends_with(b".npy"));
-        let names = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
-        let is_xlsx = names(b"[Content_Types].xml") || names(b"xl/");
-        if !is_numpy && (names(b"opendocument") || extension == Some("ods")) {
-            return Err(Problem::Spreadsheet);
+/// The reader of a file that begins with `head`; `ending` distinguishes damaged binary files from odd text.
+pub(crate) fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Reader, Problem> {
+    let head = Head::new(head, ending);
+    if let Some(reader) = READERS.iter().find(|reader| (reader.sniff)(&head)) {
+        return Ok(reader);
+    }
+    let known = |&&(marks, endings, what, _): &&Unread| {
+        marks.iter().any(|mark| head.content.starts_with(mark))
+            || (what == "JSON" && head.is_json())
+            || head.ends(endings)
+    };
+    let is_open_document = head.is_zip(false) && head.has(b"opendocument");
+    let unread = if is_open_document { UNREAD.first() } else { UNREAD.iter().find(known) };
+    if let Some((_, _, what, cure)) = unread {
+        return Err(Problem::Message(format!("is {what}, which is not read: {cure}")));
+    }
+    // A damaged file of a binary format would otherwise be reported as odd text.
+    match READERS.iter().find(|reader| head.ends(reader.endings)) {
+        Some(reader) if reader.name != text::TEXT.name => Err(Problem::NotA(reader.name)),
+        _ if !head.begins(&[&[0x1f, 0x8b]]) && head.has(&[0]) => {
+            Err(Problem::NotA("file of a format that is read"))
         }
-        if !is_numpy && (is_xlsx || matches!(extension, Some("xlsx" | "xlsm"))) {
-            return Ok(Format::Xlsx);
-        }
-        if !is_numpy && extension != Some("npz") {
-            return Err(unread(&[], Some("zip")).unwrap_or(Problem::NotA("NumPy archive")));
-        }
-        Format::Npz
-    } else if head.starts_with(b"\xd0\xcf\x11\xe0") || extension == Some("xls") {
-        return Err(Problem::Spreadsheet);
-    } else if let Some(problem) = unread(&beginning(head), extension) {
-        return Err(problem);
-    } else {
-        // A damaged file of a binary format would otherwise be reported as odd text.
-        match extension {
-            Some("mtx") => return Err(Problem::NotA("Matrix Market file")),
-            Some("npy") => return Err(Problem::NotA("NumPy array")),
-            Some("npz") => return Err(Problem::NotA("NumPy archive")),
-            Some("parquet" | "pq") => return Err(Problem::NotA("Parquet file")),
-            Some("arrow" | "arrows" | "feather" | "ipc") => {
-                return Err(Problem::NotA("Arrow IPC file"));
-            }
-            Some("h5" | "h5ad" | "h5mu" | "hdf5") => return Err(Problem::NotA("HDF5 file")),
-            Some("xlsx" | "xlsm") => return Err(Problem::NotA("spreadsheet")),
-            Some("ods") => return Err(Problem::Spreadsheet),
-            _ if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") => {
-                return Err(Problem::Utf16);
-            }
-            _ if !head.starts_with(&[0x1f, 0x8b]) && has_zeros => {
-                return Err(Problem::NotA("file of a format that is read"));
-            }
-            _ => Format::Text,
-        }
-    })
-}
-
-/// The first bytes of a file's content, unpacked if it is gzipped.
-fn beginning(head: &[u8]) -> Vec<u8> {
-    let mut begin = Vec::new();
-    // What was unpacked before the head ends stays.
-    let _ = gzip::content(head).take(64).read_to_end(&mut begin);
-    begin
-}
-
-/// The name of the first entry of a zip archive.
-fn first_entry(head: &[u8]) -> Option<&[u8]> {
-    let length = u16::from_le_bytes(*head.get(26..)?.first_chunk()?);
-    head.get(30..)?.get(..usize::from(length))
+        _ => Ok(&text::TEXT),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn named(head: &[u8], ending: Option<&str>) -> Result<&'static str, String> {
+        reader_of(head, ending).map(|reader| reader.name).map_err(|problem| problem.to_string())
+    }
 
     /// The beginning of an archive whose first entry has this name and content.
     fn archive(name: &str, content: &str) -> Vec<u8> {
@@ -273,12 +255,12 @@ mod tests {
 
     #[test]
     fn an_array_that_holds_the_name_of_a_part_is_no_spreadsheet() {
-        let format = |name: &str, content: &str| of_bytes(&archive(name, content), None);
-        assert_eq!(format("X.npy", "...xl/...").unwrap(), Format::Npz);
+        let format = |name: &str, content: &str| named(&archive(name, content), None);
+        assert_eq!(format("X.npy", "...xl/...").unwrap(), "NumPy archive");
         for name in ["[Content_Types].xml", "xl/a"] {
-            assert_eq!(format(name, "").unwrap(), Format::Xlsx);
+            assert_eq!(format(name, "").unwrap(), "spreadsheet");
         }
-        assert!(matches!(format("mimetype", "opendocument"), Err(Problem::Spreadsheet)));
+        assert!(format("mimetype", "opendocument").unwrap_err().contains("save it as .xlsx"));
     }
 
     #[test]
@@ -301,20 +283,20 @@ mod tests {
                 "is an archive, which is not read: unpack it",
             ),
         ] {
-            let message = of_bytes(bytes, extension).unwrap_err().to_string();
+            let message = named(bytes, extension).unwrap_err();
             assert!(message.contains(expected), "{message}");
         }
         for text in ["[id],a\nx,1\n", "{a},b\n1,2\n", "BZ,a\n1,2\n"] {
-            assert_eq!(of_bytes(text.as_bytes(), Some("csv")).unwrap(), Format::Text);
+            assert_eq!(named(text.as_bytes(), Some("csv")).unwrap(), "text table");
         }
     }
 
     #[test]
     fn a_text_may_begin_with_the_letters_of_another_format() {
         for text in ["PAR1,b\n1,2\n", "ARROW1,b\n1,2\n"] {
-            assert_eq!(of_bytes(text.as_bytes(), Some("csv")).unwrap(), Format::Text);
+            assert_eq!(named(text.as_bytes(), Some("csv")).unwrap(), "text table");
         }
-        assert_eq!(of_bytes(b"PAR1\x15\0", None).unwrap(), Format::Parquet);
-        assert_eq!(of_bytes(b"ARROW1\0\0", None).unwrap(), Format::Arrow);
+        assert_eq!(named(b"PAR1\x15\0", None).unwrap(), "Parquet file");
+        assert_eq!(named(b"ARROW1\0\0", None).unwrap(), "Arrow IPC file");
     }
 }

@@ -3,6 +3,7 @@
 //! A shape is accepted only if the file can hold it, and what the file does not hold is an
 //! error: HDF5 itself would give a fill value for a part that is absent.
 
+use crate::error::{Problem, one_line};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, hdf5_headers};
 use cdimc_data::Sparse;
@@ -14,6 +15,28 @@ use std::sync::OnceLock;
 
 /// The first bytes of an HDF5 file.
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// What is wrong with a file, in a line.
+#[derive(Debug)]
+pub(crate) struct Flaw(pub(crate) String);
+
+impl<E: std::fmt::Display> From<E> for Flaw {
+    fn from(error: E) -> Self {
+        Self(one_line(&error))
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Flaw::from(error).into()
+    }
+}
+
+impl From<Flaw> for Problem {
+    fn from(Flaw(reason): Flaw) -> Self {
+        Self::Damaged { format: "HDF5 file", reason }
+    }
+}
 
 /// An open file and the memory that its content may still take.
 #[derive(Debug)]
@@ -39,14 +62,14 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If they are no HDF5 file, or not all of one.
-    pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, String> {
+    pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, Flaw> {
         let n_bytes = bytes.len();
-        let file = File::from_bytes(bytes).map_err(damaged)?;
+        let file = File::from_bytes(bytes)?;
         let superblock = file.superblock();
         let whole = superblock.eof_address;
         // Old versions count from the base address, new ones from the beginning.
         if whole > n_bytes as u64 {
-            return Err(format!("cut off: {n_bytes} bytes of {whole}"));
+            return Err(format!("cut off: {n_bytes} bytes of {whole}").into());
         }
         hdf5_headers::check(file.as_bytes(), superblock)?;
         Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
@@ -61,12 +84,12 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If the group is damaged.
-    pub(crate) fn names(group: &Group) -> Result<Vec<String>, String> {
-        let mut names = group.datasets().map_err(damaged)?;
-        names.extend(group.groups().map_err(damaged)?);
+    pub(crate) fn names(group: &Group) -> Result<Vec<String>, Flaw> {
+        let mut names = group.datasets()?;
+        names.extend(group.groups()?);
         // A dataset whose header lost a part looks like a type of data that bears a name.
-        if let Some(name) = group.named_datatypes().map_err(damaged)?.first() {
-            return Err(format!("`{name}` is neither a dataset nor a group"));
+        if let Some(name) = group.named_datatypes()?.first() {
+            return Err(format!("`{name}` is neither a dataset nor a group").into());
         }
         names.sort();
         Ok(names)
@@ -76,11 +99,11 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If what bears the name is damaged: that is not the same as nothing.
-    pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, String> {
+    pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, Flaw> {
         match group.dataset(name) {
             Ok(dataset) => Ok(Some(dataset)),
             Err(Error::NotADataset(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
-            Err(error) => Err(damaged(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -88,11 +111,11 @@ impl Hdf5File {
     ///
     /// # Errors
     /// As [`Self::dataset`].
-    pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, String> {
+    pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, Flaw> {
         match group.group(name) {
             Ok(group) => Ok(Some(group)),
             Err(Error::NotAGroup(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
-            Err(error) => Err(damaged(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -100,8 +123,8 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it is damaged.
-    pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, String> {
-        let shape = dataset.shape().map_err(damaged)?;
+    pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, Flaw> {
+        let shape = dataset.shape()?;
         Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
     }
 
@@ -109,16 +132,17 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it has another shape, holds something else than numbers, or is damaged.
-    pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, String> {
+    pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
             return Err(format!(
                 "`{name}` has {} dimensions: a view is a matrix of samples and features",
                 shape.len()
-            ));
+            )
+            .into());
         };
         let values = self.numbers(dataset, name)?;
-        Array2::from_shape_vec((n_rows, n_columns), values).map_err(|e| e.to_string())
+        Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
     }
 
     /// The matrix that a group of `data`, `indices` and `indptr` (as of `AnnData`) or `data`, `ir` and
@@ -126,8 +150,8 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If it is none, its parts disagree, or it takes too much memory.
-    pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, String> {
-        let attrs = group.attrs().map_err(damaged)?;
+    pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, Flaw> {
+        let attrs = group.attrs()?;
         let of_matlab = attrs.get("MATLAB_sparse");
         let [starts, places] =
             if of_matlab.is_some() { ["jc", "ir"] } else { ["indptr", "indices"] };
@@ -149,12 +173,14 @@ impl Hdf5File {
         if of_matlab.is_none() && !(by_column || kind == "csr_matrix") {
             return Err(format!(
                 "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
-            ));
+            )
+            .into());
         }
         if !["", "0.1.0"].contains(&version.as_str()) {
             return Err(format!(
                 "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
-            ));
+            )
+            .into());
         }
         let starts = list(starts)?;
         if of_matlab.is_some() {
@@ -164,30 +190,30 @@ impl Hdf5File {
         let (places, entries) = if of_matlab.is_some() && !is_there("data") {
             (Vec::new(), Vec::new())
         } else {
-            (list(places)?, self.numbers(&group.dataset("data").map_err(damaged)?, name)?)
+            (list(places)?, self.numbers(&group.dataset("data")?, name)?)
         };
         let shape = [n_rows, n_columns];
-        Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)
+        Ok(Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)?)
     }
 
     /// The counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics: columns of barcodes, compressed.
     ///
     /// # Errors
     /// As [`Self::sparse`].
-    pub(crate) fn counts(&self, group: &Group) -> Result<Sparse, String> {
+    pub(crate) fn counts(&self, group: &Group) -> Result<Sparse, Flaw> {
         let shape = <[usize; 2]>::try_from(self.list(group, "shape")?);
         let [n_features, n_barcodes] =
             shape.map_err(|shape| format!("`shape` has {} numbers: must have 2", shape.len()))?;
         let (starts, places) = (self.list(group, "indptr")?, self.list(group, "indices")?);
-        let entries = self.numbers(&group.dataset("data").map_err(damaged)?, "data")?;
+        let entries = self.numbers(&group.dataset("data")?, "data")?;
         let shape = [n_barcodes, n_features];
         let parts = Compressed { shape, by_column: false, starts, places, entries };
-        parts.read("matrix", &self.budget)
+        Ok(parts.read("matrix", &self.budget)?)
     }
 
     /// Places in a matrix; what can be none becomes one that is in no matrix.
-    fn list(&self, group: &Group, name: &str) -> Result<Vec<usize>, String> {
-        let dataset = group.dataset(name).map_err(damaged)?;
+    fn list(&self, group: &Group, name: &str) -> Result<Vec<usize>, Flaw> {
+        let dataset = group.dataset(name)?;
         let beyond = |x: i64| usize::try_from(x).unwrap_or(usize::MAX);
         Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
     }
@@ -196,91 +222,91 @@ impl Hdf5File {
     ///
     /// # Errors
     /// If they are no real numbers, or the dataset is damaged.
-    pub(crate) fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, String> {
+    pub(crate) fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, Flaw> {
         use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-        match dataset.dtype().map_err(damaged)? {
+        match dataset.dtype()? {
             F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {}
             // The truth values of h5py.
             Enum(words) if words == ["FALSE", "TRUE"] => {}
             other => return Err(not_read(name, &other.to_string())),
         }
         self.admit(dataset)?;
-        dataset.read_f64().map_err(damaged)
+        Ok(dataset.read_f64()?)
     }
 
     /// The values of a dataset as signed whole numbers.
     ///
     /// # Errors
     /// If they are none, or the dataset is damaged.
-    pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, String> {
+    pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, Flaw> {
         self.admit(dataset)?;
-        if matches!(dataset.dtype().map_err(damaged)?, DType::F32 | DType::F64) {
-            let values = dataset.read_f64().map_err(damaged)?;
+        if matches!(dataset.dtype()?, DType::F32 | DType::F64) {
+            let values = dataset.read_f64()?;
             return match values.iter().find(|x| x.fract() != 0.0) {
-                Some(x) => Err(format!("{x} among the indices: they must be whole numbers")),
+                Some(x) => Err(format!("{x} among the indices: they must be whole numbers").into()),
                 None => Ok(values.into_iter().map(|x| x as i64).collect()),
             };
         }
-        dataset.read_i64().map_err(damaged)
+        Ok(dataset.read_i64()?)
     }
 
     /// The codes of a text in UTF-16.
     ///
     /// # Errors
     /// If the dataset is damaged.
-    pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, String> {
+    pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, Flaw> {
         self.admit(dataset)?;
-        Ok(String::from_utf16_lossy(&dataset.read_u16().map_err(damaged)?))
+        Ok(String::from_utf16_lossy(&dataset.read_u16()?))
     }
 
     /// What the references of a dataset point at.
     ///
     /// # Errors
     /// If it holds none, or is damaged.
-    pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, String> {
+    pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, Flaw> {
         self.admit(dataset)?;
-        dataset.dereference().map_err(damaged)
+        Ok(dataset.dereference()?)
     }
 
     /// The values of a dataset as words: strings, or numbers with all their digits.
     ///
     /// # Errors
     /// If it holds neither, or is damaged.
-    pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, String> {
+    pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, Flaw> {
         self.admit(dataset)?;
-        let words = match dataset.dtype().map_err(damaged)? {
-            DType::String => dataset.read_string().map_err(damaged),
+        let words = match dataset.dtype()? {
+            DType::String => dataset.read_string()?,
             DType::VariableLengthString => {
-                self.budget.bytes(dataset.vlen_string_payload_size().map_err(damaged)?)?;
-                if dataset.element_size().map_err(damaged)? == 16 {
-                    let references = dataset.read_raw().map_err(damaged)?;
+                self.budget.bytes(dataset.vlen_string_payload_size()?)?;
+                if dataset.element_size()? == 16 {
+                    let references = dataset.read_raw()?;
                     let base = self.file.superblock().base_address.get();
                     hdf5_headers::check_strings(self.file.as_bytes(), base, &references)?;
                 }
-                dataset.read_vlen_strings(VlenStringReadOptions::default()).map_err(damaged)
+                dataset.read_vlen_strings(VlenStringReadOptions::default())?
             }
-            DType::F32 | DType::F64 => shown(dataset.read_f64()),
-            DType::U64 => shown(dataset.read_u64()),
-            _ => shown(dataset.read_i64()),
-        }?;
+            DType::F32 | DType::F64 => shown(&dataset.read_f64()?),
+            DType::U64 => shown(&dataset.read_u64()?),
+            _ => shown(&dataset.read_i64()?),
+        };
         // The decoder puts this character in place of what it cannot read, which makes one word of several.
         if words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER)) {
-            return Err("it holds text that is not UTF-8".to_owned());
+            return Err("it holds text that is not UTF-8".into());
         }
         Ok(words)
     }
 
     /// Whether the file can hold what the dataset declares, and the memory for it is left.
-    fn admit(&self, dataset: &Dataset) -> Result<(), String> {
+    fn admit(&self, dataset: &Dataset) -> Result<(), Flaw> {
         let shape = Self::shape(dataset)?;
         let n_values = self.budget.values(&shape)? as u64;
-        let element = dataset.element_size().map_err(damaged)?;
+        let element = dataset.element_size()?;
         let n_bytes = n_values.saturating_mul(element);
         if element > 8 {
             self.budget.bytes(n_bytes)?;
         }
-        let absent = || "damaged: a part of its values is not in the file".to_owned();
-        match dataset.layout().map_err(damaged)? {
+        let absent = || Flaw::from("damaged: a part of its values is not in the file");
+        match dataset.layout()? {
             _ if n_values == 0 => Ok(()),
             Layout::Contiguous { address: Some(_), size } if size == n_bytes => Ok(()),
             Layout::Compact { size } if size == n_bytes => Ok(()),
@@ -296,10 +322,10 @@ impl Hdf5File {
                 let chunk = chunk_shape.iter().try_fold(element, |n, &m| n.checked_mul(m));
                 let chunk = chunk.unwrap_or(u64::MAX);
                 self.budget.bytes(chunk)?;
-                let chunks = dataset.chunks().map_err(damaged)?;
+                let chunks = dataset.chunks()?;
                 // Where the filters are lost, what they packed would be taken for values.
                 if dataset.filters().is_empty() && chunks.iter().any(|c| c.storage_size != chunk) {
-                    return Err("damaged: a chunk without filters has another size".to_owned());
+                    return Err("damaged: a chunk without filters has another size".into());
                 }
                 let inside = |offset: &[u64]| {
                     offset.len() == shape.len()
@@ -417,18 +443,11 @@ pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
     }
 }
 
-/// What is wrong with the file, in a line.
-pub(crate) fn damaged(error: impl std::fmt::Display) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
-}
-
 /// Says that values of this kind are not read.
-pub(crate) fn not_read(name: &str, kind: &str) -> String {
-    format!("`{name}` holds values of type {kind}, which are not read as numbers or names")
+pub(crate) fn not_read(name: &str, kind: &str) -> Flaw {
+    format!("`{name}` holds values of type {kind}, which are not read as numbers or names").into()
 }
 
-fn shown<T: ToString, E: std::fmt::Display>(
-    values: Result<Vec<T>, E>,
-) -> Result<Vec<String>, String> {
-    Ok(values.map_err(damaged)?.iter().map(ToString::to_string).collect())
+fn shown<T: ToString>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
 }

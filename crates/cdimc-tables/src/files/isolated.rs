@@ -161,8 +161,8 @@ pub fn serve() -> std::io::Result<()> {
     let source = ViewSource { name, path: path.into(), member };
     let extension = source.path.extension().map(|e| e.to_string_lossy().to_lowercase());
     let head = &bytes[..bytes.len().min(4096)];
-    let found = format::of_bytes(head, extension.as_deref())
-        .and_then(|format| decode(format, bytes, &source, &options));
+    let found = format::reader_of(head, extension.as_deref())
+        .and_then(|reader| decode(reader, bytes, &source, &options));
     write_answer(found, std::io::BufWriter::new(stdout))
 }
 
@@ -256,13 +256,8 @@ mod tests {
     fn tables_and_warnings_come_back_from_the_process() {
         let source = ViewSource { name: None, path: "a.mat".into(), member: None };
         let table = Table {
-            name: "x".into(),
-            path: source.path.clone(),
             ids: Some(vec!["s".into()]),
-            labels: None,
-            features: Vec::new(),
-            left_out: Vec::new(),
-            values: array![[1.5, f64::NAN]].into(),
+            ..Table::of("x", &source.path, array![[1.5, f64::NAN]])
         };
         let sparse = Sparse::from_rows(5, vec![0, 2], vec![1, 4], vec![2.5, -1.0]).unwrap();
         let other = Table { values: sparse.into(), ..table.clone() };

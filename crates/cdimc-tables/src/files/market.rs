@@ -2,7 +2,7 @@
 
 use crate::Table;
 use crate::error::Problem;
-use crate::files::format::Opened;
+use crate::files::format::{Decode, Opened, Reader};
 use crate::files::text::unpacked;
 use crate::files::{Budget, Found, ReadOptions, ViewSource, sparse, stem, tenx};
 use cdimc_data::Sparse;
@@ -11,26 +11,29 @@ use std::io::BufRead;
 /// What every file begins with, in any case.
 const BANNER: &[u8] = b"%%MatrixMarket";
 
-/// Whether a text is one.
-pub(crate) fn begins(text: &[u8]) -> bool {
-    text.get(..BANNER.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(BANNER))
-}
+pub(crate) const MTX: Reader = Reader {
+    name: "Matrix Market file",
+    known_as: "Matrix Market",
+    endings: &["mtx"],
+    sniff: |head| {
+        let begin = head.content.get(..BANNER.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(BANNER))
+    },
+    // One for each type of features where 10x Genomics' names stand beside it.
+    holds_one_table: false,
+    is_foreign: false,
+    decode: Decode::Stream(read),
+};
 
 /// Reads a matrix whose rows are samples or, where 10x Genomics' names stand beside it, whose columns are.
-pub(crate) fn read(
-    opened: Opened,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Found, Problem> {
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Found, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
     let Some(names) = tenx::names_beside(&source.path, options.max_bytes)? else {
         if let Some(name) = &source.member {
             return Err(Problem::OneTable { name: name.clone() });
         }
-        let (name, path) = (stem(&source.path), source.path.clone());
-        let values = matrix(text, false, &budget)?.into();
-        let (features, left_out) = (Vec::new(), Vec::new());
-        let table = Table { name, path, ids: None, labels: None, features, left_out, values };
+        let values = matrix(text, false, &budget)?;
+        let table = Table::of(&stem(&source.path), &source.path, values);
         let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or those of 10x Genomics: \
                        its rows are taken for samples";
         return Ok(Found { tables: vec![table], warnings: vec![warning.to_owned()] });
@@ -64,7 +67,7 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
     }
     // Before anything is set aside: the pointers, and of every entry its row, column and value.
     for shape in [&[n_rows][..], &[n_columns], &[2, n_entries]] {
-        budget.values(shape).map_err(Problem::Message)?;
+        budget.values(shape)?;
     }
     let [mut rows, mut columns] = [0; 2].map(|_| Vec::with_capacity(n_entries));
     let mut values = Vec::with_capacity(n_entries);

@@ -12,6 +12,7 @@ mod isolated;
 mod market;
 pub(crate) mod matlab;
 mod numpy;
+mod options;
 #[cfg(feature = "columnar")]
 mod parquet_types;
 mod samples;
@@ -21,108 +22,39 @@ mod sparse;
 mod tenx;
 mod text;
 
+pub use format::formats;
 pub use idx::IdxFile;
 pub use isolated::serve as decode_for_parent;
 pub use matlab::MatFile;
+pub use options::{Occurred, ReadOptions};
 pub use samples::{Replicates, SampleNames};
 pub use source::ViewSource;
 pub use text::{Words, read_words};
 
 use crate::error::{Problem, TableError, listed};
+use crate::spelling::is_made_date;
 use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
 use budget::Budget;
 use cdimc_data::Matrix;
-use format::{Format, Opened};
-use std::collections::HashSet;
-use std::ffi::OsString;
+use format::{Decode, Opened, Reader};
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+
+/// Every format, in the order in which they are tried. The last one is that of a file which is no other.
+const READERS: &[&Reader] = &[
+    &numpy::NPY,
+    &columnar::PARQUET,
+    &columnar::ARROW,
+    &hdf5::HDF5,
+    &matlab::MAT,
+    &market::MTX,
+    &sheets::XLSX,
+    &numpy::NPZ,
+    &text::TEXT,
+];
 
 /// Numbers of 8 bytes that the name of a row or column takes in memory.
 const NUMBERS_A_NAME: usize = 8;
-
-/// What a file means beyond its format.
-#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
-pub struct ReadOptions {
-    /// The column (or array) that names each sample. Without it, a column without a name or the
-    /// row names that a format brings along are taken, if there are any.
-    pub id: Option<String>,
-    /// A column that holds a known class: kept aside, never clustered on.
-    pub label: Option<String>,
-    /// Values that stand for "not measured", besides empty cells, `NA`, `NaN` and `null`. Numbers are
-    /// compared as numbers: `-999` hides `-999.0` too.
-    pub missing_values: Vec<String>,
-    /// The only columns to read, where there are any.
-    pub columns: Vec<String>,
-    /// Columns to leave out.
-    pub drop: Vec<String>,
-    /// What becomes of several features of one name. Unless they are refused, several rows may have the same id too:
-    /// [`SampleNames::rename`] makes one of them.
-    #[serde(default)]
-    pub replicates: Replicates,
-    /// Lines above the table of a text or a spreadsheet that are left out.
-    #[serde(default)]
-    pub skip_lines: usize,
-    /// Whether the samples are the columns of the file and the features its rows.
-    #[serde(default)]
-    pub transposed: bool,
-    /// The memory that the content of a file may take; without it, 64 bytes for each of its bytes and at least 256 MiB.
-    pub max_bytes: Option<u64>,
-    /// The command line that with `decode` after it is [`decode_for_parent`]: it decodes Parquet, Arrow and HDF5
-    /// with bounded memory and time, and contains crashes. Without it they are decoded here.
-    pub decoder: Option<Vec<OsString>>,
-    /// Collects those of `missing_values` that the files have.
-    #[serde(skip)]
-    pub occurred: Occurred,
-}
-
-/// Texts of options that were found in files, shared by all clones.
-#[derive(Debug, Clone, Default)]
-pub struct Occurred(Arc<Mutex<HashSet<String>>>);
-
-impl Occurred {
-    /// Adds a text that was found.
-    pub fn add(&self, text: &str) {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !texts.contains(text) {
-            texts.insert(text.to_owned());
-        }
-    }
-
-    /// Whether `text` was found.
-    pub fn has(&self, text: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
-    }
-}
-
-impl ReadOptions {
-    /// Whether one of the values for "not measured" is meant, which then has occurred.
-    fn finds(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        let found = self.missing_values.iter().find(|missing| is_meant(missing));
-        found.inspect(|missing| self.occurred.add(missing)).is_some()
-    }
-
-    /// Whether the column of this name is one to cluster on.
-    fn takes(&self, column: &str) -> bool {
-        let is_in = |names: &[String]| names.iter().any(|name| name == column);
-        (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
-    }
-
-    /// Refuses columns of which two have the name of the ids or of the classes: the other would be clustered on.
-    fn check_named<N: AsRef<str>>(&self, columns: &[N]) -> Result<(), Problem> {
-        let count = |name: &str| columns.iter().filter(|column| column.as_ref() == name).count();
-        match self.id.iter().chain(&self.label).find(|name| count(name) > 1) {
-            Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    /// Those of these columns that are to be left out by name.
-    fn dropped<N: AsRef<str>>(&self, columns: &[N]) -> Vec<String> {
-        let is_there = |name: &&String| columns.iter().any(|column| column.as_ref() == *name);
-        self.drop.iter().filter(is_there).cloned().collect()
-    }
-}
 
 /// Reads the views of one source: one table, or several where the file holds several.
 ///
@@ -155,30 +87,23 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     // Columns are chosen by name once they are features.
     let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
     let stored = &ReadOptions { columns, ..options.clone() };
-    let format = opened.format()?;
-    if let (Some(name), true) = (&source.member, format.holds_one_table()) {
+    let reader = opened.reader()?;
+    if let (Some(name), true) = (&source.member, reader.holds_one_table) {
         return Err(Problem::OneTable { name: name.clone() });
     }
-    let Found { mut tables, warnings } = match format {
-        // Text is read as it comes: it may be larger than memory.
-        Format::Text => text::read(opened, source, stored)?,
-        Format::MatrixMarket => market::read(opened, source, stored)?,
-        format => {
-            let bytes = opened.bytes(options.max_bytes)?;
-            match &options.decoder {
-                Some(program) if format.is_foreign() => {
-                    isolated::read(program, bytes, source, stored)?
-                }
-                _ => decode(format, bytes, source, stored)?,
-            }
+    let Found { mut tables, warnings } = match (&reader.decode, &options.decoder) {
+        (Decode::Stream(read), _) => read(opened, source, stored)?,
+        (Decode::Bytes(_), Some(program)) if reader.is_foreign => {
+            isolated::read(program, opened.bytes(options.max_bytes)?, source, stored)?
         }
+        _ => decode(reader, opened.bytes(options.max_bytes)?, source, stored)?,
     };
     for warning in warnings {
         tracing::warn!("{}: {warning}", source.path.display());
     }
     if let Some(name) = &source.name {
         if tables.len() > 1 {
-            let there = listed(tables.iter().map(|table| table.name.as_str()));
+            let there = listed(tables.iter().map(|table| &table.name));
             return Err(Problem::OneName { name: name.clone(), there });
         }
         tables.iter_mut().for_each(|table| table.name.clone_from(name));
@@ -194,8 +119,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         let rows = n_names(table.ids.is_none(), n_rows);
         let columns = n_names(table.features.is_empty(), n_columns);
         Budget::of_file(n_bytes as usize, options.max_bytes)
-            .values(&[NUMBERS_A_NAME, rows.saturating_add(columns)])
-            .map_err(Problem::Message)?;
+            .values(&[NUMBERS_A_NAME, rows.saturating_add(columns)])?;
         if table.features.is_empty() {
             table.features = numbered(n_columns);
         }
@@ -204,7 +128,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         }
         leave_out(table, options);
         if table.features.is_empty() && !options.columns.is_empty() {
-            let columns = listed(options.columns.iter().map(String::as_str));
+            let columns = listed(&options.columns);
             return Err(Problem::NoneNamed { columns });
         }
         hide_missing_numbers(&mut table.values, options);
@@ -226,11 +150,11 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
 }
 
 /// What a reader finds in a file.
-struct Found {
+pub(crate) struct Found {
     /// Without features where the format has no names for columns.
-    tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
     /// What looks wrong with them, without the path.
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl From<Vec<Table>> for Found {
@@ -239,35 +163,42 @@ impl From<Vec<Table>> for Found {
     }
 }
 
-/// The tables in the bytes of a file that is no text.
+/// The tables in the bytes of a file.
 fn decode(
-    format: Format,
+    reader: &Reader,
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
+    let Decode::Bytes(decode) = reader.decode else { return Err(Problem::NotA("binary file")) };
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
-    let read = || match format {
-        Format::Text | Format::MatrixMarket => Err(Problem::NotA("binary file")),
-        Format::Npy => Ok(Found::from(vec![numpy::read_npy(&bytes, &budget, source)?])),
-        Format::Npz => numpy::read_npz(&bytes, &budget, source, options).map(Found::from),
-        Format::Mat5 => {
-            let file = MatFile::parse_within(&source.path, &bytes, budget);
-            matlab::read(&file.map_err(|error| matlab::damaged(&error))?, source, options)
-        }
-        Format::Hdf5 => hdf5::read(bytes, budget, source, options),
-        Format::Xlsx => sheets::read(bytes, &budget, source, options),
-        Format::Parquet => columnar::read_parquet(bytes, &budget, source, options),
-        Format::Arrow => columnar::read_arrow(bytes, &budget, source, options),
-        Format::ArrowStream => columnar::read_arrow_stream(bytes, &budget, source, options),
-    };
     // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(Problem::Damaged {
-            format: format.name(),
-            reason: "its parts contradict each other".into(),
-        })
+    let decode = AssertUnwindSafe(|| decode(bytes, &budget, source, options));
+    std::panic::catch_unwind(decode).unwrap_or_else(|_| {
+        let reason = "its parts contradict each other".into();
+        Err(Problem::Damaged { format: reader.name, reason })
     })
+}
+
+/// The views of a file of named arrays: its matrices, or those of the member asked for, with the vectors of ids and classes
+/// beside them. `matrices` gives those of an array.
+fn views<N: AsRef<str>>(
+    source: &ViewSource,
+    options: &ReadOptions,
+    names: &[N],
+    [ids, labels]: [Option<Vec<String>>; 2],
+    mut matrices: impl FnMut(&str) -> Result<Vec<(String, Matrix)>, Problem>,
+) -> Result<Vec<Table>, Problem> {
+    source.check_member(names)?;
+    let mut tables = Vec::new();
+    let is_view = |name: &&str| !options.names_vector(name) && source.asks_for(name);
+    for name in names.iter().map(AsRef::as_ref).filter(is_view) {
+        for (name, values) in matrices(name)? {
+            let (ids, labels) = (ids.clone(), labels.clone());
+            tables.push(Table { ids, labels, ..Table::of(&name, &source.path, values) });
+        }
+    }
+    if tables.is_empty() { Err(Problem::NoMatrix { there: listed(names) }) } else { Ok(tables) }
 }
 
 /// Makes rows of the columns. Named columns become the ids, and the ids were the names of the features; in
@@ -359,20 +290,7 @@ fn is_unnamed(name: &str) -> bool {
 
 /// What is said where some names of features are dates that a spreadsheet made of the names of genes: `2-Sep` of SEPT2.
 fn dates_for_names(names: &[String]) -> Option<String> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let is_day =
-        |part: &str| part.len() < 3 && part.parse().is_ok_and(|n: u8| (1..=31).contains(&n));
-    let is_month = |part: &str| MONTHS.contains(&part.to_lowercase().as_str());
-    let is_iso = |name: &str| {
-        let lengths: Vec<usize> = name.split('-').map(str::len).collect();
-        lengths == [4, 2, 2] && name.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
-    };
-    let is_date = |name: &&String| {
-        name.split_once('-')
-            .is_some_and(|(a, b)| (is_day(a) && is_month(b)) || (is_month(a) && is_day(b)))
-            || is_iso(name)
-    };
+    let is_date = |name: &&String| is_made_date(&name.to_lowercase());
     let dates: Vec<&str> = names.iter().filter(is_date).map(String::as_str).collect();
     // Where most names are dates they are meant.
     (!dates.is_empty() && 2 * dates.len() < names.len()).then(|| {
@@ -405,36 +323,20 @@ fn numbered(n_features: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::table::check;
+    use crate::testing;
 
     #[test]
     fn transposed_columns_are_samples_and_rows_features() {
-        let folder = tempfile::tempdir().unwrap();
-        let genes = folder.path().join("genes.csv");
-        std::fs::write(&genes, "gene,chromosome,p1,p2,p3\nTP53,17,1,2,3\nEGFR,7,4,5,6\n").unwrap();
-        let source = ViewSource { name: None, path: genes, member: None };
-        let options = ReadOptions {
-            id: Some("gene".into()),
-            drop: vec!["chromosome".into()],
-            transposed: true,
-            ..ReadOptions::default()
-        };
-        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
-        assert_eq!(table.ids.unwrap(), ["p1", "p2", "p3"]);
-        assert_eq!(table.features, ["TP53", "EGFR"]);
-        assert_eq!(table.values, ndarray::array![[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
-        let options = ReadOptions { columns: vec!["EGFR".into()], ..options };
-        let [table] = <[Table; 1]>::try_from(read_views(&source, &options).unwrap()).unwrap();
-        assert_eq!(table.values, ndarray::array![[4.0], [5.0], [6.0]]);
-    }
-
-    #[test]
-    fn the_columns_of_a_text_are_named_even_by_numbers() {
-        let source = ViewSource { name: None, path: "genes.csv".into(), member: None };
-        let options = ReadOptions { transposed: true, ..ReadOptions::default() };
-        let tables = read_bytes(b",0,1,2\na,1,2,3\nb,4,5,6\n".to_vec(), &source, &options);
-        let [table] = <[Table; 1]>::try_from(tables.unwrap()).unwrap();
-        assert_eq!(table.ids.unwrap(), ["0", "1", "2"]);
-        assert_eq!(table.features, ["a", "b"]);
+        let genes = "gene,chromosome,p1,p2,p3\nTP53,17,1,2,3\nEGFR,7,4,5,6\n";
+        for (text, options, expected) in [
+            (genes, "id=gene drop=chromosome", "p1 p2 p3 | - | TP53/EGFR | 1 4; 2 5; 3 6"),
+            (genes, "id=gene drop=chromosome columns=EGFR", "p1 p2 p3 | - | EGFR | 4; 5; 6"),
+            // The columns of a text are named even by numbers.
+            (",0,1,2\na,1,2,3\nb,4,5,6\n", "", "0 1 2 | - | a/b | 1 4; 2 5; 3 6"),
+        ] {
+            let found = testing::read("g.csv", text, &format!("transposed {options}")).unwrap();
+            assert_eq!(found, format!("g | {expected}"));
+        }
     }
 
     #[test]
@@ -452,20 +354,13 @@ mod tests {
 
     #[test]
     fn a_number_for_missing_counts_by_its_value_in_classes_and_clinical_cells() {
-        let source = ViewSource { name: None, path: "rna.csv".into(), member: None };
-        let read = |text: &str, missing: &str| {
-            let options = ReadOptions {
-                id: Some("id".into()),
-                label: Some("c".into()),
-                missing_values: vec![missing.into()],
-                ..ReadOptions::default()
-            };
-            read_bytes(text.as_bytes().to_vec(), &source, &options).unwrap().remove(0)
-        };
-        let table = read("id,a,c\np,1,-999.0\nq,2,1\n", "-999");
-        assert_eq!(table.labels.unwrap(), ["", "1"]);
-        let table = read("id,a,c\n007,1,u\n8,2,v\n", "7");
-        assert_eq!(table.ids.unwrap(), ["007", "8"]);
+        for (text, options, expected) in [
+            ("id,a,c\np,1,-999.0\nq,2,1\n", "missing=-999", "p q |  1"),
+            ("id,a,c\n007,1,u\n8,2,v\n", "missing=7", "007 8 | u v"),
+        ] {
+            let found = testing::read("a.csv", text, &format!("id=id label=c {options}")).unwrap();
+            assert_eq!(found, format!("a | {expected} | a | 1; 2"));
+        }
         let clinical = ReadOptions {
             missing_values: vec!["-999".into(), "unclear".into(), "NaN".into()],
             ..ReadOptions::default()
@@ -479,13 +374,9 @@ mod tests {
     fn ids_and_labels_count_the_rows() {
         let vector = |n: usize| Some(vec!["a".to_owned(); n]);
         let table = |labels| Table {
-            name: "x".into(),
-            path: "x.mat".into(),
-            ids: None,
             labels,
             features: numbered(2),
-            left_out: Vec::new(),
-            values: ndarray::Array2::zeros((3, 2)).into(),
+            ..Table::of("x", Path::new("x.mat"), ndarray::Array2::zeros((3, 2)))
         };
         assert!(check(&table(vector(3))).is_ok());
         let message = check(&table(vector(2))).unwrap_err().to_string();
@@ -507,7 +398,7 @@ mod tests {
             assert!(warning.ends_with(&format!("SEPT2 and MARCH1: `{date}`")), "{warning}");
         }
         assert_eq!(
-            dates_for_names(&names(&["SEPT2", "HLA-A", "12-LOX", "Sep-99x", "MAR-32"])),
+            dates_for_names(&names(&["SEPT2", "HLA-A", "12-LOX", "Sep-99x", "MAR-x2"])),
             None
         );
         assert_eq!(dates_for_names(&names(&["1-Jan", "2-Jan", "x"])), None);

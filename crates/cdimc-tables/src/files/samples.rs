@@ -327,25 +327,16 @@ fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{ViewSource, read_views};
+    use crate::testing;
     use ndarray::array;
 
     fn table(ids: &[&str]) -> Table {
         let n = ids.len();
-        Table {
-            name: "rna".into(),
-            path: "rna.csv".into(),
-            ids: Some(ids.iter().map(|&id| id.into()).collect()),
-            labels: Some(
-                (0..n).map(|i| if i == 0 { String::new() } else { format!("c{i}") }).collect(),
-            ),
-            features: vec!["x".into(), "y".into()],
-            left_out: Vec::new(),
-            values: Array2::from_shape_fn((n, 2), |(i, j)| {
-                if (i, j) == (1, 1) { f64::NAN } else { (i * 2 + j) as f64 }
-            })
-            .into(),
-        }
+        let labels = (0..n).map(|i| if i == 0 { String::new() } else { format!("c{i}") });
+        let ids = ids.iter().map(|&id| id.into()).collect();
+        let value = |i, j| if (i, j) == (1, 1) { f64::NAN } else { (i * 2 + j) as f64 };
+        let values = Array2::from_shape_fn((n, 2), |(i, j)| value(i, j));
+        Table { labels: Some(labels.collect()), ..Table::with_ids("rna", Some(ids), values) }
     }
 
     #[test]
@@ -358,19 +349,15 @@ mod tests {
             "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: --replicates first or mean says which \
              counts"
         );
-        let mut first = table(&ids);
-        by(Replicates::First).rename(&mut first).unwrap();
-        assert_eq!(first.ids.unwrap(), ["p1", "p2", "other"]);
-        assert_eq!(first.values, array![[0.0, 1.0], [4.0, 5.0], [6.0, 7.0]]);
-        assert_eq!(first.labels.unwrap(), ["", "c2", "c3"]);
-        let mut mean = table(&ids);
-        by(Replicates::Mean).rename(&mut mean).unwrap();
-        assert_eq!(
-            mean.values,
-            array![[1.0, 1.0], [4.0, 5.0], [6.0, 7.0]],
-            "NaN counts for nothing"
-        );
-        assert_eq!(mean.labels.unwrap(), ["c1", "c2", "c3"]);
+        for (replicates, expected) in [
+            (Replicates::First, "rna | p1 p2 other |  c2 c3 | f0/f1 | 0 1; 4 5; 6 7"),
+            // NaN counts for nothing.
+            (Replicates::Mean, "rna | p1 p2 other | c1 c2 c3 | f0/f1 | 1 1; 4 5; 6 7"),
+        ] {
+            let mut renamed = table(&ids);
+            by(replicates).rename(&mut renamed).unwrap();
+            assert_eq!(testing::shown(&renamed), expected);
+        }
     }
 
     #[test]
@@ -404,16 +391,8 @@ mod tests {
 
     #[test]
     fn the_mean_of_a_sample_is_over_all_its_rows() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rna.csv");
-        std::fs::write(&path, "id,x\nA-1,0\nA-1,0\nA-2,3\n").unwrap();
-        let source = ViewSource { name: None, path, member: None };
-        let options = ReadOptions {
-            id: Some("id".into()),
-            replicates: Replicates::Mean,
-            ..ReadOptions::default()
-        };
-        let mut table = read_views(&source, &options).unwrap().remove(0);
+        let text = "id,x\nA-1,0\nA-1,0\nA-2,3\n";
+        let mut table = testing::tables("a.csv", text, "id=id replicates=mean").unwrap().remove(0);
         let names = SampleNames::by_pattern("^(.)", Replicates::Mean).unwrap();
         names.rename(&mut table).unwrap();
         assert_eq!(table.values, array![[1.0]]);

@@ -1,16 +1,32 @@
 //! Spreadsheets (`.xlsx`): every sheet is a table as text would hold it.
 
 use crate::error::{Problem, listed, one_line};
+use crate::files::format::{Decode, Reader};
 use crate::files::{Budget, Found, ReadOptions, ViewSource, text};
-use calamine::{Data, DataRef, Reader, Xlsx};
+use calamine::{Data, DataRef, Reader as _, Xlsx};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 /// Numbers of 8 bytes that a cell takes in memory besides its text.
 const NUMBERS_A_CELL: usize = 8;
 
+pub(crate) const XLSX: Reader = Reader {
+    name: "spreadsheet",
+    known_as: "Excel",
+    endings: &["xlsx", "xlsm"],
+    sniff: |head| {
+        // It names its parts at once.
+        let has_parts = head.has(b"[Content_Types].xml") || head.has(b"xl/");
+        let is_other = head.has(b"opendocument") || head.ends(&["ods"]);
+        head.is_zip(false) && !is_other && (has_parts || head.ends(&["xlsx", "xlsm"]))
+    },
+    holds_one_table: false,
+    is_foreign: true,
+    decode: Decode::Bytes(read),
+};
+
 /// Reads every sheet that has cells, or the one asked for; a sheet that is the only one is named after the file.
-pub(crate) fn read(
+fn read(
     bytes: Vec<u8>,
     budget: &Budget,
     source: &ViewSource,
@@ -19,12 +35,9 @@ pub(crate) fn read(
     admit(&bytes, budget)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
     let names = book.sheet_names();
-    if let Some(member) = source.member.as_ref().filter(|member| !names.contains(member)) {
-        let there = listed(names.iter().map(String::as_str));
-        return Err(Problem::NoMember { name: member.clone(), there });
-    }
+    source.check_member(&names)?;
     let mut found = Found { tables: Vec::new(), warnings: Vec::new() };
-    for name in names.iter().filter(|name| source.member.as_ref().is_none_or(|m| m == *name)) {
+    for name in names.iter().filter(|name| source.asks_for(name)) {
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
         let of_sheet = text::read_table(&csv[..], budget, source, options, false);
         let of_sheet = of_sheet.map_err(|problem| {
@@ -44,7 +57,7 @@ pub(crate) fn read(
         }
     }
     match &mut found.tables[..] {
-        [] => return Err(Problem::NoMatrix { there: listed(names.iter().map(String::as_str)) }),
+        [] => return Err(Problem::NoMatrix { there: listed(&names) }),
         [table] if source.member.is_none() => table.name = crate::files::stem(&source.path),
         _ => {}
     }
@@ -58,7 +71,7 @@ fn admit(bytes: &[u8], budget: &Budget) -> Result<(), Problem> {
     for index in 0..archive.len() {
         let part = archive.by_index(index).map_err(|error| damaged(&error))?;
         let promised = part.size();
-        budget.bytes(promised).map_err(Problem::Message)?;
+        budget.bytes(promised)?;
         let mut unpacked = part.take(promised.saturating_add(1));
         let n_bytes =
             std::io::copy(&mut unpacked, &mut std::io::sink()).map_err(|e| damaged(&e))?;
@@ -81,17 +94,12 @@ fn sheet<R: Read + std::io::Seek>(
     while let Some(cell) = reader.next_cell().map_err(|error| damaged(&error))? {
         let (row, column) = cell.get_position();
         let Some(text) = written(cell.get_value()) else { continue };
-        budget
-            .values(&[NUMBERS_A_CELL])
-            .and_then(|_| budget.bytes(text.len() as u64))
-            .map_err(Problem::Message)?;
+        budget.values(&[NUMBERS_A_CELL]).and_then(|_| budget.bytes(text.len() as u64))?;
         rows.entry(row).or_default().insert(column, text);
         n_columns = n_columns.max(column + 1);
     }
     let Some((&last, _)) = rows.last_key_value() else { return Ok(None) };
-    budget
-        .bytes((u64::from(last) + 1).saturating_mul(n_columns.into()))
-        .map_err(Problem::Message)?;
+    budget.bytes((u64::from(last) + 1).saturating_mul(n_columns.into()))?;
     let is_of_table = |cells: &BTreeMap<u32, String>| cells.len() > 1 || n_columns == 1;
     let first = rows.iter().find(|(_, cells)| is_of_table(cells)).map_or(0, |(&row, _)| row);
     let mut above = String::new();
@@ -130,49 +138,41 @@ fn damaged(reason: &dyn std::fmt::Display) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Table, TableError, read_bytes};
-    use std::io::Write;
+    use crate::testing::read;
+    use std::io::{Cursor, Write};
 
-    /// A book of these sheets as other programs write it: texts in the cells, and a cell for each of `cells` as XML.
+    /// A book of these sheets, each the rows of a sheet as XML.
     fn book(sheets: &[(&str, &str)]) -> Vec<u8> {
+        let schema = "http://schemas.openxmlformats.org";
+        let kind = format!("{schema}/officeDocument/2006/relationships");
+        let main = format!("xmlns=\"{schema}/spreadsheetml/2006/main\" xmlns:r=\"{kind}\"");
+        let related = |links: &str| {
+            format!(
+                "<Relationships xmlns=\"{schema}/package/2006/relationships\">{links}</Relationships>"
+            )
+        };
+        let link = |id: usize, of: &str, to: &str| {
+            format!("<Relationship Id=\"r{id}\" Type=\"{kind}/{of}\" Target=\"{to}\"/>")
+        };
         let mut archive = npyz::zip::ZipWriter::new(Cursor::new(Vec::new()));
         let mut add = |name: &str, content: &str| {
             archive.start_file(name, npyz::zip::write::FileOptions::default()).unwrap();
             archive.write_all(format!("<?xml version=\"1.0\"?>{content}").as_bytes()).unwrap();
         };
-        let main = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" \
-                    xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
-        let relations = "xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"";
-        let (mut listed, mut related) = (String::new(), String::new());
-        for (number, (name, cells)) in sheets.iter().enumerate() {
-            listed +=
-                &format!("<sheet name=\"{name}\" sheetId=\"{0}\" r:id=\"r{0}\"/>", number + 1);
-            related += &format!(
-                "<Relationship Id=\"r{0}\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet\" Target=\"worksheets/s{0}.xml\"/>",
-                number + 1
-            );
-            let sheet = format!("<worksheet {main}><sheetData>{cells}</sheetData></worksheet>");
-            add(&format!("xl/worksheets/s{}.xml", number + 1), &sheet);
+        let (mut listed, mut links) = (String::new(), String::new());
+        for (id, (name, rows)) in (1..).zip(sheets) {
+            listed += &format!("<sheet name=\"{name}\" sheetId=\"{id}\" r:id=\"r{id}\"/>");
+            links += &link(id, "worksheet", &format!("worksheets/s{id}.xml"));
+            let sheet = format!("<worksheet {main}><sheetData>{rows}</sheetData></worksheet>");
+            add(&format!("xl/worksheets/s{id}.xml"), &sheet);
         }
-        add("[Content_Types].xml", "<Types/>");
-        let kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-        let top = format!(
-            "<Relationship Id=\"r1\" Type=\"{kind}/officeDocument\" Target=\"xl/workbook.xml\"/>"
-        );
-        add("_rels/.rels", &format!("<Relationships {relations}>{top}</Relationships>"));
-        add("xl/workbook.xml", &format!("<workbook {main}><sheets>{listed}</sheets></workbook>"));
-        add(
-            "xl/_rels/workbook.xml.rels",
-            &format!("<Relationships {relations}>{related}</Relationships>"),
-        );
         // The second style is a date.
-        add(
-            "xl/styles.xml",
-            &format!(
-                "<styleSheet {main}><cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"14\"/></cellXfs></styleSheet>"
-            ),
-        );
+        let styles = "<cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"14\"/></cellXfs>";
+        add("[Content_Types].xml", "<Types/>");
+        add("_rels/.rels", &related(&link(1, "officeDocument", "xl/workbook.xml")));
+        add("xl/workbook.xml", &format!("<workbook {main}><sheets>{listed}</sheets></workbook>"));
+        add("xl/_rels/workbook.xml.rels", &related(&links));
+        add("xl/styles.xml", &format!("<styleSheet {main}>{styles}</styleSheet>"));
         archive.finish().unwrap().into_inner()
     }
 
@@ -197,73 +197,47 @@ mod tests {
         table.lines().enumerate().map(row).collect()
     }
 
-    fn read(
-        bytes: Vec<u8>,
-        member: Option<&str>,
-        options: &ReadOptions,
-    ) -> Result<Vec<Table>, TableError> {
-        let member = member.map(str::to_owned);
-        read_bytes(bytes, &ViewSource { name: None, path: "omics.xlsx".into(), member }, options)
-    }
-
-    fn by_id() -> ReadOptions {
-        ReadOptions { id: Some("id".into()), ..ReadOptions::default() }
-    }
-
     #[test]
     fn sheets_are_views_and_a_member_is_one_of_them() {
         let rna = rows(3, "\"id|\"a|\"b, c\n\"x|1.082|478\n7|-2e-3|\n");
         let protein = rows(1, "\"id|\"p\n\"x|5\n\"y|6\n");
         let bytes = book(&[("rna", &rna), ("empty", ""), ("protein", &protein)]);
-        let [first, second] =
-            <[Table; 2]>::try_from(read(bytes.clone(), None, &by_id()).unwrap()).unwrap();
-        assert_eq!([&*first.name, &*second.name], ["rna", "protein"]);
-        assert_eq!(
-            (first.ids.unwrap(), first.features),
-            (vec!["x".into(), "7".into()], vec!["a".into(), "b, c".into()])
-        );
-        assert_eq!(first.values.dense().column(0), ndarray::array![1.082, -0.002]);
-        assert!(first.values[[1, 1]].is_nan());
-        let tables = read(bytes.clone(), Some("protein"), &by_id()).unwrap();
-        assert_eq!((tables.len(), &*tables[0].name), (1, "protein"));
-        let message = read(bytes.clone(), Some("dna"), &by_id()).unwrap_err().to_string();
-        assert!(
-            message.ends_with("no member `dna`; there are: `rna`, `empty`, `protein`"),
-            "{message}"
-        );
-        for end in [30, bytes.len() / 2, bytes.len() - 1] {
-            assert!(read(bytes[..end].to_vec(), None, &by_id()).is_err());
+        let both = "rna | x 7 | - | a/b, c | 1.082 478; -0.002 NaN\nprotein | x y | - | p | 5; 6";
+        for (source, options, expected) in [
+            ("o.xlsx", "id=id", Ok(both)),
+            ("o.xlsx#protein", "id=id", Ok("protein | x y | - | p | 5; 6")),
+            ("o.xlsx#dna", "", Err("no member `dna`; there are: `rna`, `empty`, `protein`")),
+            ("o.xlsx", "id=id max=1000", Err("takes more than 1000 bytes")),
+        ] {
+            match (read(source, bytes.clone(), options), expected) {
+                (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
+                (found, expected) => assert_eq!(found.as_deref(), Ok(expected.unwrap())),
+            }
         }
-        let small = ReadOptions { max_bytes: Some(1000), ..by_id() };
-        let message = read(bytes, None, &small).unwrap_err().to_string();
-        assert!(message.contains("takes more than 1000 bytes"), "{message}");
+        for end in [30, bytes.len() / 2, bytes.len() - 1] {
+            assert!(read("o.xlsx", &bytes[..end], "id=id").is_err());
+        }
     }
 
     #[test]
     fn titles_notes_and_dates_are_named_with_their_sheet() {
         let titled = rows(1, "\"Table 2, of a paper\n\"id|\"a\n\"x|1\n\"y|2\n");
-        let message = read(book(&[("s", &titled)]), None, &by_id()).unwrap_err().to_string();
-        assert!(
-            message.contains("sheet `s`: 1 line stands above the table")
-                && message.contains("--skip-lines 1"),
-            "{message}"
-        );
-        let below = ReadOptions { skip_lines: 1, ..by_id() };
-        assert_eq!(read(book(&[("s", &titled)]), None, &below).unwrap()[0].name, "omics");
+        let message = read("o.xlsx", book(&[("s", &titled)]), "id=id").unwrap_err();
+        assert!(message.contains("sheet `s`: 1 line stands above the table"), "{message}");
+        assert!(message.contains("--skip-lines 1"), "{message}");
+        let found = read("o.xlsx", book(&[("s", &titled)]), "id=id skip=1").unwrap();
+        assert_eq!(found, "o | x y | - | a | 1; 2");
         let dated = rows(1, "\"id|\"a\n\"x|d45537\n\"y|2\n");
-        let message =
-            read(book(&[("s", &dated), ("t", &dated)]), None, &by_id()).unwrap_err().to_string();
-        assert!(
-            message.contains("sheet `s`: row 1, column `a`: `2024-09-02` is not a number"),
-            "{message}"
-        );
+        let message = read("o.xlsx", book(&[("s", &dated), ("t", &dated)]), "id=id").unwrap_err();
+        let expected = "sheet `s`: row 1, column `a`: `2024-09-02` is not a number";
+        assert!(message.contains(expected), "{message}");
         assert!(message.ends_with("FILE.xlsx#SHEET reads one sheet"), "{message}");
     }
 
     #[test]
     fn a_cell_far_away_takes_no_memory() {
         let far = "<row r=\"1048576\"><c r=\"XFD1048576\"><v>1</v></c></row>";
-        let message = read(book(&[("s", far)]), None, &by_id()).unwrap_err().to_string();
+        let message = read("o.xlsx", book(&[("s", far)]), "id=id").unwrap_err();
         assert!(message.contains("takes more than 268 MB of memory"), "{message}");
     }
 }

@@ -1,5 +1,6 @@
 //! Where a view is to be read from.
 
+use crate::error::{Problem, listed};
 use crate::files::tenx;
 use std::fmt;
 use std::io;
@@ -22,6 +23,21 @@ impl ViewSource {
     pub(crate) fn with_its_file(&self) -> Self {
         let matrix = if self.path.is_dir() { tenx::matrix_in(&self.path) } else { None };
         Self { path: matrix.unwrap_or_else(|| self.path.clone()), ..self.clone() }
+    }
+
+    /// Refuses a member that is none of these.
+    pub(crate) fn check_member(&self, names: &[impl AsRef<str>]) -> Result<(), Problem> {
+        match &self.member {
+            Some(member) if !names.iter().any(|name| name.as_ref() == member) => {
+                Err(Problem::NoMember { name: member.clone(), there: listed(names) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the member of this name is asked for, as each is if none is named.
+    pub(crate) fn asks_for(&self, name: &str) -> bool {
+        self.member.as_ref().is_none_or(|member| member == name)
     }
 
     /// The files that are read: the view's own or those of its parts, and those beside them that name samples or features.

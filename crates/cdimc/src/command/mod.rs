@@ -66,14 +66,12 @@ fn outlive_file_limits() {
 fn outlive_file_limits() {}
 
 /// Clusters samples described by several tables, any of which may lack any sample.
-///
-/// Tables are CSV, TSV, NPY, NPZ, MATLAB, Parquet, Arrow, AnnData, MuData, Matrix Market or 10x
-/// Genomics files, joined by an id column; a sample absent from a table is missing in that view.
 #[derive(Debug, Parser)]
 #[command(
     name = "cdimc",
     version,
     max_term_width = 100,
+    long_about = long_about(),
     after_help = "Example:\n  cdimc cluster --view rna.csv --view protein.npy --id patient -k 4 -o result\n\nEach sub-command's --help has one more."
 )]
 struct Cli {
@@ -118,6 +116,16 @@ pub(crate) struct Interrupted {
     pub(crate) waits: bool,
     /// The number of the signal.
     pub(crate) signal: usize,
+}
+
+/// What the program does, with the formats that it reads.
+fn long_about() -> String {
+    let formats: Vec<&str> = crate::tables::formats().map(|(known_as, _)| known_as).collect();
+    format!(
+        "Clusters samples described by several tables, any of which may lack any sample.\n\nTables are {} files, joined by an \
+         id column; a sample absent from a table is missing in that view.",
+        formats.join(", ")
+    )
 }
 
 impl Cli {

@@ -4,8 +4,8 @@
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
-use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
+use crate::error::{Problem, listed};
+use crate::files::hdf5_file::{Flaw, Group, Hdf5File, not_read, text, texts};
 use crate::files::{ReadOptions, ViewSource, stem};
 use cdimc_data::Matrix;
 use ndarray::Array2;
@@ -18,7 +18,7 @@ pub(crate) fn read(
 ) -> Result<Table, Problem> {
     let layer = source.member.as_deref();
     let name = layer.map_or_else(|| stem(&source.path), str::to_owned);
-    AnnData { file, group: &file.root() }.table(name, layer, source, options)
+    AnnData { file, group: &file.root() }.table(&name, layer, source, options)
 }
 
 /// Every modality of a `MuData`, or the one asked for.
@@ -27,8 +27,8 @@ pub(crate) fn read_modalities(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Vec<Table>, Problem> {
-    let modalities = file.root().group("mod").map_err(damaged)?;
-    let mut names = modalities.groups().map_err(damaged)?;
+    let modalities = file.root().group("mod")?;
+    let mut names = modalities.groups()?;
     names.sort();
     let (modality, layer) = match source.member.as_deref() {
         Some(member) => match member.split_once('/') {
@@ -39,14 +39,14 @@ pub(crate) fn read_modalities(
     };
     if let Some(modality) = modality {
         if !names.iter().any(|name| name == modality) {
-            let there = listed(names.iter().map(String::as_str));
+            let there = listed(&names);
             return Err(Problem::NoMember { name: modality.to_owned(), there });
         }
         names.retain(|name| name == modality);
     }
     let table = |name: String| {
-        let group = modalities.group(&name).map_err(damaged)?;
-        AnnData { file, group: &group }.table(name, layer, source, options)
+        let group = modalities.group(&name)?;
+        AnnData { file, group: &group }.table(&name, layer, source, options)
     };
     names.into_iter().map(table).collect()
 }
@@ -62,7 +62,7 @@ impl AnnData<'_> {
     /// `X` or another matrix, the names of its rows in `obs`, of its columns in `var`.
     fn table(
         self,
-        name: String,
+        name: &str,
         layer: Option<&str>,
         source: &ViewSource,
         options: &ReadOptions,
@@ -70,13 +70,13 @@ impl AnnData<'_> {
         let part = |part: &str, name: &str| match Hdf5File::group(self.group, part) {
             Ok(Some(part)) => self.matrix(&part, name),
             Ok(None) => Ok(None),
-            Err(reason) => Err(damaged(reason)),
+            Err(reason) => Err(reason),
         };
         let no_such = |name: &str| {
             let parts = ["layers", "obsm"].into_iter().filter_map(|p| self.group.group(p).ok());
             let there: Vec<String> =
                 parts.flat_map(|part| Hdf5File::names(&part).unwrap_or_default()).collect();
-            let there = listed(there.iter().map(String::as_str));
+            let there = listed(&there);
             Problem::NoMember { name: name.to_owned(), there }
         };
         // The names of columns are those of `var`, of a data frame its own, and of another matrix none.
@@ -91,14 +91,14 @@ impl AnnData<'_> {
             },
         };
         let frame = |name: &str| {
-            let missing = |_| damaged(format!("its table `{name}` is missing or damaged"));
+            let missing = |_| Flaw::from(format!("its table `{name}` is missing or damaged"));
             self.group.group(name).map_err(missing)
         };
         let obs = frame("obs")?;
         let ids = match &options.id {
             Some(id) => self.column(&obs, id)?.ok_or_else(|| {
                 let there = Hdf5File::names(&obs).unwrap_or_default();
-                let there = listed(there.iter().map(String::as_str));
+                let there = listed(&there);
                 Problem::NoColumn { name: id.clone(), there }
             })?,
             None => self.index(&obs, "obs")?,
@@ -111,104 +111,105 @@ impl AnnData<'_> {
         let features = own.map_or_else(|| self.index(&frame("var")?, "var"), Ok)?;
         if has_var && features.len() != values.ncols() {
             let (names, columns) = (features.len(), values.ncols());
-            return Err(damaged(format!(
+            return Err(Flaw::from(format!(
                 "{names} names in `var`, {columns} columns in the matrix"
-            )));
+            ))
+            .into());
         }
-        let (path, ids) = (source.path.clone(), Some(ids));
-        Ok(Table { name, path, ids, labels, features, left_out: Vec::new(), values })
+        Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, &source.path, values) })
     }
 
     /// The matrix `name` of a group, dense or sparse, if there is one.
-    fn matrix(self, group: &Group, name: &str) -> Result<Option<Matrix>, Problem> {
-        if let Some(matrix) = Hdf5File::dataset(group, name).map_err(damaged)? {
-            let values = self.file.matrix(&matrix, name).map_err(damaged)?;
+    fn matrix(self, group: &Group, name: &str) -> Result<Option<Matrix>, Flaw> {
+        if let Some(matrix) = Hdf5File::dataset(group, name)? {
+            let values = self.file.matrix(&matrix, name)?;
             return Ok(Some(values.into()));
         }
-        let sparse = Hdf5File::group(group, name).map_err(damaged)?;
-        let values = sparse.map(|matrix| self.file.sparse(&matrix, name).map_err(damaged));
-        Ok(values.transpose()?.map(Into::into))
+        let sparse = Hdf5File::group(group, name)?;
+        let values = sparse.map(|matrix| self.file.sparse(&matrix, name)).transpose()?;
+        Ok(values.map(Into::into))
     }
 
     /// The numbers of the data frame of this name in `obsm` and the names of its columns, `None` if there is none.
-    fn numbers_of_frame(self, name: &str) -> Result<Option<(Matrix, Vec<String>)>, Problem> {
-        let obsm = Hdf5File::group(self.group, "obsm").map_err(damaged)?;
-        let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name)).map_err(damaged)?;
+    fn numbers_of_frame(self, name: &str) -> Result<Option<(Matrix, Vec<String>)>, Flaw> {
+        let obsm = Hdf5File::group(self.group, "obsm")?;
+        let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name))?;
         let Some(frame) = frame else { return Ok(None) };
-        let attrs = frame.attrs().map_err(damaged)?;
+        let attrs = frame.attrs()?;
         if attrs.get("encoding-type").and_then(text).as_deref() != Some("dataframe") {
             return Ok(None);
         }
-        let missing = || damaged(format!("the order of columns of `{name}` is missing"));
+        let missing = || Flaw::from(format!("the order of columns of `{name}` is missing"));
         let columns = attrs.get("column-order").and_then(texts).ok_or_else(missing)?;
         let mut values = Vec::new();
         for column in &columns {
             let path = format!("{name}/{column}");
-            if let Some(dataset) = Hdf5File::dataset(&frame, column).map_err(damaged)? {
-                values.extend(self.file.numbers(&dataset, &path).map_err(damaged)?);
+            if let Some(dataset) = Hdf5File::dataset(&frame, column)? {
+                values.extend(self.file.numbers(&dataset, &path)?);
                 continue;
             }
             // Values some of which are hidden.
-            let words =
-                self.column(&frame, column)?.ok_or_else(|| damaged(not_read(&path, "none")))?;
+            let words = self.column(&frame, column)?.ok_or_else(|| not_read(&path, "none"))?;
             for word in words {
                 let number = if word.is_empty() { Ok(f64::NAN) } else { word.parse() };
-                values.push(number.map_err(|_| damaged(not_read(&path, "text")))?);
+                values.push(number.map_err(|_| not_read(&path, "text"))?);
             }
         }
         let n_rows = values.len() / columns.len().max(1);
         let by_column = Array2::from_shape_vec((columns.len(), n_rows), values)
-            .map_err(|_| damaged(format!("the columns of `{name}` have different lengths")))?;
+            .map_err(|_| Flaw::from(format!("the columns of `{name}` have different lengths")))?;
         let values = by_column.reversed_axes().as_standard_layout().into_owned();
         Ok(Some((values.into(), columns)))
     }
 
     /// The column of a data frame that names its rows.
-    fn index(self, frame: &Group, frame_name: &str) -> Result<Vec<String>, Problem> {
-        let attrs = frame.attrs().map_err(damaged)?;
+    fn index(self, frame: &Group, frame_name: &str) -> Result<Vec<String>, Flaw> {
+        let attrs = frame.attrs()?;
         let name = attrs.get("_index").and_then(text).unwrap_or_else(|| "_index".into());
-        let missing = || damaged(format!("the index `{name}` of `{frame_name}` is missing"));
+        let missing = || Flaw::from(format!("the index `{name}` of `{frame_name}` is missing"));
         self.column(frame, &name)?.ok_or_else(missing)
     }
 
     /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
     /// which a mask hides.
-    fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Problem> {
+    fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
         // A part is a vector, or values with a mask; no deeper, or links could go in circles.
         let words = |group: &Group, part: &str| match Hdf5File::dataset(group, part) {
-            Ok(Some(dataset)) => self.file.words(&dataset).map(Some).map_err(damaged),
+            Ok(Some(dataset)) => self.file.words(&dataset).map(Some),
             Ok(None) => Ok(None),
-            Err(reason) => Err(damaged(reason)),
+            Err(reason) => Err(reason),
         };
         let numbers = |group: &Group, part: &str| {
-            let dataset = group.dataset(part).map_err(damaged)?;
-            self.file.integers(&dataset).map_err(damaged)
+            let dataset = group.dataset(part)?;
+            self.file.integers(&dataset)
         };
         // A code below zero is a cell without a value.
         let word_of = |code: i64, categories: &[String]| match usize::try_from(code) {
             Err(_) => Ok(String::new()),
             Ok(at) => categories.get(at).cloned().ok_or_else(|| {
-                damaged(format!("column `{name}`: category {code} of {}", categories.len()))
+                Flaw::from(format!("column `{name}`: category {code} of {}", categories.len()))
             }),
         };
         let decoded = |codes: Vec<i64>, categories: &[String]| {
             codes.into_iter().map(|code| word_of(code, categories)).collect::<Result<_, _>>()
         };
-        if Hdf5File::dataset(frame, name).map_err(damaged)?.is_some() {
+        if Hdf5File::dataset(frame, name)?.is_some() {
             // Version 0.7 keeps the categories of all columns in a group of their own.
-            let of_all = Hdf5File::group(frame, "__categories").map_err(damaged)?;
+            let of_all = Hdf5File::group(frame, "__categories")?;
             let categories = of_all.map_or(Ok(None), |group| words(&group, name))?;
             return match categories {
                 Some(categories) => decoded(numbers(frame, name)?, &categories).map(Some),
                 None => words(frame, name),
             };
         }
-        let Some(parts) = Hdf5File::group(frame, name).map_err(damaged)? else { return Ok(None) };
+        let Some(parts) = Hdf5File::group(frame, name)? else { return Ok(None) };
         let shown_or_hidden = |group: &Group| match words(group, "values")? {
             Some(values) => {
                 let mask = numbers(group, "mask")?;
                 if mask.len() != values.len() {
-                    return Err(damaged(format!("column `{name}`: its mask has another length")));
+                    return Err(Flaw::from(format!(
+                        "column `{name}`: its mask has another length"
+                    )));
                 }
                 let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
                 Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
@@ -220,10 +221,8 @@ impl AnnData<'_> {
         }
         let categories = match (words(&parts, "categories")?, parts.group("categories")) {
             (Some(categories), _) => categories,
-            (None, Ok(group)) => {
-                shown_or_hidden(&group)?.ok_or_else(|| damaged(not_read(name, "group")))?
-            }
-            _ => return Err(damaged(not_read(name, "group"))),
+            (None, Ok(group)) => shown_or_hidden(&group)?.ok_or_else(|| not_read(name, "group"))?,
+            _ => return Err(not_read(name, "group")),
         };
         decoded(numbers(&parts, "codes")?, &categories).map(Some)
     }
@@ -231,15 +230,25 @@ impl AnnData<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::TableError;
-    use crate::files::read_views;
-    use hdf5_pure::AttrValue;
-    use hdf5_pure::{EnumTypeBuilder, FileBuilder};
-    use ndarray::array;
+    use crate::testing::{read, tables};
+    use hdf5_pure::{AttrValue, EnumTypeBuilder, FileBuilder, FinishedGroup, GroupBuilder};
 
     fn text(value: &str) -> AttrValue {
         AttrValue::VarLenString(value.into())
+    }
+
+    /// A data frame whose rows have these names.
+    fn frame(mut group: GroupBuilder, names: &[&str]) -> GroupBuilder {
+        group.set_attr("_index", text("id"));
+        group.create_dataset("id").with_vlen_strings(names);
+        group
+    }
+
+    /// Numbers, some of which are hidden.
+    fn hidden(mut group: GroupBuilder, values: &[i64], mask: &[i8]) -> FinishedGroup {
+        group.create_dataset("values").with_i64_data(values);
+        group.create_dataset("mask").with_i8_data(mask);
+        group.finish()
     }
 
     /// A MuData file as Python writes it: a block of text before the HDF5, text attributes of variable
@@ -250,10 +259,8 @@ mod tests {
         let mut modalities = file.create_group("mod");
         for (name, ids) in [("rna", ["a", "b"]), ("atac", ["c", "b"])] {
             let mut modality = modalities.create_group(name);
-            for (frame, names) in [("obs", &ids[..]), ("var", &["x", "y", "z"])] {
-                let mut group = modality.create_group(frame);
-                group.set_attr("_index", text("id"));
-                group.create_dataset("id").with_vlen_strings(names);
+            for (name, names) in [("obs", &ids[..]), ("var", &["x", "y", "z"])] {
+                let group = frame(modality.create_group(name), names);
                 modality.add_group(group.finish());
             }
             if name == "rna" {
@@ -275,23 +282,25 @@ mod tests {
             modalities.add_group(modality.finish());
         }
         file.add_group(modalities.finish());
-        file.finish().expect("a file in memory")
+        file.finish().unwrap()
     }
 
-    fn read_bytes(
-        bytes: Vec<u8>,
-        member: Option<&str>,
-        options: &ReadOptions,
-    ) -> Result<Vec<Table>, TableError> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("both.h5mu");
-        std::fs::write(&path, bytes).expect("room for a file");
-        let source = ViewSource { name: None, path, member: member.map(str::to_owned) };
-        read_views(&source, options)
-    }
-
-    fn read_member(member: Option<&str>) -> Result<Vec<Table>, TableError> {
-        read_bytes(mu_data(), member, &ReadOptions::default())
+    #[test]
+    fn every_modality_is_a_view_and_a_member_is_one_or_a_layer_of_it() {
+        for (source, expected) in [
+            (
+                "a.h5mu",
+                "atac | c b | - | x/y/z | 0 0 8; 7 0 9\nrna | a b | - | x/y/z | 1 2 3; 4 5 6",
+            ),
+            ("a.h5mu#rna", "rna | a b | - | x/y/z | 1 2 3; 4 5 6"),
+            ("a.h5mu#atac/counts", "atac | c b | - | x/y/z | 0 0 1; 1 0 2"),
+        ] {
+            assert_eq!(read(source, mu_data(), "").unwrap(), expected);
+        }
+        let both = tables("a.h5mu", mu_data(), "").unwrap();
+        assert_eq!([0, 1].map(|view| both[view].values.sparse().is_some()), [true, false]);
+        let message = read("a.h5mu#rna/raw", mu_data(), "").unwrap_err();
+        assert!(message.ends_with("no member `raw`; there are: `counts`"), "{message}");
     }
 
     #[test]
@@ -299,38 +308,27 @@ mod tests {
         let mut file = FileBuilder::new();
         let truth = EnumTypeBuilder::u8_based().u8_value("FALSE", 0).u8_value("TRUE", 1).build();
         let x = file.create_dataset("X");
-        x.with_enum_u8_data(truth.expect("two words"), &[0, 1, 1, 0]).with_shape(&[2, 2]);
-        for (frame, names) in [("obs", ["a", "b"]), ("var", ["x", "y"])] {
-            let mut group = file.create_group(frame);
+        x.with_enum_u8_data(truth.unwrap(), &[0, 1, 1, 0]).with_shape(&[2, 2]);
+        for (name, names) in [("obs", ["a", "b"]), ("var", ["x", "y"])] {
+            let mut group = file.create_group(name);
             group.set_attr("_index", text("id"));
             let mut id = group.create_group("id");
             id.create_dataset("values").with_vlen_strings(&names);
             id.create_dataset("mask").with_i8_data(&[0, 0]);
             group.add_group(id.finish());
-            let mut age = group.create_group("age");
-            age.create_dataset("values").with_i64_data(&[52, 1]);
-            age.create_dataset("mask").with_i8_data(&[0, 1]);
-            group.add_group(age.finish());
+            let age = hidden(group.create_group("age"), &[52, 1], &[0, 1]);
+            group.add_group(age);
             file.add_group(group.finish());
         }
-        let options = ReadOptions { label: Some("age".into()), ..ReadOptions::default() };
-        let tables = read_bytes(file.finish().expect("a file in memory"), None, &options).unwrap();
-        let [table] = <[Table; 1]>::try_from(tables).unwrap();
-        assert_eq!(table.values, array![[0., 1.], [1., 0.]]);
-        assert_eq!(
-            (table.ids.unwrap(), table.features),
-            (vec!["a".into(), "b".into()], vec!["x".into(), "y".into()])
-        );
-        assert_eq!(table.labels.unwrap(), ["52", ""]);
+        let found = read("a.h5ad", file.finish().unwrap(), "label=age").unwrap();
+        assert_eq!(found, "a | a b | 52  | x/y | 0 1; 1 0");
     }
 
     #[test]
     fn categories_of_version_0_7_are_words_and_no_codes() {
         let mut file = FileBuilder::new();
         file.create_dataset("X").with_f64_data(&[1., 2., 3.]).with_shape(&[3, 1]);
-        let mut obs = file.create_group("obs");
-        obs.set_attr("_index", text("index"));
-        obs.create_dataset("index").with_vlen_strings(&["0", "1", "2"]);
+        let mut obs = frame(file.create_group("obs"), &["0", "1", "2"]);
         obs.create_dataset("patient").with_i8_data(&[1, 0, 2]);
         obs.create_dataset("kind").with_i8_data(&[0, -1, 0]);
         let mut categories = obs.create_group("__categories");
@@ -338,73 +336,31 @@ mod tests {
         categories.create_dataset("kind").with_vlen_strings(&["B"]);
         obs.add_group(categories.finish());
         file.add_group(obs.finish());
-        let mut var = file.create_group("var");
-        var.set_attr("_index", text("index"));
-        var.create_dataset("index").with_vlen_strings(&["x"]);
+        let var = frame(file.create_group("var"), &["x"]);
         file.add_group(var.finish());
-        let options = ReadOptions {
-            id: Some("patient".into()),
-            label: Some("kind".into()),
-            ..ReadOptions::default()
-        };
-        let tables = read_bytes(file.finish().expect("a file in memory"), None, &options).unwrap();
-        let [table] = <[Table; 1]>::try_from(tables).unwrap();
-        assert_eq!(table.ids.unwrap(), ["p8", "p7", "p9"]);
-        assert_eq!(table.labels.unwrap(), ["B", "", "B"]);
-    }
-
-    #[test]
-    fn every_modality_is_a_view_and_a_sparse_one_stays_so() {
-        let [atac, rna] = <[Table; 2]>::try_from(read_member(None).unwrap()).unwrap();
-        assert_eq!((atac.name.as_str(), rna.name.as_str()), ("atac", "rna"));
-        assert_eq!(rna.ids.unwrap(), ["a", "b"]);
-        assert_eq!(rna.features, ["x", "y", "z"]);
-        assert_eq!(rna.values, array![[1., 2., 3.], [4., 5., 6.]]);
-        assert_eq!(atac.values, array![[0., 0., 8.], [7., 0., 9.]]);
-        assert!(rna.values.sparse().is_none() && atac.values.sparse().is_some());
+        let found = read("a.h5ad", file.finish().unwrap(), "id=patient label=kind").unwrap();
+        assert_eq!(found, "a | p8 p7 p9 | B  B | x | 1; 2; 3");
     }
 
     #[test]
     fn a_data_frame_of_obsm_is_a_view_with_its_own_names() {
         let mut file = FileBuilder::new();
         file.create_dataset("X").with_f64_data(&[1., 2.]).with_shape(&[2, 1]);
-        for (frame, names) in [("obs", &["a", "b"][..]), ("var", &["x"])] {
-            let mut group = file.create_group(frame);
-            group.set_attr("_index", text("id"));
-            group.create_dataset("id").with_vlen_strings(names);
+        for (name, names) in [("obs", &["a", "b"][..]), ("var", &["x"])] {
+            let group = frame(file.create_group(name), names);
             file.add_group(group.finish());
         }
         let mut obsm = file.create_group("obsm");
-        let mut proteins = obsm.create_group("protein");
+        let mut proteins = frame(obsm.create_group("protein"), &["a", "b"]);
         proteins.set_attr("encoding-type", text("dataframe"));
-        proteins.set_attr("_index", text("_index"));
         let order = vec!["CD8".to_owned(), "CD4".to_owned()];
         proteins.set_attr("column-order", AttrValue::VarLenStringArray(order));
-        proteins.create_dataset("_index").with_vlen_strings(&["a", "b"]);
         proteins.create_dataset("CD4").with_i64_data(&[3, 4]);
-        let mut hidden = proteins.create_group("CD8");
-        hidden.create_dataset("values").with_i64_data(&[52, 1]);
-        hidden.create_dataset("mask").with_i8_data(&[0, 1]);
-        proteins.add_group(hidden.finish());
+        let cd8 = hidden(proteins.create_group("CD8"), &[52, 1], &[0, 1]);
+        proteins.add_group(cd8);
         obsm.add_group(proteins.finish());
         file.add_group(obsm.finish());
-        let bytes = file.finish().expect("a file in memory");
-        let tables = read_bytes(bytes, Some("protein"), &ReadOptions::default()).unwrap();
-        let [table] = <[Table; 1]>::try_from(tables).unwrap();
-        assert_eq!(
-            (table.features, table.ids.unwrap()),
-            (vec!["CD8".into(), "CD4".into()], vec!["a".into(), "b".into()])
-        );
-        assert_eq!(table.values.dense().column(1), array![3., 4.]);
-        assert!(table.values[[0, 0]] == 52. && table.values[[1, 0]].is_nan());
-    }
-
-    #[test]
-    fn a_member_names_a_modality_or_one_of_its_layers() {
-        assert_eq!(read_member(Some("rna")).unwrap()[0].features, ["x", "y", "z"]);
-        let counts = read_member(Some("atac/counts")).unwrap();
-        assert_eq!(counts[0].values, array![[0., 0., 1.], [1., 0., 2.]]);
-        let message = read_member(Some("rna/raw")).unwrap_err().to_string();
-        assert!(message.ends_with("no member `raw`; there are: `counts`"), "{message}");
+        let found = read("a.h5ad#protein", file.finish().unwrap(), "").unwrap();
+        assert_eq!(found, "protein | a b | - | CD8/CD4 | 52 3; NaN 4");
     }
 }

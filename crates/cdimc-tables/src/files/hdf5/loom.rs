@@ -1,8 +1,8 @@
 //! Loom: a matrix of genes by cells, attributes of its rows and of its columns, layers of the same shape.
 
 use crate::Table;
-use crate::error::{Problem, damaged_hdf5 as damaged, listed};
-use crate::files::hdf5_file::{Group, Hdf5File};
+use crate::error::{Problem, listed};
+use crate::files::hdf5_file::{Flaw, Group, Hdf5File};
 use crate::files::{ReadOptions, ViewSource, stem};
 
 /// What programs call the names of cells, and of genes; those of genes that repeat are passed over where others do not.
@@ -10,14 +10,11 @@ const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
 const GENES: [&str; 4] = ["Gene", "var_names", "gene_names", "Accession"];
 
 /// Whether the group at the top is of such a file.
-pub(super) fn is_loom(root: &Group) -> Result<bool, Problem> {
+pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
     let has_group = |name: &str| Hdf5File::group(root, name).map(|group| group.is_some());
-    let has = || -> Result<bool, String> {
-        Ok(Hdf5File::dataset(root, "matrix")?.is_some()
-            && has_group("row_attrs")?
-            && has_group("col_attrs")?)
-    };
-    has().map_err(damaged)
+    Ok(Hdf5File::dataset(root, "matrix")?.is_some()
+        && has_group("row_attrs")?
+        && has_group("col_attrs")?)
 }
 
 /// The view `(n_cells, n_genes)` of the matrix, or of the layer that is asked for.
@@ -27,22 +24,21 @@ pub(super) fn read(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Table, Problem> {
-    let attributes = |name: &str| root.group(name).map_err(damaged);
-    let (rows, columns) = (attributes("row_attrs")?, attributes("col_attrs")?);
+    let (rows, columns) = (root.group("row_attrs")?, root.group("col_attrs")?);
     let words = |group: &Group, name: &str| -> Result<Option<Vec<String>>, Problem> {
-        let dataset = Hdf5File::dataset(group, name).map_err(damaged)?;
-        dataset.map(|dataset| file.words(&dataset).map_err(damaged)).transpose()
+        let dataset = Hdf5File::dataset(group, name)?;
+        Ok(dataset.map(|dataset| file.words(&dataset)).transpose()?)
     };
     let there = |group: &Group| -> Result<String, Problem> {
-        let names = Hdf5File::names(group).map_err(damaged)?;
-        Ok(listed(names.iter().map(String::as_str)))
+        let names = Hdf5File::names(group)?;
+        Ok(listed(&names))
     };
     let (dataset, name) = match &source.member {
-        None => (Hdf5File::dataset(root, "matrix").map_err(damaged)?, stem(&source.path)),
+        None => (Hdf5File::dataset(root, "matrix")?, stem(&source.path)),
         Some(layer) => {
-            let layers = Hdf5File::group(root, "layers").map_err(damaged)?;
+            let layers = Hdf5File::group(root, "layers")?;
             let found = layers.as_ref().map(|layers| Hdf5File::dataset(layers, layer));
-            let found = found.transpose().map_err(damaged)?.flatten();
+            let found = found.transpose()?.flatten();
             if let (None, Some(layers)) = (&found, &layers) {
                 return Err(Problem::NoMember { name: layer.clone(), there: there(layers)? });
             }
@@ -50,7 +46,7 @@ pub(super) fn read(
         }
     };
     let dataset = dataset.ok_or_else(|| Problem::NoMatrix { there: "none".into() })?;
-    let values = file.matrix(&dataset, &name).map_err(damaged)?;
+    let values = file.matrix(&dataset, &name)?;
     let values = values.reversed_axes().as_standard_layout().into_owned();
     let named = match &options.id {
         Some(id) => match words(&columns, id)? {
@@ -79,64 +75,49 @@ pub(super) fn read(
     let features = first(&rows, GENES, true)?.unwrap_or_default();
     if !features.is_empty() && features.len() != values.ncols() {
         let (names, genes) = (features.len(), values.ncols());
-        return Err(damaged(format!("{names} names of genes, {genes} rows in the matrix")));
+        return Err(
+            Flaw::from(format!("{names} names of genes, {genes} rows in the matrix")).into()
+        );
     }
-    let (path, left_out) = (source.path.clone(), Vec::new());
-    Ok(Table { name, path, ids, labels, features, left_out, values: values.into() })
+    Ok(Table { ids, labels, features, ..Table::of(&name, &source.path, values) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::read_bytes;
+    use crate::testing::read;
     use hdf5_pure::FileBuilder;
-    use ndarray::array;
 
     /// Two genes of one name in three cells.
     fn loom() -> Vec<u8> {
         let mut file = FileBuilder::new();
         let matrix = file.create_dataset("matrix");
         matrix.with_f64_data(&[1., 2., 3., 4., 5., 6.]).with_shape(&[2, 3]);
-        let mut rows = file.create_group("row_attrs");
-        rows.create_dataset("Gene").with_vlen_strings(&["TBCE", "TBCE"]);
-        rows.create_dataset("Accession").with_vlen_strings(&["E1", "E2"]);
-        file.add_group(rows.finish());
-        let mut columns = file.create_group("col_attrs");
-        columns.create_dataset("CellID").with_vlen_strings(&["c1", "c2", "c3"]);
-        columns.create_dataset("Kind").with_vlen_strings(&["u", "v", "u"]);
-        file.add_group(columns.finish());
+        for (group, attributes) in [
+            ("row_attrs", [("Gene", &["TBCE", "TBCE"][..]), ("Accession", &["E1", "E2"])]),
+            ("col_attrs", [("CellID", &["c1", "c2", "c3"]), ("Kind", &["u", "v", "u"])]),
+        ] {
+            let mut group = file.create_group(group);
+            for (name, values) in attributes {
+                group.create_dataset(name).with_vlen_strings(values);
+            }
+            file.add_group(group.finish());
+        }
         let mut layers = file.create_group("layers");
         layers.create_dataset("spliced").with_f64_data(&[6.; 6]).with_shape(&[2, 3]);
         file.add_group(layers.finish());
-        file.finish().expect("a file in memory")
+        file.finish().unwrap()
     }
 
     #[test]
     fn cells_are_samples_with_their_names() {
-        let read = |member: Option<&str>, id: Option<&str>| {
-            let member = member.map(str::to_owned);
-            let source = ViewSource { name: None, path: "cells.loom".into(), member };
-            let (id, label) = (id.map(str::to_owned), Some("Kind".into()));
-            read_bytes(loom(), &source, &ReadOptions { id, label, ..ReadOptions::default() })
-                .map(|mut tables| tables.remove(0))
-        };
-        let table = read(None, None).unwrap();
-        assert_eq!(
-            (table.name.as_str(), table.features),
-            ("cells", vec!["E1".into(), "E2".into()])
-        );
-        assert_eq!(
-            (table.ids.unwrap(), table.labels.unwrap()[1].as_str()),
-            (vec!["c1".into(), "c2".into(), "c3".into()], "v")
-        );
-        assert_eq!(table.values, array![[1., 4.], [2., 5.], [3., 6.]]);
-        assert_eq!(
-            read(Some("spliced"), None).unwrap().values,
-            array![[6., 6.], [6., 6.], [6., 6.]]
-        );
-        let message = read(Some("raw"), None).unwrap_err().to_string();
-        assert!(message.ends_with("no member `raw`; there are: `spliced`"), "{message}");
-        let message = read(None, Some("cell")).unwrap_err().to_string();
-        assert!(message.ends_with("no column `cell`; there are: `CellID`, `Kind`"), "{message}");
+        for (source, options, expected) in [
+            ("cells.loom", "label=Kind", Ok("cells | c1 c2 c3 | u v u | E1/E2 | 1 4; 2 5; 3 6")),
+            ("o.loom#spliced", "", Ok("spliced | c1 c2 c3 | - | E1/E2 | 6 6; 6 6; 6 6")),
+            ("o.loom#raw", "", Err("o.loom: no member `raw`; there are: `spliced`")),
+            ("o.loom", "id=cell", Err("o.loom: no column `cell`; there are: `CellID`, `Kind`")),
+        ] {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(read(source, loom(), options), expected);
+        }
     }
 }

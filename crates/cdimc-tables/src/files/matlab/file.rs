@@ -5,7 +5,7 @@
 use super::{parse, version73};
 use crate::error::DatasetError;
 use crate::files::Budget;
-use crate::files::hdf5_file::{Hdf5File, is_hdf5};
+use crate::files::hdf5_file::{Flaw, Hdf5File, is_hdf5};
 use cdimc_data::{Matrix, Sparse};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
@@ -89,10 +89,8 @@ impl MatFile {
         let path = path.into();
         if is_hdf5(bytes) {
             let file = Hdf5File::open(bytes.to_vec(), budget);
-            return Self::of_hdf5(
-                &path,
-                &file.map_err(|reason| DatasetError::file(&path, &reason))?,
-            );
+            let file = file.map_err(|Flaw(reason)| DatasetError::file(&path, &reason))?;
+            return Self::of_hdf5(path, &file);
         }
         match parse::variables(bytes, &budget) {
             Ok(variables) => Ok(Self { path, variables }),
@@ -108,7 +106,7 @@ impl MatFile {
         let path = path.into();
         match version73::variables(file) {
             Ok(variables) => Ok(Self { path, variables }),
-            Err(reason) => Err(DatasetError::file(&path, &reason)),
+            Err(Flaw(reason)) => Err(DatasetError::file(&path, &reason)),
         }
     }
 

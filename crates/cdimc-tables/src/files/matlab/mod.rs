@@ -2,8 +2,10 @@
 
 use crate::Table;
 use crate::error::DatasetError;
-use crate::error::{Problem, listed};
-use crate::files::{Found, ReadOptions, ViewSource, stem};
+use crate::error::Problem;
+use crate::files::format::{Decode, Reader};
+use crate::files::{Found, ReadOptions, ViewSource, stem, views};
+use cdimc_data::Matrix;
 pub use file::MatFile;
 use file::MatValue;
 
@@ -13,6 +15,20 @@ mod parse;
 mod tests;
 mod version73;
 
+/// Version 5; version 7.3 is HDF5.
+pub(crate) const MAT: Reader = Reader {
+    name: "MATLAB file",
+    known_as: "MATLAB",
+    endings: &["mat"],
+    sniff: |head| head.begins(&[b"MATLAB 5.0 MAT-file"]) || head.ends(&["mat"]),
+    holds_one_table: false,
+    is_foreign: false,
+    decode: Decode::Bytes(|bytes, budget, source, options| {
+        let file = MatFile::parse_within(&source.path, &bytes, budget.clone());
+        read(&file.map_err(|error| damaged(&error))?, source, options)
+    }),
+};
+
 /// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
 /// that is the only one is named after the file.
 pub(super) fn read(
@@ -21,61 +37,30 @@ pub(super) fn read(
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
     let names: Vec<&str> = file.names().collect();
-    let there = || listed(names.iter().copied());
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
         if names.contains(&name) { words(file, name).map(Some) } else { Ok(None) }
     };
-    let ids = match &options.id {
-        Some(id) => Some(
-            vector(id)?.ok_or_else(|| Problem::NoMember { name: id.clone(), there: there() })?,
-        ),
-        None => vector("ids")?,
-    };
-    let labels = options.label.as_deref().map(vector).transpose()?.flatten();
-    if let Some(member) = source.member.as_ref().filter(|member| !names.contains(&member.as_str()))
-    {
-        return Err(Problem::NoMember { name: member.clone(), there: there() });
-    }
-    let is_vector = |name: &str| {
-        name == options.id.as_deref().unwrap_or("ids") || options.label.as_deref() == Some(name)
-    };
-    let mut tables = Vec::new();
+    let vectors = options.vectors(&names, vector)?;
     let mut lengths = Vec::new();
-    for &name in names.iter().filter(|name| !is_vector(name)) {
-        if source.member.as_ref().is_some_and(|member| member != name) {
-            continue;
-        }
+    let mut tables = views(source, options, &names, vectors, |name| {
         let cells = match file.values(name) {
             Ok(cells) => cells,
             // Passed over, a view would be lost; text and structs say something about the samples.
             Err(error) if source.member.is_some() || has_unread(file, name) => {
                 return Err(damaged(&error));
             }
-            Err(_) => continue,
+            Err(_) => return Ok(Vec::new()),
         };
         let several = cells.len() > 1;
-        for (index, values) in cells.into_iter().enumerate() {
-            // A row or column of numbers is no view but something about the samples.
-            if values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some()) {
-                let name = if several { format!("{name}{index}") } else { name.to_owned() };
-                let (ids, labels) = (ids.clone(), labels.clone());
-                tables.push(Table {
-                    name,
-                    path: source.path.clone(),
-                    ids,
-                    labels,
-                    features: Vec::new(),
-                    left_out: Vec::new(),
-                    values,
-                });
-            } else {
-                lengths.push((name, values.nrows() * values.ncols()));
-            }
-        }
-    }
-    if tables.is_empty() {
-        return Err(Problem::NoMatrix { there: there() });
-    }
+        // A row or column of numbers is no view but something about the samples.
+        let is_view =
+            |values: &Matrix| values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some());
+        let named = |index: usize| if several { format!("{name}{index}") } else { name.to_owned() };
+        let (kept, others): (Vec<_>, Vec<_>) =
+            cells.into_iter().enumerate().partition(|(_, values)| is_view(values));
+        lengths.extend(others.iter().map(|(_, x)| (name.to_owned(), x.nrows() * x.ncols())));
+        Ok(kept.into_iter().map(|(index, values)| (named(index), values)).collect())
+    })?;
     let warning = if options.transposed { None } else { samples_in_columns(&tables, &lengths) };
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
         table.name = stem(&source.path);
@@ -84,8 +69,8 @@ pub(super) fn read(
 }
 
 /// What is said where a vector, most often the classes, counts the columns of every matrix and the rows of none.
-fn samples_in_columns(tables: &[Table], lengths: &[(&str, usize)]) -> Option<String> {
-    let counts_columns = |&&(_, n): &&(&str, usize)| {
+fn samples_in_columns(tables: &[Table], lengths: &[(String, usize)]) -> Option<String> {
+    let counts_columns = |&&(_, n): &&(String, usize)| {
         tables.iter().all(|table| table.values.ncols() == n && table.values.nrows() != n)
     };
     let (name, n) = lengths.iter().filter(|(_, n)| *n > 1).find(counts_columns)?;

@@ -1,13 +1,13 @@
 //! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
 
 use super::file::{EXACT, MAX_DEPTH, MatValue};
-use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, damaged, text};
+use crate::files::hdf5_file::{DType, Dataset, Flaw, Group, Hdf5File, Object, text};
 
 /// What MATLAB keeps beside the variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];
 
 /// The named variables of a file, in the order of their names.
-pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, String> {
+pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw> {
     let root = file.root();
     let mut variables = Vec::new();
     for name in Hdf5File::names(&root)? {
@@ -16,12 +16,12 @@ pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Stri
         }
         let value = match root.dataset(&name) {
             Ok(dataset) => of_dataset(file, &dataset, &name, 0)?,
-            Err(_) => of_group(file, &root.group(&name).map_err(damaged)?, &name)?,
+            Err(_) => of_group(file, &root.group(&name)?, &name)?,
         };
         variables.push((name, value));
     }
     if variables.is_empty() {
-        return Err("no variable is there".to_owned());
+        return Err("no variable is there".into());
     }
     Ok(variables)
 }
@@ -39,13 +39,13 @@ pub(super) fn is_matlab(root: &Group) -> bool {
     Hdf5File::names(root).is_ok_and(|names| names.iter().any(named))
 }
 
-fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, String> {
-    let attrs = group.attrs().map_err(damaged)?;
+fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, Flaw> {
+    let attrs = group.attrs()?;
     if !attrs.contains_key("MATLAB_sparse") {
         // Rows, starts of columns and entries under names that no other group has.
         let is_sparse = ["ir", "jc"].iter().all(|part| group.dataset(part).is_ok());
         return if is_sparse {
-            Err(format!("{name}: a sparse matrix without its number of rows"))
+            Err(format!("{name}: a sparse matrix without its number of rows").into())
         } else {
             Ok(MatValue::Unsupported("a struct"))
         };
@@ -58,8 +58,8 @@ fn of_dataset(
     dataset: &Dataset,
     name: &str,
     depth: usize,
-) -> Result<MatValue, String> {
-    let attrs = dataset.attrs().map_err(damaged)?;
+) -> Result<MatValue, Flaw> {
+    let attrs = dataset.attrs()?;
     let class = attrs.get("MATLAB_class").and_then(text);
     // Where an array has no values, its extents stand in place of them.
     let is_empty = attrs.contains_key("MATLAB_empty");
@@ -73,7 +73,7 @@ fn of_dataset(
         _ if is_empty => {
             Ok(MatValue::Numeric { shape: vec![0, 0], values: Vec::new(), exact: None })
         }
-        _ => match dataset.dtype().map_err(damaged)? {
+        _ => match dataset.dtype()? {
             DType::Compound(_) => Ok(MatValue::UnreadMatrix("an array of complex numbers")),
             DType::ObjectReference | DType::String | DType::VariableLengthString => {
                 Ok(MatValue::Unsupported("an object"))
@@ -84,12 +84,7 @@ fn of_dataset(
 }
 
 /// The last extent of HDF5 runs fastest, the first of MATLAB.
-fn numeric(
-    file: &Hdf5File,
-    dataset: &Dataset,
-    name: &str,
-    kind: &DType,
-) -> Result<MatValue, String> {
+fn numeric(file: &Hdf5File, dataset: &Dataset, name: &str, kind: &DType) -> Result<MatValue, Flaw> {
     let mut shape = Hdf5File::shape(dataset)?;
     shape.reverse();
     // Vectors and single numbers that other programs wrote.
@@ -99,20 +94,16 @@ fn numeric(
     let values = file.numbers(dataset, name)?;
     let beyond = values.iter().any(|x| x.abs() >= EXACT);
     let exact = match kind {
-        DType::I64 if beyond => {
-            Some(dataset.read_i64().map_err(damaged)?.into_iter().map(i128::from).collect())
-        }
-        DType::U64 if beyond => {
-            Some(dataset.read_u64().map_err(damaged)?.into_iter().map(i128::from).collect())
-        }
+        DType::I64 if beyond => Some(dataset.read_i64()?.into_iter().map(i128::from).collect()),
+        DType::U64 if beyond => Some(dataset.read_u64()?.into_iter().map(i128::from).collect()),
         _ => None,
     };
     Ok(MatValue::Numeric { shape, values, exact })
 }
 
-fn cells(file: &Hdf5File, dataset: &Dataset, name: &str, depth: usize) -> Result<MatValue, String> {
+fn cells(file: &Hdf5File, dataset: &Dataset, name: &str, depth: usize) -> Result<MatValue, Flaw> {
     if depth == MAX_DEPTH {
-        return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep"));
+        return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep").into());
     }
     let cell = |object: &Object| match object {
         Object::Group(group) => of_group(file, group, name),

@@ -116,7 +116,7 @@ pub(super) fn claimed_shape(
             return Err(Problem::Damaged { format: "NumPy array", reason });
         }
     }
-    budget.values(&shape).map_err(Problem::Message)?;
+    budget.values(&shape)?;
     Ok(shape)
 }
 

@@ -11,7 +11,7 @@ pub use words::{Words, read_words};
 
 use crate::Table;
 use crate::error::{Problem, listed};
-use crate::files::format::Opened;
+use crate::files::format::{Decode, Opened, Reader};
 use crate::files::{
     Budget, Found, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
 };
@@ -22,12 +22,19 @@ use std::cell::Cell;
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::rc::Rc;
 
+pub(crate) const TEXT: Reader = Reader {
+    name: "text table",
+    known_as: "CSV, TSV",
+    endings: &["csv", "tsv", "txt", "gct"],
+    // Any other file is text.
+    sniff: |_| false,
+    holds_one_table: true,
+    is_foreign: false,
+    decode: Decode::Stream(read),
+};
+
 /// Reads a table of values between commas, semicolons, tabs or single spaces.
-pub(crate) fn read(
-    opened: Opened,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Found, Problem> {
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Found, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
     read_table(text, &budget, source, options, true)
 }
@@ -105,13 +112,11 @@ fn table<R: BufRead>(
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;
     let table = Table {
-        name: stem(&source.path),
-        path: source.path.clone(),
         ids: columns.has(Role::Id).then_some(rows.ids),
         labels: columns.has(Role::Label).then_some(rows.labels),
         left_out: options.dropped(&columns.names),
         features,
-        values: values.into(),
+        ..Table::of(&stem(&source.path), &source.path, values)
     };
     let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
     let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();

@@ -68,12 +68,12 @@ impl<'a> Rows<'a> {
         if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
             return Err(Problem::ragged(self.count, line, expected, record));
         }
-        budget.values(&[self.n_features]).map_err(Problem::Message)?;
+        budget.values(&[self.n_features])?;
         self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());
         for ((column, text), &role) in record.iter().enumerate().zip(roles) {
             if matches!(role, Role::Id | Role::Label) {
                 let n_bytes = size_of::<String>() + text.len();
-                budget.bytes(n_bytes as u64).map_err(Problem::Message)?;
+                budget.bytes(n_bytes as u64)?;
             }
             match role {
                 Role::Id => self.ids.push(text.to_owned()),

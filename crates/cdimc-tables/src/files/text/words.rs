@@ -1,10 +1,10 @@
 //! A table of text, whose cells mean whatever its reader takes them for.
 
-use super::{Records, begins_with_a_row_name, below_title, ends_in_nothing, unpacked};
+use super::{Records, TEXT, begins_with_a_row_name, below_title, ends_in_nothing, unpacked};
 use crate::TableError;
 use crate::error::{Problem, listed};
 use crate::files::Budget;
-use crate::files::format::{Format, Opened};
+use crate::files::format::Opened;
 use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::Path;
@@ -32,7 +32,7 @@ impl Words {
             return Err(TableError::new(path, problem));
         }
         self.names.iter().position(|column| column == name).ok_or_else(|| {
-            let there = listed(self.names.iter().map(String::as_str));
+            let there = listed(&self.names);
             TableError::new(path, Problem::NoColumn { name: name.into(), there })
         })
     }
@@ -52,9 +52,9 @@ pub fn read_words(
 
 fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words, Problem> {
     let opened = Opened::new(path)?;
-    let format = opened.format()?;
-    if format != Format::Text {
-        let reason = format!("is a {}: only text can be read here, such as CSV", format.name());
+    let reader = opened.reader()?;
+    if reader.name != TEXT.name {
+        let reason = format!("is a {}: only text can be read here, such as CSV", reader.name);
         return Err(Problem::Message(reason));
     }
     let (text, budget) = unpacked(opened, max_bytes)?;
@@ -97,7 +97,7 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
             return Err(Problem::ragged(row, records.line(&record), expected, &record));
         }
         for (column, text) in columns.iter_mut().zip(&record) {
-            budget.bytes((size_of::<String>() + text.len()) as u64).map_err(Problem::Message)?;
+            budget.bytes((size_of::<String>() + text.len()) as u64)?;
             column.push(text.to_owned());
         }
     }

@@ -4,12 +4,15 @@
 //! It is a folder of `matrix.mtx`, `barcodes.tsv` and `features.tsv` (before version 3 `genes.tsv`), plain or gzipped and
 //! perhaps behind a common prefix, or an HDF5 file with a group `matrix`. Every type of features is a view.
 
+#[cfg(test)]
+mod tests;
+
 use crate::Table;
-use crate::error::{Problem, listed};
+use crate::error::Problem;
 use crate::files::format::Opened;
 use crate::files::text::unpacked;
 use crate::files::{ViewSource, stem};
-use cdimc_data::{Matrix, Sparse};
+use cdimc_data::Sparse;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -153,7 +156,7 @@ fn text(path: &Path, max_bytes: Option<u64>) -> Result<String, Problem> {
     let (mut unpacked, budget) = unpacked(Opened::new(path)?, max_bytes)?;
     let mut text = String::new();
     unpacked.read_to_string(&mut text)?;
-    budget.values(&[NUMBERS_A_LINE, text.lines().count()]).map_err(Problem::Message)?;
+    budget.values(&[NUMBERS_A_LINE, text.lines().count()])?;
     Ok(text)
 }
 
@@ -194,33 +197,24 @@ impl Names {
                 return Err(flaw(reason));
             }
         }
-        if let Some(member) = &source.member {
-            if types.is_empty() {
-                return Err(Problem::OneTable { name: member.clone() });
-            }
-            if !types.contains(&member.as_str()) {
-                let there = listed(types.iter().copied());
-                return Err(Problem::NoMember { name: member.clone(), there });
-            }
+        if let (Some(member), true) = (&source.member, types.is_empty()) {
+            return Err(Problem::OneTable { name: member.clone() });
         }
-        let table = |name: String, columns: &[usize], values: Matrix| Table {
-            name,
-            path: source.path.clone(),
+        source.check_member(&types)?;
+        let table = |name: &str, columns: &[usize], values: Sparse| Table {
             ids: Some(self.barcodes.clone()),
-            labels: None,
             features: self.unique(columns),
-            left_out: Vec::new(),
-            values,
+            ..Table::of(name, &source.path, values)
         };
         if let [] | [_] = types[..] {
             let name = types.first().map_or_else(|| name_of(&source.path), ToString::to_string);
             let all: Vec<usize> = (0..n_features).collect();
-            return Ok(vec![table(name, &all, counts.into())]);
+            return Ok(vec![table(&name, &all, counts)]);
         }
-        types.retain(|kind| source.member.as_ref().is_none_or(|member| member == kind));
+        types.retain(|kind| source.asks_for(kind));
         let of_type = |kind: &str| {
             let columns: Vec<usize> = (0..n_features).filter(|&j| self.types[j] == kind).collect();
-            table(kind.to_owned(), &columns, counts.with_columns(&columns).into())
+            table(kind, &columns, counts.with_columns(&columns))
         };
         Ok(types.into_iter().map(of_type).collect())
     }

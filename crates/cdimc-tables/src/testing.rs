@@ -1,0 +1,85 @@
+//! What the tests of all readers share: options, tables and cases, each written in one line.
+
+use crate::{ReadOptions, Table, ViewSource, read_bytes};
+
+/// Options in short: `id=id label=class missing=-999 transposed`.
+pub(crate) fn options(text: &str) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    for word in text.split_whitespace() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let value = value.replace('~', " ");
+        match key {
+            "id" => options.id = Some(value),
+            "label" => options.label = Some(value),
+            "missing" => options.missing_values.push(value),
+            "columns" => options.columns.push(value),
+            "drop" => options.drop.push(value),
+            "replicates" => options.replicates = value.parse().unwrap(),
+            "skip" => options.skip_lines = value.parse().unwrap(),
+            "max" => options.max_bytes = value.parse().ok(),
+            "transposed" => options.transposed = true,
+            "-" => {}
+            other => panic!("no option {other}"),
+        }
+    }
+    options
+}
+
+/// The tables in `bytes`, a file of the name in `source` (`[NAME=]FILE[#MEMBER]`), or why there are none.
+pub(crate) fn tables(
+    source: &str,
+    bytes: impl Into<Vec<u8>>,
+    short: &str,
+) -> Result<Vec<Table>, String> {
+    let source: ViewSource = source.parse().unwrap();
+    read_bytes(bytes.into(), &source, &options(short)).map_err(|error| error.to_string())
+}
+
+/// As [`tables`], each as [`shown`], a line each.
+pub(crate) fn read(source: &str, bytes: impl Into<Vec<u8>>, short: &str) -> Result<String, String> {
+    let tables = tables(source, bytes, short)?;
+    Ok(tables.iter().map(shown).collect::<Vec<String>>().join("\n"))
+}
+
+/// A table as `name | ids | classes | features | rows`, with `-` for what it has not.
+pub(crate) fn shown(table: &Table) -> String {
+    let names = |names: &Option<Vec<String>>| names.as_ref().map_or("-".into(), |n| n.join(" "));
+    let rows = table.values.dense();
+    let rows = rows.outer_iter().map(|row| {
+        let cells: Vec<String> = row.iter().map(ToString::to_string).collect();
+        cells.join(" ")
+    });
+    let rows: Vec<String> = rows.collect();
+    let (ids, labels) = (names(&table.ids), names(&table.labels));
+    let (features, rows) = (table.features.join("/"), rows.join("; "));
+    format!("{} | {ids} | {labels} | {features} | {rows}", table.name)
+}
+
+/// The cases in a text, one a line: its parts between ` :: `, in which `\n`, `\r`, `\t` and `\u{..}` stand for characters.
+pub(crate) fn cases<const N: usize>(text: &str) -> impl Iterator<Item = [String; N]> {
+    text.lines().map(str::trim_start).filter(|line| !line.is_empty()).map(|line| {
+        let parts: Vec<String> = line.split(" :: ").map(unescaped).collect();
+        <[String; N]>::try_from(parts).unwrap_or_else(|parts| panic!("{parts:?}"))
+    })
+}
+
+fn unescaped(part: &str) -> String {
+    let mut pieces = part.split('\\');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (kind, rest) = piece.split_at(1);
+        match kind {
+            "n" => text.push('\n'),
+            "r" => text.push('\r'),
+            "t" => text.push('\t'),
+            _ => {
+                let (code, rest) = rest.strip_prefix('{').unwrap().split_once('}').unwrap();
+                text.push(char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap());
+                text.push_str(rest);
+                continue;
+            }
+        }
+        text.push_str(rest);
+    }
+    text
+}

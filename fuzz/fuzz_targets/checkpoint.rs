@@ -1,8 +1,0 @@
-#![no_main]
-
-#[path = "../bodies/models.rs"]
-mod models;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    models::checkpoint(bytes);
-});

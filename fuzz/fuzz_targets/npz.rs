@@ -1,8 +1,0 @@
-#![no_main]
-
-#[path = "../bodies/tables.rs"]
-mod tables;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    tables::table("table.npz", bytes);
-});
