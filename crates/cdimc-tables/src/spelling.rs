@@ -64,6 +64,12 @@ fn is_invisible(c: char) -> bool {
     c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
+/// Whether the names are 0, 1, 2, ... or 1, 2, 3, ...: how programs name rows and columns without a name.
+pub(crate) fn counts_up(names: &[String]) -> bool {
+    let from = |start: usize| names.iter().enumerate().all(|(j, n)| *n == (start + j).to_string());
+    from(0) || from(1)
+}
+
 /// Whether a spreadsheet or a reader of tables makes such a text of a name that it takes for a day: `03-Jan`, `Jan-03`,
 /// `3. Mai`, `2023-01-03`.
 pub(crate) fn is_made_date(text: &str) -> bool {

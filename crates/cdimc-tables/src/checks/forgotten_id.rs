@@ -3,6 +3,7 @@
 use super::FEWEST_ROWS;
 use crate::Table;
 use crate::overlap::FEW;
+use crate::spelling::counts_up;
 use std::collections::{HashMap, HashSet};
 
 /// Expected number of equal pairs of random values; if there are none, chance is below e^-7, a thousandth.
@@ -18,14 +19,15 @@ pub(crate) struct ForgottenId {
 }
 
 /// The first column that looks like the ids of two tables, one whose rows differ before all others; nothing where tables
-/// have ids.
+/// have ids that do more than count the rows, as the index of pandas does.
 ///
 /// Both tables have distinct whole numbers in it that are partly the same. Measured whole numbers can be distinct too, but
 /// then not so close together that chance would repeat some (the birthday problem), and two tables share no more of them
 /// than their density gives. A column that is the same in every row was measured once, unless its values rise or are as
 /// close together.
 pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
-    if tables.iter().any(|table| table.ids.is_some()) {
+    let is_nameless = |table: &Table| table.ids.as_ref().is_none_or(|ids| counts_up(ids));
+    if !tables.iter().all(is_nameless) {
         return None;
     }
     let mut found: Option<ForgottenId> = None;
@@ -130,6 +132,16 @@ mod tests {
             dense.message().contains("`number` looks like an id")
                 && dense.message().contains("--id 'number'")
         );
+        // The index of pandas names nobody.
+        let index = |name: fn(usize) -> String| {
+            let patient = |first: usize| move |i: usize| (first + i) as f64;
+            let of = |at: &str, first| {
+                table(at, Some((0..30).map(name).collect()), &[("p", &patient(first))])
+            };
+            forgotten_id(&[of("a", 1009), of("b", 1001)])
+        };
+        assert!(index(|i| i.to_string()).is_some_and(|found| found.differs));
+        assert_eq!(index(|i| format!("s{i}")), None);
         let sparse = |i: usize| (1_000_000 + i * i * 977 % 900_001) as f64;
         assert!(found(&sparse, &|i| sparse(i + 12)).is_some_and(|found| found.differs));
         // In the same order rows are joined rightly, and the numbers would be clustered on.

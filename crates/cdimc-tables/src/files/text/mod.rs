@@ -15,6 +15,7 @@ use crate::files::format::{Decode, Opened, Reader};
 use crate::files::{
     Budget, Found, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
 };
+use crate::spelling::counts_up;
 use beginning::Beginning;
 use ndarray::Array2;
 use rows::Rows;
@@ -232,12 +233,6 @@ fn told(names: &[String]) -> String {
     } else {
         named
     }
-}
-
-/// Whether the names are 0, 1, 2, ... or 1, 2, 3, ...: how programs name columns without a name.
-fn counts_up(names: &[String]) -> bool {
-    let from = |start: usize| names.iter().enumerate().all(|(j, n)| *n == (start + j).to_string());
-    from(0) || from(1)
 }
 
 /// A text, and behind it what marks its end.
