@@ -1,6 +1,6 @@
-"""Writes cdimc/_methods.py: an estimator a method, from what the engine says of its settings.
+"""Writes cdimc/_methods.py: one estimator per method, from the schema of its settings.
 
-Run it where the package is installed, after a method or a setting was added: ``python -P generate_methods.py``.
+Run it after a method or setting was added, with the package installed: ``python -P generate_methods.py``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAMES = {
 
 
 class Parameter(NamedTuple):
-    """A parameter of an estimator."""
+    """Parameter of an estimator."""
 
     name: str
     type: str
@@ -46,17 +46,17 @@ class Parameter(NamedTuple):
     words: str
 
 
-#: What all estimators have beside the settings.
+#: Parameters of all estimators, in addition to the settings.
 SHARED = [
     Parameter("n_clusters_range", "tuple[int, int]", (2, 12), 'First and last number of clusters that "auto" tries.'),
-    Parameter("strict", "bool", False, "Whether single missing cells are refused instead of filled in."),
-    Parameter("random_state", "Any", None, "An int gives the bits of the command's ``--seed``; None draws one."),
-    Parameter("n_jobs", "int | None", None, "Threads; -1 for all cores. The result does not depend on it."),
+    Parameter("strict", "bool", False, "Whether single missing cells are an error instead of being filled in."),
+    Parameter("random_state", "Any", None, "Seed; an int gives the same bits as ``--seed`` of the command, None draws one."),
+    Parameter("n_jobs", "int | None", None, "Number of threads, -1 for all cores; the result does not depend on it."),
 ]
 
 
 def _parameters(schema: dict[str, Any], defaults: dict[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[Parameter]:
-    """The settings in the order of their defaults, then those that have none to tell."""
+    """Yields the settings in the order of their defaults, then settings without a default."""
     settings = schema["properties"]
     for key in [*defaults, *(key for key in settings if key not in defaults)]:
         setting, default, path = settings[key], defaults.get(key), (*prefix, key)
@@ -69,7 +69,7 @@ def _parameters(schema: dict[str, Any], defaults: dict[str, Any], prefix: tuple[
 
 
 def _annotation(schema: dict[str, Any]) -> str:
-    """The type of the values that a schema lets through."""
+    """Returns the Python type of a schema."""
     if alternatives := schema.get("anyOf"):
         return " | ".join(map(_annotation, alternatives))
     if choices := schema.get("enum") or [choice["const"] for choice in schema.get("oneOf", [])]:
@@ -82,7 +82,7 @@ def _annotation(schema: dict[str, Any]) -> str:
 
 
 def _words(text: str) -> str:
-    """A Rust doc comment as plain text, without its examples."""
+    """Converts a Rust doc comment to plain text, without examples."""
     text = text.split("```")[0].split("# References")[0]
     text = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", text)
     text = re.sub(r"\\([\[\]])", r"\1", text)
@@ -95,8 +95,8 @@ def _estimator(method: str) -> str:
     doc: list[str] = []
     for paragraph in _words(described["schema"]["description"]).split("\n\n"):
         doc += [_fill(" ".join(paragraph.split())), ""]
-    doc += [f"The command calls it ``{method}``.", "", "Parameters", "----------"]
-    doc += ['n_clusters : int or "auto"', "    Number of clusters; \"auto\" tries ``n_clusters_range`` and chooses."]
+    doc += [f"Its name in the command is ``{method}``.", "", "Parameters", "----------"]
+    doc += ['n_clusters : int or "auto"', "    Number of clusters; \"auto\" selects one from ``n_clusters_range``."]
     for parameter in parameters:
         shown = re.sub(r"Literal\[(.+?)\]", r"{\1}", parameter.type)
         doc += [f"{parameter.name} : {shown}, default={_literal(parameter.default)}"]
@@ -120,13 +120,13 @@ def _fill(text: str) -> str:
 
 
 def generate() -> str:
-    """The whole file."""
+    """Returns the content of the file."""
     methods = _cdimc.method_names()
     classes = "\n\n\n".join(_estimator(method) for method in methods)
     names = "".join(f'    "{name}",\n' for name in sorted(NAMES[method] for method in methods))
     head = inspect.cleandoc(
         '''
-        """An estimator a method; written by generate_methods.py from what the engine says of its settings."""
+        """One estimator per method; written by generate_methods.py from the schema of its settings."""
 
         from __future__ import annotations
 
@@ -138,7 +138,7 @@ def generate() -> str:
     tail = inspect.cleandoc(
         '''
         def by_name(method: str) -> type[MultiViewClusterer]:
-            """The estimator of the method that the command calls ``method``."""
+            """Returns the class of the method with this name in the command."""
             classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
             if method not in classes:
                 raise ValueError(f"unknown method `{method}`: must be one of {', '.join(classes)}")

@@ -1,13 +1,13 @@
-"""Clusters of incomplete multi-view data: several measurements of the same samples, some of which lack some.
+"""Clustering of samples that were measured in several views, even if many samples are missing from some views.
 
-Estimators follow scikit-learn's conventions with a list or dict of views in place of one table: ``TMixture``,
-``CDIMCNet`` and the methods they are compared with. All is computed by the engine of the command ``cdimc``: the same
-data and seed give the same bits, and model files go both ways.
+Estimators follow scikit-learn's conventions, with a list or dict of views instead of one table: ``TMixture``,
+``CDIMCNet`` and the compared methods. They use the same engine as the command ``cdimc``: the same data and seed give
+the same bits, and both read each other's model files.
 
 Examples
 --------
 >>> import numpy as np, cdimc
->>> nan = np.nan  # Two views of four samples; rows of NaN were not measured.
+>>> nan = np.nan  # Two views of four samples; a row of NaN is missing.
 >>> rna = np.array([[0.1, 0.2], [0.2, 0.1], [nan, nan], [5.1, 4.9]])
 >>> protein = np.array([[1.0], [nan], [9.0], [9.2]])
 >>> labels = cdimc.Concat(n_clusters=2, random_state=0).fit_predict([rna, protein])

@@ -1,4 +1,4 @@
-"""``python -m cdimc`` is the command ``cdimc``."""
+"""Runs the command ``cdimc`` as ``python -m cdimc``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The engine, compiled; see crates/cdimc-python."""
+"""Compiled engine; see crates/cdimc-python."""
 
 from typing import Protocol
 

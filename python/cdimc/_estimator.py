@@ -1,4 +1,4 @@
-"""What all estimators share: scikit-learn's conventions around one call of the engine."""
+"""Base class of all estimators: scikit-learn's conventions around the engine."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from ._warnings import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The parameters that every estimator has beside the settings of its method.
+#: Parameters of every estimator, in addition to the settings of its method.
 SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 
 
-#: What a model says of samples.
+#: Result of a model for samples.
 Found = TypeVar("Found", "_cdimc.Prediction", "_cdimc.Imputation")
 
-#: Columns of the engine's tables that are words, and that count.
+#: Columns of the engine's tables that hold text, and that hold counts.
 WORDS = {"column", "test", "effect", "clusters", "note", "view"}
 COUNTS = {"n", "cluster", "at_risk", "events", "censored", "n_inside", "n_outside"}
 
 
 def columns_of(table: tuple[list[str], list[list[str]]]) -> dict[str, NDArray[Any]]:
-    """A table of the engine as arrays by name; what is empty among numbers is NaN."""
+    """Returns a table of the engine as arrays by name; an empty number is NaN."""
     header, rows = table
 
     def column(name: str, cells: list[str]) -> NDArray[Any]:
         if name in WORDS:
             return np.array(cells, dtype=object)
-        # Every digit, which the parser of pandas does not promise.
+        # float() keeps every digit; the parser of pandas does not guarantee it.
         numbers = np.array([float(cell) if cell else np.nan for cell in cells], dtype=float)
         return numbers.astype(np.int64) if name in COUNTS and not np.isnan(numbers).any() else numbers
 
@@ -59,7 +59,7 @@ def columns_of(table: tuple[list[str], list[list[str]]]) -> dict[str, NDArray[An
 
 
 class Call(NamedTuple):
-    """How the engine is to do something."""
+    """Options of one call of the engine."""
 
     n_threads: int
     strict: bool
@@ -67,9 +67,9 @@ class Call(NamedTuple):
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Groups samples seen in several views, any of which may lack any sample.
+    """Clusters samples with several views; any sample may be missing from any view.
 
-    Subclasses name a method of the registry and have its settings as parameters.
+    A subclass has the name of a method of the registry and the settings of the method as parameters.
     """
 
     _method: ClassVar[str]
@@ -88,21 +88,21 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         progress: Progress | bool | None = None,
         test_markers: bool = False,
     ) -> Self:
-        """Groups the samples of ``Xs``.
+        """Clusters the samples of ``Xs``.
 
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            A view is an array (n_samples, n_features), a frame or an AnnData. A row of NaN is a sample that the
-            view lacks. Frames and AnnData are joined by name: a sample that one of them lacks is missing there.
-            Single NaN hold their column's mean, with a warning, or are refused if ``strict``.
+            A view is an array (n_samples, n_features), a frame or an AnnData. A row of NaN is a missing sample.
+            Frames and AnnData are joined by name: a sample without a row is missing in this view. Single NaN are
+            replaced by the mean of the column, with a warning, or are an error if ``strict``.
         y : object
-            Not looked at.
+            Ignored.
         progress : callable or bool, optional
             Called with stage, steps done, number of steps and loss; True shows tqdm's bar.
         test_markers : bool
-            Whether ``markers_`` has p and q values, as the command's ``markers.csv``: with ``t-mixture`` and several
-            views, for a short search of all views but one, once a view.
+            Whether ``markers_`` has p and q values, like ``markers.csv`` of the command. It needs ``t-mixture`` and
+            several views, and runs one short search per view, without that view.
 
         Returns
         -------
@@ -138,79 +138,79 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_predict(self, Xs: Views, y: object = None, **kwargs: Any) -> NDArray[np.int64]:
-        """The labels of the samples of ``Xs``, as ``fit(Xs).labels_``."""
+        """Returns ``fit(Xs).labels_``."""
         return self.fit(Xs, y, **kwargs).labels_
 
     def fit_transform(self, Xs: Views, y: object = None, **kwargs: Any) -> NDArray[np.float64]:
-        """The embedding of the samples of ``Xs``, as ``fit(Xs).embedding_``."""
+        """Returns ``fit(Xs).embedding_``."""
         embedding = self.fit(Xs, y, **kwargs).embedding_
         if embedding is None:
             raise ValueError(f"{self._method} has no embedding")
         return embedding
 
     def predict(self, Xs: Views) -> NDArray[np.int64]:
-        """The clusters of new samples, which may have any subset of the views.
+        """Returns the clusters of new samples with any subset of the views.
 
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            A dict has any of the views of the fit by name; a list has all by position, None or an array of NaN
-            for those not there. Frames and AnnData may be without a row, or without a value.
+            A dict has some views of the fit, by name. A list has all views, by position; a missing view is None or
+            an array of NaN. Frames and AnnData may have no rows, or no values.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            -1 for a sample without a value in any view.
+            Clusters; -1 for a sample without a value in any view.
         """
         place, found = self._predict(Xs)
         return place.spread(found.labels, -1)
 
     def predict_proba(self, Xs: Views) -> NDArray[np.float64]:
-        """The probability of every cluster for new samples, (n_samples, n_clusters), rows of sum 1."""
+        """Returns the probability of every cluster for new samples, (n_samples, n_clusters); rows sum to 1."""
         place, found = self._predict(Xs)
         if found.probabilities is None:
-            raise ValueError(f"{self._method} has no probabilities; confidence_ says how sure its labels are")
+            raise ValueError(f"{self._method} has no probabilities; confidence_ has the confidence of its labels")
         return place.spread(found.probabilities, np.nan)
 
     def predict_confidence(self, Xs: Views) -> NDArray[np.float64]:
-        """How sure the cluster of each new sample is, in [0, 1], (n_samples,)."""
+        """Returns the confidence of the cluster of each new sample, (n_samples,), in [0, 1], high is good."""
         place, found = self._predict(Xs)
         return place.spread(found.confidence, np.nan)
 
     def unusual(self, Xs: Views) -> NDArray[np.bool_]:
-        """Which new samples are unlike all of the training, (n_samples,)."""
+        """Returns whether each new sample is unlike all training samples, (n_samples,)."""
         place, found = self._predict(Xs)
         if found.unusual is None:
-            raise ValueError(f"{self._method} does not tell unusual samples")
+            raise ValueError(f"{self._method} does not detect unusual samples")
         return place.spread(found.unusual, False)
 
     def transform(self, Xs: Views) -> NDArray[np.float64]:
-        """The embedding of new samples, (n_samples, n_components)."""
+        """Returns the embedding of new samples, (n_samples, n_components)."""
         place, found = self._predict(Xs)
         return place.spread(found.embedding, np.nan)
 
     def score_samples(self, Xs: Views) -> NDArray[np.float64]:
-        """How well each new sample fits its cluster, (n_samples,): its loss, negative."""
+        """Returns the negative loss of each new sample, (n_samples,); high values fit their cluster well."""
         place, found = self._predict(Xs)
         if found.losses is None:
-            raise ValueError(f"{self._method} has no loss of a sample")
+            raise ValueError(f"{self._method} has no loss per sample")
         return -place.spread(found.losses, np.nan)
 
     def score(self, Xs: Views, y: object = None) -> float:
-        """The mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``."""
         return float(np.nanmean(self.score_samples(Xs)))
 
     def impute(self, Xs: Views) -> Any:
-        """Every view of the samples: observed values as they are, missing ones filled in.
+        """Returns every view of the samples, with unchanged observed values and predicted missing values.
 
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            As for ``predict``.
+            Same as for ``predict``.
 
         Returns
         -------
-        list of ndarray, or dict of ndarray where ``Xs`` goes by name
+        list of ndarray, or dict of ndarray if ``Xs`` has names
             All views of the fit, (n_samples, n_features) each.
         """
         views, model = self._ready(Xs)
@@ -220,21 +220,22 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return dict(zip(self.view_names_, filled)) if by_name else filled
 
     def stability(self, Xs: Views, n_subsamples: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How far the clusters stay the same in random four fifths of the samples of the fit; of ``TMixture`` alone.
+        """Returns the stability of the clusters in random subsamples with 80 % of the samples; only for ``TMixture``.
 
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            The samples of the fit, in any of the forms that ``predict`` takes; all views are needed.
+            Samples of the fit, in any form that ``predict`` takes; all views are needed.
         n_subsamples : int, default=50
-            How many times.
+            Number of subsamples.
 
         Returns
         -------
         clusters : ndarray of shape (n_clusters,)
-            The mean Jaccard index of every cluster with the one most like it.
+            Mean Jaccard index of every cluster with the most similar cluster of each subsample, high is good.
         samples : ndarray of shape (n_samples,)
-            The mean share of its cluster's others that every sample stays with, in the order of ``sample_names(Xs)``.
+            Mean fraction of the other samples of its cluster that share a cluster with the sample in the subsamples,
+            in the order of ``sample_names(Xs)``.
         """
         seed = seed_of(self.random_state)
         model, views = self._fitted(), self._named(Xs)
@@ -244,7 +245,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(stability["clusters"], dtype=float), place.spread(of_samples, np.nan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to the file ``path``, whole or not at all; the command reads it too."""
+        """Writes the model to the file ``path``, atomically; the command reads such files too."""
         path = Path(path)
         content = self._fitted().to_bytes()
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".cdimc-") as folder:
@@ -254,7 +255,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The estimator with the model in the file ``path``, which ``save`` or the command wrote."""
+        """Returns the estimator of a model file from ``save`` or the command."""
         estimator = load(path)
         if not isinstance(estimator, cls):
             raise ValueError(
@@ -263,7 +264,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _settings(self) -> dict[str, Any]:
-        """The parameters as the engine's settings; what is None there keeps its default."""
+        """Returns the parameters as settings of the engine; None keeps the default."""
         settings: dict[str, Any] = {}
         paths = setting_paths(self._method)
         for name, value in self.get_params(deep=False).items():
@@ -296,7 +297,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ready(self, Xs: Views) -> tuple[list[View], _cdimc.Model]:
         model, views = self._fitted(), self._named(Xs)
-        # Of new samples that all lack a view, arrays may say so by NaN, as they do of single samples.
+        # In arrays, a view that all new samples lack may be given as NaN.
         there = [view for view in views if view.ids is not None or not missing_rows(view.values).all()]
         return there or views, model
 
@@ -304,7 +305,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         known = dict(zip(self.view_names_, self.feature_names_))
 
         def named(view: View) -> View:
-            # Columns without names are the model's, in its order.
+            # Columns without names are taken in the order of the model.
             features = known.get(view.name, [])
             same = view.features is None and len(features) == view.values.shape[1]
             return view._replace(features=features) if same else view
@@ -315,17 +316,17 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         views, model = self._ready(Xs)
         return self._found(views, model.predict)
 
-    def _found(self, views: list[View], ask: Callable[[list[View], Call], Found]) -> tuple[_Places, Found]:
+    def _found(self, views: list[View], call: Callable[[list[View], Call], Found]) -> tuple[_Places, Found]:
         there = with_values(views)
         if not there and names_of(views):
-            # What the model says of a sample made up has the shape of what it would say of these; no value is used.
+            # A placeholder sample gives a result of the right shape; its values are not used.
             features = self.feature_names_[0]
-            made_up = View(self.view_names_[0], None, features, np.ones((1, len(features))))
+            placeholder = View(self.view_names_[0], None, features, np.ones((1, len(features))))
             place = _Places(views, [])
             _warn_unobserved(place.unobserved)
-            return place, ask([made_up], self._call())
-        # Tables without a row are for the engine to refuse.
-        found = ask(there or views, self._call())
+            return place, call([placeholder], self._call())
+        # The engine raises the error for tables without rows.
+        found = call(there or views, self._call())
         place = _Places(views, found.samples)
         _warn(found, place.unobserved)
         return place, found
@@ -338,17 +339,17 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
-    """The estimator with the model in the file ``path``.
+    """Returns the estimator of a model file.
 
     Parameters
     ----------
     path : str or path
-        A file that ``save`` or ``cdimc cluster`` wrote.
+        A file from ``save`` or ``cdimc cluster``.
 
     Returns
     -------
     MultiViewClusterer
-        Of the class of the model's method; it predicts and imputes, and has no ``labels_``.
+        An estimator of the class of the model's method. It predicts and imputes, but has no ``labels_``.
     """
     model = _cdimc.Model.load(os.fspath(path))
     classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
@@ -372,7 +373,7 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
 
 @cache
 def setting_paths(method: str) -> dict[str, tuple[str, ...]]:
-    """Where each parameter stands in the settings of ``method``: ``pretrain_epochs`` at pretrain, epochs."""
+    """Returns the path of each parameter in the settings of ``method``: ``pretrain_epochs`` is (pretrain, epochs)."""
 
     def leaves(prefix: tuple[str, ...], schema: dict[str, Any]) -> list[tuple[str, ...]]:
         if "properties" not in schema:
@@ -384,13 +385,13 @@ def setting_paths(method: str) -> dict[str, tuple[str, ...]]:
 
 
 def parameter_name(path: tuple[str, ...]) -> str:
-    """The Python name of a setting: its keys joined; ``lambda`` is a word of the language."""
+    """Returns the Python name of a setting: its keys, joined; ``lambda`` is reserved and gets an underscore."""
     name = "_".join(path).replace("-", "_")
     return f"{name}_" if name == "lambda" else name
 
 
 def seed_of(random_state: Any) -> int:
-    """The engine's seed: an int is the command's ``--seed``, anything else draws one."""
+    """Returns the seed of the engine: an int is used like ``--seed`` of the command, anything else draws a seed."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**64:
             raise ValueError(f"random_state = {random_state}: must lie in 0..=2^64-1")
@@ -399,20 +400,20 @@ def seed_of(random_state: Any) -> int:
 
 
 class _Places:
-    """Where the samples of a result stand: where the rows of arrays stood, or by order of appearance."""
+    """Output positions of the samples of a result: their rows in the arrays, or the order of first appearance."""
 
     def __init__(self, views: list[View], samples: list[str]) -> None:
         names, observed = names_of(views), set(samples)
         self.n_samples = len(names)
         self.names = names if views[0].ids is not None else None
         self.unobserved = [name for name in names if name not in observed]
-        # The engine meets samples in another order where it gets views in another order, or not all of them.
+        # With views in another order, or fewer views, the engine returns the samples in another order.
         self.is_in_order = samples == names
         row_of = {name: row for row, name in enumerate(names)}
         self.rows = np.array([row_of[name] for name in samples], dtype=np.int64)
 
     def spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
-        """One value or row a sample, ``missing`` for those without a value in any view."""
+        """Returns one value or row per sample, ``missing`` for samples without a value in any view."""
         if self.is_in_order:
             return values
         spread = np.full((self.n_samples, *values.shape[1:]), missing, dtype=values.dtype)
@@ -420,7 +421,7 @@ class _Places:
         return spread
 
     def spread_optional(self, values: NDArray[Any] | None) -> NDArray[Any] | None:
-        """As ``spread``; None stays None."""
+        """Like ``spread``; None stays None."""
         return None if values is None else self.spread(values, np.nan)
 
 
@@ -455,7 +456,7 @@ def _warn_unobserved(samples: Sequence[str]) -> None:
 
 
 def _callers_level() -> int:
-    """The stack level, for a warning of the function that asks, of the line that called this package."""
+    """Returns the stack level of the line outside this package that called it, for a warning of the calling function."""
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -464,7 +465,7 @@ def _callers_level() -> int:
 
 
 def n_subsamples_of(number: Any) -> int:
-    """How many subsamples, none of which would say nothing of any cluster."""
+    """Returns the number of subsamples; it must be at least 1."""
     return _whole("n_subsamples", number, "must be a whole number of at least 1", 1)
 
 
@@ -488,7 +489,7 @@ def _whole(name: str, number: Any, rule: str, least: int = 0) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers, as a grid of parameters holds them, for JSON."""
+    """Converts NumPy numbers, which occur in parameter grids, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

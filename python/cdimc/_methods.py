@@ -1,4 +1,4 @@
-"""An estimator a method; written by generate_methods.py from what the engine says of its settings."""
+"""One estimator per method; written by generate_methods.py from the schema of its settings."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class TMixture(MultiViewClusterer):
     """One mixture over all views: every cluster is a multivariate t distribution in every view, a sample
     has one cluster, and a view that it lacks drops out of its likelihood.
 
-    The command calls it ``t-mixture``.
+    Its name in the command is ``t-mixture``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
         How the rows of the views become coordinates: ``auto``, chosen by shared information.
     dimensions : int, default=20
@@ -60,11 +60,11 @@ class TMixture(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -113,12 +113,12 @@ class CDIMCNet(MultiViewClusterer):
     """Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample
     that is fused from its views, and clusters that are learned from easy samples to hard ones.
 
-    The command calls it ``cdimc-net``.
+    Its name in the command is ``cdimc-net``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     order : {"shuffled", "file"}, default="shuffled"
         Order in which the samples are read before they are arranged.
     arrangement : {"kmeans-blocks", "none"}, default="kmeans-blocks"
@@ -194,11 +194,11 @@ class CDIMCNet(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -305,22 +305,22 @@ class BestView(MultiViewClusterer):
     On five folds of Handwritten this chose the view of the highest accuracy each time; the silhouette
     prefers a view of low accuracy there.
 
-    The command calls it ``best-view``.
+    Its name in the command is ``best-view``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     restarts : int, default=20
         Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -353,22 +353,22 @@ class Concat(MultiViewClusterer):
     Every observed row of every view gets unit length, the mean of those rows fills the gaps, and the
     views stand side by side without weights. Any number of views, any mask.
 
-    The command calls it ``concat``.
+    Its name in the command is ``concat``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     restarts : int, default=20
         Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -404,12 +404,12 @@ class MIC(MultiViewClusterer):
     Needs O(Σᵥ (mᵥ dᵥ + n k) k) operations a sweep with mᵥ observed rows in view v: the gaps share one
     row, so they cost nothing of the width. Memory is linear in n.
 
-    The command calls it ``mic``.
+    Its name in the command is ``mic``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.01
         Weight α of the consensus, positive: 1e-2 (authors' driver of OMVC).
     beta : float, default=1e-07
@@ -433,11 +433,11 @@ class MIC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -490,12 +490,12 @@ class OMVC(MultiViewClusterer):
     is then 0 throughout has no part. Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s
     samples.
 
-    The command calls it ``omvc``.
+    Its name in the command is ``omvc``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.01
         Weight α of the consensus, positive: 1e-2 (authors' driver).
     beta : float, default=1e-07
@@ -519,11 +519,11 @@ class OMVC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -580,12 +580,12 @@ class DAIMC(MultiViewClusterer):
     The result depends much on the start: with the defaults, single runs on Handwritten lie between 72
     and 88 % accuracy.
 
-    The command calls it ``daimc``.
+    Its name in the command is ``daimc``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.0001
         Weight α of the alignment, positive: 1e-4 (authors' script; imml has 1).
     beta : float, default=10000.0
@@ -607,11 +607,11 @@ class DAIMC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -662,12 +662,12 @@ class OPIMC(MultiViewClusterer):
     number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on a
     chunk with mᵥ observed rows, and memory for one chunk and the centers.
 
-    The command calls it ``opimc``.
+    Its name in the command is ``opimc``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=1.0
         Ridge α of the centers, positive: 1. The authors' 10 collapses small chunks of unit rows into one
         cluster, because a center of c samples is shrunk by c / (c + α).
@@ -684,11 +684,11 @@ class OPIMC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -734,12 +734,12 @@ class MKKMIKMKC(MultiViewClusterer):
 
     Keeps n-by-n matrices, one a view and four of work: 8 (m + 4) n² bytes beside the observed blocks.
 
-    The command calls it ``mkkm-ik-mkc``.
+    Its name in the command is ``mkkm-ik-mkc``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
         The kernel of every view. The CDIMC-net paper names none; linear has no width to choose.
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
@@ -762,11 +762,11 @@ class MKKMIKMKC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -817,12 +817,12 @@ class MKKMIK(MultiViewClusterer):
 
     Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
 
-    The command calls it ``mkkm-ik``.
+    Its name in the command is ``mkkm-ik``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
         The kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
@@ -839,11 +839,11 @@ class MKKMIK(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -887,12 +887,12 @@ class PMVC(MultiViewClusterer):
     all factors at least 0, with the rows ``P_c`` of the paired samples shared; ``l_v`` = λ ``d_v`` / k
     and ``l_c`` = ``l_1`` + ``l_2``. Rows are scaled to unit length first; negative features fit worse.
 
-    The command calls it ``pmvc``.
+    Its name in the command is ``pmvc``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda_ : float, default=0.01
         λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
     paired_iterations : int, default=20
@@ -907,11 +907,11 @@ class PMVC(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -955,12 +955,12 @@ class IMG(MultiViewClusterer):
     Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
     costs n³/3 operations.
 
-    The command calls it ``img``.
+    Its name in the command is ``img``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda_ : float, default=0.1
         λ, the weight of the bases; 0.1 (authors' driver).
     beta : float, default=0.3
@@ -982,11 +982,11 @@ class IMG(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -1039,12 +1039,12 @@ class IMCGRMF(MultiViewClusterer):
 
     Memory is linear in the samples: the graph is sparse.
 
-    The command calls it ``imc-grmf``.
+    Its name in the command is ``imc-grmf``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda1 : float, default=100.0
         ``λ_1``, which ties the views on paired samples; 100 (authors' demo).
     lambda2 : float, default=0.001
@@ -1061,11 +1061,11 @@ class IMCGRMF(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -1111,12 +1111,12 @@ class PMVCCGAN(MultiViewClusterer):
     k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
     first.
 
-    The command calls it ``pmvc-cgan``.
+    Its name in the command is ``pmvc-cgan``.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters; "auto" tries ``n_clusters_range`` and chooses.
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
     widths : tuple[int, ...], default=(500, 300, 100)
         Widths of the layers between a view and its latent, the latent last; 500, 300, 100 (authors' code
         for BDGP; theirs for MNIST is not public).
@@ -1143,11 +1143,11 @@ class PMVCCGAN(MultiViewClusterer):
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
-        Whether single missing cells are refused instead of filled in.
+        Whether single missing cells are an error instead of being filled in.
     random_state : Any, default=None
-        An int gives the bits of the command's ``--seed``; None draws one.
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
     n_jobs : int | None, default=None
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
 
     See Also
     --------
@@ -1195,7 +1195,7 @@ class PMVCCGAN(MultiViewClusterer):
 
 
 def by_name(method: str) -> type[MultiViewClusterer]:
-    """The estimator of the method that the command calls ``method``."""
+    """Returns the class of the method with this name in the command."""
     classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
     if method not in classes:
         raise ValueError(f"unknown method `{method}`: must be one of {', '.join(classes)}")

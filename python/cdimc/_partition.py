@@ -1,4 +1,4 @@
-"""What runs where a partition of Dask is; see ``cdimc.dask``."""
+"""Tasks that run on the workers, one per Dask partition; see ``cdimc.dask``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import _cdimc
 from ._estimator import Call, MultiViewClusterer
 from ._views import View, as_views, names_of, observed_names, with_values
 
-#: What a sample without a value in any view has of each result of a prediction.
+#: Predictions for a sample without a value in any view.
 FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
 
 
 class Count(NamedTuple):
-    """Of the samples of a partition."""
+    """Sample counts of a partition."""
 
     n_samples: int
     n_unobserved: int
@@ -26,7 +26,7 @@ class Count(NamedTuple):
 def of_partition(
     function: Callable[..., Any], partition: int, names: list[str], blocks: Sequence[Any], *arguments: Any
 ) -> Any:
-    """``function(views, *arguments)``; errors name the partition."""
+    """Returns ``function(views, *arguments)``; errors name the partition."""
     try:
         return function(dict(zip(names, blocks)), *arguments)
     except ValueError as error:
@@ -34,7 +34,7 @@ def of_partition(
 
 
 def count(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> tuple[Any, ...]:
-    """The count of a partition, and the hashes of its ids in buckets."""
+    """Returns the counts of a partition, and the hashes of its ids in buckets."""
     views = as_views(blocks)
     for view, expected in zip(views, features):
         _check_columns(view, expected)
@@ -62,7 +62,7 @@ def _check_columns(view: View, expected: list[str]) -> None:
 
 
 def _check_rows(view: View) -> None:
-    """What the engine would refuse, said before the search instead of after it."""
+    """Raises the errors of the engine before the search instead of after it."""
     if isinstance(view.values, np.ndarray) and len(infinite := np.argwhere(np.isinf(view.values))):
         row, j = infinite[0]
         column = view.features[j] if view.features else j
@@ -86,7 +86,7 @@ def _hashes(ids: list[str]) -> NDArray[np.uint64]:
 
 
 def repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
-    """A hash that two of the buckets, one a partition, have in common, and these two."""
+    """Returns a hash that occurs in two buckets, and these two; there is one bucket per partition."""
     hashes = np.concatenate(buckets)
     partitions = np.repeat(np.arange(len(buckets)), [len(bucket) for bucket in buckets])
     order = np.argsort(hashes, kind="stable")
@@ -98,13 +98,13 @@ def repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
 
 
 def ids_of_hash(blocks: dict[str, Any], hash: int) -> list[str]:
-    """The ids that have this hash."""
+    """Returns the ids with this hash."""
     observed, _ = observed_names(as_views(blocks))
     return [observed[i] for i in np.flatnonzero(_hashes(observed) == np.uint64(hash))]
 
 
 def select(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> list[Any]:
-    """Of every view the rows of the samples at ``rows`` among the observed ones."""
+    """Returns the rows of every view for the samples at ``rows`` among the observed samples."""
     views = as_views(blocks)
     observed, _ = observed_names(views)
     _check_unchanged(len(observed), n_samples)
@@ -116,7 +116,7 @@ def select(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> l
 
 
 def pass_over(blocks: dict[str, Any], model: _cdimc.Model, strict: bool, n_samples: int) -> _cdimc.Pass:
-    """What EM reads of a partition, on one thread: the partitions are what runs at the same time."""
+    """Returns the sums of EM over a partition, on one thread, because partitions run in parallel."""
     found = model.pass_over(with_values(as_views(blocks)), Call(1, strict, None))
     _check_unchanged(found.n_samples, n_samples)
     return found
@@ -128,12 +128,12 @@ def _check_unchanged(found: int, expected: int) -> None:
 
 
 def add(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
-    """The sum of two."""
+    """Adds two passes."""
     return _cdimc.Pass.sum(pair)
 
 
 def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) -> Any:
-    """A result of every sample, in the order of their first appearance."""
+    """Returns the result per sample, in order of first appearance."""
     views, model = estimator._ready(blocks)
     named = views[0].ids is not None
     ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
@@ -147,14 +147,14 @@ def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) ->
         return values
     import pandas as pd
 
-    # In the type that the index of the frames has.
+    # Ids in the type of the frames' index.
     known = {str(id): id for X in blocks.values() for id in X.index}
     index = next(iter(blocks.values())).index
     return with_ids(values, what, pd.Index([known[id] for id in ids], dtype=index.dtype, name=index.name))
 
 
 def with_ids(values: NDArray[Any], what: str, index: Any) -> Any:
-    """A result as a series or frame, named as in ``labels.csv``."""
+    """Returns a result as a series or frame, with the names of ``labels.csv``."""
     import pandas as pd
 
     if values.ndim == 2:

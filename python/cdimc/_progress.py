@@ -1,18 +1,18 @@
-"""How far a fit is: a function of the user's, or a bar."""
+"""Progress of a fit: a function of the user, or a bar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-#: Called with the stage, the steps done, their number and the loss.
+#: Called with stage, steps done, number of steps and loss.
 Progress: TypeAlias = Callable[[str, int, int, "float | None"], object]
 
 
 def reporter(progress: Progress | bool | None) -> Progress | None:
-    """The function that a fit calls at its steps, or None.
+    """Returns the function that a fit calls after each step, or None.
 
-    True gives tqdm's bar where tqdm is installed, and a line a stage on standard error where it is not.
+    True shows tqdm's bar, or one line per stage on standard error if tqdm is not installed.
     """
     if progress is None or progress is False:
         return None

@@ -1,4 +1,4 @@
-"""Several views side by side in one table, as pipelines and searches of scikit-learn pass them."""
+"""Estimator for several views in one table, for pipelines and searches of scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 
 def _has_probabilities(table: AsSingleTable) -> bool:
-    """Whether the method has probabilities, as far as one knows before the fit."""
+    """Returns whether the method has probabilities; true before the fit."""
     fitted = getattr(table, "estimator_", None)
     return fitted is None or fitted.probabilities_ is not None
 
 
 class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator of several views that takes them side by side in one table.
+    """Clusters several views that are given as one table with all columns.
 
     Parameters
     ----------
     estimator : MultiViewClusterer
-        What clusters the views; it is cloned, not fitted itself.
+        Estimator for the views; it is cloned, not fitted itself.
     views : sequence of slice or of arrays of columns, optional
-        The columns of each view; by default all columns are one view.
+        Columns of each view; by default all columns are one view.
 
     Attributes
     ----------
     estimator_ : MultiViewClusterer
-        The fitted estimator.
+        Fitted estimator.
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each sample.
+        Cluster of each sample.
     n_features_in_ : int
-        Columns of the table.
+        Number of columns of the table.
 
     Examples
     --------
@@ -55,40 +55,40 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         self.views = views
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Groups the rows of ``X``, (n_samples, n_features), NaN where missing."""
+        """Clusters the rows of ``X``, (n_samples, n_features), NaN if missing."""
         X = self._table(X, reset=True)
         self.estimator_ = clone(self.estimator).fit(self._split(X))
         self.labels_ = self.estimator_.labels_
         return self
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int64]:
-        """The labels of the rows of ``X``."""
+        """Returns ``fit(X).labels_``."""
         labels: NDArray[np.int64] = self.fit(X, y).labels_
         return labels
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The clusters of new rows, (n_samples,)."""
+        """Returns the clusters of new rows, (n_samples,)."""
         labels: NDArray[np.int64] = self._fitted().predict(self._new(X))
         return labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of every cluster for new rows, (n_samples, n_clusters)."""
+        """Returns the probability of every cluster for new rows, (n_samples, n_clusters)."""
         probabilities: NDArray[np.float64] = self._fitted().predict_proba(self._new(X))
         return probabilities
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The embedding of new rows, (n_samples, n_components)."""
+        """Returns the embedding of new rows, (n_samples, n_components)."""
         embedding: NDArray[np.float64] = self._fitted().transform(self._new(X))
         return embedding
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """How well each new row fits its cluster, (n_samples,)."""
+        """Returns the negative loss of each new row, (n_samples,); high values fit their cluster well."""
         scores: NDArray[np.float64] = self._fitted().score_samples(self._new(X))
         return scores
 
     def score(self, X: Any, y: object = None) -> float:
-        """The mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``."""
         return float(np.nanmean(self.score_samples(X)))
 
     def _fitted(self) -> Any:

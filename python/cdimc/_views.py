@@ -1,4 +1,4 @@
-"""Whatever holds the views, as the tables that the engine joins."""
+"""Conversion of arrays, frames, AnnData and MuData to tables for the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Views: TypeAlias = Any
 
 
 class Sparse(NamedTuple):
-    """A matrix in compressed rows, as SciPy has it: columns of a row ascend and do not repeat."""
+    """Matrix in compressed rows, as in SciPy, with ascending and unique columns per row."""
 
     shape: tuple[int, int]
     indptr: NDArray[np.int64]
@@ -22,16 +22,16 @@ class Sparse(NamedTuple):
 
 
 class View(NamedTuple):
-    """One table: a row a sample, a column a feature.
+    """One table with a row per sample and a column per feature.
 
     Attributes
     ----------
     name : str
-        What errors and model files call it.
+        Name in errors and model files.
     ids : list of str or None
-        The sample of each row; ``None`` if rows of all views are the same samples.
+        Sample of each row; ``None`` if row i of every view is the same sample.
     features : list of str or None
-        The name of each column; ``None`` if they are numbered.
+        Name of each column; ``None`` if columns are numbered.
     values : ndarray or Sparse of shape (n_rows, n_features)
         float32 or float64; NaN is missing.
     """
@@ -43,10 +43,10 @@ class View(NamedTuple):
 
 
 def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
-    """The tables of ``Xs``.
+    """Returns the tables of ``Xs``.
 
-    With the ``names`` of a model's views, a list goes by position and may hold None for a view that is not
-    there; a dict goes by name, whatever its order.
+    With the ``names`` of a model's views, a list is matched by position, with None for a missing view; a dict is
+    matched by name, in any order.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
     >>> [view.name for view in as_views([None, np.eye(3)], names=["rna", "protein"])]
     ['protein']
     """
-    if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData: who is in a modality has a row there.
+    if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData; observed samples have a row in the modality.
         Xs = dict(Xs.mod)
     if isinstance(Xs, Mapping):
         return [_view(str(name), X) for name, X in Xs.items()]
@@ -77,20 +77,20 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
 
 
 def sample_names(Xs: Views) -> list[str]:
-    """The samples of ``Xs``, in the order in which results come.
+    """Returns the samples of ``Xs`` in the order of results.
 
-    Samples are joined by name and come in the order of their first appearance over the views; those without a
-    value in any view come last. Arrays have no names: their rows are numbered from 1.
+    Samples are joined by name, in order of first appearance over the views; samples without a value in any view come
+    last. Rows of arrays are numbered from 1.
 
     Parameters
     ----------
     Xs : list or dict of views, or MuData
-        As for ``fit``.
+        Same as for ``fit``.
 
     Returns
     -------
     list of str
-        One name a sample.
+        One name per sample.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def sample_names(Xs: Views) -> list[str]:
 
 
 def names_of(views: Sequence[View]) -> list[str]:
-    """The samples of these tables, in the order in which results come."""
+    """Returns the samples of these tables in the order of results."""
     if views and views[0].ids is None:
         return [str(i + 1) for i in range(views[0].values.shape[0])]
     observed, unobserved = observed_names(views)
@@ -112,7 +112,7 @@ def names_of(views: Sequence[View]) -> list[str]:
 
 
 def observed_names(views: Sequence[View]) -> tuple[list[str], list[str]]:
-    """The samples with a value in some view, in the order of their first appearance, and the others."""
+    """Returns the samples with a value in some view, in order of first appearance, and the other samples."""
     if not views:
         raise ValueError("views = 0: at least one view is needed")
     observed: dict[str, bool] = {}
@@ -143,19 +143,19 @@ def _view(name: str, X: Any) -> View:
         features, values = list(X.columns), X.to_numpy()
     else:
         ids, features, values = None, None, X
-    if hasattr(values, "to_memory"):  # An AnnData that is backed by its file.
+    if hasattr(values, "to_memory"):  # An AnnData backed by a file.
         values = values.to_memory()
     if hasattr(values, "tocsr"):
         return View(name, ids, features, _of_scipy(name, values))
     try:
-        if isinstance(values, np.ma.MaskedArray):  # An array keeps what a mask hides.
+        if isinstance(values, np.ma.MaskedArray):  # asarray would show masked values.
             values = np.ma.filled(values.astype(np.result_type(values, np.float32)), np.nan)
         values = np.asarray(values)
         if values.dtype.kind not in "fiubO":
             raise TypeError(f"its values are of type {values.dtype}")
         if values.dtype not in (np.float64, np.float32):
             values = values.astype(np.float64)
-        # The engine steps through an array by whole items, and a field of packed records has its bytes in between.
+        # The engine needs strides of whole items; a field of packed records has other strides.
         if not values.flags.aligned or any(stride % values.itemsize for stride in values.strides):
             values = values.copy()
     except (TypeError, ValueError) as error:
@@ -168,7 +168,7 @@ def _view(name: str, X: Any) -> View:
 
 
 def _of_scipy(name: str, X: Any) -> Sparse:
-    """Compressed rows in order and without repetitions; what was given stays as it is."""
+    """Returns canonical compressed rows; the input is unchanged."""
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{name}: only numbers can be clustered on: its values are of type {X.dtype}")
     rows = X.tocsr()
@@ -184,10 +184,10 @@ def _of_scipy(name: str, X: Any) -> Sparse:
 
 
 def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
-    """Which rows are NaN throughout."""
+    """Returns whether each row is all NaN."""
     missing: NDArray[np.bool_]
     if isinstance(values, Sparse):
-        # A row that has an entry for every column.
+        # Only rows with an entry in every column can be all NaN.
         full = np.flatnonzero(np.diff(values.indptr) == values.shape[1])
         missing = np.zeros(values.shape[0], dtype=bool)
         for row in full:
@@ -198,7 +198,7 @@ def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
 
 
 def with_values(views: list[View]) -> list[View]:
-    """The views that any of the samples has; all where the engine will refuse them: some without names or columns."""
+    """Returns the views with any observed row, and all input that the engine rejects: no columns, or mixed names."""
     if len({view.ids is None for view in views}) > 1:
         return views
     return [view for view in views if not view.values.shape[1] or not missing_rows(view.values).all()]
@@ -211,7 +211,7 @@ def _of_index(name: str, index: Any) -> list[str]:
 
 
 def _ids(name: str, ids: Any, missing: Any) -> list[str]:
-    """The ids as text; strangers without one would be joined as one sample."""
+    """Returns the ids as text. An empty id is an error, because different samples without an id would be joined."""
     if len(rows := np.flatnonzero(missing)):
         raise ValueError(f"{name}: row {rows[0] + 1} has no id")
     return list(map(str, ids))
@@ -230,10 +230,10 @@ def _of_pandas(name: str, X: Any) -> NDArray[Any]:
 
 
 def _polars_ids(name: str, X: Any) -> tuple[list[str] | None, Any]:
-    """The one column of text names the samples, as a frame of polars has no index."""
+    """Returns the ids and the other columns; the only text column has the ids, because polars frames have no index."""
     import polars as pl
 
-    # Truth values are numbers, and what is null among them, or a column of nulls alone, is NaN.
+    # Booleans become numbers; nulls among them, and columns of nulls, become NaN.
     X = X.with_columns(pl.col(pl.Boolean).cast(pl.Float32), pl.col(pl.Null).cast(pl.Float64))
     text = [column for column, dtype in X.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
     for column, dtype in X.schema.items():

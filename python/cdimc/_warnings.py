@@ -1,21 +1,21 @@
-"""What may trouble a user and keeps no fit from its result."""
+"""Warnings of this package."""
 
 
 class CdimcWarning(UserWarning):
-    """Any warning of this package."""
+    """Base class of all warnings of this package."""
 
 
 class FilledCellsWarning(CdimcWarning):
-    """Single missing cells hold their column's mean now."""
+    """Single missing cells were replaced by the mean of their column."""
 
 
 class UnobservedSamplesWarning(CdimcWarning):
-    """Samples without a value in any view have no cluster: their label is -1."""
+    """Samples without a value in any view have no cluster; their label is -1."""
 
 
 class OddDataWarning(CdimcWarning):
-    """Names that hardly match, columns that a model does not know, values in other units than its own."""
+    """Names hardly match, columns are unknown to the model, or values have other units than in the model."""
 
 
 class DoubtfulClustersWarning(CdimcWarning):
-    """The clusters may say nothing about the data."""
+    """The clusters may be meaningless."""

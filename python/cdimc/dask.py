@@ -1,8 +1,8 @@
-"""The mixture over samples that lie in the partitions of Dask collections: ``pip install cdimc[dask]``.
+"""``TMixture`` for samples in the partitions of Dask collections: ``pip install cdimc[dask]``.
 
-The search sees a sample of the samples on the client. EM then goes over all of them: a pass is a map over the
-partitions and a sum of neighbors in pairs, so that the result has the same bits on any cluster. What comes to the
-client is the sample, the sums of each pass and counts.
+The search runs on the client, on a random subsample. EM then uses all samples: each pass maps over the partitions and
+adds the results in a fixed order of pairs, so every Dask cluster gives the same bits. Only the subsample, the sums of
+each pass and counts are sent to the client.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TMixture"]
 
-#: Passes of EM at most.
+#: Largest number of EM passes.
 PASSES = 100
 
 #: A list or dict of Dask DataFrames or Dask arrays.
@@ -37,13 +37,13 @@ Collections = Any
 
 
 class TMixture(_InMemory):
-    """``cdimc.TMixture`` for Dask DataFrames, whose index names the samples, or Dask arrays.
+    """``cdimc.TMixture`` for Dask DataFrames, with sample names in the index, or Dask arrays.
 
-    All views are partitioned alike: partition ``i`` of each holds the same samples. A sample absent from a view's
-    partition, or NaN throughout there, is missing in the view.
+    All views must have the same partitions: partition ``i`` of every view holds the same samples. A sample without a
+    row in the partition of a view, or with a row of NaN, is missing in this view.
 
-    The parameters are those of ``cdimc.TMixture``; ``n_jobs`` are the threads of the search on the client. Warnings
-    speak of the samples that the search sees. Views in memory are predicted as ``cdimc.TMixture`` does.
+    Parameters are the same as in ``cdimc.TMixture``; ``n_jobs`` is the number of threads of the search on the client.
+    Warnings refer to the subsample of the search. Views in memory are predicted as in ``cdimc.TMixture``.
 
     See Also
     --------
@@ -53,21 +53,21 @@ class TMixture(_InMemory):
     def fit(  # type: ignore[override]
         self, Xs: Collections, y: object = None, *, progress: Progress | bool | None = None
     ) -> Self:
-        """Groups the samples of ``Xs``.
+        """Clusters the samples of ``Xs``.
 
         Parameters
         ----------
         Xs : list or dict of Dask DataFrames or Dask arrays
-            The views. Those of a list are called view0, view1 and so on.
+            The views. Views of a list are named view0, view1 and so on.
         y : object
-            Not looked at.
+            Ignored.
         progress : callable or bool, optional
             Called with stage, steps done, number of steps and loss; True shows tqdm's bar.
 
         Returns
         -------
         self
-            Without labels, which ``predict`` gives.
+            It has no ``labels_``; use ``predict``.
         """
         partitions, report = _Partitions.of(Xs), reporter(progress)
         seed = seed_of(self.random_state)
@@ -89,44 +89,44 @@ class TMixture(_InMemory):
         return self
 
     def fit_transform(self, Xs: Collections, y: object = None, **kwargs: Any) -> NDArray[np.float64]:
-        """Not for collections: ``transform`` takes samples in memory."""
-        raise ValueError("fit_transform: an embedding is of samples in memory; fit, and transform a sample")
+        """Raises an error: ``transform`` takes samples in memory only."""
+        raise ValueError("fit_transform: embeddings need samples in memory; call fit, then transform a sample")
 
     def fit_predict(self, Xs: Collections, y: object = None, **kwargs: Any) -> Any:
-        """``fit(Xs).predict(Xs)``."""
+        """Returns ``fit(Xs).predict(Xs)``."""
         return self.fit(Xs, y, **kwargs).predict(Xs)
 
     def predict(self, Xs: Collections) -> Any:
-        """The clusters of samples, partition by partition, when they are computed.
+        """Returns the clusters of samples, computed lazily per partition.
 
         Parameters
         ----------
         Xs : list or dict of Dask DataFrames or Dask arrays
-            A dict has any of the views of the fit by name; a list has all by position, None for those not there.
+            A dict has some views of the fit, by name; a list has all views, by position, with None for a missing view.
 
         Returns
         -------
         Dask Series or Dask array of shape (n_samples,)
-            The Series has the ids of a partition in the order of their first appearance over the views. -1 for a
-            sample without a value in any view.
+            Clusters; -1 for a sample without a value in any view. A Series has the ids of each partition in order of
+            first appearance over the views.
         """
         return self._predicted("labels", Xs) if _are_dask(Xs) else super().predict(Xs)
 
     def predict_proba(self, Xs: Collections) -> Any:
-        """The probability of every cluster: a Dask DataFrame or array (n_samples, n_clusters), rows of sum 1."""
+        """Returns the probability of every cluster: Dask DataFrame or array (n_samples, n_clusters); rows sum to 1."""
         return self._predicted("probabilities", Xs) if _are_dask(Xs) else super().predict_proba(Xs)
 
     def predict_confidence(self, Xs: Collections) -> Any:
-        """How sure the cluster of each sample is, in [0, 1]: a Dask Series or array (n_samples,)."""
+        """Returns the confidence per sample, in [0, 1], high is good: a Dask Series or array (n_samples,)."""
         return self._predicted("confidence", Xs) if _are_dask(Xs) else super().predict_confidence(Xs)
 
     def unusual(self, Xs: Collections) -> Any:
-        """Which samples are unlike all of the training: a Dask Series or array (n_samples,)."""
+        """Returns whether each sample is unlike all training samples: a Dask Series or array (n_samples,)."""
         return self._predicted("unusual", Xs) if _are_dask(Xs) else super().unusual(Xs)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The estimator with the model in the file ``path``, which ``save`` or the command wrote."""
+        """Returns the estimator of a model file from ``save`` or the command."""
         estimator = cls()
         estimator.__dict__.update(vars(_InMemory.load(path)))
         return estimator
@@ -140,7 +140,7 @@ class TMixture(_InMemory):
         local = _InMemory()
         local.__dict__.update(vars(self))
         local.n_jobs = None
-        # One task, whose value all partitions read.
+        # One task for the value that all partitions use.
         tasks = partitions.map(_partition.predict, dask.delayed(local, traverse=False), what)
         width = (self.n_clusters_,) if what == "probabilities" else ()
         empty = np.full((0, *width), _partition.FILLINGS[what])
@@ -153,25 +153,25 @@ class TMixture(_InMemory):
 
         meta = _partition.with_ids(empty, what, views[0]._meta.index[:0])
         divisions = views[0].divisions
-        # A sample that only another view has may lie outside of the first one's.
+        # A sample that is missing in the first view may lie outside its divisions.
         known = None not in divisions and all(X.divisions == divisions for X in views)
         return dd.from_delayed(tasks, meta, divisions if known else None, prefix=what, verify_meta=False)
 
 
 class _Partitions:
-    """The partitions of all views: tasks of their blocks, and whether these have ids."""
+    """Partitions of all views: the tasks of their blocks, and whether the blocks have ids."""
 
     def __init__(self, names: list[str], features: list[list[str]], blocks: list[Any], ids: bool) -> None:
         self.names, self.features, self.blocks, self.ids = names, features, blocks, ids
 
     @classmethod
     def of(cls, Xs: Collections) -> Self:
-        """The partitions of these views.
+        """Returns the partitions of these views.
 
         Raises
         ------
         ValueError
-            If a view lies in memory, or they are not partitioned alike.
+            If a view is in memory, or the views have different partitions.
         """
         names, views = _there(Xs)
         if not _are_frames(names, views):
@@ -179,21 +179,21 @@ class _Partitions:
             features = [[str(j) for j in range(X.shape[1])] for X in views]
             return cls(names, features, list(zip(*(X.to_delayed()[:, 0] for X in views))), ids=False)
         _check_partitions(names, [X.npartitions for X in views])
-        # Columns are picked where files are read; optimized further, some files would be read as one partition.
+        # simplify() selects columns while reading; further optimization could merge files into one partition.
         blocks = zip(*(X.simplify().to_delayed(optimize_graph=False) for X in views))
         return cls(names, [list(map(str, X.columns)) for X in views], list(blocks), ids=True)
 
     def count(self) -> list[int]:
-        """The number of samples of every partition that have a value in some view.
+        """Returns the number of samples with a value in some view, per partition.
 
         Raises
         ------
         ValueError
-            If a partition has none, columns of its own or a sample of another.
+            If a partition has no such sample, has other columns, or shares a sample with another partition.
         """
         import dask
 
-        # With few buckets one holds many hashes, with many there are many tasks.
+        # Few buckets hold many hashes each; many buckets make many tasks.
         n_buckets = math.isqrt(len(self.blocks)) + 1 if self.ids else 0
         counted = self.map(_partition.count, self.features, n_buckets)
         buckets = [
@@ -215,14 +215,14 @@ class _Partitions:
         import dask
 
         ids = dask.compute(*self.map(_partition.ids_of_hash, hash, only=[first, second]))
-        # None in common: two ids of one hash.
+        # If there is no common id, two different ids have the same hash.
         for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
             raise ValueError(
                 f"id `{id}` is in partition {first} and again in partition {second}: a sample lies in one partition"
             )
 
     def select(self, n_samples: Sequence[int], rows: NDArray[np.int64]) -> dict[str, Any]:
-        """The samples that stand at ``rows``, ascending, among those of all partitions."""
+        """Returns the samples at ``rows``, ascending, of all partitions."""
         import dask
 
         starts = np.cumsum([0, *n_samples])
@@ -234,7 +234,7 @@ class _Partitions:
         for name, view in zip(self.names, views):
             if missing_rows(as_views([view])[0].values).all():
                 raise ValueError(
-                    f"{name}: none of the {len(rows)} samples that the search sees has this view: raise "
+                    f"{name}: no sample of the {len(rows)} in the search has this view: raise "
                     "search_samples, or leave it out"
                 )
         return dict(zip(self.names, views))
@@ -242,14 +242,14 @@ class _Partitions:
     def em(
         self, model: _cdimc.Model, n_samples: Sequence[int], strict: bool, report: Progress | None
     ) -> tuple[_cdimc.Model, int]:
-        """The model after EM over all samples, and the number of passes."""
+        """Runs EM over all samples; returns the model and the number of passes."""
         import dask
 
         last: _cdimc.Pass | None = None
         for n_passes in range(PASSES):
             if report:
                 report("all samples", n_passes, PASSES, last.mean_log_likelihood if last else None)
-            # One task, whose value all partitions read.
+            # One task for the value that all partitions use.
             shared = dask.delayed(model, traverse=False)
             tasks = self.map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples])
             (total,) = dask.compute(_sum_of(tasks))
@@ -265,7 +265,7 @@ class _Partitions:
         each: Sequence[tuple[Any, ...]] | None = None,
         only: Sequence[int] | None = None,
     ) -> list[Any]:
-        """``function(views, *common, *each[i])`` of the partitions ``only``, or all, as tasks."""
+        """Returns the tasks ``function(views, *common, *each[i])`` for the partitions ``only``, or for all."""
         import dask
 
         task = dask.delayed(_partition.of_partition, pure=False)
@@ -276,7 +276,7 @@ class _Partitions:
 
 
 def _there(Xs: Collections, names: Sequence[str] | None = None) -> tuple[list[str], list[Any]]:
-    """Names and collections; with the ``names`` of a model's views a list may hold None."""
+    """Returns names and collections; with the ``names`` of a model's views a list may hold None."""
     if isinstance(Xs, Mapping):
         items = [(str(name), X) for name, X in Xs.items()]
     elif not isinstance(Xs, (list, tuple)):
@@ -305,7 +305,7 @@ def _is_dask(X: Any) -> bool:
 
 
 def _are_frames(names: Sequence[str], views: Sequence[Any]) -> bool:
-    """Whether these are Dask DataFrames, and not Dask arrays."""
+    """Returns whether these are Dask DataFrames, not Dask arrays."""
     frames = []
     for name, X in zip(names, views):
         if not _is_dask(X) or X.ndim != 2:
@@ -321,9 +321,9 @@ def _are_frames(names: Sequence[str], views: Sequence[Any]) -> bool:
 
 
 def _whole_rows(names: Sequence[str], views: Sequence[Any]) -> list[Any]:
-    """The arrays with no chunks along columns."""
+    """Returns the arrays with one chunk of columns."""
     for name, X in zip(names, views):
-        # Unknown sizes are NaN, which differ from themselves.
+        # Compared as text, because unknown sizes are NaN.
         if str(X.chunks[0]) != str(views[0].chunks[0]):
             raise ValueError(
                 f"{name} and {names[0]} have chunks of differing numbers of rows: all views must be chunked alike; "
@@ -342,7 +342,7 @@ def _check_partitions(names: Sequence[str], numbers: Sequence[int]) -> None:
 
 
 def _sum_of(passes: list[Any]) -> Any:
-    """The task of the sum of these tasks, in the order of ``Pass.sum``."""
+    """Returns the task that adds the results of these tasks, in the order of ``Pass.sum``."""
     import dask
 
     add = dask.delayed(_partition.add, pure=False)

@@ -1,4 +1,4 @@
-"""Data sets with their truth: one that comes with the package, generated ones, and files on this machine.
+"""Data sets with known classes: one in the package, generated ones, and local files.
 
 Examples
 --------
@@ -23,19 +23,19 @@ __all__ = ["load", "make_views", "names"]
 
 
 def names() -> list[str]:
-    """The names that ``load`` takes."""
+    """Returns the names that ``load`` accepts."""
     return _cdimc.dataset_names()
 
 
 def load(name: str, folder: str | os.PathLike[str] | None = None) -> Bunch:
-    """The complete views of a data set and its classes.
+    """Returns the complete views of a data set and its classes.
 
     Parameters
     ----------
     name : str
-        One of ``names()``; the files of ``digits`` come with the package.
+        One of ``names()``; the package includes the files of ``digits``.
     folder : path, optional
-        Where the files of the others lie, beside the environment variable ``CDIMC_DATASETS``.
+        Folder of the other files, in addition to the environment variable ``CDIMC_DATASETS``.
 
     Returns
     -------
@@ -57,24 +57,24 @@ def make_views(
     outliers: float = 0.02,
     random_state: int = 0,
 ) -> Bunch:
-    """Gaussian clusters in a few hidden factors, seen through random maps.
+    """Returns simulated views of Gaussian clusters in a few hidden factors, mapped to features at random.
 
     Parameters
     ----------
     n_samples, n_clusters : int
-        Clusters differ in size by one sample at most.
+        Numbers of samples and clusters; cluster sizes differ by at most one.
     views : sequence of (int, {"linear", "nonlinear"})
-        Features and kind of each view.
+        Number of features and kind of each view.
     n_factors : int
-        Hidden factors that all views share.
+        Number of hidden factors, shared by all views.
     separation : float
-        Standard deviation of the cluster centers, in units of that within a cluster.
+        Standard deviation (SD) of the cluster centers, in SD within a cluster.
     noise : float
-        Standard deviation of what each feature adds of its own.
+        Standard deviation of the noise of each feature.
     outliers : float
-        Share of the samples that are outliers of each view on its own.
+        Fraction of samples that are outliers, per view.
     random_state : int
-        The seed.
+        Seed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores of a clustering against the truth; labels may be numbers or names.
+"""Scores of a clustering against known classes; labels may be numbers or names.
 
 Examples
 --------
@@ -18,25 +18,25 @@ from . import _cdimc
 
 __all__ = ["accuracy", "ari", "match_labels", "nmi", "pairwise", "purity", "scores"]
 
-#: What mutual information is divided by.
+#: Divisor of the mutual information.
 Normalizer: TypeAlias = Literal["arithmetic", "geometric", "min", "max"]
 
 
 def scores(truth: ArrayLike, found: ArrayLike) -> dict[str, float]:
-    """All scores at once.
+    """Returns all scores; high is good.
 
     Parameters
     ----------
     truth : array-like of shape (n_samples,)
-        The class of each sample.
+        Class of each sample.
     found : array-like of shape (n_samples,)
-        The cluster of each sample.
+        Cluster of each sample.
 
     Returns
     -------
     dict
-        ``acc``, ``nmi`` (over the arithmetic mean of the entropies; ``nmi_geometric``, ``nmi_max`` and ``nmi_min`` over
-        the others), ``ari``, ``purity``, and over pairs of samples ``precision``, ``recall`` and ``f``, as fractions.
+        ``acc``, ``nmi`` (divided by the arithmetic mean of the entropies), ``nmi_geometric``, ``nmi_max``, ``nmi_min``,
+        ``ari``, ``purity``, and ``precision``, ``recall`` and ``f`` over pairs of samples, as fractions.
 
     Examples
     --------
@@ -47,33 +47,33 @@ def scores(truth: ArrayLike, found: ArrayLike) -> dict[str, float]:
 
 
 def accuracy(truth: ArrayLike, found: ArrayLike) -> float:
-    """The share of samples right under the best naming of clusters by classes."""
+    """Returns the fraction of correct samples after the best matching of clusters and classes."""
     return scores(truth, found)["acc"]
 
 
 def nmi(truth: ArrayLike, found: ArrayLike, normalizer: Normalizer = "arithmetic") -> float:
-    """Mutual information over a mean of the entropies, or over the larger or smaller one."""
+    """Returns the mutual information divided by a mean of the entropies, or by the larger or smaller one."""
     return scores(truth, found)["nmi" if normalizer == "arithmetic" else f"nmi_{normalizer}"]
 
 
 def ari(truth: ArrayLike, found: ArrayLike) -> float:
-    """The adjusted Rand index: pairs of samples that agree, less what chance gives."""
+    """Returns the adjusted Rand index: agreement over pairs of samples; 1 if equal, about 0 by chance."""
     return scores(truth, found)["ari"]
 
 
 def purity(truth: ArrayLike, found: ArrayLike) -> float:
-    """The share of samples in the largest class of their cluster."""
+    """Returns the fraction of samples in the largest class of their cluster."""
     return scores(truth, found)["purity"]
 
 
 def pairwise(truth: ArrayLike, found: ArrayLike) -> tuple[float, float, float]:
-    """Precision, recall and F over pairs of samples."""
+    """Returns precision, recall and F over pairs of samples."""
     all_scores = scores(truth, found)
     return all_scores["precision"], all_scores["recall"], all_scores["f"]
 
 
 def match_labels(truth: ArrayLike, found: ArrayLike) -> dict[Any, Any]:
-    """The class that the best naming gives each cluster; None for clusters that get none.
+    """Returns the class of each cluster in the best matching; None for clusters without a class.
 
     Examples
     --------

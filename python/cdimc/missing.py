@@ -1,4 +1,4 @@
-"""Missing patterns: which views of which samples to hide, for experiments.
+"""Missing patterns: which views of which samples are hidden, for experiments.
 
 Examples
 --------
@@ -36,27 +36,27 @@ __all__ = [
 
 
 class Pattern:
-    """A rule for which samples miss which views; its text is what the command's ``--pattern`` takes."""
+    """A rule that selects the missing views of each sample; its text is a ``--pattern`` of the command."""
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         raise NotImplementedError
 
     def mask(self, n_samples: int, n_views: int, seed: int) -> NDArray[np.bool_]:
-        """A mask of this pattern; the same seed always gives the same one, here and in the command.
+        """Returns a mask of this pattern; the same seed gives the same mask, here and in the command.
 
         Parameters
         ----------
         n_samples, n_views : int
-            The shape.
+            Shape of the mask.
         seed : int
-            The seed of the draw.
+            Seed of the draw.
 
         Returns
         -------
         ndarray of bool of shape (n_samples, n_views)
-            True where observed; every sample has a view and every view a sample.
+            True if observed; every sample has a view and every view a sample.
         """
         return _cdimc.mask(self.text, (n_samples, n_views), seed)
 
@@ -67,44 +67,44 @@ class Complete(Pattern):
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return "complete"
 
 
 @dataclass(frozen=True)
 class Text(Pattern):
-    """A pattern as the command's ``--pattern`` spells it, of those that have no class here too.
+    """A pattern in the syntax of ``--pattern``, including patterns without a class in this module.
 
     Parameters
     ----------
     pattern : str
-        ``"chain"``, ``"ring"``, ``"random-views:2"`` (views a sample keeps), or ``"given:110,011"`` (a row a sample,
-        1 where observed). The texts of the classes here are taken too.
+        ``"chain"``, ``"ring"``, ``"random-views:2"`` (views per sample), ``"given:110,011"`` (one row per sample, 1 if
+        observed), or the text of another class.
     """
 
     pattern: str
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return self.pattern
 
 
 @dataclass(frozen=True)
 class PerView(Pattern):
-    """A share of the samples, rounded down, misses from every view.
+    """A fraction of the samples, rounded down, is missing from every view.
 
     Parameters
     ----------
     rate : float or sequence of float
-        The share, or one for each view, in [0, 1).
+        Fraction in [0, 1), or one fraction per view.
     """
 
     rate: float | Sequence[float]
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         rates = np.asarray(self.rate, dtype=np.float64)
         if rates.ndim == 0:
             return f"per-view:{float(rates)!r}"
@@ -113,32 +113,33 @@ class PerView(Pattern):
 
 @dataclass(frozen=True)
 class Paired(Pattern):
-    """A share of the samples keeps every view, the others one, split evenly over the views.
+    """A fraction of the samples keeps every view; the others keep one view, split evenly over the views.
 
     Parameters
     ----------
     ratio : float
-        The share of complete samples, in [0, 1].
+        Fraction of complete samples, in [0, 1].
     """
 
     ratio: float
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return f"paired:{float(self.ratio)!r}"
 
 
 @dataclass(frozen=True)
 class IncompleteSamples(Pattern):
-    """A share of the samples misses something.
+    """A fraction of the samples is incomplete.
 
     Parameters
     ----------
     rate : float
-        The share, in [0, 1].
+        Fraction in [0, 1].
     mechanism : {"mem", "mcar", "mnar", "pm"}
-        What an incomplete sample misses: all views but one, random ones, the same as others, some of a few.
+        Missing views of an incomplete sample: all except one, random views, the same random views for all samples that
+        lose as many, or random views of a few.
     """
 
     rate: float
@@ -146,65 +147,65 @@ class IncompleteSamples(Pattern):
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return f"incomplete:{float(self.rate)!r}:{self.mechanism}"
 
 
 @dataclass(frozen=True)
 class Cells(Pattern):
-    """A share of all (sample, view) cells is missing.
+    """A fraction of all (sample, view) cells is missing.
 
     Parameters
     ----------
     rate : float
-        The share, in [0, 1).
+        Fraction in [0, 1).
     """
 
     rate: float
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return f"cells:{float(self.rate)!r}"
 
 
 @dataclass(frozen=True)
 class Blocks(Pattern):
-    """A share of consecutive samples misses from every view, the views' blocks laid end to end.
+    """A block of consecutive samples is missing from every view; the blocks of the views follow each other.
 
     Parameters
     ----------
     rate : float
-        The share, in [0, 1).
+        Fraction of the samples per block, in [0, 1).
     """
 
     rate: float
 
     @property
     def text(self) -> str:
-        """The pattern as the command takes it."""
+        """Text of the pattern, as for the command."""
         return f"blocks:{float(self.rate)!r}"
 
 
 def hide(views: Sequence[ArrayLike], mask: ArrayLike) -> list[NDArray[np.floating[Any]]]:
-    """Copies of the views whose rows are NaN where the mask is False.
+    """Returns copies of the views with rows of NaN for all False cells of the mask.
 
     Parameters
     ----------
     views : sequence of array-like of shape (n_samples, n_features)
-        One array a view.
+        One array per view.
     mask : array-like of bool of shape (n_samples, n_views)
-        True where observed.
+        True if observed.
 
     Returns
     -------
     list of ndarray
-        One array a view.
+        One array per view.
     """
     observed = np.asarray(mask, dtype=bool)
     hidden = []
     for v, view in enumerate(views):
-        # An array keeps what a mask hides.
+        # asarray would show masked values.
         dtype = np.result_type(np.asarray(view), np.float32)
         values = np.ma.array(view, dtype=dtype, copy=True).filled(np.nan)
         if observed.shape != (len(values), len(views)):

@@ -1,4 +1,4 @@
-"""Pictures of what `cdimc.tl` found, by matplotlib, as users of scanpy expect them: each draws into ``ax`` and gives it back."""
+"""Plots of the results of `cdimc.tl` with matplotlib, in scanpy's conventions; each function returns its axes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ._views import Views
 
 __all__ = ["contributions", "markers", "missing", "stability", "survival"]
 
-#: The colors of clusters in the command's report, the first seven after Okabe and Ito.
+#: Cluster colors of the command's report; the first seven are from Okabe and Ito.
 COLORS = (
     "#0072b2 #e69f00 #009e73 #d55e00 #cc79a7 #56b4e9 #968229 #808080 #6e40aa #b01e3c #6eaa28 #965f3c"
 ).split()
 
 
 def color(cluster: int) -> str:
-    """The color of a cluster."""
+    """Returns the color of a cluster."""
     return COLORS[cluster % len(COLORS)]
 
 
 def missing(Xs: Views, *, ax: Any = None) -> Any:
-    """Who has what: a row a set of views, as high as it has samples.
+    """Plots the sets of views that samples have; the height is the number of samples.
 
     Parameters
     ----------
     Xs : list or dict of views, or MuData
-        As for ``fit``.
+        Same as for ``fit``.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of its own by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -48,18 +48,18 @@ def missing(Xs: Views, *, ax: Any = None) -> Any:
 
 
 def markers(data: Any, n: int = 5, *, key: str = "cluster", ax: Any = None) -> Any:
-    """The columns that set each cluster apart most, with the intervals of their differences.
+    """Plots the columns that differ most between each cluster and the other samples, with 95 % intervals.
 
     Parameters
     ----------
     data : MuData
-        What `cdimc.tl.cluster` wrote its results into.
+        Data with results of `cdimc.tl.cluster`.
     n : int
-        How many of a cluster, over all views.
+        Number of columns per cluster, over all views.
     key : str
         The ``key_added`` of `cdimc.tl.cluster`.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of its own by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -76,20 +76,20 @@ def markers(data: Any, n: int = 5, *, key: str = "cluster", ax: Any = None) -> A
         ax.plot([], [], "o-", color=color(cluster), label=f"cluster {cluster}")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set(yticks=range(len(frame)), yticklabels=frame["view"] + ": " + frame["column"].astype(str))
-    ax.set(xlabel="difference from the other samples, in deviations (Hedges' g, 95 %)", ylim=(len(frame) - 0.5, -0.5))
+    ax.set(xlabel="difference from the other samples, in SD (Hedges' g, 95 %)", ylim=(len(frame) - 0.5, -0.5))
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return ax
 
 
 def survival(data: Any, time: str, event: str, *, groupby: str = "cluster", ax: Any = None) -> Any:
-    """Kaplan and Meier's curves of clusters; a tick is an observation last seen then without the event.
+    """Plots Kaplan-Meier curves of the clusters; ticks mark censored samples.
 
     Parameters
     ----------
     data, time, event, groupby
-        As for `cdimc.tl.survival`.
+        Same as for `cdimc.tl.survival`.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of its own by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -110,16 +110,16 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster", ax: 
 
 
 def stability(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
-    """The stability of every cluster, beside what stays (0.85) and what should not be believed (0.6).
+    """Plots the stability of every cluster, with lines at 0.85 (stable above) and 0.6 (do not trust below).
 
     Parameters
     ----------
     data : MuData
-        What `cdimc.tl.stability` wrote its results into.
+        Data with results of `cdimc.tl.stability`.
     key : str
         The ``key_added`` of `cdimc.tl.cluster`.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of its own by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -137,16 +137,16 @@ def stability(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
 
 
 def contributions(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
-    """What each view and the others say about one another, in nats a sample.
+    """Plots the information that each view shares with the others, in nats per sample.
 
     Parameters
     ----------
     data : MuData
-        What `cdimc.tl.cluster` wrote its results into, by ``t-mixture``.
+        Data with results of `cdimc.tl.cluster` by ``t-mixture``.
     key : str
         The ``key_added`` of `cdimc.tl.cluster`.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of its own by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -158,12 +158,12 @@ def contributions(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
     ax = _axes(ax, (5, 0.8 + 0.4 * len(nats)))
     ax.barh(range(len(nats)), list(nats.values()), color=color(0))
     ax.axvline(0, color="0.6", linewidth=0.8)
-    ax.set(yticks=range(len(nats)), yticklabels=list(nats), xlabel="nats a sample", ylim=(len(nats) - 0.5, -0.5))
+    ax.set(yticks=range(len(nats)), yticklabels=list(nats), xlabel="nats per sample", ylim=(len(nats) - 0.5, -0.5))
     return ax
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes given, or those of a new figure, without a frame."""
+    """Returns the given axes, or those of a new figure, without a frame."""
     if ax is None:
         import matplotlib.pyplot as plt
 

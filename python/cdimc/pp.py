@@ -1,4 +1,4 @@
-"""A look at the data before clustering."""
+"""Summaries of the data before clustering."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ __all__ = ["missing", "observed"]
 
 
 def observed(Xs: Views) -> Any:
-    """Who has what.
+    """Returns which samples are observed in which views.
 
     Parameters
     ----------
     Xs : list or dict of views, or MuData
-        As for ``fit``.
+        Same as for ``fit``.
 
     Returns
     -------
     DataFrame of bool
-        A row a sample, a column a view; True where the sample has a value in the view.
+        One row per sample, one column per view; True if the sample has a value in the view.
     """
     import pandas as pd
 
@@ -34,17 +34,17 @@ def observed(Xs: Views) -> Any:
 
 
 def missing(Xs: Views) -> Any:
-    """The missing pattern: every set of views that samples have, the most common first.
+    """Returns the sets of views that samples have, the most common first.
 
     Parameters
     ----------
     Xs : list or dict of views, or MuData
-        As for ``fit``.
+        Same as for ``fit``.
 
     Returns
     -------
     DataFrame
-        A row a set of views: a column of bool a view, and the number of samples that have exactly that set.
+        One row per set: a column of bool per view, and the number of samples with exactly this set.
 
     Examples
     --------
@@ -60,6 +60,6 @@ def missing(Xs: Views) -> Any:
     table = observed(Xs)
     columns = list(table.columns)
     counts = table.groupby(columns, sort=False).size().rename("samples").reset_index()
-    # Ties in the order of the views' flags, so that the same data always give the same table.
+    # Ties are sorted by the view columns, so that the result is reproducible.
     order = counts.sort_values(["samples", *columns], ascending=False, kind="stable")
     return order.reset_index(drop=True)

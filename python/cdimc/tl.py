@@ -1,4 +1,4 @@
-"""Tools for AnnData and MuData, as users of scanpy and muon expect them."""
+"""Tools for AnnData and MuData, in the conventions of scanpy and muon."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ def cluster(
     copy: bool = False,
     **settings: Any,
 ) -> Any:
-    """Groups the observations of a MuData, each in whatever modalities it has.
+    """Clusters the observations of a MuData, which may have any subset of the modalities.
 
     Parameters
     ----------
     mdata : MuData
-        A view a modality; an observation is missing where a modality lacks it.
+        Each modality is a view; observations without a row in a modality are missing there.
     n_clusters : int or "auto"
         Number of clusters.
     method : str or estimator
-        A method's name, as the command takes it, or an estimator with all parameters set.
+        Name of a method, as for the command, or an estimator with all parameters set.
     key_added : str
-        Results go to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]`` (embedding),
-        ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, the model and what it
-        found out).
+        Results are written to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]``
+        (embedding), ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, model and
+        its findings).
     random_state, n_jobs, progress
-        As for the estimators.
+        Same as for the estimators.
     copy : bool
-        Whether to leave ``mdata`` as it is and give back a copy with the results.
+        Whether to return a copy with the results and leave ``mdata`` unchanged.
     **settings
         Parameters of the method's estimator.
 
     Returns
     -------
     MuData or None
-        The copy, if asked for.
+        The copy, if ``copy``.
     """
     import pandas as pd
 
@@ -78,7 +78,7 @@ def cluster(
     names = [str(c) for c in range(estimator.n_clusters_)]
     labels = np.where(found, estimator.labels_[order], -1)
     mdata.obs[key_added] = pd.Categorical.from_codes(labels, categories=names)
-    # What former clusters of this name left, and these may not have.
+    # Removes results of earlier clusters of this name that the new ones may not have.
     former = [f"{key_added}_confidence", f"{key_added}_stability"]
     mdata.obs.drop(columns=former, errors="ignore", inplace=True)
     for name in (f"X_{key_added}", f"{key_added}_probabilities"):
@@ -100,7 +100,7 @@ def cluster(
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
     nats = [found["shared-information"] for found in estimator.view_contributions_ or []]
-    # What a view without a sample in common with another says of the others is not known.
+    # The contribution is unknown for a view without common samples.
     contributions = {name: known for name, known in zip(estimator.view_names_, nats) if known is not None}
     if contributions:
         mdata.uns[key_added]["contributions"] = contributions
@@ -110,23 +110,23 @@ def cluster(
 
 
 def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> Any:
-    """The columns that set each cluster apart: the command's ``markers.csv``.
+    """Returns the columns that differ between each cluster and the other samples, like ``markers.csv`` of the command.
 
     Parameters
     ----------
     data : MuData
-        What `cluster` wrote its results into.
+        Data with results of `cluster`.
     cluster : int, optional
-        The cluster whose markers are wanted; all by default.
+        Only the markers of this cluster; all by default.
     key : str
         The ``key_added`` of `cluster`.
 
     Returns
     -------
     DataFrame
-        Of every cluster and view the columns, most different first: ``difference`` (Hedges' g on the scale that the model
-        used) with ``lower`` and ``upper``, ``auc``, means and numbers of samples inside and outside; ``p`` and ``q``
-        against the clusters that the other views give, NaN where there are none.
+        Columns per cluster and view, most different first: ``difference`` (Hedges' g on the scale of the model) with
+        ``lower`` and ``upper``, ``auc``, means and numbers of samples inside and outside; ``p`` and ``q`` from clusters
+        of the other views, NaN if there are no such clusters.
     """
     import pandas as pd
 
@@ -145,25 +145,25 @@ def stability(
     n_jobs: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Any:
-    """How far clusters of ``TMixture`` stay the same in random four fifths of the observations.
+    """Computes the stability of clusters of ``TMixture`` in random subsamples with 80 % of the observations.
 
     Parameters
     ----------
     data : MuData
-        What `cluster` wrote its results into.
+        Data with results of `cluster`.
     n_subsamples : int
-        How many times.
+        Number of subsamples.
     key : str
-        The ``key_added`` of `cluster`; the share of its cluster's others that every observation stays with goes to
-        ``obs[f"{key}_stability"]``, all else to ``uns[key]["stability"]``.
+        The ``key_added`` of `cluster`. The mean fraction of the other samples of its cluster that stay with each
+        observation is written to ``obs[f"{key}_stability"]``, the rest to ``uns[key]["stability"]``.
     random_state, n_jobs, progress
-        As for the estimators.
+        Same as for the estimators.
 
     Returns
     -------
     DataFrame
-        A row a cluster: its name and its ``stability``, the mean Jaccard index with the cluster most like it; about 0.85
-        and more stays, below 0.6 should not be believed.
+        One row per cluster: its name and its ``stability``, the mean Jaccard index with the most similar cluster of each
+        subsample. At 0.85 and above the cluster is stable; below 0.6 do not trust it.
     """
     import pandas as pd
 
@@ -186,24 +186,24 @@ def stability(
 
 
 def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: str = "cluster") -> Any:
-    """How clusters differ in what else is known of the samples: the command's ``associations.csv``.
+    """Tests other variables of the samples for differences between clusters, like ``associations.csv`` of the command.
 
     Parameters
     ----------
     data : AnnData, MuData or DataFrame
-        What is known is in ``obs``, or the frame itself; a text such as ``NA`` is missing, as in the command.
+        The variables are the columns of ``obs`` or of the frame; a text such as ``NA`` is missing, as in the command.
     columns : sequence of str, optional
-        The columns to compare; all others than ``groupby`` by default.
+        Columns to compare; by default all except ``groupby``.
     groupby : str
-        The column of clusters; samples without one, or with -1, as a number or text, are left out.
+        Column of clusters; samples without a cluster, or with -1 as number or text, are left out.
 
     Returns
     -------
     DataFrame
-        A row a column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg over
-        these columns), ``effect`` and its ``size``, ``ari`` (the adjusted Rand index of clusters and
-        categories), what is typical of each cluster, and a ``note`` where nothing was
-        tested. Clusters are numbered in the order of their categories.
+        One row per column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg
+        over these columns), ``effect`` and its ``size``, ``ari`` (adjusted Rand index of clusters and categories),
+        typical values of each cluster, and a ``note`` if there was no test. Clusters are numbered in the order of their
+        categories.
 
     Examples
     --------
@@ -218,29 +218,29 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
 
 
 def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> dict[str, Any]:
-    """Survival of clusters: the numbers of the command's ``survival.csv`` and ``run.json``.
+    """Compares the survival of clusters, like ``survival.csv`` and ``run.json`` of the command.
 
     Parameters
     ----------
     data : AnnData, MuData or DataFrame
-        What is known is in ``obs``, or the frame itself; a text such as ``NA`` is missing, as in the command.
+        The variables are the columns of ``obs`` or of the frame; a text such as ``NA`` is missing, as in the command.
     time, event : str
-        The columns of how long each sample was watched, and whether that ended in the event (1, true, yes or dead) or the sample
-        is censored (0 or false).
+        Columns of the observation time, and of its end: the event (1, true, yes or dead) or censoring (0 or false).
     groupby : str
-        The column of clusters; samples without one, or with -1, as a number or text, are left out.
+        Column of clusters; samples without a cluster, or with -1 as number or text, are left out.
 
     Returns
     -------
     dict
-        ``p``, ``log_rank`` (chi squared, degrees of freedom, samples, events; without a test NaN and empty), ``clusters`` (a frame: medians, restricted
-        means up to ``horizon``, hazard ratios against the cluster ``reference``) and ``curves`` (a frame: the steps of
-        Kaplan and Meier). Clusters are numbered in the order of their categories.
+        ``p`` (NaN without a test), ``log_rank`` (chi squared, degrees of freedom, samples, events; empty without a test),
+        ``clusters`` (a frame: medians, restricted means up to ``horizon``, hazard ratios against the cluster
+        ``reference``) and ``curves`` (a frame: steps of the Kaplan-Meier curves). Clusters are numbered in the order of
+        their categories.
 
     Raises
     ------
     ValueError
-        If a time is negative, an event is none of these, all are censored, or there are fewer than two clusters.
+        If a time is negative, an event has another value, all samples are censored, or there are fewer than two clusters.
 
     Examples
     --------
@@ -267,10 +267,10 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
 
 
 def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] | None, groupby: str) -> Any:
-    """What the engine says of these columns, as the text that the command would read."""
+    """Returns the engine's comparison of these columns, which are passed as text, as in the command."""
     import pandas as pd
 
-    # A frame may have a column of that name.
+    # A frame may have a column named obs.
     known = data if isinstance(data, pd.DataFrame) else data.obs
     names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
     count = Counter(map(str, known.columns))
@@ -281,7 +281,7 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
         if count[str(column)] > 1:
             raise ValueError(f"two columns are named `{column}`")
     groups = pd.Categorical(known[groupby])
-    # Estimators label a sample without a cluster -1, which the type of the column may make -1.0 or a text.
+    # Label -1 is a sample without a cluster; in some column types it is -1.0 or a text.
     groups = groups.remove_categories([c for c in groups.categories if str(c) in ("-1", "-1.0")])
     known = known[groups.codes >= 0]
 
@@ -293,7 +293,7 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
 
 
 def _frame(table: tuple[list[str], list[list[str]]]) -> Any:
-    """A table of the engine, numbers as numbers."""
+    """Returns a table of the engine as a frame with numeric columns."""
     import pandas as pd
 
     frame = pd.DataFrame(columns_of(table))

@@ -1,1 +1,1 @@
-"""The command ``cdimc``, a package of its own so that it starts at once, without NumPy and scikit-learn."""
+"""The command ``cdimc``, in a package of its own so that it starts fast, without NumPy and scikit-learn."""

@@ -1,4 +1,4 @@
-"""Runs the command of the engine that is installed with the package ``cdimc``."""
+"""Runs the command of the engine in the package ``cdimc``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def engine() -> ModuleType:
-    """The module ``cdimc._cdimc``, without what its package loads."""
+    """Loads the module ``cdimc._cdimc`` without the rest of its package."""
     if loaded := sys.modules.get("cdimc._cdimc"):
         return loaded
     package = find_spec("cdimc")
@@ -23,8 +23,8 @@ def engine() -> ModuleType:
 
 
 def main() -> int:
-    """What the command ends with; its arguments are those of the interpreter."""
-    # The interpreter hears of no signal while the engine works: Ctrl-C ends the command as it ends any.
+    """Runs the command with the arguments of the interpreter; returns its exit code."""
+    # Python handles no signals while the engine works, so Ctrl-C gets the default handler.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = engine().command([sys.executable, __file__], sys.argv[1:])

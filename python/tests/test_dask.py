@@ -283,7 +283,7 @@ def test_views_that_do_not_fit_are_named(arrays, tables, partitioned):
         cdimc.TMixture(3).fit(views)
     rare = tables["table2"].iloc[:1]
     views = {**partitioned, "rare": collection([rare, rare.iloc[:0], rare.iloc[:0]])}
-    refused(views, "^rare: none of the 100 samples that the search sees has this view: raise", search_samples=100)
+    refused(views, "^rare: no sample of the 100 in the search has this view: raise", search_samples=100)
 
 
 def test_partitions_that_change_between_passes_are_noticed(tables, partitioned):
