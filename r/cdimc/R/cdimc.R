@@ -1,44 +1,44 @@
-#' Clusters of incomplete multi-view data
+#' Cluster incomplete multi-view data
 #'
-#' `tmixture()` fits one mixture of multivariate t distributions over all views: a sample has one cluster in all of them,
-#' and a view that it lacks drops out of its likelihood. Nothing is filled in and no network is trained. `cdimc()` runs any
-#' method of the engine, CDIMC-net by default.
+#' `tmixture()` fits one mixture of multivariate t distributions over all views: a sample has the same cluster in all of
+#' them, and a missing view is left out of its likelihood. It imputes no views and trains no network. `cdimc()` runs any
+#' method, by default CDIMC-net.
 #'
-#' @param x The views, with samples in common: a list of numeric matrices or data frames, `(n_samples, n_features)` each
-#'   (samples in rows; rows of `NA`, or row names that a view lacks, are samples that were not measured there); a
-#'   `MultiAssayExperiment` (samples in columns, its sample map says which patient a column is of); or a
-#'   `SummarizedExperiment` (its first assay). Single missing cells hold their column's mean, with a warning of class
-#'   `cdimc_filled_cells`. Values are taken as they are: counts should be on a logarithmic scale.
-#' @param k The number of clusters, or `"auto"`: numbers in `range` are tried, see [choose_k()].
-#' @param method The name of a method, one of [cdimc_methods()].
-#' @param ... Settings of the method, with underscores for hyphens; [cdimc_settings()] has all of them.
-#' @param coordinates How rows become coordinates: `"auto"`, chosen by shared information, `"unit"`, `"standard"`,
+#' @param x The views, with common samples: a list of numeric matrices or data frames, `(n_samples, n_features)` each
+#'   (samples in rows; a sample is missing in a view if its row is `NA` or its row name is absent); a
+#'   `MultiAssayExperiment` (samples in columns; its sample map gives the patient of each column); or a
+#'   `SummarizedExperiment` (its first assay). Single missing cells are replaced by the mean of their column, with a
+#'   warning of class `cdimc_filled_cells`. Values are not transformed: take logarithms of counts first.
+#' @param k Number of clusters, or `"auto"` to select one from `range`, see [choose_k()].
+#' @param method Name of a method, one of [cdimc_methods()].
+#' @param ... Settings of the method, with underscores instead of hyphens; [cdimc_settings()] lists them.
+#' @param coordinates Conversion of rows to coordinates: `"auto"` (selected by shared information), `"unit"`, `"standard"`,
 #'   `"centered"` or `"ranks"`.
-#' @param dimensions Coordinates of a view at most, or one more where it has just one column more; fewer in small data.
-#' @param degrees_of_freedom Those of the t distributions, at most 1e6.
-#' @param starts Starts of the search.
-#' @param range The first and last number of clusters that `k = "auto"` tries; 1 asks whether there is any structure.
-#' @param seed The seed of all randomness, a whole number. Without it R's own generator gives one, so that
-#'   [set.seed()] decides. The same seed gives the labels of the command `cdimc` and of the Python package, to the bit.
-#' @param strict Whether single missing cells are refused.
-#' @param threads Threads at most.
-#' @param progress Whether steps are shown on the standard error.
-#' @param test_markers Whether markers are tested, which takes a fit for every view.
+#' @param dimensions Largest number of coordinates per view, or one more if the view has one more column; fewer for few samples.
+#' @param degrees_of_freedom Degrees of freedom of the t distributions, at most 1e6.
+#' @param starts Number of random starts.
+#' @param range Smallest and largest number of clusters for `k = "auto"`; 1 tests whether there is any structure.
+#' @param seed Seed of all randomness, a whole number; by default drawn from R's generator, so that [set.seed()]
+#'   applies. The same seed gives the same results as the command `cdimc` and the Python package, to the bit.
+#' @param strict Whether single missing cells are an error.
+#' @param threads Largest number of threads.
+#' @param progress Whether to show steps on standard error.
+#' @param test_markers Whether to test markers, which needs one more fit per view.
 #'
 #' @return An object of class `cdimc`, a list of
-#' * `cluster`: the cluster of every sample, `1..k`, named; `NA` for a sample without a value in any view.
-#' * `k`, `method`, `settings`, `seed`: what was asked, defaults included.
-#' * `confidence`, `losses`, `unusual`: how sure the cluster of every sample is, in \[0, 1\]; its clustering loss; whether
-#'   it is unlike all others. `NULL` where the method does not say.
-#' * `probabilities`: `(n_samples, k)`, rows of sum 1, or `NULL`.
-#' * `embedding`: the common representation, `(n_samples, n_components)`, or `NULL`.
-#' * `observed`: which sample has which view, `(n_samples, n_views)`.
-#' * `contributions`: for every view what it and the others say about one another, in nats (`tmixture()` alone).
-#' * `markers`: the columns that set each cluster apart, as the command's `markers.csv` has them: Hedges' g with its interval,
-#'   AUC, means; and if `test_markers`, p and q against the clusters that the other views alone give.
-#' * `cluster_number`: what [choose_k()] gives, if `k` was `"auto"`.
-#' * `curves`, `facts`, `warnings`: what was recorded along the way.
-#' * `model`: the bytes of the model file, see [write_model()]; `NULL` where a method keeps no model.
+#' * `cluster`: cluster of every sample, `1..k`, named; `NA` for a sample without a value in any view.
+#' * `k`, `method`, `settings`, `seed`: the arguments, with defaults.
+#' * `confidence`, `losses`, `unusual`: per sample, confidence of the cluster in \[0, 1\] (high is good), clustering loss
+#'   (low is good), and whether it is unlike all other samples; each is `NULL` if the method does not compute it.
+#' * `probabilities`: `(n_samples, k)`, rows sum to 1, or `NULL`.
+#' * `embedding`: common representation, `(n_samples, n_components)`, or `NULL`.
+#' * `observed`: whether each sample has each view, `(n_samples, n_views)`.
+#' * `contributions`: information that each view shares with the others, in nats (only `tmixture()`).
+#' * `markers`: columns that differ between each cluster and the other samples, like the command's `markers.csv`: Hedges' g
+#'   with its interval, AUC, means; with `test_markers` also p and q from clusters of the other views.
+#' * `cluster_number`: result of [choose_k()], if `k` was `"auto"`.
+#' * `curves`, `facts`, `warnings`: records of the fit.
+#' * `model`: bytes of the model file, see [write_model()]; `NULL` if the method has no model.
 #'
 #' Errors are conditions of class `cdimc_error` with `name`, `value` and `rule`. Interrupting R stops the fit.
 #' @references Peel and McLachlan, Statistics and Computing 10 (2000), \doi{10.1023/A:1008981510081}. Wen et al.,
@@ -71,7 +71,7 @@ cdimc <- function(x, k, method = "cdimc-net", ..., range = c(2, 12), seed = NULL
   fit_views(as_views(x), number, method, settings_in(list(...)), seed, strict, threads, progress, test_markers)
 }
 
-# The fit of views; `seed` may say which stream of a root it is.
+# Fits a method to views; `seed` may have a second number that selects a stream.
 fit_views <- function(views, number, method, settings, seed, strict, threads, progress, test_markers = FALSE) {
   start <- .Call(
     wrap__fit, method, settings, views, number, seed, test_markers, flag(strict, "strict"), threads_of(threads)
@@ -85,7 +85,7 @@ fit_views <- function(views, number, method, settings, seed, strict, threads, pr
   observed <- all(observed)
   observed[is.na(observed)] <- FALSE
   markers <- as.data.frame(found$markers, stringsAsFactors = FALSE)
-  # Names stay text, be they "0001" or "NA".
+  # Names stay text, even "0001" or "NA".
   numbers <- setdiff(names(markers), c("view", "column"))
   markers[numbers] <- lapply(markers[numbers], utils::type.convert, as.is = TRUE)
   markers$cluster <- markers$cluster + 1L
@@ -104,11 +104,11 @@ fit_views <- function(views, number, method, settings, seed, strict, threads, pr
   )
 }
 
-#' The methods there are, and their settings
+#' Methods and their settings
 #'
-#' @param method The name of a method.
-#' @return `cdimc_methods()`: the names of all methods, the default first. `cdimc_settings()`: the settings of one with
-#'   their defaults, a list; in calls underscores stand for its hyphens.
+#' @param method Name of a method.
+#' @return `cdimc_methods()`: names of all methods, default first. `cdimc_settings()`: list of the settings of a method
+#'   with their defaults; in calls, write underscores instead of hyphens.
 #' @examples
 #' cdimc_methods()
 #' str(cdimc_settings("t-mixture"))
@@ -129,7 +129,7 @@ range_of <- function(range) {
   as.numeric(range)
 }
 
-# Settings as the engine spells them; NULL leaves a setting as it is.
+# Returns settings with the engine's names; NULL keeps the default.
 settings_in <- function(settings) {
   unnamed <- if (is.null(names(settings))) length(settings) else sum(names(settings) == "")
   if (unnamed) refuse("settings without names", unnamed, "must be 0")
@@ -141,7 +141,7 @@ settings_in <- function(settings) {
   }
   spell_one <- function(name, value) {
     if (is.list(value)) return(spell(value))
-    # JSON has no such number: the engine would see null, which leaves a setting as it is.
+    # JSON has no such number; it would become null, which keeps the default.
     odd <- is.atomic(value) && (anyNA(value) || is.numeric(value) && any(is.infinite(value)))
     if (odd) refuse(name, value, "must be finite")
     value
@@ -154,7 +154,7 @@ contributions_of <- function(facts, view_names) {
   if (is.null(found)) return(NULL)
   data.frame(
     view = view_names,
-    # A single view shares nothing that could be measured.
+    # A single view has no shared information.
     shared_information = vapply(found, function(of) as.double(c(of$`shared-information`, NA)[1]), 0),
     n_samples = as.integer(vapply(found, `[[`, 0, "n-samples"))
   )

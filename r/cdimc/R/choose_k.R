@@ -1,15 +1,15 @@
-#' How many clusters
+#' Choose the number of clusters
 #'
-#' Where samples have two views or more, shared information on samples held out decides; elsewhere the ranks of three
-#' criteria: stability over seeds, silhouette of the embedding, eigengap of the graph that all views share. No labels are
-#' looked at.
+#' If samples have two or more views, the choice uses the shared information of held-out samples. Otherwise it uses the
+#' mean rank of three criteria: stability over seeds, silhouette of the embedding, eigengap of the common graph of all
+#' views. It uses no labels.
 #'
 #' @inheritParams tmixture
-#' @param range The first and last number to try; 1 asks whether views share any structure, and is chosen where they do not.
-#' @param ... Settings of the method, and what else [cdimc()] takes.
-#' @return An object of class `cdimc_choice`, a list of `chosen`, `runner_up` (`NULL` for none), `reason`, `candidates` (a
-#'   data frame of one row a number) and `votes` (the share of random splits that choose each number). `plot()` shows the
-#'   candidates.
+#' @param range Smallest and largest number to try; 1 is chosen if the views share no structure.
+#' @param ... Settings of the method, and other arguments of [cdimc()].
+#' @return An object of class `cdimc_choice`, a list of `chosen`, `runner_up` (or `NULL`), `reason`, `candidates` (a data
+#'   frame with one row per number) and `votes` (the fraction of random splits that choose each number). `plot()` shows
+#'   the candidates.
 #' @examples
 #' made <- simulate_views(90, 3, seed = 1)
 #' choose_k(made$views, range = c(2, 5), seed = 0)
@@ -18,7 +18,7 @@ choose_k <- function(x, range = c(2, 12), method = "t-mixture", ...) {
   cdimc(x, "auto", method, ..., range = range)$cluster_number
 }
 
-# What the engine says of the number of clusters.
+# Converts the engine's choice of the number of clusters.
 choice_of <- function(found) {
   if (is.null(found)) return(NULL)
   number <- function(x) if (is.null(x)) NA_real_ else x

@@ -1,14 +1,15 @@
-#' Methods side by side
+#' Compare methods
 #'
 #' @inheritParams tmixture
-#' @param k The number of clusters.
+#' @param k Number of clusters.
 #' @param methods Names of methods, see [cdimc_methods()].
-#' @param truth Known classes, only compared with: a vector in the order of the samples, or with their names; `NA` where
+#' @param truth Known classes, only for scores: a vector in the order of the samples, or with their names; `NA` if
 #'   unknown.
-#' @param repetitions Seeds of each method.
-#' @return A data frame of one row a method: `method`; `stability`, the mean adjusted Rand index between the repetitions;
-#'   `seconds` a run; with `truth` the means of `acc`, `nmi`, `ari` and `purity` (see [scores()]); `note`, why a method has
-#'   no clusters. Its attribute `clusters` has the clusters of all runs. The seeds are those of `cdimc compare`.
+#' @param repetitions Number of seeds per method.
+#' @return A data frame with one row per method: `method`; `stability`, the mean adjusted Rand index between the repetitions
+#'   (high is good); `seconds` per run; with `truth` the means of `acc`, `nmi`, `ari` and `purity` (see [scores()]); `note`,
+#'   the reason if there are no clusters. Its attribute `clusters` has the clusters of all runs. `cdimc compare` uses the
+#'   same seeds.
 #' @examples
 #' made <- simulate_views(90, 3, seed = 1)
 #' compare(made$views, 3, c("t-mixture", "concat"), truth = made$class, repetitions = 2, seed = 0)

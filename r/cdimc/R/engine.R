@@ -1,28 +1,28 @@
-# Calls of the engine: jobs on threads of its own, errors and warnings as conditions.
+# Calls of the engine: jobs on its own threads, errors and warnings as conditions.
 
 #' @useDynLib cdimc, .registration = TRUE
 NULL
 
-# What an answer of the engine holds, or its error as a condition.
+# Returns the value of an answer of the engine, or raises its error as a condition.
 value_of <- function(answer) {
   if (!is.null(answer$error)) stop(engine_error(answer$error))
   answer$value
 }
 
-# The value of a job. R hears of interrupts between two looks at it, and whatever ends this call stops the job.
+# Waits for a job and returns its value. R handles interrupts between two polls; any end of this call stops the job.
 result_of <- function(start, progress = FALSE) {
   job <- value_of(start)
   on.exit(.Call(wrap__job_stop, job))
   shown <- FALSE
   repeat {
-    heard <- .Call(wrap__job_poll, job, 50L)
-    if (!"step" %in% names(heard)) break
-    if (progress && !is.null(heard$step)) shown <- show_step(heard$step)
-    # Where nothing sleeps, nothing is heard.
+    answer <- .Call(wrap__job_poll, job, 50L)
+    if (!"step" %in% names(answer)) break
+    if (progress && !is.null(answer$step)) shown <- show_step(answer$step)
+    # R handles interrupts only while it sleeps.
     Sys.sleep(0.001)
   }
   if (shown) cat("\r", strrep(" ", 60), "\r", sep = "", file = stderr())
-  value_of(heard)
+  value_of(answer)
 }
 
 show_step <- function(step) {
@@ -32,7 +32,7 @@ show_step <- function(step) {
   TRUE
 }
 
-# An error of the rule that a value breaks, `name = value: rule`.
+# Returns the error `name = value: rule` for a value that breaks a rule.
 broken_rule <- function(name, value, rule) {
   value <- if (is.atomic(value) && length(value)) paste(value, collapse = ", ") else paste(deparse(value), collapse = " ")
   if (nchar(value) > 60) value <- paste0(substr(value, 1, 57), "...")
@@ -41,14 +41,14 @@ broken_rule <- function(name, value, rule) {
 
 refuse <- function(name, value, rule) stop(broken_rule(name, value, rule))
 
-# An error of the engine, whose messages have the same form where a value breaks a rule.
+# Returns an error of the engine; its messages have the same form if a value breaks a rule.
 engine_error <- function(message) {
   parts <- regmatches(message, regexec("([[:alnum:]`_ -]+) = (.+?): (must .*)$", message, perl = TRUE))[[1]]
   part <- function(i) if (length(parts)) trimws(parts[i]) else NA_character_
   cdimc_condition(message, "error", name = part(2), value = part(3), rule = part(4))
 }
 
-# A condition of class `cdimc_error`, or of class `cdimc_warning` and a class of its kind.
+# Returns a condition of class `cdimc_error`, or of class `cdimc_warning` and a more specific class.
 cdimc_condition <- function(message, type, class = NULL, ...) {
   structure(
     list(message = message, call = NULL, ...),
@@ -56,24 +56,24 @@ cdimc_condition <- function(message, type, class = NULL, ...) {
   )
 }
 
-# Tells what the engine had to do to the data, and what looks odd.
+# Raises the warnings of the engine.
 warn <- function(found) {
-  say <- function(class, text) warning(cdimc_condition(text, "warning", paste0("cdimc_", class)))
+  raise <- function(class, text) warning(cdimc_condition(text, "warning", paste0("cdimc_", class)))
   filled <- found$filled
   if (length(filled$view)) {
     text <- "%d single missing cells in %d columns hold the column's mean (%s)"
     first <- paste0(filled$view, ": ", filled$column)
-    say("filled_cells", sprintf(text, sum(filled$n_cells), length(filled$view), some(first)))
+    raise("filled_cells", sprintf(text, sum(filled$n_cells), length(filled$view), some(first)))
   }
   if (length(found$unobserved)) {
     text <- "%d samples have no value in any view and get no cluster: %s"
-    say("unobserved_samples", sprintf(text, length(found$unobserved), some(found$unobserved)))
+    raise("unobserved_samples", sprintf(text, length(found$unobserved), some(found$unobserved)))
   }
-  for (text in found$data_warnings) say("odd_data", text)
-  for (text in found$cluster_warnings) say("doubtful_clusters", text)
+  for (text in found$data_warnings) raise("odd_data", text)
+  for (text in found$cluster_warnings) raise("doubtful_clusters", text)
 }
 
-# The first few of some names.
+# Returns the first few names as text.
 some <- function(names, most = 3) {
   more <- length(names) - most
   paste0(paste(utils::head(names, most), collapse = ", "), if (more > 0) sprintf(" and %d more", more))
@@ -101,7 +101,7 @@ one_of <- function(x, name, choices) {
   x
 }
 
-# A seed, drawn from R's own generator where none is given, so that set.seed() decides.
+# Returns the seed; by default it is drawn from R's generator, so that set.seed() applies.
 seed_of <- function(seed) {
   if (is.null(seed)) return(as.numeric(sample.int(.Machine$integer.max, 1)))
   whole(seed, "seed", 0, 2^53)

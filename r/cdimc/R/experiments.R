@@ -1,17 +1,17 @@
-#' Views with a known truth
+#' Simulate views with known classes
 #'
-#' Gaussian clusters in a few hidden factors, seen through random maps.
+#' Draws Gaussian clusters in a few hidden factors and maps them to features at random.
 #'
-#' @param n The number of samples.
-#' @param k The number of clusters, whose sizes differ by one at most.
-#' @param widths Features of each view.
-#' @param maps The kind of each view, `"linear"` or `"nonlinear"`.
-#' @param factors Hidden factors that all views share.
-#' @param separation Standard deviation of the cluster centers, in units of that within a cluster.
-#' @param noise Standard deviation of what each feature adds of its own.
-#' @param outliers Share of the samples that are outliers of each view on its own.
-#' @param seed As for [tmixture()].
-#' @return A list of `views`, matrices `(n, width)`, and `class`, the class of every sample, `1..k`.
+#' @param n Number of samples.
+#' @param k Number of clusters; their sizes differ by at most one.
+#' @param widths Number of features of each view.
+#' @param maps Kind of each view, `"linear"` or `"nonlinear"`.
+#' @param factors Number of hidden factors, shared by all views.
+#' @param separation Standard deviation (SD) of the cluster centers, in SD within a cluster.
+#' @param noise Standard deviation of the noise of each feature.
+#' @param outliers Fraction of samples that are outliers, per view.
+#' @param seed Same as for [tmixture()].
+#' @return A list of `views`, matrices `(n, width)`, and `class`, the class of each sample, `1..k`.
 #' @examples
 #' str(simulate_views(60, 3, seed = 1))
 #' @export
@@ -30,19 +30,19 @@ simulate_views <- function(n = 300, k = 4, widths = c(12, 7, 20), maps = c("line
   list(views = made$views, class = made$class + 1L)
 }
 
-#' Which views of which samples to hide
+#' Draw a missing mask and hide views
 #'
-#' @param pattern A missing pattern in the command's words: `"complete"`; `"per-view:0.3"`, a share of the samples misses
-#'   from every view, or `"per-view:0.1,0.5"` one for each; `"paired:0.5"`, that share keeps every view, the others one;
-#'   `"incomplete:0.4:mem"` (`mcar`, `mnar`, `pm`), that share misses something; `"cells:0.3"` of all (sample, view) cells;
-#'   `"blocks:0.3"` of consecutive samples; `"random-views:2"` views that a sample keeps; `"chain"`; `"ring"`;
-#'   `"given:110,011"`, a row a sample.
-#' @param n,n_views The numbers of samples and of views.
-#' @param seed As for [tmixture()].
+#' @param pattern A missing pattern of the command: `"complete"`; `"per-view:0.3"`, the fraction of samples missing from
+#'   every view, or `"per-view:0.1,0.5"`, one fraction per view; `"paired:0.5"`, the fraction of samples with all views, the
+#'   others have one; `"incomplete:0.4:mem"` (or `mcar`, `mnar`, `pm`), the fraction of incomplete samples; `"cells:0.3"`,
+#'   the missing fraction of (sample, view) cells; `"blocks:0.3"`, the fraction of consecutive samples missing from every
+#'   view; `"random-views:2"`, the number of views per sample; `"chain"`; `"ring"`; `"given:110,011"`, one row per sample.
+#' @param n,n_views Numbers of samples and views.
+#' @param seed Same as for [tmixture()].
 #' @param views A list of matrices, `(n_samples, n_features)` each.
-#' @param mask `(n_samples, n_views)`, `TRUE` where observed.
-#' @return `missing_mask()`: a mask, in which every sample has a view and every view a sample. `hide_views()`: the views,
-#'   rows of `NA` where the mask is `FALSE`.
+#' @param mask `(n_samples, n_views)`, `TRUE` if observed.
+#' @return `missing_mask()`: a mask; every sample has a view and every view a sample. `hide_views()`: the views with rows
+#'   of `NA` for all `FALSE` cells of the mask.
 #' @examples
 #' mask <- missing_mask("per-view:0.3", 10, 3, seed = 0)
 #' colSums(mask)
@@ -70,13 +70,13 @@ hide_views <- function(views, mask) {
   views
 }
 
-#' Scores of a clustering against the truth
+#' Score a clustering against known classes
 #'
-#' @param truth,found Classes and clusters of the same samples, numbers or names; samples where either is `NA` do not count.
-#' @return `scores()`: a named vector: `acc`, the share of samples in the class that the best naming gives their cluster;
-#'   `nmi` over the arithmetic mean of the entropies and its other normalizations; `ari`; `purity`; `precision`, `recall`
-#'   and `f` over pairs. `match_labels()`: the class that the best naming gives each cluster, named by cluster, `NA` for
-#'   none.
+#' @param truth,found Classes and clusters of the same samples, numbers or names; samples with `NA` in either are ignored.
+#' @return `scores()`: a named vector, high is good: `acc`, the fraction of correct samples after the best matching of
+#'   clusters and classes; `nmi` (divided by the arithmetic mean of the entropies) and other normalizations; `ari`;
+#'   `purity`; `precision`, `recall` and `f` over pairs of samples. `match_labels()`: the class of each cluster in the best
+#'   matching, named by cluster, `NA` for a cluster without a class.
 #' @examples
 #' scores(c(1, 1, 2, 2, 3, 3), c(5, 5, 3, 3, 3, 9))[c("acc", "purity")]
 #' match_labels(c("a", "a", "b", "b"), c(2, 2, 1, 1))

@@ -1,4 +1,4 @@
-# What a fit can say: S3 methods.
+# S3 methods of a fit.
 
 #' @export
 print.cdimc <- function(x, ...) {
@@ -8,12 +8,12 @@ print.cdimc <- function(x, ...) {
   invisible(x)
 }
 
-#' What a fit found
+#' Summarize a fit
 #'
 #' @param object,x A fit.
-#' @param ... Not used.
-#' @return A list of class `summary.cdimc` with `clusters` (number of samples and mean confidence of each), `views` (samples
-#'   that have each, and its contribution), and `warnings`.
+#' @param ... Ignored.
+#' @return A list of class `summary.cdimc` with `clusters` (number of samples and mean confidence), `views` (number of
+#'   samples and contribution), and `warnings`.
 #' @export
 summary.cdimc <- function(object, ...) {
   check_fit(object, "object")
@@ -40,12 +40,12 @@ print.summary.cdimc <- function(x, ...) {
   invisible(x)
 }
 
-#' A fit as a table
+#' Convert a fit to a data frame
 #'
 #' @param x A fit.
-#' @param row.names,optional,... As for [as.data.frame()].
-#' @return A data frame of one row a sample: `sample`, `cluster`, and where the method has them `confidence`, `loss` and
-#'   `unusual`; `views`, the number of views that the sample has.
+#' @param row.names,optional,... Same as for [as.data.frame()].
+#' @return A data frame with one row per sample: `sample`, `cluster`, `confidence`, `loss` and `unusual` if the method has
+#'   them, and `views`, the number of views of the sample.
 #' @export
 as.data.frame.cdimc <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_fit(x, "x")
@@ -58,17 +58,17 @@ as.data.frame.cdimc <- function(x, row.names = NULL, optional = FALSE, ...) {
   table
 }
 
-#' Clusters of new samples
+#' Predict clusters of new samples
 #'
-#' @param object A fit, or a model that [read_model()] gave.
-#' @param newdata New samples with any subset of the views, in the forms that [tmixture()] takes; a list without names has
-#'   all views in their order, `NULL` for those not there. Columns go by name. Without it, the samples of the fit.
-#' @param type What is wanted: the `"cluster"` of every sample, its `"probabilities"`, its `"embedding"`, or `"all"`.
-#' @param strict,threads As for [tmixture()].
-#' @param ... Not used.
-#' @return A named vector of clusters, `NA` for a sample without a value in any view; a matrix `(n_samples, k)` of
-#'   probabilities, or `(n_samples, n_components)`; or a data frame with `cluster`, `confidence`, `loss` and `unusual`
-#'   (unlike anything in the fit).
+#' @param object A fit, or a model from [read_model()].
+#' @param newdata New samples with any subset of the views, in any form that [tmixture()] takes; by default the samples of
+#'   the fit. A list without names has all views in order, with `NULL` for a missing view. Columns are matched by name.
+#' @param type Result: `"cluster"`, `"probabilities"`, `"embedding"`, or `"all"`.
+#' @param strict,threads Same as for [tmixture()].
+#' @param ... Ignored.
+#' @return A named vector of clusters, `NA` for a sample without a value in any view; a matrix of probabilities,
+#'   `(n_samples, k)`; an embedding, `(n_samples, n_components)`; or a data frame with `cluster`, `confidence`, `loss` and
+#'   `unusual` (unlike all samples of the fit).
 #' @export
 predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FALSE,
                           threads = getOption("cdimc.threads", 2), ...) {
@@ -79,14 +79,14 @@ predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FAL
     samples <- names(object$cluster)
   } else {
     views <- as_views(newdata, object$features)
-    said <- said_of(views, object, function(views) {
+    answer <- answer_of(views, object, function(views) {
       .Call(wrap__model_predict, model_of(object), views, flag(strict, "strict"), threads_of(threads))
     })
     samples <- samples_of(views)
-    said$cluster <- said$labels + 1L
-    said$probabilities <- with_columns(said$probabilities)
+    answer$cluster <- answer$labels + 1L
+    answer$probabilities <- with_columns(answer$probabilities)
     wanted <- c("cluster", "probabilities", "embedding", "confidence", "losses", "unusual")
-    found <- lapply(said[wanted], spread, found = said, samples = samples)
+    found <- lapply(answer[wanted], spread, found = answer, samples = samples)
   }
   if (type == "all") {
     table <- data.frame(sample = samples, cluster = unname(found$cluster), stringsAsFactors = FALSE)
@@ -99,22 +99,22 @@ predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FAL
   found[[type]]
 }
 
-#' The probability of every cluster
+#' Predict the probability of every cluster
 #'
-#' @param object A fit, or a model that [read_model()] gave.
-#' @param ... `newdata` and what else [predict.cdimc()] takes.
-#' @return `(n_samples, k)`, rows of sum 1. They are about right where clusters are the classes, else too sure.
+#' @param object A fit, or a model from [read_model()].
+#' @param ... `newdata` and other arguments of [predict.cdimc()].
+#' @return `(n_samples, k)`, rows sum to 1. The probabilities are well calibrated if clusters match classes, else too high.
 #' @export
 probabilities <- function(object, ...) stats::predict(object, ..., type = "probabilities")
 
-#' Missing views filled in
+#' Fill in missing views
 #'
-#' @param object A fit, or a model that [read_model()] gave.
-#' @param x Samples with any subset of the views, as `newdata` of [predict.cdimc()].
-#' @param strict,threads As for [tmixture()].
-#' @param ... Not used.
-#' @return A list of all views of the fit, `(n_samples, n_features)` each with names: observed values as they are, missing
-#'   ones as the model makes them out of the others.
+#' @param object A fit, or a model from [read_model()].
+#' @param x Samples with any subset of the views, like `newdata` of [predict.cdimc()].
+#' @param strict,threads Same as for [tmixture()].
+#' @param ... Ignored.
+#' @return A named list of all views of the fit, `(n_samples, n_features)` each: observed values are unchanged, missing
+#'   values are predicted from the other views.
 #' @examples
 #' made <- simulate_views(90, 3, seed = 1)
 #' views <- hide_views(made$views, missing_mask("per-view:0.2", 90, 3, seed = 1))
@@ -127,7 +127,7 @@ impute <- function(object, x, ...) UseMethod("impute")
 #' @export
 impute.cdimc <- function(object, x, strict = FALSE, threads = getOption("cdimc.threads", 2), ...) {
   views <- as_views(x, object$features)
-  done <- said_of(views, object, function(views) {
+  done <- answer_of(views, object, function(views) {
     .Call(wrap__model_impute, model_of(object), views, flag(strict, "strict"), threads_of(threads))
   })
   samples <- samples_of(views)
@@ -139,15 +139,16 @@ impute.cdimc <- function(object, x, strict = FALSE, threads = getOption("cdimc.t
   stats::setNames(Map(name, filled, object$features), names(object$features))
 }
 
-#' How far clusters stay the same in subsamples
+#' Stability of clusters in subsamples
 #'
 #' @param object A fit of [tmixture()].
 #' @param x The samples of the fit.
-#' @param n Subsamples, random four fifths of the samples each.
-#' @param seed,strict,threads,progress As for [tmixture()]; the seed is that of the fit if not given.
-#' @param ... Not used.
-#' @return A list: `clusters`, the mean Jaccard index of every cluster with the one most like it, in \[0, 1\] (below 0.6
-#'   nothing should be built on it); `samples`, the mean share of its cluster's others that every sample stays with.
+#' @param n Number of random subsamples with 80 % of the samples.
+#' @param seed,strict,threads,progress Same as for [tmixture()]; by default the seed of the fit.
+#' @param ... Ignored.
+#' @return A list: `clusters`, the mean Jaccard index of every cluster with the most similar cluster of each subsample, in
+#'   \[0, 1\] (0.85 and above: stable; below 0.6: do not trust it); `samples`, per sample, the mean fraction of the other
+#'   samples of its cluster that stay with it.
 #' @references Hennig, Computational Statistics & Data Analysis 52 (2007), \doi{10.1016/j.csda.2006.11.025}.
 #' @export
 stability <- function(object, x, ...) UseMethod("stability")
@@ -161,24 +162,24 @@ stability.cdimc <- function(object, x, n = 50, seed = object$seed, strict = FALS
     wrap__model_stability, model_of(object), views, as.integer(whole(n, "n", 1, 1e6)), seed_of(seed),
     flag(strict, "strict"), threads_of(threads)
   )
-  said <- result_of(start, flag(progress, "progress"))
+  answer <- result_of(start, flag(progress, "progress"))
   list(
-    clusters = stats::setNames(said$found$clusters, seq_along(said$found$clusters)),
-    samples = spread(said$found$samples, said, samples_of(views))
+    clusters = stats::setNames(answer$found$clusters, seq_along(answer$found$clusters)),
+    samples = spread(answer$found$samples, answer, samples_of(views))
   )
 }
 
-#' Pictures of a fit
+#' Plot a fit
 #'
 #' @param x A fit.
-#' @param which What to show: the first two coordinates of the `"embedding"`, who has which view (`"observed"`), or the
+#' @param which The first two coordinates of the `"embedding"`, the observed views per sample (`"observed"`), or the
 #'   `"contributions"` of the views.
-#' @param ... Goes to the functions of graphics.
+#' @param ... Arguments for the graphics functions.
 #' @return The fit, invisibly.
 #' @export
 plot.cdimc <- function(x, which = "embedding", ...) {
   which <- one_of(which, "which", c("embedding", "observed", "contributions"))
-  # A model from a file knows what its views contribute.
+  # A model from a file has contributions too.
   if (which != "contributions") check_fit(x, "x")
   if (which == "contributions" && is.null(x$contributions) || which == "embedding" && is.null(x$embedding)) {
     refuse("method", x$method, sprintf("must be one that has %s", sub("s$", "", which)))
@@ -209,22 +210,22 @@ plot.cdimc <- function(x, which = "embedding", ...) {
   invisible(x)
 }
 
-# What the model says of new samples; those without a value in any view are in `unobserved` alone.
-said_of <- function(views, object, start) {
+# Returns the model's answer for new samples; samples without a value in any view are only in `unobserved`.
+answer_of <- function(views, object, start) {
   there <- vapply(views, function(view) !all(is.na(view$values)), logical(1))
   if (any(there)) {
-    said <- result_of(start(views[there]))
+    answer <- result_of(start(views[there]))
   } else {
-    # What the model says of a sample made up has the shape of what it would say of these; no value is used.
+    # A placeholder sample gives an answer of the right shape; its values are not used.
     features <- object$features[[1]]
     values <- matrix(1, 1, length(features))
-    made_up <- list(name = names(object$features)[1], values = values, samples = NULL, features = features)
-    said <- result_of(start(list(made_up)))
-    said[c("samples", "filled", "data_warnings")] <- list(character(0), NULL, NULL)
+    placeholder <- list(name = names(object$features)[1], values = values, samples = NULL, features = features)
+    answer <- result_of(start(list(placeholder)))
+    answer[c("samples", "filled", "data_warnings")] <- list(character(0), NULL, NULL)
   }
-  said$unobserved <- setdiff(samples_of(views), said$samples)
-  warn(said)
-  said
+  answer$unobserved <- setdiff(samples_of(views), answer$samples)
+  warn(answer)
+  answer
 }
 
 check_fit <- function(x, name) {
@@ -232,6 +233,6 @@ check_fit <- function(x, name) {
 }
 
 model_of <- function(object) {
-  if (is.null(object$model)) refuse("method", object$method, "must be t-mixture or cdimc-net: others keep no model")
+  if (is.null(object$model)) refuse("method", object$method, "must be t-mixture or cdimc-net: other methods have no model")
   object$model
 }

@@ -1,11 +1,11 @@
 #' Model files
 #'
-#' The same files, to the bit, that the command `cdimc` and the Python package write and read.
+#' The command `cdimc` and the Python package read and write the same files, to the bit.
 #'
-#' @param object A fit with a model, of [tmixture()] or of CDIMC-net.
-#' @param path The file.
-#' @return `write_model()`: the path, invisibly; the file is written whole or not at all. `read_model()`: an object of class
-#'   `cdimc` without the samples of the fit, for [predict.cdimc()] and [impute()].
+#' @param object A fit with a model: of [tmixture()] or CDIMC-net.
+#' @param path Path of the file.
+#' @return `write_model()`: the path, invisibly; it writes the file atomically. `read_model()`: an object of class `cdimc`
+#'   without the samples of the fit, for [predict.cdimc()] and [impute()].
 #' @examples
 #' made <- simulate_views(90, 3, seed = 1)
 #' fit <- tmixture(made$views, 3, seed = 0)

@@ -1,6 +1,6 @@
-# R's tables as the engine's views: lists of `name`, `values`, `samples` and `features`.
+# Conversion of R's tables to views of the engine: lists of `name`, `values`, `samples` and `features`.
 
-# The views of `x`; where those of a model are known, `x` may have some of them.
+# Returns the views of `x`; with the `known` views of a model, `x` may have a subset of them.
 as_views <- function(x, known = NULL) {
   views <- if (methods_of(x, "MultiAssayExperiment")) {
     views_of_experiments(x)
@@ -14,7 +14,7 @@ as_views <- function(x, known = NULL) {
     refuse("class of x", class(x), "must be a list of matrices, a MultiAssayExperiment or a SummarizedExperiment")
   }
   if (!length(views)) refuse("number of views", 0, "must be at least 1")
-  # Of new samples a view without a row is one that all of them lack.
+  # A view without rows is missing for all new samples.
   has_rows <- vapply(views, function(view) nrow(view$values) > 0, logical(1))
   if (!is.null(known) && any(has_rows)) views <- views[has_rows]
   lapply(views, check_size)
@@ -24,9 +24,9 @@ as_views <- function(x, known = NULL) {
 
 views_of_list <- function(x, known) {
   if (is.null(names(x))) {
-    # Views go by their place, and with one left out those after it would be taken for others.
+    # Views are matched by position, so none may be left out.
     if (!is.null(known) && length(known) != length(x)) {
-      rule <- sprintf("must be the model's %d, NULL for those not there, or have names", length(known))
+      rule <- sprintf("must be the model's %d, with NULL for a missing view, or have names", length(known))
       refuse("number of views", length(x), rule)
     }
     names(x) <- if (length(known) == length(x)) names(known) else paste0("view", seq_along(x) - 1)
@@ -39,7 +39,7 @@ views_of_list <- function(x, known) {
   unname(Map(view_of, x, names(x)))
 }
 
-# The assays of a MultiAssayExperiment, their columns named after the patients that its map gives them.
+# Returns the assays of a MultiAssayExperiment, with columns named after patients by its sample map.
 views_of_experiments <- function(x) {
   map <- MultiAssayExperiment::sampleMap(x)
   lapply(names(x), function(name) {
@@ -54,7 +54,7 @@ views_of_experiments <- function(x) {
   })
 }
 
-# Samples in rows: the first assay of an experiment, turned.
+# Returns the first assay of an experiment with samples in rows.
 t_assay <- function(x) {
   if (is.matrix(x)) return(t(x))
   if (!methods_of(x, "SummarizedExperiment")) {
@@ -69,17 +69,17 @@ assay_name <- function(x, known) {
   if (length(name) && nzchar(name[1])) name[1] else "assay"
 }
 
-# One view, of whatever holds numbers with samples in rows.
+# Returns one view from a table with samples in rows.
 view_of <- function(x, name) {
   if (methods_of(x, "SummarizedExperiment")) x <- t_assay(x)
   what <- sprintf("view %s", name)
-  # Doubles that are the bits of integers.
+  # integer64 stores the bits of integers in doubles.
   wide <- vapply(if (is.data.frame(x)) x else list(values = x), inherits, logical(1), "integer64")
   if (any(wide)) refuse(sprintf("%s, integer64", what), some(names(wide)[wide]), "must be made numbers by as.numeric()")
   if (is.data.frame(x)) {
     bad <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), logical(1))]
     if (length(bad)) refuse(sprintf("%s, columns that hold no numbers", what), some(bad), "must be left out")
-    # Frames always have row names; those that nobody gave are numbers.
+    # Data frames always have row names; automatic ones are dropped.
     given <- .row_names_info(x) > 0
     x <- as.matrix(x)
     if (!given) rownames(x) <- NULL
@@ -88,15 +88,15 @@ view_of <- function(x, name) {
   if (!is.matrix(x)) refuse(what, class(x), "must be a matrix or a data frame")
   if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), "must hold numbers")
   storage.mode(x) <- "double"
-  # The engine takes the bytes of names for UTF-8.
+  # The engine reads names as UTF-8.
   utf8 <- function(names) if (!is.null(names)) enc2utf8(names)
   samples <- utf8(rownames(x))
-  # The engine refuses a row without an id, and would take `NA` for the text.
+  # The engine rejects an empty id, but would read `NA` as text.
   if (anyNA(samples)) samples[is.na(samples)] <- ""
   list(name = enc2utf8(name), values = x, samples = samples, features = utf8(colnames(x)))
 }
 
-# Columns without names are the model's, in its order.
+# Takes columns without names in the order of the model.
 named_features <- function(view, known) {
   features <- known[[view$name]]
   if (is.null(view$features) && length(features) == ncol(view$values)) view$features <- features
@@ -116,17 +116,17 @@ check_rows <- function(views) {
   }
   rows <- vapply(views, function(view) nrow(view$values), 1L)
   if (!any(named) && length(unique(rows)) > 1) {
-    refuse("rows", rows, "must be the same in all views, or have names that say which samples they are")
+    refuse("rows", rows, "must be the same in all views, or have names to match samples by")
   }
 }
 
-# The names of all samples in the engine's order, by first appearance; numbers where rows have no names.
+# Returns the names of all samples in the engine's order, by first appearance; row numbers if there are no names.
 samples_of <- function(views) {
   if (is.null(views[[1]]$samples)) return(as.character(seq_len(nrow(views[[1]]$values))))
   unique(unlist(lapply(views, `[[`, "samples")))
 }
 
-# Values of the samples that have some view as values of all, NA for the others.
+# Extends values of the observed samples to all samples, with NA for the others.
 spread <- function(values, found, samples) {
   if (is.null(values)) return(NULL)
   place <- match(samples, found$samples)

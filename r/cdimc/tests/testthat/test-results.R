@@ -52,7 +52,7 @@ test_that("views without names are all that the model has, by their place", {
   views <- unname(named(data))
   fit <- fit_of(views, 3)
   expect_identical(predict(fit, list(views[[1]], NULL, views[[3]])), predict(fit, list(view0 = views[[1]], view2 = views[[3]])))
-  rule <- "must be the model's 3, NULL for those not there"
+  rule <- "must be the model's 3, with NULL for a missing view"
   expect_error(predict(fit, views[-2]), paste("number of views = 2:", rule), class = "cdimc_error")
   expect_error(impute(fit, views[[3]]), paste("number of views = 1:", rule), class = "cdimc_error")
 })
@@ -149,7 +149,7 @@ test_that("files that are no models are refused, and nothing is left half writte
   expect_error(write_model(fit, nowhere), "must be a file that can be written", class = "cdimc_error")
   expect_error(write_model(list(), file), class = "cdimc_error")
   plain <- sure(cdimc(made(rate = 0)$views, 3, "concat", seed = 0, progress = FALSE))
-  expect_error(write_model(plain, file), "others keep no model", class = "cdimc_error")
+  expect_error(write_model(plain, file), "other methods have no model", class = "cdimc_error")
 })
 
 test_that("methods stand side by side", {
