@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("__init__", "datasets", "metrics", "missing", "pl", "pp", "tl")
 COMMANDS = ("inspect", "cluster", "predict", "impute", "evaluate", "compare", "mask")
 #: Tables of settings in a file for `--config`.
-TABLES = ("advanced", "architecture", "finetune", "kmeans", "pretrain")
+TABLES = ("advanced", "finetune", "pretrain")
 #: Parameters that every class in Python has, and that are no settings of a method.
 SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 

@@ -8,9 +8,6 @@ use cdimc_data::{Geometry, MultiView, Seed};
 use ndarray::Array2;
 
 /// Returns the samples `rows` in training order: the clusters of a k-means on the concatenated views, one after the other.
-///
-/// # Errors
-/// If the k-means fails.
 pub(crate) fn arranged(
     data: &MultiView,
     rows: &[usize],

@@ -66,9 +66,6 @@ impl SharedInformation for InOrder<'_> {
 ///
 /// Candidates are k-means of the latents (the least inertia of many starts, and single starts), k-means of their
 /// directions from the mean, spectral clusters of their neighbor graph, and where moves of centers lead from the best.
-///
-/// # Errors
-/// As [`KMeans::fit`].
 pub(crate) fn first_centers(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
@@ -136,9 +133,6 @@ fn around_means(
 
 /// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
 /// one into two, as long as the views share more under the labels, `most` at first; with what they share in the end.
-///
-/// # Errors
-/// As [`KMeans::fit`].
 fn merge_and_split(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,

@@ -272,21 +272,20 @@ fn infinite(age: f64) -> f64 {
 }
 
 fn put_curves(archive: &mut Archive, prefix: &str, curves: &Curves) {
-    for (name, values) in curves.named() {
+    for (name, values) in curves.iter() {
         archive.put(format!("{prefix}{name}"), values.iter().copied());
     }
 }
 
 fn read_curves(archive: &Archive, prefix: &str) -> Result<Curves, ClusterError> {
-    let list = |name: &str| archive.list(&format!("{prefix}{name}"));
-    Ok(Curves {
-        pretrain_loss: list("pretrain-loss")?,
-        shared_information: list("shared-information")?,
-        finetune_loss: list("finetune-loss")?,
-        age: list("age")?,
-        selected: list("selected")?,
-        labels_changed: list("labels-changed")?,
-    })
+    let mut curves = Curves::default();
+    for name in Curves::NAMES {
+        let stored = format!("{prefix}{name}");
+        if archive.has(&stored) {
+            curves.extend(name, archive.list::<f64>(&stored)?);
+        }
+    }
+    Ok(curves)
 }
 
 fn put_numbers(archive: &mut Archive, name: &str, numbers: &[usize]) {

@@ -47,9 +47,6 @@ pub(crate) struct LinearMap {
 
 impl InputViews {
     /// The maps for `data`, and what the network reads of the samples in `order`.
-    ///
-    /// # Errors
-    /// If a view has fewer than two observed samples, or a regression fails.
     pub(crate) fn fit(
         data: &MultiView,
         coordinates: Option<Arc<dyn ViewCoordinates>>,

@@ -7,7 +7,7 @@ use cdimc_core::{ClusterError, KMeans, SharedInformation, Step};
 use cdimc_data::Seed;
 use cdimc_nn::{Trainer, TrainingData, Weights, batches, trainer};
 use ndarray::Array2;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Rounds of fine-tuning without more shared information that end it.
 const PATIENCE: usize = 5;
@@ -63,33 +63,32 @@ pub(crate) struct Trained {
     pub(crate) curves: Curves,
 }
 
-/// Curves that are recorded along the way.
+/// Curves that are recorded along the way, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Curves {
-    /// Mean loss of the batches of every epoch of pre-training.
-    pub(crate) pretrain_loss: Vec<f64>,
-    /// T of the first clusters and after every round; empty where nothing is chosen by it.
-    pub(crate) shared_information: Vec<f64>,
-    /// Mean clustering loss after every round.
-    pub(crate) finetune_loss: Vec<f64>,
-    /// Mean age after every round; empty without self-pacing.
-    pub(crate) age: Vec<f64>,
-    /// Number of samples selected after every round.
-    pub(crate) selected: Vec<f64>,
-    /// Share of samples whose cluster changed in every round.
-    pub(crate) labels_changed: Vec<f64>,
-}
+pub(crate) struct Curves(BTreeMap<&'static str, Vec<f64>>);
 
 impl Curves {
-    pub(crate) fn named(&self) -> [(&'static str, &Vec<f64>); 6] {
-        [
-            ("pretrain-loss", &self.pretrain_loss),
-            ("shared-information", &self.shared_information),
-            ("finetune-loss", &self.finetune_loss),
-            ("age", &self.age),
-            ("selected", &self.selected),
-            ("labels-changed", &self.labels_changed),
-        ]
+    /// Names in the order of the result: the mean loss of every epoch of pre-training, T of the first clusters and after
+    /// every round, and after every round the mean clustering loss, the mean age, the number of samples selected, and the
+    /// share of samples whose cluster changed.
+    pub(crate) const NAMES: [&'static str; 6] = [
+        "pretrain-loss",
+        "shared-information",
+        "finetune-loss",
+        "age",
+        "selected",
+        "labels-changed",
+    ];
+
+    /// Adds values at the end of a curve.
+    pub(crate) fn extend(&mut self, name: &'static str, values: impl IntoIterator<Item = f64>) {
+        self.0.entry(name).or_default().extend(values);
+    }
+
+    /// Returns the curves that have values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Vec<f64>)> {
+        let named = Self::NAMES.into_iter().filter_map(|name| Some((name, self.0.get(name)?)));
+        named.filter(|(_, values)| !values.is_empty())
     }
 }
 
@@ -178,7 +177,7 @@ impl Run {
 
     /// Whether it has taken a step.
     pub(crate) fn has_begun(&self) -> bool {
-        !self.curves.pretrain_loss.is_empty() || self.pretrained.is_some()
+        self.curves.iter().next().is_some() || self.pretrained.is_some()
     }
 
     /// One epoch of pre-training, the first centers, or one round of fine-tuning; `None` when nothing is left to do.
@@ -205,7 +204,7 @@ impl Run {
         if !loss.is_finite() {
             return Err(ClusterError::Diverged { stage: Stage::Pretrain.name(), epoch });
         }
-        self.curves.pretrain_loss.push(loss);
+        self.curves.extend("pretrain-loss", [loss]);
         let (epoch, of) = (epoch + 1, settings.pretrain.epochs);
         self.state =
             if epoch < of { State::Pretraining { epochs_done: epoch } } else { State::Clustering };
@@ -232,7 +231,7 @@ impl Run {
         if let Some(shared) = shared {
             let shared_information = shared.of(&found.labels);
             tracing::debug!(stage = "kmeans", loss, shared_information);
-            self.curves.shared_information.push(shared_information);
+            self.curves.extend("shared-information", [shared_information]);
             let labels = found.labels.clone();
             self.best = Some(BestRound { round: 0, shared_information, encoders: None, labels });
         }
@@ -248,16 +247,14 @@ impl Run {
         let Some(round) = finetuning.round(self.trainer.as_mut(), common.settings)? else {
             return Ok(None);
         };
-        self.curves.finetune_loss.push(round.loss);
-        if settings.self_paced {
-            self.curves.age.push(round.age);
-        }
-        self.curves.selected.push(round.selected as f64);
-        self.curves.labels_changed.push(round.labels_changed);
+        self.curves.extend("finetune-loss", [round.loss]);
+        self.curves.extend("age", settings.self_paced.then_some(round.age));
+        self.curves.extend("selected", [round.selected as f64]);
+        self.curves.extend("labels-changed", [round.labels_changed]);
         let (epoch, of, loss) = (finetuning.rounds_done, settings.rounds, round.loss);
         if let (Some(shared), Some(best)) = (common.shared(), &mut self.best) {
             let value = shared.of(&finetuning.labels);
-            self.curves.shared_information.push(value);
+            self.curves.extend("shared-information", [value]);
             if !common.chooses() || value > best.shared_information + LEAST_GAIN {
                 let mut encoders = self.trainer.weights()?;
                 encoders.views.iter_mut().for_each(|view| view.decoder.clear());

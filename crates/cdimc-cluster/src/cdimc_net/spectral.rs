@@ -15,9 +15,6 @@ const KRYLOV: Krylov = Krylov { blocks: 8, spare: 6, restarts: 8, tolerance: 1e-
 
 /// k-means of the rows of the leading eigenvectors of D^(-1/2) N D^(-1/2), where N is the graph of the nearest neighbors
 /// of `z`, `(n_samples, latent)`.
-///
-/// # Errors
-/// If the eigenvectors cannot be computed.
 pub(crate) fn spectral_labels(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,

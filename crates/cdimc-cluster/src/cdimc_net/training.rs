@@ -197,12 +197,9 @@ impl Training {
         };
         let input = self.prepared.in_callers_order();
         let Trained { alpha, weights, pretrained, centers, curves, .. } = trained;
-        let mut recorded: Vec<Curve> = curves
-            .named()
-            .into_iter()
-            .filter(|(_, values)| !values.is_empty())
-            .map(|(name, values)| Curve { name: name.into(), values: values.clone() })
-            .collect();
+        let named =
+            |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };
+        let mut recorded: Vec<Curve> = curves.iter().map(named).collect();
         if self.contest.ended.len() > 1 {
             recorded.extend(self.contest.curves(number));
         }

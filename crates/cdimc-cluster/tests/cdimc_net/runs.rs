@@ -1,7 +1,7 @@
 //! Several runs: which settings go on, and which run is the answer.
 
 use super::{blobs, chosen, same_partition, small};
-use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain};
+use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain, Stage};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Model, Observer};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
@@ -34,14 +34,18 @@ fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
 }
 
 #[test]
-fn steps_are_counted_over_all_runs() {
+fn steps_come_in_the_order_of_the_paper_and_are_counted_over_all_runs() {
     let (data, _) = blobs(60, 3);
     let net = CdimcNet { pretrain: Pretrain { epochs: 4, ..chosen().pretrain }, ..chosen() };
     let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
     let mut seen = Vec::new();
     while let Some(step) = training.step().unwrap() {
+        assert!(step.loss.unwrap().is_finite());
         seen.push((step.stage, step.done, step.of));
     }
+    assert_eq!(training.stage(), Stage::Done);
+    let first = seen[..7].iter().map(|step| step.0).collect::<Vec<_>>();
+    assert_eq!(first, [["pretrain"; 4].as_slice(), &["kmeans", "finetune", "finetune"]].concat());
     let epochs: Vec<usize> = seen.iter().filter(|s| s.0 == "pretrain").map(|s| s.1).collect();
     assert_eq!(epochs, (1..=12).collect::<Vec<_>>());
     let centers: Vec<_> = seen.iter().filter(|s| s.0 == "kmeans").map(|s| (s.1, s.2)).collect();
