@@ -119,10 +119,6 @@ class CDIMCNet(MultiViewClusterer):
     ----------
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
-    order : {"shuffled", "file"}, default="shuffled"
-        Order in which the samples are read before they are arranged.
-    arrangement : {"kmeans-blocks", "none"}, default="kmeans-blocks"
-        How the samples are put in training order (paper, section 3.4, step 1).
     input : {"coordinates", "columns"}, default="coordinates"
         What the network reads of every view.
     directions : int, default=40
@@ -134,63 +130,49 @@ class CDIMCNet(MultiViewClusterer):
         the data choose one.
     batch_size : int, default=128
         Samples in a batch.
-    architecture_square_decoder_layer : bool, default=False
-        Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
-    architecture_hidden_ratio : float | None, default=None
-        h / m; by default 0.8 for columns (paper) and 2 for coordinates.
-    architecture_wide : int | None, default=None
-        Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for
-        coordinates.
     device : {"cpu", "cuda"}, default="cpu"
-        Where they are computed.
+        Where the training steps are computed.
     restarts : int, default=4
         Rounds of whole runs, each from new initial weights. After every round the half of the values of
         ``alpha`` under which the views share more goes on. The authors' code has 1.
+    choice : {"shared-information", "inertia"}, default="shared-information"
+        How the first centers and the last round of fine-tuning are chosen.
     pretrain_epochs : int, default=400
         Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
     pretrain_learning_rate : float, default=0.02
         Step length of the first epoch. The authors' code has 0.01.
-    pretrain_decay : {"linear", "none"}, default="linear"
-        How the step length falls from epoch to epoch.
-    pretrain_momentum : float, default=0.95
-        Fraction of the last step that is kept, in [0, 1).
-    kmeans_restarts : int, default=20
-        Number of starts, of which the best is kept.
-    kmeans_max_iterations : int, default=300
-        Maximum number of iterations per start.
-    kmeans_tolerance : float, default=0.0001
-        Movement of the centers that ends a start, relative to the variance.
-    kmeans_choice : {"shared-information", "inertia"}, default="shared-information"
-        How the first centers and the last round of fine-tuning are chosen.
     finetune_rounds : int, default=20
-        Most rounds, T. With 0 the first clusters on the pre-trained latents are the result.
+        Maximum number of rounds, T. With 0 the first clusters on the pre-trained latents are the result.
     finetune_epochs_per_round : int, default=7
-        Epochs of network training in a round, Maxiter.
-    finetune_optimizer : {"adam", "sgd"}, default="adam"
-        Which optimizer updates the encoders; Adam (paper, section 4.1).
+        Epochs of network training per round, Maxiter.
     finetune_learning_rate : float, default=0.0001
-        Its step length.
+        Step length of Adam, which updates the encoders (paper, section 4.1).
     finetune_self_paced : bool, default=True
         Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
     finetune_age_scope : {"cluster", "all"}, default="cluster"
         Whether each cluster has an age of its own.
-    finetune_age_deviation : {"unbiased", "population"}, default="unbiased"
-        The standard deviation in eq. 9.
-    finetune_age_comparison : {"below", "at-most"}, default="below"
-        How a loss is compared with the age in eq. 15.
-    finetune_age_update : {"age-first", "selection-first"}, default="age-first"
-        Which comes first after the network's step, the age or the selection.
-    finetune_age_first_round : {"zero", "one"}, default="zero"
-        The t of the first round in eq. 9.
-    finetune_normalization : {"selected", "batch"}, default="selected"
+    advanced_order : {"shuffled", "file"}, default="shuffled"
+        Order in which the samples are read before k-means arranges them.
+    advanced_square_decoder_layer : bool, default=False
+        Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
+    advanced_decay : {"linear", "none"}, default="linear"
+        How the step length of pre-training falls from epoch to epoch.
+    advanced_momentum : float, default=0.95
+        Fraction of the last step of pre-training that is kept, in [0, 1).
+    advanced_age_rule : {"code", "paper"}, default="code"
+        How the age selects samples.
+    advanced_normalization : {"selected", "batch"}, default="selected"
         What the clustering term of a batch is divided by.
-    finetune_stop_tolerance : float, default=1e-07
-        The training stops when the share of samples that changed cluster in a round is below this, xi;
-        1e-7, so that none may change.
-    finetune_minimum_rounds : int, default=81
-        Rounds before that rule applies; 81. In the paper it applies after every round, which is 1.
-    engine : {"fused", "candle"} | None, default=None
+    advanced_minimum_rounds : int, default=81
+        Rounds of fine-tuning after which a round that moves no sample ends it. In the paper this is 1.
+    advanced_engine : {"fused", "candle"} | None, default=None
         Which engine computes the training steps; by default that of the device.
+    advanced_hidden_ratio : float | None, default=None
+        Width of the hidden layers, relative to the inputs of a view; by default 0.8 for columns (paper) and
+        2 for coordinates.
+    advanced_wide : int | None, default=None
+        Width of the layer next to the latent one; by default 1500 for columns (paper) and 200 for
+        coordinates.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -211,80 +193,62 @@ class CDIMCNet(MultiViewClusterer):
         self,
         n_clusters: int | Literal["auto"] = 8,
         *,
-        order: Literal["shuffled", "file"] = "shuffled",
-        arrangement: Literal["kmeans-blocks", "none"] = "kmeans-blocks",
         input: Literal["coordinates", "columns"] = "coordinates",
         directions: int = 40,
         neighbors: int = 10,
         alpha: float | tuple[float, ...] = (0.01, 0.1),
         batch_size: int = 128,
-        architecture_square_decoder_layer: bool = False,
-        architecture_hidden_ratio: float | None = None,
-        architecture_wide: int | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
         restarts: int = 4,
+        choice: Literal["shared-information", "inertia"] = "shared-information",
         pretrain_epochs: int = 400,
         pretrain_learning_rate: float = 0.02,
-        pretrain_decay: Literal["linear", "none"] = "linear",
-        pretrain_momentum: float = 0.95,
-        kmeans_restarts: int = 20,
-        kmeans_max_iterations: int = 300,
-        kmeans_tolerance: float = 0.0001,
-        kmeans_choice: Literal["shared-information", "inertia"] = "shared-information",
         finetune_rounds: int = 20,
         finetune_epochs_per_round: int = 7,
-        finetune_optimizer: Literal["adam", "sgd"] = "adam",
         finetune_learning_rate: float = 0.0001,
         finetune_self_paced: bool = True,
         finetune_age_scope: Literal["cluster", "all"] = "cluster",
-        finetune_age_deviation: Literal["unbiased", "population"] = "unbiased",
-        finetune_age_comparison: Literal["below", "at-most"] = "below",
-        finetune_age_update: Literal["age-first", "selection-first"] = "age-first",
-        finetune_age_first_round: Literal["zero", "one"] = "zero",
-        finetune_normalization: Literal["selected", "batch"] = "selected",
-        finetune_stop_tolerance: float = 1e-07,
-        finetune_minimum_rounds: int = 81,
-        engine: Literal["fused", "candle"] | None = None,
+        advanced_order: Literal["shuffled", "file"] = "shuffled",
+        advanced_square_decoder_layer: bool = False,
+        advanced_decay: Literal["linear", "none"] = "linear",
+        advanced_momentum: float = 0.95,
+        advanced_age_rule: Literal["code", "paper"] = "code",
+        advanced_normalization: Literal["selected", "batch"] = "selected",
+        advanced_minimum_rounds: int = 81,
+        advanced_engine: Literal["fused", "candle"] | None = None,
+        advanced_hidden_ratio: float | None = None,
+        advanced_wide: int | None = None,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.order = order
-        self.arrangement = arrangement
         self.input = input
         self.directions = directions
         self.neighbors = neighbors
         self.alpha = alpha
         self.batch_size = batch_size
-        self.architecture_square_decoder_layer = architecture_square_decoder_layer
-        self.architecture_hidden_ratio = architecture_hidden_ratio
-        self.architecture_wide = architecture_wide
         self.device = device
         self.restarts = restarts
+        self.choice = choice
         self.pretrain_epochs = pretrain_epochs
         self.pretrain_learning_rate = pretrain_learning_rate
-        self.pretrain_decay = pretrain_decay
-        self.pretrain_momentum = pretrain_momentum
-        self.kmeans_restarts = kmeans_restarts
-        self.kmeans_max_iterations = kmeans_max_iterations
-        self.kmeans_tolerance = kmeans_tolerance
-        self.kmeans_choice = kmeans_choice
         self.finetune_rounds = finetune_rounds
         self.finetune_epochs_per_round = finetune_epochs_per_round
-        self.finetune_optimizer = finetune_optimizer
         self.finetune_learning_rate = finetune_learning_rate
         self.finetune_self_paced = finetune_self_paced
         self.finetune_age_scope = finetune_age_scope
-        self.finetune_age_deviation = finetune_age_deviation
-        self.finetune_age_comparison = finetune_age_comparison
-        self.finetune_age_update = finetune_age_update
-        self.finetune_age_first_round = finetune_age_first_round
-        self.finetune_normalization = finetune_normalization
-        self.finetune_stop_tolerance = finetune_stop_tolerance
-        self.finetune_minimum_rounds = finetune_minimum_rounds
-        self.engine = engine
+        self.advanced_order = advanced_order
+        self.advanced_square_decoder_layer = advanced_square_decoder_layer
+        self.advanced_decay = advanced_decay
+        self.advanced_momentum = advanced_momentum
+        self.advanced_age_rule = advanced_age_rule
+        self.advanced_normalization = advanced_normalization
+        self.advanced_minimum_rounds = advanced_minimum_rounds
+        self.advanced_engine = advanced_engine
+        self.advanced_hidden_ratio = advanced_hidden_ratio
+        self.advanced_wide = advanced_wide
         self.n_clusters_range = n_clusters_range
         self.strict = strict
         self.random_state = random_state

@@ -42,9 +42,6 @@ use std::sync::Arc;
 /// Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample that is fused from
 /// its views, and clusters that are learned from easy samples to hard ones.
 ///
-/// By default the data choose the coordinates, the weight of the graph and the centers. That takes an analysis of what the
-/// views share, such as that of `t-mixture`: [`with_analysis`](Self::with_analysis) adds it.
-///
 /// ```
 /// use cdimc_core::Clusterer;
 /// use cdimc_cluster::{Advanced, CdimcNet};
@@ -54,6 +51,9 @@ use std::sync::Arc;
 /// let net = CdimcNet { advanced: Advanced { momentum: 1.5, ..Advanced::default() }, ..net };
 /// assert_eq!(net.check().unwrap_err().to_string(), "advanced.momentum = 1.5: must lie in [0, 1)");
 /// ```
+///
+/// By default the data choose the coordinates, the weight of the graph and the centers. That takes an analysis of what the
+/// views share, such as that of `t-mixture`: [`with_analysis`](Self::with_analysis) adds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
