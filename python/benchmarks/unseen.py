@@ -129,7 +129,8 @@ def data_sets(half, folder):
             draw = lambda seed, i=i: list(situations(np.random.default_rng(seed)))[i][:0:-1]  # noqa: E731
             yield name, lambda seed, draw=draw: ({f"view{v}": x for v, x in enumerate(draw(seed)[0])}, draw(seed)[1])
         return
-    for name, entry in listed(half).items():
+    # Small sets first.
+    for name, entry in sorted(listed(half).items(), key=lambda one: one[1]["samples"]):
         yield name, lambda seed, name=name, entry=entry: read_set(folder / "sets" / name, entry)
 
 
@@ -190,8 +191,12 @@ def run_plain(method, views, k, seed):
     if method != "k-means":
         scale = x.std(axis=0)
         x = (x - x.mean(axis=0)) / np.where(scale > 0, scale, 1)
-    model = GaussianMixture(k, reg_covar=1e-3, n_init=5, random_state=seed) if method == "mixture" else KMeans(k, n_init=20, random_state=seed)
-    return model.fit_predict(x), k, ""
+    if method != "mixture":
+        return KMeans(k, n_init=20, random_state=seed).fit_predict(x), k, ""
+    # A full covariance matrix needs more samples per cluster than columns.
+    shape = "full" if len(x) > 2 * k * x.shape[1] else "diag"
+    model = GaussianMixture(k, covariance_type=shape, reg_covar=1e-3, n_init=5, random_state=seed)
+    return model.fit_predict(x), k, shape
 
 
 def run_cell(method, views, y, seed, arguments):
@@ -222,9 +227,9 @@ def run(arguments):
     if not path.exists():
         path.write_text(",".join(FIELDS) + "\n")
     sets = [one for one in data_sets(arguments.half, arguments.folder) if not arguments.sets or one[0] in arguments.sets]
-    # The quick methods of all sets first, and one seed of all sets before the next.
-    cells = [(method, seed, rate, one) for method in arguments.methods for seed in range(arguments.seeds) for rate in arguments.rates for one in sets]
-    for method, seed, rate, (name, read) in cells:
+    cells = [(seed, method, rate, one) for seed in range(arguments.seeds) for method in arguments.methods for rate in arguments.rates for one in sets]
+    # The quick methods first, then one seed of all sets and methods before the next.
+    for seed, method, rate, (name, read) in sorted(cells, key=lambda cell: cell[1] not in PLAIN):
         key = {"set": name, "rate": str(rate), "seed": str(seed)}
         if (*key.values(), method) in done:
             continue
@@ -238,30 +243,29 @@ def run(arguments):
 # Tables
 
 
-def means(records):
-    """The mean accuracy over seeds by set, rate and method, and its standard deviation; failed cells are left out."""
-    cells = {}
+def scored(records):
+    """The accuracies by seed of every set, rate and method; failed cells are left out."""
+    found = {}
     for r in records:
         if r["status"] == "ok":
-            cells.setdefault((r["set"], float(r["rate"]), r["method"]), []).append(float(r["accuracy"]))
-    return {key: (np.mean(found), np.std(found)) for key, found in cells.items()}
+            found.setdefault((r["set"], float(r["rate"]), r["method"]), {})[r["seed"]] = float(r["accuracy"])
+    return found
 
 
 def table(arguments):
     """One row per set, complete and absent side by side, the largest loss first; then the counts."""
-    found = means(read_records(arguments.records))
+    found = scored(read_records(arguments.records))
     names = [name for name, _ in data_sets(arguments.half, arguments.folder)]
     methods = [m for m in METHODS if m not in ("cdimc", "cdimc-range") and any(key[2] == m for key in found)]
-    best = {}
-    for name in names:
-        for rate in RATES:
-            k_means = [found[name, rate, m][0] for m in PLAIN[:2] if (name, rate, m) in found]
-            if k_means:
-                best[name, rate] = max(k_means)
 
-    def lead(name, rate, other=None):
-        ours, theirs = found.get((name, rate, "cdimc")), best.get((name, rate)) if other is None else found.get((name, rate, other), [None])[0]
-        return None if ours is None or theirs is None else ours[0] - theirs
+    def lead(name, rate, others=PLAIN[:2]):
+        """How far ahead cdimc is of the best of these, each over the seeds that both have."""
+        ours, leads = found.get((name, rate, "cdimc"), {}), []
+        for other in others:
+            theirs = found.get((name, rate, other), {})
+            if shared := ours.keys() & theirs.keys():
+                leads.append(np.mean([ours[seed] - theirs[seed] for seed in shared]))
+        return min(leads, default=None)
 
     rows = sorted(names, key=lambda name: min([lead(name, rate) for rate in RATES if lead(name, rate) is not None], default=np.inf))
     columns = ["cdimc", *methods]
@@ -269,16 +273,17 @@ def table(arguments):
     print("| set | lead | " + " | ".join(columns) + " |\n| :-- | --: |" + " --: |" * len(columns))
     for name in rows:
         leads = " / ".join("–" if (value := lead(name, rate)) is None else f"{value:+.1f}" for rate in RATES)
-        cells = [" / ".join(f"{found[name, rate, m][0]:.1f}" if (name, rate, m) in found else "–" for rate in RATES) for m in columns]
+        mean = lambda key: f"{np.mean(list(found[key].values())):.1f}" if key in found else "–"  # noqa: E731
+        cells = [" / ".join(mean((name, rate, m)) for rate in RATES) for m in columns]
         print(f"| {name} | {leads} | " + " | ".join(cells) + " |")
     print("\n| against | complete: ahead, behind, tie | worst | 30 % absent: ahead, behind, tie | worst |\n| :-- | --: | --: | --: | --: |")
-    for other in (None, *methods):
+    for title, others in (("best k-means", PLAIN[:2]), *((m, [m]) for m in methods)):
         cells = []
         for rate in RATES:
-            leads = np.array([value for name in names if (value := lead(name, rate, other)) is not None])
+            leads = np.array([value for name in names if (value := lead(name, rate, others)) is not None])
             # Less than half a point is a tie.
             cells += [f"{(leads >= 0.5).sum()}, {(leads <= -0.5).sum()}, {(abs(leads) < 0.5).sum()}", f"{leads.min():+.1f}" if len(leads) else "–"]
-        print(f"| {other or 'best k-means'} | " + " | ".join(cells) + " |")
+        print(f"| {title} | " + " | ".join(cells) + " |")
 
 
 def compare(before, after):
