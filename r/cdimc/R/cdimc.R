@@ -2,7 +2,7 @@
 #'
 #' `tmixture()` fits one mixture of multivariate t distributions over all views: a sample has the same cluster in all of
 #' them, and a missing view is left out of its likelihood. It imputes no views and trains no network. `cdimc()` runs any
-#' method, by default CDIMC-net.
+#' method, by default the same mixture.
 #'
 #' @param x The views, with common samples: a list of numeric matrices or data frames, `(n_samples, n_features)` each
 #'   (samples in rows; a sample is missing in a view if its row is `NA` or its row name is absent); a
@@ -62,7 +62,7 @@ tmixture <- function(x, k, ..., coordinates = "auto", dimensions = 20, degrees_o
 
 #' @rdname tmixture
 #' @export
-cdimc <- function(x, k, method = "cdimc-net", ..., range = c(2, 12), seed = NULL, strict = FALSE,
+cdimc <- function(x, k, method = "t-mixture", ..., range = c(2, 12), seed = NULL, strict = FALSE,
                   threads = getOption("cdimc.threads", 2), progress = interactive(), test_markers = FALSE) {
   number <- if (identical(k, "auto")) range_of(range) else whole(k, "k", 2)
   method <- one_of(method, "method", cdimc_methods())
