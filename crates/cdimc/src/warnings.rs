@@ -372,7 +372,9 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
     // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
     let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= LEAST_SHARED;
-    let alone = || known.iter().filter(|(_, of)| !shares(of));
+    // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
+    let is_overfit = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information <= 0.0;
+    let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_overfit(of));
     // Views none of which shares are one finding.
     if known.len() > 1 && alone().count() == known.len() {
         let text = "the views share nothing that these clusters explain".to_owned();
@@ -469,6 +471,21 @@ mod tests {
             found[0].text.starts_with("view `c` shares hardly anything with the others: "),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_negative_estimate_beyond_chance_is_no_finding() {
+        let view = |shared_information, p_value| {
+            let text = format!(
+                r#"{{"shared-information":{shared_information},"p-value":{p_value},"own-variation":0.1}}"#
+            );
+            Some(serde_json::from_str::<ViewSharing>(&text).unwrap())
+        };
+        let names = ["a".to_owned(), "b".to_owned()];
+        let found = |second| sharing(&[view(0.9, 0.01), second], &names);
+        assert_eq!(found(view(-0.045, 0.01)), []);
+        assert_eq!(found(view(-0.045, 0.5)).len(), 1);
+        assert_eq!(found(view(0.05, 0.01)).len(), 1);
     }
 
     #[test]
