@@ -1,4 +1,4 @@
-//! k-means on points of two groups, and how sure it is of each.
+//! k-means on points of two groups, with a confidence per point.
 #![allow(clippy::print_stdout)]
 
 use cdimc_core::{ClusterError, KMeans, confidence::margins_of_centers};

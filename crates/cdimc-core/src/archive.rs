@@ -1,7 +1,7 @@
-//! Named arrays and a description in one safetensors file that notices when it was damaged.
+//! Named arrays and a description in one safetensors file with a checksum.
 //!
-//! The entry `cdimc` of the file's metadata is a JSON object with the description and a SHA-256 of
-//! everything else in the file: kind, version, description, all other entries of the metadata, all arrays.
+//! The entry `cdimc` of the file's metadata is a JSON object: the description, and a SHA-256 of everything else in the
+//! file (kind, version, description, other metadata entries, arrays).
 
 use crate::ClusterError;
 use ndarray::{Array2, ArrayView2};
@@ -12,25 +12,25 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 const METADATA: &str = "cdimc";
-/// What a file is called where any kind will do.
+/// Name used in messages about a file of any kind.
 const ANY_KIND: &str = "cdimc file";
 
-/// What the metadata say, as JSON.
+/// JSON of the metadata entry `cdimc`.
 #[derive(Serialize, Deserialize)]
 struct Label {
     kind: String,
     version: u32,
     sha256: String,
-    /// JSON as text: numbers that are read and written again may differ in the last digit.
+    /// JSON as text, because parsing and writing a number again may change its last digit.
     description: Value,
 }
 
-/// Arrays by name, to be written or just read.
+/// Named arrays, to be written or just read.
 pub struct Archive {
-    /// What the file is, such as `cdimc model`.
+    /// Kind of file, such as `cdimc model`.
     kind: String,
     description: String,
-    /// The other entries of the metadata, which the programs around a model put there.
+    /// Other metadata entries, added by programs that use the model.
     notes: BTreeMap<String, String>,
     arrays: BTreeMap<String, Array>,
 }
@@ -41,15 +41,15 @@ struct Array {
     bytes: Vec<u8>,
 }
 
-/// A number that arrays hold, little-endian in the file.
+/// Number type of an array, little-endian in the file.
 pub trait Number: Copy {
-    /// Its type in the file.
+    /// Type in the file.
     const DTYPE: Dtype;
-    /// Appends its bytes.
+    /// Appends the bytes of the number.
     fn write(self, to: &mut Vec<u8>);
-    /// The number of these bytes.
+    /// Returns the number with these bytes.
     fn read(bytes: &[u8]) -> Self;
-    /// Whether it is finite.
+    /// Returns whether the number is finite.
     fn is_finite(self) -> bool;
 }
 
@@ -77,10 +77,10 @@ number!(u32, Dtype::U32, |_| true);
 number!(u8, Dtype::U8, |_| true);
 
 impl Archive {
-    /// The version of the layout that is written and read.
+    /// Version of the layout, for writing and reading.
     const VERSION: u32 = 2;
 
-    /// An archive without arrays yet.
+    /// Returns an archive without arrays.
     ///
     /// # Errors
     /// If the description cannot be written as JSON.
@@ -107,12 +107,12 @@ impl Archive {
         self.arrays.insert(name.into(), Array { dtype: T::DTYPE, shape, bytes });
     }
 
-    /// Puts `text` under `key` of the metadata, where the checksum covers it.
+    /// Adds the metadata entry `key`; the checksum covers it.
     pub fn put_note(&mut self, key: &str, text: String) {
         self.notes.insert(key.to_owned(), text);
     }
 
-    /// The file's bytes; the same archive gives the same bytes.
+    /// Returns the bytes of the file; equal archives give equal bytes.
     ///
     /// # Errors
     /// If an array cannot be described.
@@ -139,22 +139,22 @@ impl Archive {
         serialize(views, &header).map_err(|e| failed(&e))
     }
 
-    /// What the file of these bytes says it is, whether or not it is damaged; nothing if it says nothing.
+    /// Returns the kind that the file declares, even if the file is damaged.
     pub fn kind_of(bytes: &[u8]) -> Option<String> {
         let (_, header) = SafeTensors::read_metadata(bytes).ok()?;
         let label = header.metadata().as_ref()?.get(METADATA)?;
         Some(serde_json::from_str::<Label>(label).ok()?.kind)
     }
 
-    /// Reads the bytes of a file of this kind.
+    /// Reads a file of this kind.
     ///
     /// # Errors
-    /// If they are no such file, were cut or changed, or come from another version.
+    /// If the bytes are another kind of file, are damaged, or have another version.
     pub fn from_bytes(kind: &'static str, bytes: &[u8]) -> Result<Self, ClusterError> {
         Self::read(Some(kind), bytes)
     }
 
-    /// Reads the bytes of a file of `kind`, or of any kind.
+    /// Reads a file of `kind`, or of any kind.
     fn read(kind: Option<&str>, bytes: &[u8]) -> Result<Self, ClusterError> {
         let (archive, checksum) = Self::read_unchecked(kind, bytes)?;
         if archive.digest() != checksum {
@@ -166,7 +166,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// What the bytes of a file say, and the checksum that they give for it.
+    /// Reads a file without testing its checksum; returns the content and the declared checksum.
     fn read_unchecked(kind: Option<&str>, bytes: &[u8]) -> Result<(Self, String), ClusterError> {
         let refuse = |reason: String| ClusterError::Model(reason);
         let wanted = kind.unwrap_or(ANY_KIND);
@@ -176,7 +176,7 @@ impl Archive {
         let metadata = header.metadata().as_ref();
         let mut notes: BTreeMap<String, String> =
             metadata.into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
-        let label = notes.remove(METADATA).ok_or_else(|| foreign(&"it does not say what it is"))?;
+        let label = notes.remove(METADATA).ok_or_else(|| foreign(&"it has no description"))?;
         let label: Label = serde_json::from_str(&label).map_err(|e| foreign(&e))?;
         if kind.is_some_and(|kind| label.kind != kind) {
             return Err(refuse(format!("the file is a {}: a {wanted} is needed", label.kind)));
@@ -186,7 +186,7 @@ impl Archive {
             return Err(refuse(format!("{wanted} of version {found}: must be {expected}")));
         }
         let Value::String(description) = label.description else {
-            return Err(foreign(&"its description is no text"));
+            return Err(foreign(&"its description is not text"));
         };
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| foreign(&e))?;
         let array = |view: TensorView<'_>| Array {
@@ -199,33 +199,33 @@ impl Archive {
         Ok((Self { kind: label.kind, description, notes, arrays }, label.sha256))
     }
 
-    /// What the description says.
+    /// Returns the description.
     ///
     /// # Errors
-    /// If it does not say what `T` holds.
+    /// If the description is not a valid `T`.
     pub fn description<T: DeserializeOwned>(&self) -> Result<T, ClusterError> {
         serde_json::from_str(&self.description)
             .map_err(|e| ClusterError::Model(format!("{}: {e}", self.kind)))
     }
 
-    /// Whether there is an array `name`.
+    /// Returns whether there is an array `name`.
     pub fn has(&self, name: &str) -> bool {
         self.arrays.contains_key(name)
     }
 
-    /// The list of numbers `name`.
+    /// Returns the list of numbers `name`.
     ///
     /// # Errors
-    /// If there is no such list.
+    /// If there is no list of this type.
     pub fn list<T: Number>(&self, name: &str) -> Result<Vec<T>, ClusterError> {
         let (_, values) = self.array(name, 1)?;
         Ok(values)
     }
 
-    /// The matrix `name`.
+    /// Returns the matrix `name`.
     ///
     /// # Errors
-    /// If there is no such matrix.
+    /// If there is no matrix of this type.
     pub fn matrix<T: Number>(&self, name: &str) -> Result<Array2<T>, ClusterError> {
         let (shape, values) = self.array(name, 2)?;
         Array2::from_shape_vec((shape[0], shape[1]), values)
@@ -250,10 +250,10 @@ impl Archive {
         Ok((&array.shape, values))
     }
 
-    /// SHA-256 of kind, version, description, notes, and of name, type, shape and content of every array.
+    /// SHA-256 of kind, version, description and notes, and of name, type, shape and content of every array.
     fn digest(&self) -> String {
         let mut hash = Sha256::new();
-        // As JSON, which says where one text ends and the next begins.
+        // JSON marks where each text ends.
         let texts = json!([self.kind, Self::VERSION, self.description, self.notes]);
         hash.update(texts.to_string());
         for (name, array) in &self.arrays {
@@ -264,36 +264,37 @@ impl Archive {
     }
 }
 
-/// The model or checkpoint `bytes` with `text` under `key` of its metadata, where the checksum covers it.
+/// Returns the model or checkpoint `bytes` with the metadata entry `key`, covered by the checksum.
 ///
 /// # Errors
-/// If the bytes are no such file, or a damaged one.
+/// If the bytes are not a model or checkpoint, or are damaged.
 pub fn with_note(bytes: &[u8], key: &str, text: String) -> Result<Vec<u8>, ClusterError> {
     let mut archive = Archive::read(None, bytes)?;
     archive.put_note(key, text);
     archive.to_bytes()
 }
 
-/// What [`Archive::put_note`] put under `key` of the model or checkpoint `bytes`, if anything.
+/// Returns the metadata entry `key` of the model or checkpoint `bytes`, as added by [`Archive::put_note`].
 ///
 /// # Errors
-/// If the bytes are no such file, or a damaged one.
+/// If the bytes are not a model or checkpoint, or are damaged.
 pub fn note(bytes: &[u8], key: &str) -> Result<Option<String>, ClusterError> {
     Ok(Archive::read(None, bytes)?.notes.remove(key))
 }
 
-/// The model or checkpoint `bytes` with the checksum of what it holds: whoever changes such a file can do so too,
-/// and tests look with it at what comes after the checksum.
+/// Returns the model or checkpoint `bytes` with a checksum that fits its content.
+///
+/// Tests use it to reach the code after the checksum; an edited file could be given a valid checksum in the same way.
 ///
 /// # Errors
-/// If the bytes are no such file.
+/// If the bytes are not a model or checkpoint.
 #[doc(hidden)] // Of tests and fuzzing, not of users.
 pub fn with_new_checksum(bytes: &[u8]) -> Result<Vec<u8>, ClusterError> {
     Archive::read_unchecked(None, bytes)?.0.to_bytes()
 }
 
-/// A safetensors file with its metadata in alphabetical order: the crate's own order changes from run to
-/// run where there is more than one entry.
+/// Serializes to safetensors with the metadata in alphabetical order; the order of the crate safetensors varies from run
+/// to run.
 fn serialize(
     arrays: Vec<(&str, TensorView<'_>)>,
     metadata: &BTreeMap<String, String>,
@@ -305,7 +306,7 @@ fn serialize(
     header["__metadata__"] = serde_json::to_value(metadata)?;
     let mut header = serde_json::to_vec(&header)?;
     header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
-    // In place: the arrays are as large as a network with its moments.
+    // In place, because the arrays can be as large as a network with its moments.
     bytes.reserve_exact(size_of::<u64>() + header.len());
     bytes.splice(..content, (header.len() as u64).to_le_bytes().into_iter().chain(header));
     Ok(bytes)
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_come_back_as_they_were() {
+    fn arrays_survive_a_round_trip() {
         let bytes = sample().to_bytes().unwrap();
         assert_eq!(bytes, sample().to_bytes().unwrap());
         let read = Archive::from_bytes("test file", &bytes).unwrap();
@@ -365,7 +366,7 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // A changed blank between the parts changes nothing that is read.
+            // Changed white space in the header has no effect.
             if let Ok(read) = Archive::from_bytes("test file", &flipped) {
                 assert_eq!(read.digest(), original.digest(), "bit {bit}");
             }

@@ -1,4 +1,4 @@
-//! The rules of settings, each in one place: the error names the setting, its value and the rule.
+//! Range checks of settings; each error gives the setting, its value and the rule.
 
 use crate::ClusterError;
 use std::fmt::Display;
@@ -23,7 +23,7 @@ pub fn setting<T: Display>(
 /// Checks that every count is at least 1.
 ///
 /// # Errors
-/// [`ClusterError::Setting`] for the first that is not.
+/// [`ClusterError::Setting`] for the first count that is 0.
 pub fn at_least_one(counts: &[(&'static str, usize)]) -> Result<(), ClusterError> {
     let check = |&(name, count)| setting(name, count, "must be at least 1", |&count| count > 0);
     counts.iter().try_for_each(check)

@@ -1,4 +1,4 @@
-//! The one verb of every method, and what comes out of it.
+//! The trait of clustering methods and the result of a fit.
 
 use crate::{ClusterError, Model, Observer};
 use cdimc_data::{MultiView, Seed};
@@ -7,21 +7,21 @@ use rand::seq::SliceRandom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// GiB of values that sparse views may become where a method asks for their zeros.
-const LARGEST_DENSE: f64 = 2.0;
+/// Largest size, in GiB, of sparse views that are made dense for a method.
+const MAX_DENSE_GIB: f64 = 2.0;
 
-/// A method that groups incomplete multi-view samples.
+/// A method that clusters incomplete multi-view samples.
 ///
-/// A clusterer reads observed values only, draws all randomness from the seed, and gives the same
-/// bits for the same input and seed. It returns one label a sample, in the caller's order.
+/// A clusterer reads observed values only and draws all randomness from the seed. The same input and seed give the same
+/// bits. It returns one label per sample, in the caller's order.
 ///
-/// A method has a [`name`](Self::name) and a [`run`](Self::run); callers use [`fit`](Self::fit) or
-/// [`cluster`](Self::cluster), which do what all methods share.
+/// A method implements [`name`](Self::name) and [`run`](Self::run). Callers use [`fit`](Self::fit) or
+/// [`cluster`](Self::cluster), which add the checks that all methods share.
 pub trait Clusterer: Send + Sync {
-    /// The method's name as the command line spells it, such as `cdimc-net`.
+    /// Name of the method on the command line, such as `cdimc-net`.
     fn name(&self) -> &'static str;
 
-    /// Checks the settings alone, which needs no data.
+    /// Checks the settings; needs no data.
     ///
     /// # Errors
     /// If a setting is out of range.
@@ -29,21 +29,21 @@ pub trait Clusterer: Send + Sync {
         Ok(())
     }
 
-    /// Checks what the method asks of the data beyond what all methods ask.
+    /// Checks what the method needs from the data beyond what all methods need.
     ///
     /// # Errors
-    /// [`ClusterError::Inapplicable`] if the method is not made for such data.
+    /// [`ClusterError::Inapplicable`] if the method cannot treat such data.
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
         let (_, _) = (data, n_clusters);
         Ok(())
     }
 
-    /// Whether the method reads sparse views as they are; for the others they become dense, up to 2 GiB.
+    /// Returns whether the method reads sparse views; for other methods they are made dense, up to 2 GiB.
     fn reads_sparse(&self) -> bool {
         false
     }
 
-    /// The method itself, once settings, number of clusters and data are checked.
+    /// Runs the method; settings, number of clusters and data are already checked.
     ///
     /// # Errors
     /// If its iteration diverges, or `observer` stops it.
@@ -55,11 +55,11 @@ pub trait Clusterer: Send + Sync {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError>;
 
-    /// Groups the samples of `data` into `n_clusters` clusters, and reports every step to `observer`.
+    /// Groups the samples of `data` into `n_clusters` clusters and reports every step to `observer`.
     ///
     /// # Errors
-    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, the method does not apply
-    /// to such data, its iteration diverges, what it found is not finite, or `observer` stops it.
+    /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, the method cannot treat such data, its
+    /// iteration diverges, its result is not finite, or `observer` stops it.
     fn fit(
         &self,
         data: &MultiView,
@@ -78,10 +78,10 @@ pub trait Clusterer: Send + Sync {
         Ok(fitted)
     }
 
-    /// As [`fit`](Self::fit), unobserved and without the model.
+    /// Like [`fit`](Self::fit), without an observer and without the model.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit).
+    /// Same as [`fit`](Self::fit).
     fn cluster(
         &self,
         data: &MultiView,
@@ -94,8 +94,8 @@ pub trait Clusterer: Send + Sync {
     /// Resumes from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
     ///
     /// # Errors
-    /// If the method has no checkpoints, this is none of its own, it was made with other settings or on data of
-    /// another shape, or as [`fit`](Self::fit).
+    /// If the method has no checkpoints, if the checkpoint comes from another method, other settings or data of another
+    /// shape, or as for [`fit`](Self::fit).
     fn resume(
         &self,
         checkpoint: &[u8],
@@ -106,52 +106,52 @@ pub trait Clusterer: Send + Sync {
         Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))
     }
 
-    /// What a fit of such data needs, roughly; `None` if the method does not know.
+    /// Estimates the cost of a fit; `None` if the method has no estimate.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (_, _) = (data, n_clusters);
         None
     }
 
-    /// The method with less effort, to try several numbers of clusters; `None` if it is quick.
+    /// Returns the method with less effort, to try several numbers of clusters; `None` if the method is fast already.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         None
     }
 }
 
-/// Whether the sparse views of the data are small enough to be made dense.
+/// Checks that the sparse views are small enough to be made dense.
 ///
 /// # Errors
-/// [`ClusterError::Inapplicable`] with their size if they are not.
+/// [`ClusterError::Inapplicable`] with their size if they are too large.
 fn check_dense(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
     let sparse = (0..data.n_views()).filter(|&v| data.matrix(v).sparse().is_some());
     let size = |v: usize| data.n_samples() as f64 * data.width(v) as f64 * size_of::<f64>() as f64;
     let (bytes, gibibyte) = (sparse.map(size).sum::<f64>(), (1_u64 << 30) as f64);
-    if bytes <= LARGEST_DENSE * gibibyte {
+    if bytes <= MAX_DENSE_GIB * gibibyte {
         return Ok(());
     }
     let reason = format!(
-        "it reads the zeros of sparse views too, {:.1} GiB of values: at most {LARGEST_DENSE} GiB are written out; leave out \
+        "it reads the zeros of sparse views too, {:.1} GiB of values: at most {MAX_DENSE_GIB} GiB are written out; leave out \
          columns, or take t-mixture, which reads sparse views as they are",
         bytes / gibibyte
     );
     Err(ClusterError::Inapplicable { method, reason })
 }
 
-/// What a fit needs, to be known before it starts.
+/// Estimated cost of a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Bytes of memory at its peak, beyond the data.
+    /// Peak memory in bytes, without the data.
     pub bytes: f64,
     /// Floating-point operations.
     pub operations: f64,
 }
 
-/// What a fit gives.
+/// Result of a fit.
 #[derive(Debug)]
 pub struct Fitted {
     /// The clusters of the samples.
     pub clustering: Clustering,
-    /// What clusters new samples, where the method makes it.
+    /// Model that clusters new samples, if the method makes one.
     pub model: Option<Box<dyn Model>>,
 }
 
@@ -161,36 +161,36 @@ impl From<Clustering> for Fitted {
     }
 }
 
-/// Clusters of samples: those of a fit, or those that a model predicts.
+/// Clusters of samples, from a fit or from a prediction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Clustering {
-    /// The cluster of every sample, in `0..n_clusters`; a cluster may be empty.
+    /// Cluster per sample, in `0..n_clusters`; a cluster may be empty.
     pub labels: Vec<usize>,
-    /// The clustering loss of every sample, where the method has one: the smaller, the surer.
+    /// Clustering loss per sample, if the method has one; low is good.
     pub losses: Option<Vec<f64>>,
-    /// How sure the cluster of every sample is, in [0, 1]: its relative margin
+    /// Confidence of the label per sample, in [0, 1], high is good: the relative margin
     /// ([`relative_margins`](crate::confidence::relative_margins)) or the calibrated probability.
     pub confidence: Option<Vec<f64>>,
-    /// The calibrated probability of every cluster, `(n_samples, n_clusters)`, where the method has it.
+    /// Calibrated probability of every cluster, `(n_samples, n_clusters)`, if the method has it.
     pub probabilities: Option<Array2<f64>>,
-    /// The common representation, `(n_samples, latent)`, where the method has one.
+    /// Common representation, `(n_samples, latent)`, if the method has one.
     pub embedding: Option<Array2<f64>>,
-    /// The records of a fit, such as the loss of every epoch; a prediction has none.
+    /// Curves of a fit, such as the loss per epoch; empty for a prediction.
     pub curves: Vec<Curve>,
-    /// Whether a sample is unlike all training samples of its cluster, where the method can tell.
+    /// Whether a sample is unlike all training samples of its cluster, if the method has this test.
     pub unusual: Option<Vec<bool>>,
 }
 
 impl Clustering {
-    /// A clustering that is labels alone.
+    /// Returns a clustering that holds labels only.
     pub fn from_labels(labels: Vec<usize>) -> Self {
         Self { labels, ..Self::default() }
     }
 
-    /// Checks that what `method` found is finite and not the same for all samples; [`Clusterer::fit`] does.
+    /// Checks that the result of `method` is finite and has at least two clusters; called by [`Clusterer::fit`].
     ///
     /// # Errors
-    /// [`ClusterError::Unusable`] if it is not.
+    /// [`ClusterError::Unusable`] otherwise.
     pub fn check(&self, method: &'static str) -> Result<(), ClusterError> {
         let finite = |what: &str, x: Option<&f64>| match x {
             Some(x) if !x.is_finite() => Some(format!("{what} = {x}: must be finite")),
@@ -220,19 +220,19 @@ impl Clustering {
     }
 }
 
-/// A named series of values over epochs, rounds or iterations.
+/// Named series of values over epochs, rounds or iterations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// What the values are, such as `pretrain-loss`.
+    /// Name of the values, such as `pretrain-loss`.
     pub name: String,
-    /// One value a step.
+    /// One value per step.
     pub values: Vec<f64>,
 }
 
-/// The order in which a method that depends on it reads the samples.
+/// The order in which an order-dependent method reads the samples.
 ///
-/// Benchmark files are sorted by class: a method that reads them in the file's order can read the
-/// classes off it.
+/// Benchmark files are sorted by class, so a method that reads them in the order of the file can learn the classes from
+/// the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -240,12 +240,12 @@ pub enum RowOrder {
     /// Shuffled by the seed before anything else.
     #[default]
     Shuffled,
-    /// As the caller gave them: only to compare with programs that do so.
+    /// As the caller gave them; only to compare with programs that do so.
     File,
 }
 
 impl RowOrder {
-    /// The samples `0..n_samples` in reading order.
+    /// Returns the samples `0..n_samples` in reading order.
     pub fn rows(self, n_samples: usize, seed: Seed) -> Vec<usize> {
         let mut rows: Vec<usize> = (0..n_samples).collect();
         if self == Self::Shuffled {
@@ -255,7 +255,7 @@ impl RowOrder {
     }
 }
 
-/// Checks that `n_clusters` obeys the rule every method shares.
+/// Checks the number of clusters by the rule of all methods.
 ///
 /// # Errors
 /// If `n_clusters` is not in `2..=n_samples`.

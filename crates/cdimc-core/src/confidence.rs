@@ -1,19 +1,19 @@
-//! How sure a clustering is of each sample, by how much nearer its cluster is than the next.
+//! Confidence of labels: how much nearer the own cluster is than the next one.
 
 use crate::Coordinate;
 use ndarray::ArrayView2;
 
-/// The relative margin of every sample in [0, 1]: 1 at its cluster's center, 0 half way to the next.
+/// Returns the relative margin per sample, in [0, 1]: 1 at the center of its cluster, 0 half way to the next.
 ///
-/// c = (d2 - d1) / d2 with d1 the squared distance to the sample's own center and d2 to the nearest
-/// other one; 0 where another center is nearer. `losses`: d1; `margins`: d2 - d1.
+/// c = (d2 - d1) / d2, where d1 is the squared distance to the sample's own center and d2 to the nearest other center;
+/// 0 if another center is nearer. `losses` holds d1, `margins` holds d2 - d1.
 pub fn relative_margins(losses: &[f64], margins: &[f64]) -> Vec<f64> {
     let relative = |(&loss, &margin)| relative_margin(margin, loss + margin);
     losses.iter().zip(margins).map(relative).collect()
 }
 
-/// The relative margins of `points`, `(n_samples, n_features)`, between the `centers`,
-/// `(n_clusters, n_features)`, of the clusters that `labels` uses; 0 throughout if that is a single one.
+/// Returns the relative margins of `points`, `(n_samples, n_features)`, between the `centers`,
+/// `(n_clusters, n_features)`, of the clusters in `labels`; all 0 if there is only one such cluster.
 pub fn margins_of_centers<T: Coordinate>(
     points: ArrayView2<'_, T>,
     centers: ArrayView2<'_, f64>,
@@ -33,7 +33,7 @@ pub fn margins_of_centers<T: Coordinate>(
     labels.iter().enumerate().map(margin).collect()
 }
 
-/// `margin` over the distance to the `second` center; 0 where there is no second one.
+/// Returns `margin` divided by the distance to the `second` center; 0 if there is no second center.
 pub fn relative_margin(margin: f64, second: f64) -> f64 {
     if second > 0.0 && second.is_finite() { (margin / second).clamp(0.0, 1.0) } else { 0.0 }
 }
@@ -44,7 +44,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn the_center_is_sure_and_the_border_is_not() {
+    fn confidence_is_1_at_the_center_and_0_at_the_border() {
         assert_eq!(relative_margins(&[0.0, 1.0, 0.0], &[4.0, 0.0, 0.0]), [1.0, 0.0, 0.0]);
         let points = array![[0.0], [2.0], [9.0], [11.0], [6.0]];
         let margins =
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_without_a_sample_are_no_alternative() {
+    fn empty_clusters_do_not_count_as_second_nearest() {
         let (points, centers) = (array![[0.0], [4.0]], array![[0.0], [4.0], [1.0]]);
         assert_eq!(margins_of_centers(points.view(), centers.view(), &[0, 1]), [1.0, 1.0]);
         assert_eq!(margins_of_centers(points.view(), centers.view(), &[0, 0]), [0.0, 0.0]);

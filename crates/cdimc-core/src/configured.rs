@@ -1,46 +1,46 @@
-//! Methods with settings that come as JSON.
+//! Methods whose settings are given as JSON.
 
 use crate::Clusterer;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A method together with all its settings.
+/// A method with all its settings.
 pub struct Configured {
     /// The method, ready to cluster.
     pub clusterer: Box<dyn Clusterer>,
-    /// Every setting it will use, defaults included.
+    /// All settings, defaults included.
     pub settings: Value,
-    /// What [`settings_of`] says of the method's settings.
+    /// Returns defaults and schema of the settings, as [`settings_of`].
     pub described: fn() -> String,
 }
 
-/// A request for a method that cannot be met.
+/// Error of a request for a method.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MethodError {
-    /// No method of this name.
+    /// There is no method of this name.
     #[error("unknown method `{name}`: must be one of {known}")]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// The names there are, separated by commas.
+        /// Known names, separated by commas.
         known: String,
     },
-    /// Settings that the method does not have, of another type or out of range.
+    /// A setting is unknown, has another type or is out of range.
     #[error("settings of {method}: {message}")]
     Settings {
-        /// The method's name.
+        /// Name of the method.
         method: &'static str,
-        /// What is wrong with them.
+        /// Reason.
         message: String,
     },
 }
 
-/// `T` with these settings, a JSON object; what it leaves out keeps its default, null changes nothing.
+/// Returns the method `T` with the settings of a JSON object; missing settings keep their default, null changes nothing.
 ///
 /// # Errors
-/// If a key is unknown to `T`, or a value has another type or is out of range.
+/// If a setting is unknown, has another type or is out of range.
 pub fn configure<T>(method: &'static str, settings: Value) -> Result<Configured, MethodError>
 where
     T: Clusterer + Default + DeserializeOwned + Serialize + JsonSchema + 'static,
@@ -48,10 +48,10 @@ where
     configure_with(method, settings, |method: T| method)
 }
 
-/// As [`configure`]; `complete` adds what a method needs besides its settings.
+/// Like [`configure`]; `complete` adds the other parts that a method needs.
 ///
 /// # Errors
-/// As [`configure`].
+/// Same as [`configure`].
 pub fn configure_with<T>(
     method: &'static str,
     settings: Value,
@@ -73,8 +73,8 @@ where
     Ok(Configured { clusterer: Box::new(method_with), settings, described: settings_of::<T> })
 }
 
-/// The settings `T` as JSON: `defaults`, in the order in which they are declared, and `schema`, their JSON Schema with
-/// their words, types and choices.
+/// Returns the settings of `T` as JSON: `defaults` in order of declaration, and `schema`, the JSON Schema with
+/// descriptions, types and choices.
 pub fn settings_of<T: Default + Serialize + JsonSchema>() -> String {
     #[derive(Serialize)]
     struct Described<T> {

@@ -1,9 +1,10 @@
-//! The distance of two points.
+//! Squared Euclidean distance.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// The squared Euclidean distance of two points, summed in double precision from direct differences
-/// in one fixed order, which makes it the same from `a` to `b` as from `b` to `a`.
+/// Returns the squared Euclidean distance of two points.
+///
+/// It sums direct differences in double precision in one fixed order, so it is exactly symmetric.
 ///
 /// ```
 /// assert_eq!(cdimc_core::squared_distance(&[0.0_f32, 4.0], &[3.0_f64, 0.0]), 25.0);
@@ -16,7 +17,7 @@ where
     A: Copy + Into<f64>,
     B: Copy + Into<f64>,
 {
-    assert_eq!(a.len(), b.len(), "as many coordinates of both points");
+    assert_eq!(a.len(), b.len(), "points must have equal numbers of coordinates");
     Arch::new().dispatch(Pair(a, b))
 }
 
@@ -25,7 +26,7 @@ struct Pair<'a, A, B>(&'a [A], &'a [B]);
 impl<A: Copy + Into<f64>, B: Copy + Into<f64>> WithSimd for Pair<'_, A, B> {
     type Output = f64;
 
-    // What is not inlined is not compiled for the processor at hand.
+    // Only inlined code is compiled for the instruction set found at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
@@ -52,9 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "as many coordinates of both points")]
-    fn points_of_different_spaces_have_no_distance() {
-        // Eight of the nine would go with none, and the last with the first of the other point.
+    #[should_panic(expected = "points must have equal numbers of coordinates")]
+    fn points_of_different_dimensions_have_no_distance() {
+        // The blocks of eight would pair up to nothing, and the remainders would give a number.
         squared_distance(&[1.0; 9], &[0.0; 2]);
     }
 }

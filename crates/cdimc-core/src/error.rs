@@ -1,99 +1,99 @@
-//! Why a method can fail to give a clustering.
+//! Errors of clustering methods.
 
 use cdimc_data::DataError;
 use std::error::Error;
 
-/// The ways a method can fail; every message states the rule and the value.
+/// Error of a clustering method; every message gives the value and the rule.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// Unusable data.
+    /// The data are unusable.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A part of the method failed, such as its graph or its network.
+    /// A part of the method failed, such as its graph or network.
     #[error(transparent)]
     Part(Box<dyn Error + Send + Sync>),
-    /// A number of clusters that no partition has.
+    /// The number of clusters is impossible.
     #[error("clusters = {n_clusters}: must lie in 2..={n_samples}, the number of samples")]
     ClusterCount {
-        /// Clusters asked for.
+        /// Requested number of clusters.
         n_clusters: usize,
-        /// Samples of the data.
+        /// Number of samples.
         n_samples: usize,
     },
-    /// A setting outside its range.
+    /// A setting is out of range.
     #[error("{name} = {value}: {rule}")]
     Setting {
-        /// The setting's name.
+        /// Name of the setting.
         name: &'static str,
-        /// Its value.
+        /// Value of the setting.
         value: String,
-        /// What it must obey.
+        /// Rule that the value breaks.
         rule: &'static str,
     },
-    /// Data that the method is not made for.
+    /// The method cannot treat such data.
     #[error("{method} does not apply: {reason}")]
     Inapplicable {
-        /// The method's name.
+        /// Name of the method.
         method: &'static str,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// A loss or iterate stopped being a number.
+    /// A loss or iterate became NaN or infinite.
     #[error(
         "{stage} diverged in epoch {epoch}: the loss is not a number; try a smaller learning rate"
     )]
     Diverged {
-        /// The stage: `pretrain`, `finetune`, or an iteration's name.
+        /// Stage: `pretrain`, `finetune`, or the name of an iteration.
         stage: &'static str,
-        /// 0-based epoch or iteration.
+        /// Epoch or iteration, from 0.
         epoch: usize,
     },
     /// A decomposition did not converge.
     #[error("{method}: {operation} failed on a {rows} x {columns} matrix")]
     LinearAlgebra {
-        /// The method's name.
+        /// Name of the method.
         method: &'static str,
-        /// The decomposition.
+        /// Decomposition that failed.
         operation: &'static str,
-        /// Rows of its operand.
+        /// Rows of the matrix.
         rows: usize,
-        /// Columns of its operand.
+        /// Columns of the matrix.
         columns: usize,
     },
-    /// What a method found is of no use.
+    /// The result of a method is unusable.
     #[error("{method} found nothing usable: {reason}")]
     Unusable {
-        /// The method's name.
+        /// Name of the method.
         method: &'static str,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
     /// The observer stopped the method.
     #[error("interrupted")]
     Interrupted {
-        /// What [`Clusterer::resume`](crate::Clusterer::resume) resumes from, where the method has it.
+        /// Input of [`Clusterer::resume`](crate::Clusterer::resume), if the method has checkpoints.
         checkpoint: Option<Vec<u8>>,
     },
-    /// Another number of views than the model's.
+    /// The data have another number of views than the model.
     #[error("views = {found}: the model was made for {expected}")]
     ModelViews {
         /// Views of the model.
         expected: usize,
-        /// Views given.
+        /// Views of the data.
         found: usize,
     },
-    /// A view of another width than the model's.
+    /// A view has another number of features than in the model.
     #[error("view {view} has {found} features, the model was made for {expected}")]
     ModelWidth {
-        /// 0-based view of the model.
+        /// View of the model, from 0.
         view: usize,
-        /// Features the model takes.
+        /// Features in the model.
         expected: usize,
-        /// Features given.
+        /// Features in the data.
         found: usize,
     },
-    /// A model or checkpoint file that cannot be used.
+    /// A model or checkpoint file is unusable.
     #[error("{0}")]
     Model(String),
 }

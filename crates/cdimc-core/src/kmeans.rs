@@ -1,8 +1,8 @@
 //! k-means: greedy k-means++ starts, Lloyd's iteration, the best of several restarts.
 //!
-//! Arthur and Vassilvitskii (SODA 2007), with the greedy choice, the stopping rule and the care for
-//! empty clusters of scikit-learn's `KMeans`. All restarts go together, so that one matrix product
-//! gives the distances to the centers of all of them.
+//! It follows Arthur and Vassilvitskii (SODA 2007) with the greedy seeding, the stopping rule and the treatment of
+//! empty clusters of scikit-learn's `KMeans`. All restarts run together: one matrix product gives the distances to
+//! the centers of all of them.
 
 mod lloyd;
 mod points;
@@ -36,40 +36,39 @@ use serde::{Deserialize, Serialize};
 pub struct KMeans {
     /// Number of clusters, in `1..=n_samples`.
     pub n_clusters: usize,
-    /// Independent starts, of which the one of least inertia wins: 20, as the authors' code.
+    /// Number of independent starts; the one with the lowest inertia wins. 20, as in the authors' code.
     pub restarts: usize,
-    /// Most iterations of one start: 300.
+    /// Largest number of iterations per start: 300.
     pub max_iterations: usize,
-    /// The iteration has converged when no label changes, or when the centers move, in squares
-    /// summed, at most by this share of the mean variance of a column: 1e-4.
+    /// Convergence threshold: the iteration stops when no label changes, or when the summed squared movement of the
+    /// centers is at most this fraction of the mean column variance. 1e-4.
     pub tolerance: f64,
 }
 
-/// What k-means found.
+/// Result of k-means.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KMeansFit {
-    /// The nearest center of every sample, of equally near ones the first. A cluster without
-    /// samples, which takes fewer distinct samples than clusters, has one of the last numbers.
+    /// Nearest center per sample, the first one for ties. Clusters without samples have the last numbers; they occur
+    /// only if there are fewer distinct samples than clusters.
     pub labels: Vec<usize>,
-    /// `(n_clusters, n_features)`: the means of the clusters of the last iteration; a cluster that had
-    /// no sample in it keeps its center.
+    /// `(n_clusters, n_features)`: means of the clusters of the last iteration; an empty cluster keeps its center.
     pub centers: Array2<f64>,
     /// Sum of the squared distances of the samples to their centers.
     pub inertia: f64,
 }
 
 impl KMeans {
-    /// k-means with 20 restarts, at most 300 iterations each and a tolerance of 1e-4.
+    /// Returns k-means with 20 restarts, at most 300 iterations each and a tolerance of 1e-4.
     pub fn new(n_clusters: usize) -> Self {
         Self { n_clusters, restarts: 20, max_iterations: 300, tolerance: 1e-4 }
     }
 
     /// Groups the rows of `points`, `(n_samples, n_features)`.
     ///
-    /// Products tell which center is nearest during the iteration, direct differences in the end, all
-    /// in double precision. The result does not depend on the number of threads. Memory beside the
-    /// points is linear in the samples.
+    /// The iteration finds nearest centers by matrix products, the final labels come from direct differences; both use
+    /// double precision. The result does not depend on the number of threads. Memory beside the points is linear in the
+    /// number of samples.
     ///
     /// # Errors
     /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate or the
@@ -89,11 +88,11 @@ impl KMeans {
         Ok(finish(&points, &ended[best.unwrap_or(0)]))
     }
 
-    /// As [`fit`](Self::fit), from each of `starts`, centers `(n_clusters, n_features)`, in place of starts of its own: what
-    /// is found from every one.
+    /// Like [`fit`](Self::fit), but runs from each of `starts`, centers of shape `(n_clusters, n_features)`, and returns
+    /// one result per start.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), or if centers have another shape.
+    /// Same as [`fit`](Self::fit), or if centers have another shape.
     pub fn fit_from<T: Coordinate>(
         &self,
         points: ArrayView2<T>,
@@ -113,7 +112,7 @@ impl KMeans {
         Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
     }
 
-    /// Lloyd's iteration from each of `starts`.
+    /// Runs Lloyd's iteration from each of `starts`.
     fn iterate<T: Coordinate>(
         &self,
         points: &Points<T>,
@@ -139,7 +138,7 @@ impl KMeans {
     }
 }
 
-/// The means of the clusters, and the samples given anew to the nearest of them.
+/// Computes the means of the clusters and assigns every sample to the nearest mean.
 fn finish<T: Coordinate>(points: &Points<T>, partition: &Partition) -> KMeansFit {
     let sums = Sums::of(points, partition);
     let centers = sums.means(&partition.centers);
@@ -184,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
     use rand::Rng;
 
-    /// `n_samples` samples around corners of a cube, `offset` away from 0.
+    /// Samples around corners of a cube, `offset` away from 0.
     fn blobs(n_samples: usize, n_features: usize, offset: f64, seed: u64) -> Array2<f64> {
         let mut rng = Seed::new(seed).rng();
         Array2::from_shape_fn((n_samples, n_features), |(i, j)| {
@@ -253,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn from_its_own_centers_it_stays_and_from_others_it_goes_where_they_lead() {
+    fn fit_from_keeps_its_own_centers_and_follows_other_starts() {
         let points = blobs(600, 20, 0.0, 5);
         let k_means = KMeans::new(4);
         let fit = k_means.fit(points.view(), Seed::new(3)).unwrap();
-        // Two centers in one blob, and one between two others.
+        // Two centers in one blob, and one between two blobs.
         let mut bad = fit.centers.clone();
         let between = (&fit.centers.row(0) + &fit.centers.row(1)) / 2.0;
         bad.row_mut(0).assign(&between);

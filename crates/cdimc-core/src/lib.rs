@@ -1,11 +1,10 @@
 /*!
-What every method of the workspace shares: data goes in as a [`MultiView`](cdimc_data::MultiView), a
-[`Clustering`] comes out, and everything between the two implements [`Clusterer`].
+The common parts of all clustering methods: data goes in as a [`MultiView`](cdimc_data::MultiView), a [`Clustering`]
+comes out, and everything between the two implements [`Clusterer`].
 
-A method's `fit` reports every step to an [`Observer`]. Besides the [`Clustering`] some methods give a
-[`Model`], which clusters new samples and fills in missing views; an [`archive`] keeps it. Here are also
-the parts that many methods are made of: [`KMeans`], the rules of settings ([`check`]) and the
-[`confidence`] of labels.
+[`Clusterer::fit`] reports every step to an [`Observer`]. Some methods also return a [`Model`], which clusters new
+samples, fills in missing views and can be saved as an [`archive`]. This crate also has building blocks of methods:
+[`KMeans`], range checks of settings ([`check`]) and the [`confidence`] of labels.
 
 ```
 use cdimc_core::KMeans;

@@ -1,8 +1,8 @@
-//! Eigenvectors of symmetric matrices on top of faer: all of them, or the leading ones by a restarted block Krylov
-//! iteration (Rayleigh-Ritz in the span of X, AX, A²X, ..., begun again from the best vectors found; Y. Saad,
-//! "Numerical Methods for Large Eigenvalue Problems", SIAM 2011, chapter 6; Musco and Musco, `NeurIPS` 2015).
+//! Eigenvectors of symmetric matrices, computed with faer: all of them, or the leading ones by a restarted block Krylov
+//! iteration (Rayleigh-Ritz in the span of X, AX, A²X, ..., restarted from the best vectors; Y. Saad, "Numerical Methods
+//! for Large Eigenvalue Problems", SIAM 2011, chapter 6; Musco and Musco, `NeurIPS` 2015).
 //!
-//! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
+//! Everything runs in the calling thread, so the bits do not depend on the number of threads.
 
 use crate::ClusterError;
 use cdimc_data::Seed;
@@ -13,45 +13,45 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use rand::Rng;
 
-/// Directions of less than this share of the largest eigenvalue are rounding.
-const RANK: f64 = 1e-13;
-/// What a column must keep of its length to be independent of the columns before it.
-const INDEPENDENT: f64 = 1e-11;
+/// Smallest eigenvalue that is not treated as rounding error, relative to the largest.
+const MIN_EIGENVALUE_SHARE: f64 = 1e-13;
+/// Smallest remaining length of an independent column after orthogonalization, relative to its length before.
+const MIN_LENGTH_SHARE: f64 = 1e-11;
 
-/// The eigenpairs of a symmetric matrix, values ascending.
+/// Eigenpairs of a symmetric matrix, eigenvalues ascending.
 #[derive(Debug)]
 pub struct SymmetricEigen {
-    /// Every eigenvalue.
+    /// Eigenvalues.
     pub values: Vec<f64>,
-    /// Its eigenvector, a column each.
+    /// Eigenvectors, one per column.
     pub vectors: Mat<f64>,
 }
 
-/// The leading eigenpairs of a symmetric operator.
+/// Leading eigenpairs of a symmetric operator.
 #[derive(Debug)]
 pub struct Leading {
     /// Eigenvalues, largest first.
     pub values: Vec<f64>,
-    /// Its eigenvector, a column each.
+    /// Eigenvectors, one per column.
     pub vectors: Mat<f64>,
-    /// Whether the residuals ‖Ax - θx‖ came below the tolerance.
+    /// Whether all residuals ‖Ax - θx‖ are below the tolerance.
     pub converged: bool,
 }
 
-/// How much effort the leading eigenvectors are worth.
+/// Settings of the block Krylov iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct Krylov {
-    /// Blocks of the subspace before a restart.
+    /// Number of blocks in the subspace before a restart.
     pub blocks: usize,
-    /// Vectors beyond those asked for, which speed up the last of them.
+    /// Number of extra vectors, which speed up the convergence of the last requested ones.
     pub spare: usize,
-    /// Subspaces at most.
+    /// Largest number of subspaces.
     pub restarts: usize,
-    /// Largest residual, as a share of the largest eigenvalue.
+    /// Largest residual relative to the largest eigenvalue.
     pub tolerance: f64,
 }
 
-/// All eigenpairs of the symmetric matrix `a`, of which the lower triangle is read.
+/// Returns all eigenpairs of the symmetric matrix `a`; only its lower triangle is read.
 ///
 /// # Errors
 /// If an entry is not finite or the iteration does not converge.
@@ -66,7 +66,7 @@ pub fn symmetric_eigen(
         rows: n,
         columns: a.ncols(),
     };
-    // faer does not look: of two rows it would give eigenvectors that are no numbers.
+    // faer does not test this: for n = 2 it would return NaN eigenvectors.
     if !a.is_all_finite() {
         return Err(failed());
     }
@@ -81,8 +81,8 @@ pub fn symmetric_eigen(
     Ok(SymmetricEigen { values, vectors })
 }
 
-/// Solves `a` x = `b` for symmetric positive definite `a`, of which the lower triangle is read and overwritten; x replaces
-/// `b`.
+/// Solves `a` x = `b` for symmetric positive definite `a`; x overwrites `b`, and the lower triangle of `a` is read and
+/// overwritten.
 ///
 /// # Errors
 /// If `a` is not positive definite.
@@ -108,7 +108,7 @@ pub fn solve_positive_definite(
     Ok(())
 }
 
-/// `a` `b`.
+/// Returns the matrix product `a` `b`.
 pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut c = Mat::zeros(a.nrows(), b.ncols());
     matmul(c.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
@@ -116,12 +116,12 @@ pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
 }
 
 impl SymmetricEigen {
-    /// The `n` pairs of the largest eigenvalues at most, without those that are rounding.
+    /// Returns at most `n` pairs with the largest eigenvalues, without those that are rounding error.
     pub fn leading(&self, n: usize) -> Leading {
         self.descending().truncated(n)
     }
 
-    /// All pairs, the largest eigenvalue first.
+    /// Returns all pairs, largest eigenvalue first.
     pub fn descending(&self) -> Leading {
         let size = self.values.len();
         let values = self.values.iter().rev().copied().collect();
@@ -131,16 +131,16 @@ impl SymmetricEigen {
 }
 
 impl Krylov {
-    /// Numbers that [`Krylov::leading`] holds at its largest: the basis and its images, once more while they grow.
+    /// Peak number of floats in [`Krylov::leading`]: basis and images, plus one copy while they grow.
     pub fn numbers_held(&self, size: f64, n: f64) -> f64 {
         3.0 * self.blocks as f64 * size * (n + self.spare as f64)
     }
 
-    /// The `n` leading eigenpairs of the symmetric operator `apply` on vectors of `size` numbers, less those that are
-    /// rounding.
+    /// Returns the `n` leading eigenpairs of the symmetric operator `apply` on vectors of length `size`, without those that
+    /// are rounding error.
     ///
     /// # Errors
-    /// If a number that is not finite comes up, or a small matrix has no eigenvectors that converge.
+    /// If a number is not finite or a small eigenproblem does not converge.
     pub fn leading(
         &self,
         method: &'static str,
@@ -156,7 +156,7 @@ impl Krylov {
             let mut basis = Mat::<f64>::zeros(size, 0);
             let mut images = Mat::<f64>::zeros(size, 0);
             for _ in 0..self.blocks {
-                let next = orthonormal_beside(basis.as_ref(), block);
+                let next = orthonormalize_against(basis.as_ref(), block);
                 if next.ncols() == 0 {
                     break;
                 }
@@ -186,9 +186,9 @@ impl Krylov {
 }
 
 impl Leading {
-    /// The first `n` at most, without those that are rounding.
+    /// Keeps at most the first `n` pairs, without those that are rounding error.
     fn truncated(mut self, n: usize) -> Self {
-        let least = self.values.first().map_or(0.0, |largest| largest * RANK);
+        let least = self.values.first().map_or(0.0, |largest| largest * MIN_EIGENVALUE_SHARE);
         let rank = self.values.iter().take_while(|&&value| value > least).count();
         let n = n.min(rank.max(1)).min(self.values.len());
         self.values.truncate(n);
@@ -197,11 +197,11 @@ impl Leading {
     }
 }
 
-/// An orthonormal basis of what the columns of `block` add to those of `basis`.
-fn orthonormal_beside(basis: MatRef<'_, f64>, mut block: Mat<f64>) -> Mat<f64> {
+/// Returns an orthonormal basis of the part of `block`'s column space that is orthogonal to `basis`.
+fn orthonormalize_against(basis: MatRef<'_, f64>, mut block: Mat<f64>) -> Mat<f64> {
     let norm = |x: &Mat<f64>, j: usize| x.col(j).norm_l2();
     let before: Vec<f64> = (0..block.ncols()).map(|j| norm(&block, j)).collect();
-    // Once is not enough where a column lies nearly in the subspace.
+    // One pass is not accurate enough for a column that lies nearly in the subspace.
     for _ in 0..2 {
         let inside = product(basis.transpose(), block.as_ref());
         let (to, add) = (block.as_mut(), Accum::Add);
@@ -218,7 +218,7 @@ fn orthonormal_beside(basis: MatRef<'_, f64>, mut block: Mat<f64>) -> Mat<f64> {
             }
         }
         let left = norm(&block, j);
-        if left > INDEPENDENT * before[j] && left > 0.0 {
+        if left > MIN_LENGTH_SHARE * before[j] && left > 0.0 {
             for i in 0..block.nrows() {
                 block[(i, j)] /= left;
             }

@@ -1,4 +1,4 @@
-//! What every trained model can do, whatever method made it.
+//! The trait of trained models.
 
 use crate::{ClusterError, Clustering, archive::Archive};
 use cdimc_data::{MultiView, Standardizer};
@@ -7,44 +7,44 @@ use serde_json::Value;
 use std::any::Any;
 use std::fmt::Debug;
 
-/// A trained model: it clusters new samples with any subset of its views, and fills in missing views.
+/// A trained model: clusters new samples with any subset of its views, and fills in missing views.
 pub trait Model: Any + Send + Sync + Debug {
-    /// The method that made it, as the command line spells it.
+    /// Name of the method that made the model, as on the command line.
     fn method(&self) -> &'static str;
 
     /// Number of clusters.
     fn n_clusters(&self) -> usize;
 
-    /// The mean and the spread of every column of each view over the training samples.
+    /// Mean and scale of every column of each view over the training samples.
     fn standardizers(&self) -> &[Standardizer];
 
-    /// The clusters of samples of some views: view `i` of `data` is view `views[i]` of the model.
+    /// Clusters samples with some views: view `i` of `data` is view `views[i]` of the model.
     ///
     /// # Errors
-    /// If `views` does not name as many different views of the model as `data` has, or a width differs.
+    /// If `views` does not name one different view of the model per view of `data`, or a width differs.
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError>;
 
-    /// Every view of the model for the samples of some views, `(n_samples, n_features)` each: observed
-    /// values as they are, missing ones as the model makes them out of the others.
+    /// Returns every view of the model for samples with some views, `(n_samples, n_features)` each: observed values are
+    /// unchanged, missing ones are predicted from the others.
     ///
     /// # Errors
-    /// As [`Model::predict_from`].
+    /// Same as [`Model::predict_from`].
     fn impute_from(
         &self,
         data: &MultiView,
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError>;
 
-    /// What a file of the model holds.
+    /// Returns the content of a model file.
     ///
     /// # Errors
-    /// If its settings cannot be written as JSON.
+    /// If the settings cannot be written as JSON.
     fn archive(&self) -> Result<Archive, ClusterError>;
 
-    /// The model as the bytes of a safetensors file with a checksum over everything.
+    /// Returns the bytes of the model's safetensors file, with a checksum over all of them.
     ///
     /// # Errors
-    /// As [`Model::archive`], or if an array cannot be described.
+    /// Same as [`Model::archive`], or if an array cannot be described.
     fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         self.archive()?.to_bytes()
     }
@@ -54,19 +54,19 @@ pub trait Model: Any + Send + Sync + Debug {
         self.standardizers().iter().map(Standardizer::width).collect()
     }
 
-    /// The settings it was made with, as JSON; null where it does not keep them.
+    /// Settings of the training as JSON; null if the model does not hold them.
     fn settings(&self) -> Value {
         Value::Null
     }
 
-    /// What the fit found out about the data, as JSON for records and reports; null for nothing.
+    /// Findings of the fit about the data, as JSON for records and reports; null if there are none.
     fn facts(&self) -> Value {
         Value::Null
     }
 
-    /// The clusters of samples that have the model's views, each any subset of them.
+    /// Clusters samples that have the views of the model, each sample any subset of them.
     ///
-    /// On the samples of the training it gives the labels of the training.
+    /// On the training samples it returns the labels of the training.
     ///
     /// # Errors
     /// If the number of views or a width differs from the model's.
@@ -74,16 +74,16 @@ pub trait Model: Any + Send + Sync + Debug {
         self.predict_from(data, &all_views(&self.widths(), data)?)
     }
 
-    /// Every view of samples that have the model's views, missing values filled in.
+    /// Returns every view of samples that have the views of the model, with missing values filled in.
     ///
     /// # Errors
-    /// As [`Model::predict`].
+    /// Same as [`Model::predict`].
     fn impute(&self, data: &MultiView) -> Result<Vec<Array2<f64>>, ClusterError> {
         self.impute_from(data, &all_views(&self.widths(), data)?)
     }
 }
 
-/// The numbers of all views of a model with these `widths`, if `data` has the same number.
+/// Returns the indices of all views of a model with these `widths`, if `data` has as many views.
 fn all_views(widths: &[usize], data: &MultiView) -> Result<Vec<usize>, ClusterError> {
     let (expected, found) = (widths.len(), data.n_views());
     if expected == found {
@@ -93,11 +93,10 @@ fn all_views(widths: &[usize], data: &MultiView) -> Result<Vec<usize>, ClusterEr
     }
 }
 
-/// Checks that `views` names a different view of a model with these `widths` for every view of `data`,
-/// of the same width.
+/// Checks that `views` names a different view of a model with these `widths` per view of `data`, of the same width.
 ///
 /// # Errors
-/// If it does not.
+/// If one of these does not hold.
 pub fn check_views(
     widths: &[usize],
     data: &MultiView,

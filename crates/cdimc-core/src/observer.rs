@@ -1,45 +1,45 @@
-//! How a running method reports its steps, and how it is stopped.
+//! Progress reports of a running method, and how to stop it.
 
 use crate::ClusterError;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ops::ControlFlow;
 
-/// One step of a method: an epoch, a round, an iteration, a chunk.
+/// One step of a method: an epoch, a round, an iteration or a chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The part of the method it belongs to, such as `pretrain`.
+    /// Stage of the method, such as `pretrain`.
     pub stage: &'static str,
-    /// Steps of that part that are done.
+    /// Number of finished steps of this stage.
     pub done: usize,
-    /// Steps of that part at most.
+    /// Largest number of steps of this stage.
     pub of: usize,
-    /// What the method minimizes, where it knows.
+    /// Loss that the method minimizes, if there is one.
     pub loss: Option<f64>,
 }
 
 type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
 
-/// Keeps checkpoints while a method runs, so that whatever ends it costs little.
+/// Stores checkpoints of a running method, so that little work is lost if it ends early.
 pub trait Checkpoints: Sync {
-    /// Whether it is time for one; a checkpoint may be large.
+    /// Returns whether the next checkpoint is due; a checkpoint may be large.
     fn is_due(&self) -> bool;
 
-    /// Takes one, which replaces those before it.
+    /// Stores a checkpoint, which replaces earlier ones.
     fn keep(&self, checkpoint: Vec<u8>);
 
-    /// The part of this name that was done before, as JSON.
+    /// Returns the stored part of this name, as JSON.
     fn part(&self, name: &str) -> Option<String> {
         let _ = name;
         None
     }
 
-    /// Takes a part that is done, as JSON.
+    /// Stores a finished part, as JSON.
     fn keep_part(&self, name: String, part: String) {
         let _ = (name, part);
     }
 }
 
-/// Receives every step of a method, and may stop it.
+/// Receives every step of a method and can stop it.
 ///
 /// ```
 /// use cdimc_core::{ClusterError, Observer, Step};
@@ -58,31 +58,31 @@ pub struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// An observer that calls `report` with every step; [`ControlFlow::Break`] stops the method.
+    /// Returns an observer that calls `report` after every step; [`ControlFlow::Break`] stops the method.
     pub fn new(report: &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync)) -> Self {
         Self { report: Some(report), checkpoints: None }
     }
 
-    /// An observer that lets every method run to its end.
+    /// Returns an observer that never stops a method.
     pub const fn silent() -> Self {
         Self { report: None, checkpoints: None }
     }
 
-    /// The same, which keeps checkpoints of methods that make them.
+    /// Returns the observer with a store for checkpoints.
     #[must_use]
     pub fn keeping(self, checkpoints: &'a dyn Checkpoints) -> Self {
         Self { checkpoints: Some(checkpoints), ..self }
     }
 
-    /// Whether it is time for a checkpoint.
+    /// Returns whether the next checkpoint is due.
     pub fn is_due(&self) -> bool {
         self.checkpoints.is_some_and(Checkpoints::is_due)
     }
 
-    /// Hands over what `checkpoint` makes, if it is time for one.
+    /// Stores the result of `checkpoint` if a checkpoint is due.
     ///
     /// # Errors
-    /// As `checkpoint`.
+    /// Same as `checkpoint`.
     pub fn checkpoint(
         &self,
         checkpoint: impl FnOnce() -> Result<Vec<u8>, ClusterError>,
@@ -93,12 +93,12 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// The `nth` of independent parts of a computation: what `make` gives, or gave before the computation was ended.
+    /// Returns the `nth` of the independent parts of a computation: the stored one, or the result of `make`.
     ///
-    /// What was kept and `fits` not is made anew.
+    /// A stored part is used only if it `fits`.
     ///
     /// # Errors
-    /// As `make`.
+    /// Same as `make`.
     pub fn part<T: Serialize + DeserializeOwned>(
         &self,
         (of, nth): (&'static str, usize),
@@ -112,17 +112,17 @@ impl<'a> Observer<'a> {
             return Ok(part);
         }
         let part = make()?;
-        // What cannot be kept is made again.
+        // A part that cannot be stored is computed again after a restart.
         if let Ok(text) = serde_json::to_string(&part) {
             kept.keep_part(name, text);
         }
         Ok(part)
     }
 
-    /// Reports that `done` steps of at most `of` of a stage are done, with the loss after them.
+    /// Reports that `done` of at most `of` steps of a stage are finished, with the current loss.
     ///
     /// # Errors
-    /// [`ClusterError::Interrupted`] if the method is to stop.
+    /// [`ClusterError::Interrupted`] if the method must stop.
     pub fn step(
         &self,
         stage: &'static str,
@@ -133,10 +133,10 @@ impl<'a> Observer<'a> {
         self.report(&Step { stage, done, of, loss })
     }
 
-    /// As [`Observer::step`], of a step already described.
+    /// Like [`Observer::step`], for a [`Step`].
     ///
     /// # Errors
-    /// As [`Observer::step`].
+    /// Same as [`Observer::step`].
     pub fn report(&self, step: &Step) -> Result<(), ClusterError> {
         match self.report.map_or(ControlFlow::Continue(()), |report| report(step)) {
             ControlFlow::Continue(()) => Ok(()),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_made_once_unless_what_was_kept_does_not_fit() {
+    fn a_stored_part_is_reused_unless_it_does_not_fit() {
         let kept = Kept(Mutex::new(BTreeMap::new()));
         let observer = Observer::silent().keeping(&kept);
         let part = |observer: &Observer<'_>, nth, value: usize, most| {

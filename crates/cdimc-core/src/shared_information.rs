@@ -1,4 +1,4 @@
-//! What views share, as traits: a method can choose by it and does not depend on the method that measures it.
+//! Traits for shared information: a method can use it without a dependency on the method that computes it.
 
 use crate::archive::Archive;
 use crate::{ClusterError, Observer};
@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 /// Information that the views of some data share under clusters of its samples.
 pub trait SharedInformation: Send + Sync {
-    /// Returns T, the shared information under these clusters in nats: the more, the more the views agree.
+    /// Returns T, the shared information under these clusters in nats; high if the views agree.
     ///
     /// # Panics
-    /// If there is not one label below the number of clusters for every sample, in the order of the data.
+    /// If there is not one label per sample, in the order of the data, or a label is not below the number of clusters.
     fn of(&self, labels: &[usize]) -> f64;
 
-    /// Returns whether T is larger under `labels` than under `others` by more than the chance in the choice of samples.
+    /// Returns whether T is larger under `labels` than under `others` by more than sampling error.
     ///
     /// # Panics
-    /// As [`of`](Self::of).
+    /// Same as [`of`](Self::of).
     fn is_more(&self, labels: &[usize], others: &[usize]) -> bool;
 }
 
@@ -34,10 +34,10 @@ pub trait ViewCoordinates: Debug + Send + Sync {
     /// Returns the number of coordinates of every view.
     fn widths(&self) -> Vec<usize>;
 
-    /// Returns those `rows` of a view that have coordinates.
+    /// Returns the `rows` of a view that have coordinates.
     ///
     /// # Panics
-    /// As [`of_rows`](Self::of_rows).
+    /// Same as [`of_rows`](Self::of_rows).
     fn with_coordinates(&self, view: usize, rows_of: &Matrix, rows: Vec<usize>) -> Vec<usize>;
 
     /// Returns the coordinates of some rows of a view, `(n_rows, n_coordinates)`.
@@ -63,9 +63,9 @@ pub struct AnalysisSize {
     pub max_width: usize,
 }
 
-/// Chooses coordinates for views and measures what the views share. `t-mixture` does, and CDIMC-net takes it from there.
+/// Selects coordinates for views and computes their shared information; the mixture implements it, CDIMC-net uses it.
 pub trait ViewAnalysis: Debug + Send + Sync {
-    /// Returns the coordinates in which the views share most.
+    /// Returns the coordinates with the largest shared information.
     ///
     /// # Errors
     /// If a decomposition does not converge, or `observer` stops the search.
@@ -77,7 +77,7 @@ pub trait ViewAnalysis: Debug + Send + Sync {
         observer: &Observer<'_>,
     ) -> Result<Arc<dyn ViewCoordinates>, ClusterError>;
 
-    /// Returns T of labelings of the samples of `data`, measured in as many coordinates.
+    /// Returns T of labelings of the samples of `data`, computed in coordinates of this `size`.
     ///
     /// # Errors
     /// If the views have no coordinates.
@@ -98,7 +98,7 @@ pub trait ViewAnalysis: Debug + Send + Sync {
     ) -> Result<Arc<dyn ViewCoordinates>, ClusterError>;
 }
 
-/// Equal if their settings are, which `Debug` shows.
+/// Two analyses are equal if `Debug` writes the same settings.
 impl PartialEq for dyn ViewAnalysis {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")

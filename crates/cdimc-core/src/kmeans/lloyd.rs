@@ -1,11 +1,11 @@
-//! Lloyd's iteration from several sets of centers at once, so that one matrix product serves all of them.
+//! Lloyd's iteration from several sets of centers at once; one matrix product serves all of them.
 
 use super::points::{Coordinate, Points, entries};
 use crate::squared_distance;
 use ndarray::{Array2, Axis, concatenate};
 use rayon::prelude::*;
 
-/// The clusters of an iteration.
+/// Clusters during the iteration.
 pub(super) struct Partition {
     pub(super) labels: Vec<u32>,
     pub(super) centers: Array2<f64>,
@@ -13,7 +13,7 @@ pub(super) struct Partition {
     converged: bool,
 }
 
-/// Sums and counts of the samples of each cluster.
+/// Sum and count of the samples per cluster.
 pub(super) struct Sums {
     sums: Array2<f64>,
     pub(super) counts: Vec<usize>,
@@ -21,8 +21,8 @@ pub(super) struct Sums {
 
 const UNLABELED: u32 = u32::MAX;
 
-/// Iterates from each of `starts`, all with the same number of centers, until no label changes, the centers move by no more than
-/// `threshold` (squares summed), or `max_iterations` are done.
+/// Iterates from each of `starts`, which have equal numbers of centers, until no label changes, the summed squared
+/// movement of the centers is at most `threshold`, or `max_iterations` are done.
 pub(super) fn iterate<T: Coordinate>(
     points: &Points<T>,
     starts: Vec<Array2<f64>>,
@@ -45,8 +45,7 @@ pub(super) fn iterate<T: Coordinate>(
     partitions
 }
 
-/// The nearest center of every sample in every partition, of equally near ones the first: `(n_samples, n_partitions)`
-/// row after row.
+/// Returns the nearest center per sample and partition, the first one for ties: `(n_samples, n_partitions)`, row-major.
 fn nearest<T: Coordinate>(points: &Points<T>, partitions: &[&mut Partition]) -> Vec<u32> {
     let n_clusters = partitions[0].centers.nrows();
     let centers: Vec<_> = partitions.iter().map(|partition| partition.centers.view()).collect();
@@ -70,25 +69,25 @@ fn nearest<T: Coordinate>(points: &Points<T>, partitions: &[&mut Partition]) -> 
 }
 
 impl Partition {
-    /// No sample belongs to any of the centers as yet.
+    /// Returns a partition whose samples have no label yet.
     fn unlabeled<T: Coordinate>(points: &Points<T>, centers: Array2<f64>) -> Self {
         let labels = vec![UNLABELED; points.n_samples()];
         Self { labels, sums: Sums::zero(&centers), centers, converged: false }
     }
 
     /// Sum of the squared distances to the centers, which are the means of their samples:
-    /// Σ‖x‖² - `Σ n_c` ‖c‖², counted from the mean of all.
+    /// Σ‖x‖² - `Σ n_c` ‖c‖², with x and c relative to the mean of all samples.
     pub(super) fn inertia<T: Coordinate>(&self, points: &Points<T>) -> f64 {
         let total: f64 = points.norms.iter().sum();
         let centers = entries(&self.centers).chunks_exact(points.n_features());
         let of_cluster = |(center, &count): (&[f64], &usize)| count as f64 * points.norm_of(center);
         let between: f64 = centers.zip(&self.sums.counts).map(of_cluster).sum();
         let inertia = total - between;
-        // What rounding leaves of equal numbers is no distance.
+        // The rest is rounding error of equal points.
         if inertia <= 1e-14 * total { 0.0 } else { inertia }
     }
 
-    /// Gives the samples their `labels` and the clusters their means.
+    /// Sets the labels and recomputes the means.
     fn update<'l, T: Coordinate>(
         &mut self,
         points: &Points<T>,
@@ -114,8 +113,8 @@ impl Partition {
         self.converged = moved <= threshold;
     }
 
-    /// Gives each empty cluster the sample farthest from its center, while any is off its center by
-    /// more than the rounding of a mean.
+    /// Moves the sample farthest from its center into each empty cluster, unless all samples lie on their centers within
+    /// rounding.
     fn fill_empty_clusters<T: Coordinate>(&mut self, points: &Points<T>) {
         let Self { labels, centers, sums, .. } = self;
         if !sums.counts.contains(&0) {
@@ -152,7 +151,7 @@ impl Sums {
         Self { sums: Array2::zeros(centers.raw_dim()), counts: vec![0; centers.nrows()] }
     }
 
-    /// The sums of all points.
+    /// Returns the sums over all points.
     pub(super) fn of<T: Coordinate>(points: &Points<T>, partition: &Partition) -> Self {
         let mut sums = Self::zero(&partition.centers);
         for (i, &label) in partition.labels.iter().enumerate() {
@@ -161,7 +160,7 @@ impl Sums {
         sums
     }
 
-    /// Moves a sample from a cluster, or none, to another.
+    /// Moves a sample from one cluster, or from [`UNLABELED`], to another.
     fn transfer<T: Coordinate>(&mut self, row: &[T], from: u32, to: u32) {
         if from != UNLABELED {
             self.counts[from as usize] -= 1;
@@ -173,7 +172,7 @@ impl Sums {
         sum.into_iter().zip(row).for_each(|(sum, &x)| *sum += x.into());
     }
 
-    /// The means; an empty cluster keeps its center.
+    /// Returns the means; an empty cluster keeps its center.
     pub(super) fn means(&self, centers: &Array2<f64>) -> Array2<f64> {
         let mut means = centers.clone();
         let clusters = means.outer_iter_mut().zip(self.sums.outer_iter()).zip(&self.counts);
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_do_not_meet() {
+    fn starts_are_independent() {
         let mut rng = Seed::new(1).rng();
         let samples = Array2::from_shape_simple_fn((400, 3), || rng.r#gen::<f64>());
         let points = Points::new(samples.view());

@@ -11,10 +11,10 @@ pub trait Coordinate: Copy + Into<f64> + Send + Sync {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
-/// Samples that a thread takes at a time.
-const BLOCK: usize = 256;
+/// Number of samples in a thread's block.
+const BLOCK_SIZE: usize = 256;
 
-/// The points, counted from their mean: squares of that are as small as they get.
+/// The points, with their mean: distances relative to the mean lose the fewest digits.
 pub(super) struct Points<'a, T> {
     values: ArrayView2<'a, T>,
     mean: Vec<f64>,
@@ -23,7 +23,7 @@ pub(super) struct Points<'a, T> {
 }
 
 impl<'a, T: Coordinate> Points<'a, T> {
-    /// The rows of `values`, which are in standard layout and of one feature at least.
+    /// Wraps `values`, which must be in standard layout and have at least one feature.
     pub(super) fn new(values: ArrayView2<'a, T>) -> Self {
         let n_samples = values.nrows() as f64;
         let mut mean = vec![0.0; values.ncols()];
@@ -45,7 +45,7 @@ impl<'a, T: Coordinate> Points<'a, T> {
         self.values.ncols()
     }
 
-    /// The mean over the columns of their variance.
+    /// Mean variance of the columns.
     pub(super) fn mean_variance(&self) -> f64 {
         self.norms.iter().sum::<f64>() / self.values.len() as f64
     }
@@ -56,22 +56,22 @@ impl<'a, T: Coordinate> Points<'a, T> {
         &values[i * n_features..(i + 1) * n_features]
     }
 
-    /// The samples as centers.
+    /// Returns these samples as centers.
     pub(super) fn centers_at(&self, samples: &[usize]) -> Array2<f64> {
         Array2::from_shape_fn((samples.len(), self.n_features()), |(c, j)| {
             self.values[(samples[c], j)].into()
         })
     }
 
-    /// The squared distance of a center from the mean.
+    /// Squared distance of a center from the mean.
     pub(super) fn norm_of(&self, center: &[f64]) -> f64 {
         squared_distance(center, &self.mean)
     }
 
-    /// Hands the squared distances of each block of samples to all of `centers`, `(n_block, n_centers)` row after row, to
-    /// `visit` with the first sample of the block; what it returns comes in the order of the blocks.
+    /// Calls `visit` per block of samples with its first sample and the squared distances to all `centers`,
+    /// `(n_block, n_centers)` row-major; returns the results in the order of the blocks.
     ///
-    /// ‖x - c‖² = ‖x‖² - 2 x·c + ‖c‖², all counted from the mean.
+    /// ‖x - c‖² = ‖x‖² - 2 x·c + ‖c‖², with x and c relative to the mean.
     pub(super) fn distances<R: Send>(
         &self,
         centers: &Array2<f64>,
@@ -85,10 +85,10 @@ impl<'a, T: Coordinate> Points<'a, T> {
         let norms: Vec<f64> =
             coordinates.chunks_exact(n_features).map(|c| c.iter().map(|x| x * x).sum()).collect();
         let centers = MatRef::from_row_major_slice(&coordinates, n_centers, n_features);
-        let n_blocks = self.n_samples().div_ceil(BLOCK);
+        let n_blocks = self.n_samples().div_ceil(BLOCK_SIZE);
         let of_block = |(buffers, block): (&mut (Vec<f64>, Vec<f64>), usize)| {
-            let start = block * BLOCK;
-            let rows = start..(start + BLOCK).min(self.n_samples());
+            let start = block * BLOCK_SIZE;
+            let rows = start..(start + BLOCK_SIZE).min(self.n_samples());
             let (x, distances) = buffers;
             x.clear();
             for i in rows.clone() {
@@ -109,15 +109,14 @@ impl<'a, T: Coordinate> Points<'a, T> {
     }
 }
 
-/// The squared distance of two points from -2 times their product and the sum of their squares; what rounding leaves of
-/// equal points is no distance.
+/// Squared distance from -2 x·c and ‖x‖² + ‖c‖²; 0 if it is only the rounding error of equal points.
 fn distance_of(product: f64, squares: f64) -> f64 {
     const ROUNDING: f64 = 1e-14;
     let distance = product + squares;
     if distance > ROUNDING * squares { distance } else { 0.0 }
 }
 
-/// The numbers of an array in standard layout.
+/// Entries of an array in standard layout.
 pub(super) fn entries(array: &Array2<f64>) -> &[f64] {
     match array.as_slice() {
         Some(numbers) => numbers,
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_points_are_at_no_distance() {
+    fn equal_points_are_at_distance_0() {
         let values = array![[0.1_f32, 1e5], [0.1, 1e5], [-7.0, 0.0]];
         let points = Points::new(values.view());
         let found = points.distances(&points.centers_at(&[0]), |_, distances| distances.to_vec());

@@ -1,15 +1,15 @@
-//! Greedy k-means++ (Arthur and Vassilvitskii, SODA 2007, section 7), for all restarts at once, so
-//! that one matrix product serves the candidates of every restart.
+//! Greedy k-means++ (Arthur and Vassilvitskii, SODA 2007, section 7) for all restarts at once; one matrix product serves
+//! the candidates of every restart.
 
 use super::points::{Coordinate, Points};
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;
 
-/// The first centers of each restart.
+/// Returns the initial centers of each restart.
 ///
-/// Each further center is the one of 2 + ⌊ln k⌋ samples, drawn with probability proportional to
-/// their squared distance from the centers so far, that leaves the least sum of these distances.
+/// For each further center, 2 + ⌊ln k⌋ candidate samples are drawn with probability proportional to their squared
+/// distance from the centers so far. The candidate that leaves the smallest sum of squared distances is taken.
 pub(super) fn centers<T: Coordinate>(
     points: &Points<T>,
     n_clusters: usize,
@@ -52,7 +52,7 @@ pub(super) fn centers<T: Coordinate>(
     chosen.iter().map(|samples| points.centers_at(samples)).collect()
 }
 
-/// The sum of the squared distances that each candidate would leave to its restart.
+/// Sum of squared distances that each candidate would leave to its restart.
 fn potentials<T: Coordinate>(
     points: &Points<T>,
     candidates: &[usize],
@@ -73,7 +73,7 @@ fn potentials<T: Coordinate>(
         }
         sums
     });
-    // Added up in the order of the blocks, whoever computed them.
+    // Block order, so that the sums do not depend on the number of threads.
     let mut potentials = vec![0.0; candidates.len()];
     for sums in of_blocks {
         potentials.iter_mut().zip(sums).for_each(|(potential, sum)| *potential += sum);
