@@ -1,10 +1,10 @@
-//! Views together with the truth: held by experiments and tests, never by a method.
+//! Complete views with known classes, for experiments and tests; methods never receive them.
 
 use crate::multi_view::check_shapes;
 use crate::{DataError, MultiView, ViewMask};
 use ndarray::Array2;
 
-/// A named data set: complete views, and the class of each sample where it is known.
+/// Named data set: complete views, and the class of each sample if it is known.
 #[derive(Debug, Clone)]
 pub struct Dataset {
     name: String,
@@ -13,7 +13,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// The data set with these views, `(n_samples, n_features)` each, and one label a sample.
+    /// Returns a data set of these views, `(n_samples, n_features)` each, and one label per sample.
     ///
     /// # Errors
     /// If there is no view, sample or feature, or the lengths disagree.
@@ -31,7 +31,7 @@ impl Dataset {
         }
     }
 
-    /// The name of the data set.
+    /// Name of the data set.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -46,24 +46,24 @@ impl Dataset {
         self.views.len()
     }
 
-    /// The complete views, `(n_samples, n_features)` each.
+    /// Complete views, `(n_samples, n_features)` each.
     pub fn views(&self) -> &[Array2<f64>] {
         &self.views
     }
 
-    /// The class of each sample, `0..n_classes`, where known.
+    /// Class of each sample, in `0..n_classes`, if known.
     pub fn labels(&self) -> Option<&[usize]> {
         self.labels.as_deref()
     }
 
-    /// Number of distinct labels; 0 where the truth is unknown.
+    /// Number of distinct labels; 0 if the classes are unknown.
     pub fn n_classes(&self) -> usize {
         self.labels
             .as_ref()
             .map_or(0, |labels| labels.iter().collect::<std::collections::BTreeSet<_>>().len())
     }
 
-    /// What a method may see when `mask` hides the rest; the data set is kept.
+    /// Returns the data with the cells hidden by `mask`, for a method; the data set is unchanged.
     ///
     /// # Errors
     /// If the shapes disagree or an observed value is not finite.
@@ -71,7 +71,7 @@ impl Dataset {
         MultiView::new(self.views.clone(), mask)
     }
 
-    /// The same without copying the views; also returns the labels.
+    /// Like [`Dataset::observe`], without a copy of the views; also returns the labels.
     ///
     /// # Errors
     /// If the shapes disagree or an observed value is not finite.

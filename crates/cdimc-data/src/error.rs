@@ -1,37 +1,37 @@
-//! What can be wrong with data, a mask or a request for one.
+//! Errors of data, masks and missing patterns.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// The ways data can be unusable; every message states the rule and the value.
+/// Error of data; every message gives the value and the rule.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// No view was given.
+    /// There is no view.
     #[error("views = 0: at least one view is needed")]
     NoViews,
-    /// The views hold no sample.
+    /// There is no sample.
     #[error("samples = 0: at least one sample is needed")]
     NoSamples,
-    /// A view without features.
+    /// A view has no features.
     #[error("view {view} has 0 features: at least one is needed")]
     NoFeatures {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
     },
-    /// The views do not describe the same samples.
+    /// The views have different numbers of samples.
     #[error(
         "view {view} has {found} samples, view 0 has {expected}: all views must have one row for each sample"
     )]
     SampleCount {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
         /// Rows of view 0.
         expected: usize,
         /// Rows of this view.
         found: usize,
     },
-    /// A mask of another shape than the data.
+    /// The mask has another shape than the data.
     #[error(
         "mask is {found_samples} x {found_views}, data is {n_samples} x {n_views} (samples x views): they must agree"
     )]
@@ -45,144 +45,144 @@ pub enum DataError {
         /// Columns of the mask.
         found_views: usize,
     },
-    /// A sample that no view observes.
+    /// A sample has no view.
     #[error("sample {sample} is observed in no view: every sample needs at least one")]
     SampleWithoutView {
-        /// 0-based sample.
+        /// Sample, from 0.
         sample: usize,
     },
-    /// A view that observes no sample.
+    /// A view has no sample.
     #[error("view {view} is observed for no sample: drop it or give it data")]
     ViewWithoutSample {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
     },
-    /// An infinite value, or a NaN inside an observed row.
+    /// An observed row holds a value that is infinite or NaN.
     #[error(
         "view {view}, sample {sample}, feature {feature} = {value}: observed values must be finite"
     )]
     NotFinite {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
-        /// 0-based sample.
+        /// Sample, from 0.
         sample: usize,
-        /// 0-based feature.
+        /// Feature, from 0.
         feature: usize,
-        /// The offending value.
+        /// Value of the feature.
         value: f64,
     },
-    /// Compressed rows or columns that are no sparse matrix.
+    /// Compressed rows or columns do not form a sparse matrix.
     #[error("a sparse matrix: {rule}")]
     Sparse {
-        /// The rule and the value.
+        /// Value and rule.
         rule: String,
     },
-    /// A file that cannot be read, or does not hold what it should.
+    /// A file is unreadable or has unexpected content.
     #[error("{}: {reason}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
-    /// Labels and views disagree in number.
+    /// The number of labels differs from the number of samples.
     #[error("labels = {found}, samples = {expected}: one label is needed for each sample")]
     LabelCount {
         /// Samples of the data.
         expected: usize,
-        /// Labels given.
+        /// Number of labels.
         found: usize,
     },
-    /// Too few observed samples for a statistic of the view.
+    /// A view has too few observed samples for a statistic.
     #[error("view {view} has {found} observed samples: at least {needed} are needed")]
     TooFewRows {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
         /// Observed samples.
         found: usize,
-        /// Samples needed.
+        /// Required samples.
         needed: usize,
     },
-    /// A view with another number of features than the fitted one.
+    /// A view has another number of features than the fitted view.
     #[error("view {view} has {found} features: {expected} are expected")]
     Width {
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
         /// Features of the fitted view.
         expected: usize,
-        /// Features given.
+        /// Features of this view.
         found: usize,
     },
-    /// A rate or setting outside its range.
+    /// A rate or setting is out of range.
     #[error("{name} = {value}: must lie in {range}")]
     OutOfRange {
-        /// What it is.
+        /// Name of the rate or setting.
         name: &'static str,
-        /// The value given.
+        /// Its value.
         value: f64,
-        /// The valid range.
+        /// Valid range.
         range: &'static str,
     },
-    /// A list of rates of another length than the views.
+    /// The number of rates differs from the number of views.
     #[error("rates = {found}, views = {n_views}: one rate is needed for each view")]
     RateCount {
-        /// Rates given.
+        /// Number of rates.
         found: usize,
         /// Views of the data.
         n_views: usize,
     },
-    /// More removals than every sample can bear.
+    /// The pattern removes more cells than possible while every sample keeps a view.
     #[error(
         "cannot remove {request}: every sample must keep a view, so at most {max_percent} % can be removed on average"
     )]
     Infeasible {
-        /// What was asked for.
+        /// Requested removal.
         request: String,
-        /// Samples asked for.
+        /// Number of samples.
         n_samples: usize,
-        /// Views asked for.
+        /// Number of views.
         n_views: usize,
-        /// (sample, view) cells to remove.
+        /// Number of (sample, view) cells to remove.
         requested_removals: usize,
-        /// The most that can be removed: `n_samples * (n_views - 1)`.
+        /// Largest number of removable cells: `n_samples * (n_views - 1)`.
         max_removals: usize,
-        /// The same in percent of all cells.
+        /// Largest removal in percent of all cells.
         max_percent: String,
     },
-    /// A pattern that needs more views.
+    /// The pattern needs more views.
     #[error("views = {n_views}: the missing pattern {pattern} needs at least {at_least}")]
     FewViews {
-        /// The pattern.
+        /// Text of the pattern.
         pattern: String,
-        /// Views there are.
+        /// Number of views.
         n_views: usize,
-        /// Views it needs.
+        /// Required views.
         at_least: usize,
     },
-    /// A pattern whose draw leaves a view without samples.
+    /// The draw of a pattern leaves a view without samples.
     #[error(
         "missing pattern {pattern} hides view {view} from all {n_samples} samples: every view needs at least one"
     )]
     EmptiedView {
-        /// The pattern.
+        /// Text of the pattern.
         pattern: String,
-        /// 0-based view.
+        /// View, from 0.
         view: usize,
-        /// Samples asked for.
+        /// Number of samples.
         n_samples: usize,
     },
-    /// A text that names no missing pattern.
+    /// A text is not a missing pattern.
     #[error(
         "missing pattern = {text:?}: must be complete, per-view:RATE, per-view:RATE,RATE,.., paired:RATIO, incomplete:RATE:mem|mcar|mnar|pm, cells:RATE, blocks:RATE, random-views:COUNT, chain, ring or given:ROW,ROW,.."
     )]
     PatternText {
-        /// The text given.
+        /// The text.
         text: String,
     },
 }
 
 impl DataError {
-    /// The file at `path` cannot be used for this reason.
+    /// Returns the error of the file at `path`.
     pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
         Self::File { path: path.to_owned(), reason: reason.to_string() }
     }

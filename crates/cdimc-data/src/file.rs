@@ -1,14 +1,14 @@
-//! Files written whole or not at all.
+//! Atomic writing of files.
 
 use crate::DataError;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a file through a partial one beside it, which then takes its name: no reader ever sees half of it.
+/// Writes a partial file next to `path` and renames it, so that no reader finds an incomplete file.
 ///
 /// # Errors
-/// If it cannot be written; what was at `path` is still there then.
+/// If the file cannot be written; an existing file at `path` is then unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
@@ -16,12 +16,12 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     let write = || {
         let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
-        // A full disk may show only here.
+        // Some file systems report a full disk only here.
         file.sync_all()?;
         fs::rename(&partial, path)
     };
     write().map_err(|e| {
-        // The error that matters is the first one.
+        // The first error is the one to report.
         let _ = fs::remove_file(&partial);
         DataError::file(path, &format!("cannot write: {e}"))
     })

@@ -1,11 +1,10 @@
 /*!
-Incomplete multi-view data: what a method is allowed to see, and how it comes to be.
+Incomplete multi-view data: the input of methods, and the tools to make it.
 
-The principal type is [`MultiView`]: several views of the same samples, each a matrix
-`(n_samples, n_features)`, with a [`ViewMask`] that says which sample was observed in which view.
-What was not observed is `NaN` from birth, so code that reads it poisons its own result. A
-[`Dataset`] holds complete views together with the truth; hiding part of it with a mask gives the
-[`MultiView`] that methods work on, which has no labels.
+The main type is [`MultiView`]: several views of the same samples, each a matrix `(n_samples, n_features)`, with a
+[`ViewMask`] of the observed (sample, view) cells. Unobserved values are `NaN` from the start, so code that reads them
+produces NaN. A [`Dataset`] holds complete views with known classes; a mask turns it into a [`MultiView`] for methods,
+without labels.
 
 ```
 use cdimc_data::{MultiView, ViewMask};

@@ -1,18 +1,18 @@
-//! Which sample was observed in which view: the diagonal matrices W of the paper (section 3.1).
+//! The mask of observed (sample, view) cells: the diagonal matrices W of the paper (section 3.1).
 
 use crate::DataError;
 use ndarray::{Array2, ArrayView2};
 
-/// `(n_samples, n_views)`, true where observed; every sample has at least one view and every view
-/// at least one sample.
+/// Mask `(n_samples, n_views)`, true if observed; every sample has at least one view and every view at least one
+/// sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewMask(Array2<bool>);
 
 impl ViewMask {
-    /// The mask with these entries, `(n_samples, n_views)`.
+    /// Returns the mask with these entries, `(n_samples, n_views)`.
     ///
     /// # Errors
-    /// If it has no sample or no view, if a sample has no view, or a view no sample.
+    /// If there is no sample or no view, a sample has no view, or a view has no sample.
     pub fn new(observed: Array2<bool>) -> Result<Self, DataError> {
         if observed.ncols() == 0 {
             return Err(DataError::NoViews);
@@ -30,7 +30,7 @@ impl ViewMask {
         Ok(Self(if standard { observed } else { observed.as_standard_layout().into_owned() }))
     }
 
-    /// The mask that hides nothing.
+    /// Returns the mask without missing cells.
     ///
     /// # Errors
     /// If `n_samples` or `n_views` is 0.
@@ -48,7 +48,7 @@ impl ViewMask {
         self.0.ncols()
     }
 
-    /// Whether sample `sample` was observed in view `view`.
+    /// Returns whether `sample` is observed in `view`.
     ///
     /// # Panics
     /// If either index is out of range.
@@ -56,12 +56,12 @@ impl ViewMask {
         self.0[[sample, view]]
     }
 
-    /// The entries, `(n_samples, n_views)`.
+    /// Entries, `(n_samples, n_views)`.
     pub fn entries(&self) -> ArrayView2<'_, bool> {
         self.0.view()
     }
 
-    /// The samples observed in `view`, ascending.
+    /// Returns the samples observed in `view`, ascending.
     ///
     /// # Panics
     /// If there is no such view.
@@ -69,7 +69,7 @@ impl ViewMask {
         (0..self.n_samples()).filter(|&i| self.0[[i, view]]).collect()
     }
 
-    /// The samples observed in every view, ascending.
+    /// Returns the samples observed in every view, ascending.
     #[cfg(test)]
     pub(crate) fn complete_rows(&self) -> Vec<usize> {
         (0..self.n_samples()).filter(|&i| self.0.row(i).iter().all(|&o| o)).collect()
@@ -91,13 +91,12 @@ impl ViewMask {
         self.0.row(sample).iter().filter(|&&o| o).count()
     }
 
-    /// Whether a sample has two views: without one, nothing says how the views are related.
+    /// Returns whether any sample has two views; without such a sample the data do not relate the views.
     pub fn shares_samples(&self) -> bool {
         (0..self.n_samples()).any(|i| self.n_views_of(i) > 1)
     }
 
-    /// Adds to `samples` one that has each view which none of them has: a view that hardly any sample has must not be
-    /// lost in a part of the samples.
+    /// Adds one sample per view that no sample of `samples` has, so that a subsample does not lose a rare view.
     ///
     /// # Panics
     /// If a sample is out of range.
@@ -110,10 +109,10 @@ impl ViewMask {
         }
     }
 
-    /// The mask of the samples `rows`, in that order.
+    /// Returns the mask of the samples `rows`, in that order.
     ///
     /// # Errors
-    /// If the selection leaves a view without any sample, or is empty.
+    /// If `rows` is empty or leaves a view without samples.
     ///
     /// # Panics
     /// If a row is out of range.

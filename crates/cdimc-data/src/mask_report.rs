@@ -1,11 +1,11 @@
-//! What a mask amounts to: rates, samples by number of views, and what may trouble a method.
+//! Summary of a mask: missing rates, samples by number of views, and warnings.
 
 use crate::ViewMask;
 use ndarray::ArrayView2;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
-/// The counts of a mask; its `Display` is a short text for people.
+/// Counts of a mask; `Display` writes a short text.
 ///
 /// ```
 /// use cdimc_data::{MaskReport, ViewMask};
@@ -22,27 +22,26 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt};
 pub struct MaskReport {
     /// Number of samples.
     pub n_samples: usize,
-    /// Samples observed in each view.
+    /// Number of samples per view.
     pub observed: Vec<usize>,
-    /// Samples observed in exactly `i` views, for `i` in `0..=n_views`.
+    /// Number of samples with exactly `i` views, for `i` in `0..=n_views`.
     pub samples_by_views: Vec<usize>,
-    /// Samples that no view observes, ascending.
+    /// Samples without any view, ascending.
     pub samples_without_view: Vec<usize>,
-    /// Samples observed in both views `u` and `v`, at `[u][v]`.
+    /// Number of samples observed in both views `u` and `v`, at `[u][v]`.
     pub common: Vec<Vec<usize>>,
-    /// Every set of views that some sample has, as one flag a view, and how many samples have exactly
-    /// that set; the most common first.
+    /// Sets of views that occur, one flag per view, each with its number of samples; the most common first.
     pub patterns: Vec<(Vec<bool>, usize)>,
 }
 
 impl MaskReport {
-    /// The counts of `mask`.
+    /// Counts the cells of `mask`.
     pub fn new(mask: &ViewMask) -> Self {
-        Self::of_entries(mask.entries())
+        Self::from_entries(mask.entries())
     }
 
-    /// The counts of entries `(n_samples, n_views)` that may not be a valid mask yet.
-    pub(crate) fn of_entries(entries: ArrayView2<'_, bool>) -> Self {
+    /// Counts the cells of entries `(n_samples, n_views)` that may not form a valid mask.
+    pub(crate) fn from_entries(entries: ArrayView2<'_, bool>) -> Self {
         let (n_samples, n_views) = entries.dim();
         let mut report = Self {
             n_samples,
@@ -77,24 +76,24 @@ impl MaskReport {
         self.observed.len()
     }
 
-    /// Number of samples observed in every view.
+    /// Number of samples with every view.
     pub fn n_complete(&self) -> usize {
         self.samples_by_views.last().copied().unwrap_or(0)
     }
 
-    /// Share of the samples that each view misses.
+    /// Returns the fraction of samples that each view misses.
     pub fn missing_rates(&self) -> Vec<f64> {
         let rate = |&observed: &usize| 1.0 - observed as f64 / self.n_samples as f64;
         self.observed.iter().map(rate).collect()
     }
 
-    /// Share of all (sample, view) cells that are missing.
+    /// Returns the missing fraction of all (sample, view) cells.
     pub(crate) fn missing_cells(&self) -> f64 {
         let observed: usize = self.observed.iter().sum();
         1.0 - observed as f64 / (self.n_samples * self.n_views()) as f64
     }
 
-    /// Whether common samples lead from view `u` to view `v`, through other views if need be.
+    /// Returns whether common samples link view `u` to view `v`, directly or through other views.
     ///
     /// # Panics
     /// If there is no view `u`.
@@ -110,13 +109,13 @@ impl MaskReport {
         reached.contains(&v)
     }
 
-    /// Pairs of views that observe no common sample: only other views relate them.
+    /// Returns the pairs of views without a common sample; only other views can relate them.
     pub fn disjoint_views(&self) -> Vec<(usize, usize)> {
         let pairs = (0..self.n_views()).flat_map(|u| (u + 1..self.n_views()).map(move |v| (u, v)));
         pairs.filter(|&(u, v)| self.common[u][v] == 0).collect()
     }
 
-    /// What may trouble a method, a sentence each; empty for a sound mask.
+    /// Returns one sentence per problem of the mask; empty for a sound mask.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.samples_without_view.first() {
@@ -188,15 +187,15 @@ mod tests {
     #[test]
     fn the_most_common_pattern_comes_first() {
         let entries = array![[true, false], [true, true], [false, true], [true, true]];
-        let report = MaskReport::of_entries(entries.view());
+        let report = MaskReport::from_entries(entries.view());
         let expected = [(vec![true, true], 2), (vec![false, true], 1), (vec![true, false], 1)];
         assert_eq!(report.patterns, expected);
     }
 
     #[test]
-    fn entries_that_are_no_mask_yet_are_reported_too() {
+    fn invalid_masks_are_reported_too() {
         let entries = array![[true, false], [false, false], [true, false], [false, false]];
-        let report = MaskReport::of_entries(entries.view());
+        let report = MaskReport::from_entries(entries.view());
         assert_eq!(report.samples_without_view, vec![1, 3]);
         assert_eq!(
             report.warnings(),

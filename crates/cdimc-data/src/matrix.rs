@@ -1,4 +1,4 @@
-//! The values of a view, with or without their zeros in memory.
+//! Values of a view, dense or sparse.
 
 use crate::Sparse;
 use ndarray::{Array2, ArrayView1, Axis};
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Index;
 use std::sync::OnceLock;
 
-/// A matrix `(n_rows, n_columns)`: dense, or sparse where it came so.
+/// Matrix `(n_rows, n_columns)`, dense or sparse.
 ///
-/// Zeros are values like all others: both kinds say the same, and take more or less memory and time.
+/// Zeros are ordinary values: both kinds have the same content and differ only in memory and time.
 #[derive(Debug, Clone)]
 pub struct Matrix(Storage);
 
@@ -17,7 +17,7 @@ pub struct Matrix(Storage);
 enum Storage {
     /// In standard layout.
     Dense(Array2<f64>),
-    /// With its dense copy, once that was asked for.
+    /// With its dense copy, made on first use.
     Sparse(Sparse, OnceLock<Array2<f64>>),
 }
 
@@ -84,7 +84,7 @@ impl Matrix {
         }
     }
 
-    /// The sparse matrix, if it is one.
+    /// Returns the sparse matrix, if it is one.
     pub fn sparse(&self) -> Option<&Sparse> {
         match &self.0 {
             Storage::Dense(_) => None,
@@ -92,7 +92,7 @@ impl Matrix {
         }
     }
 
-    /// All values; of a sparse matrix a dense copy, which is made once and kept.
+    /// Returns all values; the dense copy of a sparse matrix is made once.
     pub fn dense(&self) -> &Array2<f64> {
         match &self.0 {
             Storage::Dense(values) => values,
@@ -100,7 +100,7 @@ impl Matrix {
         }
     }
 
-    /// All values, to be changed: a sparse matrix becomes dense.
+    /// Returns all values for changes; a sparse matrix becomes dense.
     pub fn dense_mut(&mut self) -> &mut Array2<f64> {
         if let Storage::Sparse(values, _) = &self.0 {
             self.0 = Storage::Dense(values.dense());
@@ -111,7 +111,7 @@ impl Matrix {
         }
     }
 
-    /// Applies `f` to every value; a sparse matrix stays one if `f` leaves zeros zeros.
+    /// Applies `f` to every value; a sparse matrix stays sparse if `f(0)` is 0.
     pub fn map(&mut self, mut f: impl FnMut(f64) -> f64) {
         match &mut self.0 {
             Storage::Sparse(values, dense) if f(0.0) == 0.0 => {
@@ -122,7 +122,7 @@ impl Matrix {
         }
     }
 
-    /// Whether row `i` is NaN throughout: it was not measured.
+    /// Returns whether row `i` is missing: all its values are NaN.
     ///
     /// # Panics
     /// If there is no such row.
@@ -137,7 +137,7 @@ impl Matrix {
         }
     }
 
-    /// Row `i`, of a sparse matrix written to `buffer`.
+    /// Returns row `i`; a sparse row is written to `buffer`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -155,7 +155,7 @@ impl Matrix {
         }
     }
 
-    /// The rows `rows`, dense, `(rows.len(), n_columns)`.
+    /// Returns the rows `rows` as a dense array, `(rows.len(), n_columns)`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -166,7 +166,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix of the rows `rows`, in that order.
+    /// Returns the matrix of the rows `rows`, in that order.
     ///
     /// # Panics
     /// If there is no such row.
@@ -178,14 +178,17 @@ impl Matrix {
         }
     }
 
-    /// The rows of `parts`, one matrix after another; sparse if all of them are.
+    /// Concatenates the rows of `parts`; the result is sparse if all parts are.
     ///
     /// # Panics
     /// If there is no part, or their numbers of columns differ.
     #[must_use]
     pub fn stacked(parts: &[&Self]) -> Self {
         let n_columns = parts[0].ncols();
-        assert!(parts.iter().all(|part| part.ncols() == n_columns), "parts have the same columns");
+        assert!(
+            parts.iter().all(|part| part.ncols() == n_columns),
+            "parts must have equal numbers of columns"
+        );
         let sparse: Option<Vec<&Sparse>> = parts.iter().map(|part| part.sparse()).collect();
         if let Some(parts) = sparse {
             return Sparse::stacked(&parts).into();
@@ -200,8 +203,8 @@ impl Matrix {
         all.into()
     }
 
-    /// The matrix of `n_rows` rows in which row `i` of this one has the place `places[i]`, or none if that is beyond; rows
-    /// that get none are missing.
+    /// Moves row `i` to row `places[i]` of a matrix of `n_rows` rows and drops it if `places[i]` is beyond the end; rows
+    /// without a source are missing.
     #[must_use]
     pub fn placed(self, places: &[usize], n_rows: usize) -> Self {
         if places.iter().copied().eq(0..n_rows) {
@@ -223,7 +226,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix of the columns `columns`, in that order, none twice.
+    /// Returns the matrix of the columns `columns`, in that order; no column may occur twice.
     ///
     /// # Panics
     /// If there is no such column.
@@ -235,8 +238,7 @@ impl Matrix {
         }
     }
 
-    /// What `of_column` says of every column, from its number and its values in the rows `rows`; columns are shared among
-    /// threads.
+    /// Calls `of_column` with every column and its values in the rows `rows`, in parallel; returns the results.
     ///
     /// # Panics
     /// If there is no such row.
@@ -246,7 +248,7 @@ impl Matrix {
         of_column: impl Fn(usize, Vec<f64>) -> T + Sync,
     ) -> Vec<T> {
         let n_columns = self.ncols();
-        // Columns of a row lie side by side in memory, or have to be looked for.
+        // Groups of columns use cache lines of dense rows and save searches in sparse rows.
         let size = if self.sparse().is_some() { 256 } else { 16 };
         let together = |first: usize| -> Vec<T> {
             let range = first..n_columns.min(first + size);
@@ -275,7 +277,7 @@ impl Matrix {
         firsts.into_par_iter().flat_map_iter(together).collect()
     }
 
-    /// The values of column `j` in the rows `rows`.
+    /// Returns the values of column `j` in the rows `rows`.
     ///
     /// # Panics
     /// If there is no such row or column.
@@ -283,8 +285,8 @@ impl Matrix {
         rows.iter().map(|&i| self[[i, j]]).collect()
     }
 
-    /// The first value that is `odd`, with its row and column; a value without an entry is not asked about, and the first of a
-    /// missing row stands for all.
+    /// Returns row, column and value of the first value for which `odd(row, value)` holds; it skips implicit zeros and tests
+    /// a missing sparse row once.
     pub fn find(&self, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usize, f64)> {
         let columns = 0..self.ncols();
         (0..self.nrows()).find_map(|i| match &self.0 {
@@ -304,7 +306,7 @@ impl Matrix {
         })
     }
 
-    /// The cells that are NaN in rows that have others: of every column that has any, the rows.
+    /// Returns the NaN cells of rows that also have other values: per column with such cells, its rows.
     pub fn missing_cells(&self) -> BTreeMap<usize, Vec<usize>> {
         let mut missing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut add = |i, j, x: f64| {
@@ -326,7 +328,7 @@ impl Matrix {
         missing
     }
 
-    /// Puts `value(j)` into every cell of column `j` that is NaN in a row that has others.
+    /// Sets every NaN cell of rows that also have other values to `value(column)`.
     pub fn fill_cells(&mut self, value: impl Fn(usize) -> Option<f64>) {
         for (j, rows) in self.missing_cells() {
             let Some(value) = value(j) else { continue };
@@ -342,11 +344,11 @@ impl Matrix {
         }
     }
 
-    /// Whether a column has two measured values that differ, or none at all.
+    /// Returns whether a column has two different measured values, or no measured value.
     pub fn varies(&self) -> bool {
         let columns: Vec<usize> = (0..self.ncols()).collect();
         let rows: Vec<usize> = (0..self.nrows()).filter(|&i| !self.is_missing(i)).collect();
-        // Most often the first few columns say it.
+        // The first few columns usually decide.
         columns.chunks(64).any(|part| {
             let values = self.select_columns(part);
             values
@@ -358,7 +360,7 @@ impl Matrix {
         })
     }
 
-    /// Whether no value of row `i` differs from 0.
+    /// Returns whether all values of row `i` are 0.
     ///
     /// # Panics
     /// If there is no such row.
@@ -371,7 +373,7 @@ impl Matrix {
         }
     }
 
-    /// Rows as columns.
+    /// Returns the transpose.
     #[must_use]
     pub fn transposed(&self) -> Self {
         match &self.0 {
@@ -382,7 +384,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix with the rows that `is_hidden` NaN throughout.
+    /// Replaces the rows for which `is_hidden` holds by NaN.
     pub(crate) fn hide_rows(self, is_hidden: impl Fn(usize) -> bool) -> Self {
         match self.0 {
             Storage::Dense(mut values) => {
@@ -404,7 +406,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn both_kinds_say_the_same() {
+    fn dense_and_sparse_matrices_agree() {
         let sparse = Sparse::from_rows(3, vec![0, 1, 1, 3], vec![1, 0, 2], vec![2.0, 1.0, 4.0]);
         let sparse = Matrix::from(sparse.unwrap());
         let dense = Matrix::from(array![[0., 2., 0.], [0., 0., 0.], [1., 0., 4.]]);

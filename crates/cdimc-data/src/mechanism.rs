@@ -1,4 +1,4 @@
-//! What incomplete samples miss: the four mechanisms of imml's `Amputer` (imml 0.6.0).
+//! The four missing mechanisms of imml's `Amputer` (imml 0.6.0).
 
 use crate::removal::keep_one_view;
 use ndarray::Array2;
@@ -7,28 +7,27 @@ use rand::seq::index;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fmt;
 
-/// What an incomplete sample misses, as imml's `Amputer` names it.
+/// How the missing views of an incomplete sample are drawn, with the names of imml's `Amputer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
-    /// Mutually exclusive missing: the incomplete samples are split evenly over the views, and each
-    /// keeps one view alone.
+    /// Mutually exclusive missing: each incomplete sample keeps one view; the samples are split evenly over the views.
     Mem,
-    /// Missing completely at random: each view is kept by a fair coin; where all or none were, one
-    /// random view is flipped.
+    /// Missing completely at random: a fair coin keeps or removes each view; if all or none are kept, one random view
+    /// is flipped.
     Mcar,
-    /// Missing not at random: a sample draws how many views it loses, `1..l`, and all samples with
-    /// the same number lose the same random views.
+    /// Missing not at random: a sample draws how many views it loses, in `1..l`; all samples with the same number lose
+    /// the same random views.
     Mnar,
-    /// Partial missing: a number `1..l` of views is drawn once, and only these are lost, by coins
-    /// as in [`Mechanism::Mcar`]; a single one is lost by every incomplete sample.
+    /// Partial missing: a number in `1..l` of views is drawn once. Incomplete samples lose only these, by coins as in
+    /// [`Mechanism::Mcar`], or always if it is a single view.
     Pm,
 }
 
 impl Mechanism {
-    /// Every mechanism.
+    /// All mechanisms.
     pub const ALL: [Self; 4] = [Self::Mem, Self::Mcar, Self::Mnar, Self::Pm];
 
-    /// A mask with `n_incomplete` random samples that miss something.
+    /// Returns a mask with `n_incomplete` random incomplete samples.
     pub(crate) fn remove(
         self,
         n_samples: usize,
@@ -49,7 +48,7 @@ impl Mechanism {
             Self::Mcar => {
                 let all: Vec<usize> = (0..n_views).collect();
                 for row in rows {
-                    toss(&mut observed, row, &all, rng);
+                    flip_coins(&mut observed, row, &all, rng);
                 }
             }
             Self::Mnar => {
@@ -67,7 +66,7 @@ impl Mechanism {
                 for row in rows {
                     match lost[..] {
                         [view] => observed[[row, view]] = false,
-                        _ => toss(&mut observed, row, &lost, rng),
+                        _ => flip_coins(&mut observed, row, &lost, rng),
                     }
                 }
             }
@@ -87,9 +86,14 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// Keeps each of `views` of one sample by a fair coin; where all or none were, one random view of
-/// them is flipped.
-fn toss(observed: &mut Array2<bool>, row: usize, views: &[usize], rng: &mut Xoshiro256PlusPlus) {
+/// Keeps or removes each of `views` of one sample by a fair coin; if all or none are kept, one random view of them is
+/// flipped.
+fn flip_coins(
+    observed: &mut Array2<bool>,
+    row: usize,
+    views: &[usize],
+    rng: &mut Xoshiro256PlusPlus,
+) {
     let mut n_kept = 0;
     for &view in views {
         observed[[row, view]] = rng.gen_bool(0.5);
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mechanism_hides_what_its_definition_says() {
+    fn each_mechanism_follows_its_definition() {
         let (n, l) = (400, 4);
         let mem = draw("incomplete:0.3:mem", n, l);
         assert_eq!(MaskReport::new(&mem).samples_by_views, vec![0, 120, 0, 0, 280]);
@@ -125,7 +129,7 @@ mod tests {
         let mnar = lost(&draw("incomplete:0.5:mnar", n, l));
         let sizes: Vec<_> = mnar.iter().map(|row| row.iter().filter(|&&o| !o).count()).collect();
         assert_eq!(sizes.iter().collect::<BTreeSet<_>>().len(), sizes.len());
-        // Fair coins reach every incomplete combination of four views.
+        // Fair coins give all incomplete combinations of four views.
         assert_eq!(lost(&draw("incomplete:0.9:mcar", n, l)).len(), 14);
         for seed in 0..20 {
             let pattern: MissingPattern = "incomplete:0.5:pm".parse().unwrap();

@@ -1,24 +1,23 @@
-//! What a method sees: several views of the same samples, NaN where unobserved, and no labels.
+//! Input of methods: several views of the same samples, NaN where unobserved, without labels.
 
 use crate::{DataError, Matrix, ViewMask};
 use ndarray::{Array2, ArrayView2};
 
-/// Several views of the same samples; rows that the mask hides are NaN.
+/// Several views of the same samples; rows hidden by the mask are NaN.
 #[derive(Debug, Clone)]
 pub struct MultiView {
-    /// One `(n_samples, n_features)` matrix a view.
+    /// One `(n_samples, n_features)` matrix per view.
     views: Vec<Matrix>,
     mask: ViewMask,
 }
 
 impl MultiView {
-    /// The views, with every row that `mask` hides overwritten by NaN.
+    /// Returns the views with every row that `mask` hides set to NaN.
     ///
     /// `views`: one `(n_samples, n_features)` matrix each, dense or sparse.
     ///
     /// # Errors
-    /// If there is no view, sample or feature, if the shapes disagree, or an observed value is not
-    /// finite.
+    /// If there is no view, sample or feature, the shapes disagree, or an observed value is not finite.
     pub fn new(views: Vec<impl Into<Matrix>>, mask: ViewMask) -> Result<Self, DataError> {
         let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
         let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
@@ -41,10 +40,10 @@ impl MultiView {
         Ok(Self { views: hidden, mask })
     }
 
-    /// The views, with the mask read off them: a row that is NaN throughout is unobserved.
+    /// Returns the views with a mask derived from them: a row of NaN is unobserved.
     ///
     /// # Errors
-    /// As [`MultiView::new`]; a NaN inside an otherwise observed row is an error.
+    /// Same as [`MultiView::new`]; a single NaN in an observed row is an error.
     pub fn from_nan_rows(views: Vec<impl Into<Matrix>>) -> Result<Self, DataError> {
         let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
         let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
@@ -76,8 +75,8 @@ impl MultiView {
         self.views.iter().map(Matrix::ncols).collect()
     }
 
-    /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved. Of a sparse view a dense copy is
-    /// made once and kept; who can do without it asks for [`MultiView::matrix`].
+    /// View `view`, `(n_samples, n_features)`, in standard layout, NaN where unobserved. A sparse view is copied to dense once;
+    /// [`MultiView::matrix`] avoids the copy.
     ///
     /// # Panics
     /// If there is no such view.
@@ -85,7 +84,7 @@ impl MultiView {
         self.views[view].dense().view()
     }
 
-    /// View `view`, `(n_samples, n_features)`, as it is held; rows that are unobserved are missing.
+    /// View `view`, `(n_samples, n_features)`, dense or sparse as stored; unobserved rows are missing.
     ///
     /// # Panics
     /// If there is no such view.
@@ -93,7 +92,7 @@ impl MultiView {
         &self.views[view]
     }
 
-    /// The observed rows of `view`, `(n_observed, n_features)`, in sample order.
+    /// Returns the observed rows of `view`, `(n_observed, n_features)`, in sample order.
     ///
     /// # Panics
     /// If there is no such view.
@@ -101,15 +100,15 @@ impl MultiView {
         self.views[view].rows(&self.mask.observed_rows(view))
     }
 
-    /// Which sample was observed in which view.
+    /// Mask of observed (sample, view) cells.
     pub fn mask(&self) -> &ViewMask {
         &self.mask
     }
 
-    /// The samples `rows`, in that order.
+    /// Returns the samples `rows`, in that order.
     ///
     /// # Errors
-    /// If the selection is empty or leaves a view without any sample.
+    /// If `rows` is empty or leaves a view without samples.
     ///
     /// # Panics
     /// If a row is out of range.
@@ -120,7 +119,7 @@ impl MultiView {
     }
 }
 
-/// The common number of rows of matrices of these shapes.
+/// Checks the shapes of the views and returns their common number of rows.
 pub(crate) fn check_shapes(
     shapes: impl Iterator<Item = (usize, usize)> + Clone,
 ) -> Result<usize, DataError> {
@@ -145,7 +144,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn hidden_rows_are_nan_from_birth() {
+    fn hidden_rows_are_nan_from_the_start() {
         let mask = ViewMask::new(array![[true, false], [false, true]]).unwrap();
         let data = MultiView::new(
             vec![array![[1.0], [2.0]], array![[3.0], [f64::INFINITY]]],
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mask_is_read_off_nan_rows() {
+    fn rows_of_nan_define_the_mask() {
         let views = vec![array![[1.0, 2.0], [f64::NAN, f64::NAN]], array![[1.0], [2.0]]];
         let data = MultiView::from_nan_rows(views).unwrap();
         assert_eq!(data.mask().observed_rows(0), vec![0]);

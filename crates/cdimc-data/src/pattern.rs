@@ -1,5 +1,6 @@
-//! Missing patterns: which views of which samples to hide. The same "0.3" means four different
-//! things in the literature, so every pattern is named by what its rate counts.
+//! Missing patterns: which views of which samples are hidden.
+//!
+//! A rate of 0.3 has four meanings in the literature, so each pattern is named for what its rate counts.
 
 use crate::removal::{
     keep_neighboring_views, keep_one_view, keep_random_views, remove_blocks, remove_cells,
@@ -8,10 +9,10 @@ use crate::removal::{
 use crate::{DataError, Mechanism, Seed, ViewMask};
 use ndarray::Array2;
 
-/// A rule for which samples miss which views; its text form is what experiments and records use.
+/// A rule that selects the missing views of each sample; experiments and records use its text form.
 ///
-/// Every mask it draws leaves each sample a view and each view a sample, and has exactly the counts
-/// of its definition; a request that cannot be met is an error.
+/// Every mask leaves each sample a view and each view a sample, and has exactly the counts of the definition; an
+/// impossible request is an error.
 ///
 /// ```
 /// use cdimc_data::{MissingPattern, Seed};
@@ -30,49 +31,47 @@ use ndarray::Array2;
 pub enum MissingPattern {
     /// Nothing is missing. Text: `complete`.
     Complete,
-    /// `⌊rate · n⌋` random samples miss from every view (paper, section 4.1). Text: `per-view:0.3`.
+    /// Every view misses `⌊rate · n⌋` random samples (paper, section 4.1). Text: `per-view:0.3`.
     PerView(f64),
-    /// `round(ratio · n)` random samples keep every view, the others keep one, split evenly over
-    /// the views (paper, section 4.1, MNIST). Text: `paired:0.5`.
+    /// `round(ratio · n)` random samples keep every view; the others keep one view, split evenly over the views (paper,
+    /// section 4.1, MNIST). Text: `paired:0.5`.
     PairedRatio(f64),
-    /// `n - round((1 - rate) · n)` random samples miss something (imml's `Amputer`).
+    /// `n - round((1 - rate) · n)` random samples are incomplete (imml's `Amputer`).
     /// Text: `incomplete:0.3:mem`.
     IncompleteSamples {
-        /// Share of the samples that are incomplete.
+        /// Fraction of incomplete samples.
         rate: f64,
-        /// What an incomplete sample misses.
+        /// Rule for the missing views of an incomplete sample.
         mechanism: Mechanism,
     },
-    /// A share of all (sample, view) cells is missing: every sample keeps one random view, and of
-    /// the other cells so many random ones that `round((1 - rate) · n · l)` remain (CPM-Nets).
-    /// Text: `cells:0.3`.
+    /// Of all n·l (sample, view) cells, `round((1 - rate) · n · l)` remain: one random view per sample and random other
+    /// cells (CPM-Nets). Text: `cells:0.3`.
     Cells(f64),
-    /// As [`MissingPattern::PerView`], with one rate for each view. Text: `per-view:0.1,0.3,0.5`.
+    /// Like [`MissingPattern::PerView`], with one rate per view. Text: `per-view:0.1,0.3,0.5`.
     PerViewRates(Vec<f64>),
-    /// `⌊rate · n⌋` consecutive samples (the last is followed by the first) miss from every view,
-    /// the views' blocks laid end to end in random order from a random start. Text: `blocks:0.3`.
+    /// Every view misses `⌊rate · n⌋` consecutive samples, cyclically; the blocks of the views follow each other in random
+    /// order from a random start. Text: `blocks:0.3`.
     Blocks(f64),
-    /// Every sample keeps so many random views. Text: `random-views:2`.
+    /// Every sample keeps this number of random views. Text: `random-views:2`.
     RandomViews(usize),
-    /// Cohorts with neighboring views, as studies that share one measurement with the next: random
-    /// samples, split evenly, have views 0 and 1, others 1 and 2, and so on. Text: `chain`.
+    /// Cohorts with neighboring views: random samples, split evenly, have views 0 and 1, others 1 and 2, and so on.
+    /// Text: `chain`.
     Chain,
-    /// As [`MissingPattern::Chain`], with a last cohort that has the last view and the first one.
+    /// Like [`MissingPattern::Chain`], with one more cohort that has the last and the first view.
     /// Text: `ring`.
     Ring,
-    /// This mask. Text: `given:` and the rows of the mask, as `given:11,10,01`.
+    /// A given mask. Text: `given:` and the rows of the mask, such as `given:11,10,01`.
     Given(ViewMask),
 }
 
 impl MissingPattern {
-    /// A mask of this pattern; the same seed always gives the same one.
+    /// Returns a mask of this pattern; the same seed gives the same mask.
     ///
-    /// Randomness is xoshiro256++ from the stream `"mask"` of the seed.
+    /// Random numbers are xoshiro256++ from the stream `"mask"` of the seed.
     ///
     /// # Errors
-    /// If there is no sample or view, a rate lies outside its range or their number is not that of
-    /// the views, if no such mask leaves every sample a view, if a view is left without any sample,
-    /// or a given mask has another shape.
+    /// If there is no sample or view, a rate is out of range, the number of rates differs from the number of views, a sample
+    /// or a view would keep nothing, or a given mask has another shape.
     pub fn mask(
         &self,
         n_samples: usize,
@@ -105,13 +104,13 @@ impl MissingPattern {
             Self::RandomViews(kept) => keep_random_views(n_samples, n_views, *kept, &mut rng),
             Self::Chain if n_views < 2 => return Err(self.needs_views(2, n_views)),
             Self::Chain => keep_neighboring_views(n_samples, n_views, n_views - 1, &mut rng),
-            // With two views the cohorts of a ring would have both.
+            // With two views every cohort of a ring would be complete.
             Self::Ring if n_views < 3 => return Err(self.needs_views(3, n_views)),
             Self::Ring => keep_neighboring_views(n_samples, n_views, n_views, &mut rng),
             Self::PairedRatio(ratio) => {
                 let n_incomplete = n_samples - (ratio * n_samples as f64).round() as usize;
-                // The last views take the remainder: with two views round(n/2) samples lose the
-                // first, as the authors of the survey code have it.
+                // The last views take the remainder: with two views, round(n/2) samples lose the first one, as in the authors'
+                // survey code.
                 let kept = |view| (n_incomplete + view) / n_views;
                 keep_one_view(n_samples, n_views, kept, &mut rng)
             }
@@ -141,10 +140,10 @@ impl MissingPattern {
         DataError::FewViews { pattern: self.to_string(), n_views, at_least }
     }
 
-    /// Whether the rates lie in their ranges.
+    /// Checks the ranges of the rates.
     ///
     /// # Errors
-    /// If one does not.
+    /// If a rate is out of range.
     pub(crate) fn check(&self) -> Result<(), DataError> {
         let below_one = |value: f64| {
             let valid = (0.0..1.0).contains(&value);
@@ -200,7 +199,7 @@ mod tests {
         assert_eq!(draw("per-view:0.29", 100, 3).unwrap().n_observed(0), 71);
     }
 
-    // The ten 30 % masks of the authors have 62/271/614/712/341 samples in 1/2/3/4/5 views.
+    // The ten 30 % masks of the authors have 62/271/614/712/341 samples with 1/2/3/4/5 views.
     #[test]
     fn samples_by_number_of_views_resemble_the_masks_of_the_authors() {
         let profile = MaskReport::new(&draw("per-view:0.3", 2000, 5).unwrap()).samples_by_views;
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn infeasible_requests_say_why() {
+    fn infeasible_requests_give_the_reason() {
         let why = |request: &str, percent: &str| {
             format!(
                 "cannot remove {request}: every sample must keep a view, so at most {percent} % can be removed on average"
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_keeps_so_many_random_views() {
+    fn every_sample_keeps_the_requested_number_of_views() {
         let report = MaskReport::new(&draw("random-views:2", 1000, 5).unwrap());
         assert_eq!(report.samples_by_views, [0, 0, 1000, 0, 0, 0]);
         // All ten pairs occur, each 100 times on average.
@@ -322,7 +321,7 @@ mod tests {
             assert!(counts.keys().eq(cohorts.iter()), "{counts:?}");
             let sizes = counts.values().map(|&size| size.abs_diff(1001 / cohorts.len()));
             assert!(sizes.max() <= Some(1), "{counts:?}");
-            // Cohorts are no runs of neighboring rows.
+            // Cohorts are not runs of consecutive rows.
             let first: Vec<usize> = (0..100).filter(|&i| mask.is_observed(i, 0)).collect();
             assert!(first.last() > Some(&50) && first.len() < 90, "{first:?}");
         }
@@ -397,7 +396,7 @@ mod tests {
                     prop_assert_eq!((0..l).map(|v| mask.n_observed(v)).sum::<usize>(), kept);
                 }
                 Err(DataError::Infeasible { .. }) => prop_assert!(kept < n),
-                // So few cells that one view happens to get none of them.
+                // With few cells a view can happen to get no sample.
                 Err(DataError::EmptiedView { .. }) => prop_assert!(kept < 2 * n),
                 Err(error) => prop_assert!(false, "{}", error),
             }

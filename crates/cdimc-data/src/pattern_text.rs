@@ -1,4 +1,4 @@
-//! The text form of a missing pattern, used on command lines, in experiments and in records.
+//! Text form of missing patterns, for command lines, experiments and records.
 
 use crate::{DataError, Mechanism, MissingPattern, ViewMask};
 use ndarray::Array2;
@@ -16,7 +16,7 @@ impl fmt::Display for MissingPattern {
                 write!(f, "incomplete:{rate}:{mechanism}")
             }
             Self::Cells(rate) => write!(f, "cells:{rate}"),
-            // The comma of a single rate tells the list from the rate of all views.
+            // The trailing comma distinguishes a list of one rate from one rate for all views.
             Self::PerViewRates(rates) if rates.len() == 1 => write!(f, "per-view:{},", rates[0]),
             Self::PerViewRates(rates) => {
                 let rates: Vec<String> = rates.iter().map(f64::to_string).collect();
@@ -42,7 +42,7 @@ impl FromStr for MissingPattern {
     type Err = DataError;
 
     fn from_str(text: &str) -> Result<Self, DataError> {
-        // A given mask may be long; its beginning is enough to find it.
+        // A given mask may be long; its beginning identifies it.
         let unknown = || DataError::PatternText { text: text.chars().take(60).collect() };
         let rate = |text: &str| text.trim().parse::<f64>().map_err(|_| unknown());
         let pattern = match text.trim().split_once(':') {
@@ -76,7 +76,7 @@ impl FromStr for MissingPattern {
     }
 }
 
-/// The mask with these comma-separated rows; `None` if the text has no such form.
+/// Parses the comma-separated rows of a mask; `None` if the text has another form.
 fn parse_mask(rows: &str) -> Option<Result<ViewMask, DataError>> {
     let rows: Vec<&str> = rows.split(',').map(str::trim).collect();
     let n_views = rows[0].len();

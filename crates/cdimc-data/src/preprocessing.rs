@@ -1,5 +1,5 @@
-//! The two versions of a view that CDIMC-net works on (authors' code): the geometry version, whose
-//! distances order the samples and make the graphs, and the standardized version the network reads.
+//! The two versions of a view that CDIMC-net uses (authors' code): the geometry version, whose distances order the samples
+//! and define the graphs, and the standardized version, the input of the network.
 //!
 //! Sums run in NumPy's order, so that both versions equal the authors' arrays bit for bit.
 
@@ -7,24 +7,24 @@ use crate::{DataError, MultiView};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 use serde::{Deserialize, Serialize};
 
-/// Columns whose standard deviation lies below this share of their greatest magnitude count as constant;
-/// the authors' code has the same number without regard to units.
-const CONSTANT: f64 = 10.0 * f64::EPSILON;
+/// Largest standard deviation of a constant column, relative to its largest magnitude. The authors' code uses the same
+/// number without a scale.
+const CONSTANT_SD_SHARE: f64 = 10.0 * f64::EPSILON;
 
-/// The geometry version of one view: absent rows are filled with the column means of the observed
-/// rows, then every row has unit Euclidean norm; a zero row stays zero.
+/// Geometry version of one view: missing rows are filled with the column means of the observed rows, then every row is
+/// scaled to unit Euclidean norm; a zero row stays zero.
 ///
-/// Rows are made one at a time, so that a caller decides how much of it lies in memory.
+/// It computes one row at a time, so that the caller decides how much is in memory.
 #[derive(Debug, Clone)]
 pub struct Geometry<'a> {
     view: ArrayView2<'a, f64>,
     observed: Vec<bool>,
-    /// What every absent row becomes: the column means, scaled to unit norm.
+    /// Row of every missing sample: the column means, scaled to unit norm.
     filled: Vec<f64>,
 }
 
 impl<'a> Geometry<'a> {
-    /// The geometry version of `view`.
+    /// Returns the geometry version of `view`.
     ///
     /// # Panics
     /// If there is no such view.
@@ -40,10 +40,10 @@ impl<'a> Geometry<'a> {
         self.filled.len()
     }
 
-    /// Writes the row of sample `sample`.
+    /// Writes the row of `sample`.
     ///
     /// # Panics
-    /// If there is no such sample, or `row` has another length than [`Geometry::width`].
+    /// If there is no such sample, or the length of `row` is not [`Geometry::width`].
     pub fn write_row(&self, sample: usize, mut row: ArrayViewMut1<'_, f64>) {
         if self.observed[sample] {
             row.iter_mut().zip(unit(self.view.row(sample))).for_each(|(to, x)| *to = x);
@@ -53,10 +53,10 @@ impl<'a> Geometry<'a> {
     }
 }
 
-/// The geometry version of `view` for the samples `rows`, `(rows.len(), n_features)`: absent rows
-/// filled with the column means, every row of unit Euclidean norm, zero rows zero (authors' code).
+/// Returns the geometry version of `view` for the samples `rows`, `(rows.len(), n_features)`: missing rows are filled with
+/// the column means, every row is scaled to unit Euclidean norm, zero rows stay zero (authors' code).
 ///
-/// The means are those of all observed rows of the data, whatever `rows` selects.
+/// The means are taken over all observed rows of the data, not only over `rows`.
 ///
 /// ```
 /// use cdimc_data::{MultiView, geometry_version};
@@ -78,25 +78,25 @@ pub fn geometry_version(data: &MultiView, view: usize, rows: &[usize]) -> Array2
     out
 }
 
-/// Column means and scales of the observed rows of a view: the network reads
-/// `(x - mean) / scale`, and zeros where a sample was not observed (authors' code).
+/// Column means and scales over the observed rows of a view. The network reads `(x - mean) / scale`, and 0 for a missing
+/// sample (authors' code).
 ///
-/// The scale is the population standard deviation; it is 0 for a column that is constant, or whose
-/// deviation lies below ten machine epsilons of its greatest magnitude ([`unit_of`]). Such a column says
-/// nothing, whatever its values in new samples: what a network makes of them was never trained.
+/// The scale is the population standard deviation. It is 0 for a column whose standard deviation is below ten machine
+/// epsilons of its largest magnitude ([`unit_of`]). Such a column is ignored in new samples too, because the network was
+/// never trained on other values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standardizer {
     /// Mean of each column over the observed rows.
     pub mean: Vec<f64>,
-    /// Standard deviation of each column; 0 where it is constant.
+    /// Standard deviation of each column; 0 if the column is constant.
     pub scale: Vec<f64>,
 }
 
 impl Standardizer {
-    /// Means and scales of the observed rows of `view`.
+    /// Computes means and scales of the observed rows of `view`.
     ///
     /// # Errors
-    /// If the view has fewer than two observed rows, which have no deviation.
+    /// If the view has fewer than two observed rows.
     ///
     /// # Panics
     /// If there is no such view.
@@ -117,9 +117,9 @@ impl Standardizer {
         for (column, (mean, scale)) in mean.iter_mut().zip(&mut scale).enumerate() {
             let first = x[[rows[0], column]];
             if rows.iter().all(|&row| x[[row, column]] == first) {
-                // The computed mean of equal values may miss them by rounding.
+                // Rounding can make the computed mean of equal values differ from them.
                 (*mean, *scale) = (first, 0.0);
-            } else if *scale < CONSTANT {
+            } else if *scale < CONSTANT_SD_SHARE {
                 *scale = 0.0;
             } else {
                 *scale *= units[column];
@@ -133,7 +133,7 @@ impl Standardizer {
         self.mean.len()
     }
 
-    /// The standardized values of one row, in feature order; never NaN, never infinite.
+    /// Returns the standardized values of one row; never NaN or infinite.
     pub fn apply(&self, row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
         row.into_iter().zip(&self.mean).zip(&self.scale).map(|((x, mean), scale)| {
             let z = if *scale > 0.0 { (x - mean) / scale } else { 0.0 };
@@ -141,16 +141,16 @@ impl Standardizer {
         })
     }
 
-    /// The values in the units of the data that standardize to `row`: `row * scale + mean`.
+    /// Undoes the standardization: `row * scale + mean`.
     pub fn invert(&self, row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
         row.into_iter().zip(&self.mean).zip(&self.scale).map(|((z, mean), scale)| z * scale + mean)
     }
 
-    /// What the network reads of `view` for the samples `rows`: the positions in `rows` of those
-    /// that were observed, ascending, and their standardized values, `(n_observed, n_features)`.
+    /// Returns the network input of `view` for the samples `rows`: the positions in `rows` of the observed samples, ascending,
+    /// and their standardized values, `(n_observed, n_features)`.
     ///
     /// # Errors
-    /// If the view has another number of features than the fitted one.
+    /// If the view has another number of features than the fitted view.
     ///
     /// # Panics
     /// If there is no such view or sample.
@@ -179,7 +179,7 @@ impl Standardizer {
     }
 }
 
-/// The row divided by its Euclidean norm; a zero row unchanged.
+/// Divides the row by its Euclidean norm; a zero row is unchanged.
 fn unit(row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
     let unit = unit_of(row.iter().copied());
     let squares: Vec<f64> = row.iter().map(|x| (x / unit) * (x / unit)).collect();
@@ -188,10 +188,10 @@ fn unit(row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
     row.into_iter().map(move |x| x / unit / divisor)
 }
 
-/// The power of two next below the greatest magnitude; 1 where all `values` are 0.
+/// Returns the largest power of two not above the largest magnitude; 1 if all `values` are 0.
 ///
-/// Division by it changes no digit of a number, and afterwards neither the squares of the numbers nor
-/// their sum are too large or too small for a float, whatever the units.
+/// Division by it is exact. Afterwards the squares of the numbers and their sum neither overflow nor underflow, in any
+/// unit.
 ///
 /// ```
 /// assert_eq!(cdimc_data::unit_of([0.3, -5.0]), 4.0);
@@ -201,17 +201,17 @@ pub fn unit_of(values: impl IntoIterator<Item = f64>) -> f64 {
     if greatest == 0.0 {
         return 1.0;
     }
-    // The bits of the exponent alone.
+    // The exponent bits.
     f64::from_bits(greatest.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
 }
 
-/// The mean of each column over `rows`.
+/// Mean of each column over `rows`.
 fn column_means(x: ArrayView2<'_, f64>, rows: &[usize]) -> Vec<f64> {
     column_sums(x, rows, |x, _| x).iter().map(|sum| sum / rows.len() as f64).collect()
 }
 
-/// The sum of `f(value, column)` over `rows` for each column. NumPy adds row after row, except that
-/// a single column is one contiguous run, which it adds in pairs.
+/// Sum of `f(value, column)` over `rows` per column, in NumPy's order: row after row, except that a single column is one
+/// contiguous run with pairwise summation.
 fn column_sums(x: ArrayView2<'_, f64>, rows: &[usize], f: impl Fn(f64, usize) -> f64) -> Vec<f64> {
     if x.ncols() == 1 {
         let column: Vec<f64> = rows.iter().map(|&row| f(x[[row, 0]], 0)).collect();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_zero_mean_and_unit_population_deviation() {
+    fn columns_have_mean_0_and_population_sd_1() {
         let data = two_views(array![[1.0, -2.0], [3.0, 0.0], [f64::NAN, f64::NAN], [8.0, 8.0]]);
         let standardizer = Standardizer::fit(&data, 0).unwrap();
         let (observed, z) = standardizer.transform(&data, 0, &[3, 2, 1, 0]).unwrap();
@@ -288,8 +288,8 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_say_nothing_of_new_samples() {
-        // 0.1 has no exact mean in binary, and 1e300 no finite variance.
+    fn constant_columns_are_ignored_in_new_samples() {
+        // 0.1 has no exact mean in binary, and 1e300 has no finite variance.
         let column =
             |c: f64| Array2::from_shape_fn((7, 2), |(i, j)| if j == 0 { c } else { i as f64 });
         for constant in [0.1, -1234.1, 1e300, 0.0] {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn one_observed_row_has_no_deviation() {
+    fn one_observed_row_is_an_error() {
         let mask = ViewMask::new(array![[true, true], [false, true]]).unwrap();
         let data = MultiView::new(vec![array![[1.0], [2.0]]; 2], mask).unwrap();
         assert_eq!(

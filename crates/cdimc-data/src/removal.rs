@@ -1,7 +1,7 @@
-//! Removal of exact numbers of instances with every sample keeping a view.
+//! Removal of exact numbers of instances such that every sample keeps a view.
 //!
-//! A mask with `d_v` absent samples in view v, in which every one of n samples keeps one of l views,
-//! exists if and only if `Σ d_v ≤ n (l - 1)`: at least n cells must stay, and that is enough.
+//! For n samples and l views, a mask with `d_v` missing samples in view v exists if and only if `Σ d_v ≤ n (l - 1)`: at
+//! least n cells must remain.
 
 use crate::DataError;
 use ndarray::Array2;
@@ -9,11 +9,11 @@ use rand::Rng;
 use rand::seq::{SliceRandom, index};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Removes `⌊rate · n⌋` random samples from each view, `rates` holding one rate a view.
+/// Removes `⌊rate · n⌋` random samples from each view, with one rate per view.
 ///
-/// Each view loses a uniform subset of its samples; then every sample left without a view takes an
-/// instance of a view over from a sample that has another one, so that the counts stay exact. Such
-/// a donor exists as long as the request is feasible, so this ends after one step a sample.
+/// Each view first loses a uniform random subset of its samples. Then every sample without a view takes over one cell
+/// from a sample with several views, so the counts stay exact. Such a donor exists for every feasible request, so the
+/// repair needs at most one step per sample.
 ///
 /// # Errors
 /// If the request is infeasible.
@@ -45,7 +45,7 @@ pub(crate) fn remove_per_view(
         .map(|(cell, _)| cell)
         .collect();
     for sample in empty {
-        // A donor that has given all but one view away stays in the list until it is drawn.
+        // A donor with a single view left stays in the list until it is drawn.
         while !donors.is_empty() {
             let (donor, view) = donors.swap_remove(rng.gen_range(0..donors.len()));
             if n_views_of[donor] >= 2 {
@@ -59,9 +59,8 @@ pub(crate) fn remove_per_view(
     Ok(observed)
 }
 
-/// Removes `⌊rate · n⌋` cyclically consecutive samples from each view, the blocks of the views end
-/// to end in random order from a random start; so each sample is missed by `⌊Σ d_v / n⌋` or one
-/// more views.
+/// Removes `⌊rate · n⌋` cyclically consecutive samples from each view; the blocks of the views follow each other in random
+/// order from a random start. Each sample loses `⌊Σ d_v / n⌋` views or one more.
 ///
 /// # Errors
 /// If the request is infeasible.
@@ -84,11 +83,10 @@ pub(crate) fn remove_blocks(
     Ok(observed)
 }
 
-/// Keeps one random view of each sample and, of the other cells, so many random ones that
-/// `round((1 - rate) n l)` are left in total.
+/// Keeps one random view per sample and random other cells, `round((1 - rate) n l)` cells in all.
 ///
 /// # Errors
-/// If that is fewer than one view a sample.
+/// If fewer cells than samples would remain.
 pub(crate) fn remove_cells(
     n_samples: usize,
     n_views: usize,
@@ -114,7 +112,7 @@ pub(crate) fn remove_cells(
     Ok(observed)
 }
 
-/// A mask in which `kept(view)` random samples keep that view alone, and all others every view.
+/// Returns a mask in which `kept(view)` random samples keep only that view, and all others keep every view.
 pub(crate) fn keep_one_view(
     n_samples: usize,
     n_views: usize,
@@ -134,7 +132,7 @@ pub(crate) fn keep_one_view(
     observed
 }
 
-/// A mask in which every sample has `n_kept` random views.
+/// Returns a mask in which every sample has `n_kept` random views.
 pub(crate) fn keep_random_views(
     n_samples: usize,
     n_views: usize,
@@ -150,8 +148,7 @@ pub(crate) fn keep_random_views(
     observed
 }
 
-/// A mask of `n_cohorts` random cohorts, split evenly: cohort `c` has the views `c` and `c + 1`, the
-/// last view being followed by the first.
+/// Returns a mask of `n_cohorts` random cohorts, split evenly: cohort `c` has the views `c` and `c + 1`, cyclically.
 pub(crate) fn keep_neighboring_views(
     n_samples: usize,
     n_views: usize,
@@ -169,9 +166,9 @@ pub(crate) fn keep_neighboring_views(
     observed
 }
 
-/// `⌊rate · n⌋` for each view, where a mask with these counts exists.
+/// Returns `⌊rate · n⌋` per view, if a mask with these counts exists.
 fn feasible_counts(n_samples: usize, rates: &[f64]) -> Result<Vec<usize>, DataError> {
-    // 0.29 * 100 is 28.999..., which means 29.
+    // In floating point 0.29 * 100 is 28.999..., but 29 is meant.
     let count = |rate: &f64| (n_samples as f64 * rate + 1e-9).floor() as usize;
     let counts: Vec<usize> = rates.iter().map(count).collect();
     let requested = counts.iter().sum();
@@ -202,7 +199,7 @@ fn infeasible(request: String, n_samples: usize, n_views: usize, requested: usiz
     }
 }
 
-/// A fraction in percent, with two decimals at most.
+/// Formats a fraction in percent, with at most two decimals.
 fn percent(fraction: f64) -> String {
     ((fraction * 1e4).round() / 1e2).to_string()
 }

@@ -1,13 +1,13 @@
-//! One root of all randomness, with named streams.
+//! Root of all randomness, with named streams.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// The root of all randomness of a run.
+/// Root of all randomness of a run.
 ///
-/// A stream depends on what it is for and never on what ran before, so that adding a step to a
-/// program changes no other step's numbers.
+/// A stream depends only on its purpose, not on earlier steps, so a new step in a program does not change the random
+/// numbers of other steps.
 ///
 /// ```
 /// use cdimc_data::Seed;
@@ -20,28 +20,28 @@ use serde::{Deserialize, Serialize};
 pub struct Seed(u64);
 
 impl Seed {
-    /// The seed with this number.
+    /// Returns the seed with this number.
     pub fn new(value: u64) -> Self {
         Self(value)
     }
 
-    /// The seed of the part of the run named `purpose` (`"mask"`, `"weights"`, `"kmeans"`).
+    /// Returns the seed for the part of the run named `purpose` (`"mask"`, `"weights"`, `"kmeans"`).
     #[must_use]
     pub fn stream(self, purpose: &str) -> Self {
-        // FNV-1a over the name, then a SplitMix64 finish so that near numbers give far streams.
+        // FNV-1a over the name, then a SplitMix64 finish, so that similar seeds give unrelated streams.
         let name = purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         Self(split_mix(self.0 ^ split_mix(name)))
     }
 
-    /// The seed of the `index`-th repetition of one purpose (a restart, a fold, a view).
+    /// Returns the seed of repetition `index` of one purpose (a restart, a fold, a view).
     #[must_use]
     pub fn nth(self, index: u64) -> Self {
         Self(split_mix(self.0.wrapping_add(split_mix(index))))
     }
 
-    /// A fresh generator (xoshiro256++), always in the same state for the same seed.
+    /// Returns a new generator (xoshiro256++); its state depends only on the seed.
     pub fn rng(self) -> Xoshiro256PlusPlus {
         Xoshiro256PlusPlus::seed_from_u64(self.0)
     }

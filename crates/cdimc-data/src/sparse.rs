@@ -1,15 +1,15 @@
-//! Matrices that are mostly zeros, of which the other values alone are held.
+//! Sparse matrices in compressed rows.
 
 use crate::DataError;
 use ndarray::Array2;
 use std::ops::Range;
 
-/// A matrix `(n_rows, n_columns)` in compressed rows (CSR): of every row the columns of its entries, ascending, and their
-/// values; what has no entry is 0. A row may be missing as a whole.
+/// Matrix `(n_rows, n_columns)` in compressed rows (CSR): per row the ascending columns of its entries and their values.
+/// Cells without an entry are 0. A whole row may be missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sparse {
     n_columns: usize,
-    /// The first entry of each row, and the end of the last.
+    /// First entry of each row, and the end of the last row.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
@@ -17,7 +17,7 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// That of compressed rows: row `i` has the entries `starts[i]..starts[i + 1]`.
+    /// Returns the matrix of compressed rows: row `i` has the entries `starts[i]..starts[i + 1]`.
     ///
     /// ```
     /// use cdimc_data::Sparse;
@@ -27,7 +27,7 @@ impl Sparse {
     /// ```
     ///
     /// # Errors
-    /// If the parts disagree, the starts fall, or the columns of a row are out of range, out of order or repeated.
+    /// If the lengths disagree, `starts` decreases, or the columns of a row are out of range, unsorted or repeated.
     pub fn from_rows(
         n_columns: usize,
         starts: Vec<usize>,
@@ -39,10 +39,10 @@ impl Sparse {
         Ok(Self { n_columns, starts, columns, values, missing })
     }
 
-    /// That of compressed columns (CSC): column `j` has the entries `starts[j]..starts[j + 1]`.
+    /// Returns the matrix of compressed columns (CSC): column `j` has the entries `starts[j]..starts[j + 1]`.
     ///
     /// # Errors
-    /// As [`Sparse::from_rows`], with rows and columns exchanged.
+    /// Same as [`Sparse::from_rows`], with rows and columns exchanged.
     pub fn from_columns(
         n_rows: usize,
         starts: &[usize],
@@ -68,17 +68,17 @@ impl Sparse {
         self.values.len()
     }
 
-    /// All entries, row after row.
+    /// Values of all entries, row after row.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The first entry of each row and the end of the last, and the column of each entry.
+    /// First entry of each row with the end of the last row, and the column of each entry.
     pub fn places(&self) -> (&[usize], &[u32]) {
         (&self.starts, &self.columns)
     }
 
-    /// The columns and values of the entries of row `i`; none of a missing row.
+    /// Returns columns and values of the entries of row `i`; a missing row has no entries.
     ///
     /// # Panics
     /// If there is no such row.
@@ -87,7 +87,7 @@ impl Sparse {
         (&self.columns[entries.clone()], &self.values[entries])
     }
 
-    /// Whether row `i` is missing: its values are NaN.
+    /// Returns whether row `i` is missing: all its values are NaN.
     ///
     /// # Panics
     /// If there is no such row.
@@ -95,26 +95,26 @@ impl Sparse {
         self.missing[i]
     }
 
-    /// Writes row `i` with its zeros.
+    /// Writes all values of row `i`, zeros included.
     ///
     /// # Panics
-    /// If there is no such row, or `to` has another length than a row.
+    /// If there is no such row, or the length of `to` is not `ncols`.
     pub fn write_row(&self, i: usize, to: &mut [f64]) {
-        assert_eq!(to.len(), self.n_columns, "the length of a row");
+        assert_eq!(to.len(), self.n_columns, "to must have the length of a row");
         to.fill(self.background(i));
         let (columns, values) = self.row(i);
         columns.iter().zip(values).for_each(|(&j, &x)| to[j as usize] = x);
     }
 
-    /// The value of what has no entry in row `i`.
+    /// Value of the cells without an entry in row `i`.
     pub(crate) fn background(&self, i: usize) -> f64 {
         if self.missing[i] { f64::NAN } else { 0.0 }
     }
 
-    /// The value of a cell.
+    /// Value of a cell.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such cell.
     pub fn at(&self, i: usize, j: usize) -> &f64 {
         let (columns, values) = self.row(i);
         assert!(j < self.n_columns, "column {j} of {}", self.n_columns);
@@ -122,11 +122,11 @@ impl Sparse {
         columns.binary_search(&(j as u32)).map_or(background, |at| &values[at])
     }
 
-    /// The entries of the columns `range` in the rows `rows`: of each column the places of its rows among these, and values. A
-    /// missing row has none.
+    /// Returns the entries of the columns `range` in the rows `rows`: per column, positions in `rows` and values. Missing rows
+    /// have no entries.
     ///
     /// # Panics
-    /// If there are no such rows or columns.
+    /// If a row or column is out of range.
     pub fn columns(&self, range: Range<usize>, rows: &[usize]) -> Vec<Vec<(u32, f64)>> {
         let mut found = vec![Vec::new(); range.len()];
         for (place, &i) in rows.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Sparse {
         found
     }
 
-    /// The matrix with its zeros, `(n_rows, n_columns)`.
+    /// Returns the dense matrix, `(n_rows, n_columns)`.
     pub fn dense(&self) -> Array2<f64> {
         let mut all = Array2::zeros((self.nrows(), self.n_columns));
         for (i, mut row) in all.outer_iter_mut().enumerate() {
@@ -153,7 +153,7 @@ impl Sparse {
         all
     }
 
-    /// The rows of `parts`, one matrix after another.
+    /// Concatenates the rows of `parts`.
     ///
     /// # Panics
     /// If there is no part, or their numbers of columns differ.
@@ -162,7 +162,7 @@ impl Sparse {
         let n_columns = parts[0].n_columns;
         assert!(
             parts.iter().all(|part| part.n_columns == n_columns),
-            "parts have the same columns"
+            "parts must have equal numbers of columns"
         );
         let (mut starts, mut end) = (vec![0], 0);
         for part in parts {
@@ -178,7 +178,7 @@ impl Sparse {
         }
     }
 
-    /// The rows `rows`, in that order; a `None` is a missing row.
+    /// Returns the rows `rows`, in that order; `None` gives a missing row.
     ///
     /// # Panics
     /// If a row is out of range.
@@ -204,7 +204,7 @@ impl Sparse {
         picked
     }
 
-    /// The columns `columns`, in that order, none twice.
+    /// Returns the columns `columns`, in that order; no column may occur twice.
     ///
     /// # Panics
     /// If a column is out of range.
@@ -234,13 +234,13 @@ impl Sparse {
         picked
     }
 
-    /// Rows as columns.
+    /// Returns the transpose.
     ///
     /// # Panics
-    /// If a row is missing, for a column cannot be.
+    /// If a row is missing, because a missing column cannot be stored.
     #[must_use]
     pub fn transposed(&self) -> Self {
-        assert!(!self.missing.contains(&true), "no column can be missing");
+        assert!(!self.missing.contains(&true), "a column cannot be missing");
         transposed(self.n_columns, &self.starts, &self.columns, &self.values)
     }
 
@@ -250,7 +250,7 @@ impl Sparse {
         self.values.iter_mut().for_each(|x| *x = f(*x));
     }
 
-    /// Changes the value of an entry that is there.
+    /// Changes the value of an existing entry.
     pub(crate) fn set_entry(&mut self, i: usize, j: usize, x: f64) {
         let first = self.starts[i];
         if let Ok(at) = self.row(i).0.binary_search(&(j as u32)) {
@@ -258,7 +258,7 @@ impl Sparse {
         }
     }
 
-    /// Makes missing what `is_missing` says, beside what is.
+    /// Marks the rows for which `is_missing` holds as missing; missing rows stay missing.
     pub(crate) fn hide_rows(self, is_missing: impl Fn(usize) -> bool) -> Self {
         if (0..self.nrows())
             .all(|i| !is_missing(i) || (self.missing[i] && self.row(i).0.is_empty()))
@@ -270,7 +270,7 @@ impl Sparse {
     }
 }
 
-/// The matrix of `n_places` rows whose columns are these compressed lines.
+/// Returns the matrix of `n_places` rows whose columns are these compressed lines.
 fn transposed(n_places: usize, starts: &[usize], places: &[u32], values: &[f64]) -> Sparse {
     let mut next = vec![0; n_places + 1];
     places.iter().for_each(|&place| next[place as usize + 1] += 1);
@@ -290,7 +290,7 @@ fn transposed(n_places: usize, starts: &[usize], places: &[u32], values: &[f64])
     Sparse { n_columns, starts: row_starts, columns, values: sorted, missing }
 }
 
-/// Whether compressed lines are a matrix; `[line, place]` is what they are called.
+/// Checks that compressed lines form a matrix; `[line, place]` are the names of rows and columns in messages.
 fn check(
     [line, place]: [&str; 2],
     n_places: usize,
@@ -301,7 +301,7 @@ fn check(
     let flaw = |rule: String| Err(DataError::Sparse { rule });
     if places.len() != n_values {
         return flaw(format!(
-            "{} indices, {n_values} values: there must be as many of both",
+            "{} indices, {n_values} values: the numbers must be equal",
             places.len()
         ));
     }
@@ -318,11 +318,11 @@ fn check(
             u32::MAX
         ));
     }
-    // Once they do not fall, they lie between the first and the last.
+    // Starts that do not decrease lie between the first and the last.
     if let Some(i) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
         let (before, after) = (starts[i], starts[i + 1]);
         return flaw(format!(
-            "pointer {after} comes after {before} ({line} {i}): pointers must not fall"
+            "pointer {after} comes after {before} ({line} {i}): pointers must not decrease"
         ));
     }
     for (i, ends) in starts.windows(2).enumerate() {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_columns_and_cells_are_those_of_the_dense_matrix() {
+    fn rows_columns_and_cells_agree_with_the_dense_matrix() {
         let (sparse, dense) = (example(), example().dense());
         assert!(dense.indexed_iter().all(|((i, j), &x)| *sparse.at(i, j) == x));
         for columns in [vec![3, 1], vec![2], vec![0, 1, 2, 3]] {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_is_named() {
+    fn invalid_matrices_are_errors_with_the_rule() {
         let message = |starts: &[usize], columns: &[u32]| {
             let values = vec![1.0; 4];
             Sparse::from_rows(3, starts.to_vec(), columns.to_vec(), values).unwrap_err().to_string()

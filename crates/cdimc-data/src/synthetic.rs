@@ -1,4 +1,4 @@
-//! Seeded synthetic data: Gaussian clusters in a few hidden factors, seen through random views.
+//! Seeded synthetic data: Gaussian clusters in a few hidden factors, mapped to views at random.
 
 use crate::{DataError, Dataset, Seed};
 use ndarray::{Array2, Axis};
@@ -7,11 +7,11 @@ use rand::seq::{SliceRandom, index};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// What a synthetic data set is made of; [`SyntheticViews::generate`] makes it.
+/// Settings of a synthetic data set; [`SyntheticViews::generate`] draws it.
 ///
-/// Sample i of cluster k has hidden factors `f_i = separation · c_k + ε`, with centers `c_k` and `ε`
-/// standard normal. A linear view shows `f A + noise · ε`, a nonlinear one `tanh(f A / s) B + noise · ε`
-/// with `s = sqrt(n_factors)`; `A` and `B` are standard normal and differ from view to view.
+/// Sample i of cluster k has the hidden factors `f_i = separation · c_k + ε`, with centers `c_k` and `ε` standard normal.
+/// A linear view is `f A + noise · ε`, a nonlinear one `tanh(f A / s) B + noise · ε` with `s = sqrt(n_factors)`. `A` and
+/// `B` are standard normal and differ between views.
 ///
 /// ```
 /// use cdimc_data::{Seed, SyntheticViews};
@@ -24,18 +24,18 @@ use serde::{Deserialize, Serialize};
 pub struct SyntheticViews {
     /// Number of samples.
     pub n_samples: usize,
-    /// Number of clusters, whose sizes differ by one at most.
+    /// Number of clusters; their sizes differ by at most one.
     pub n_clusters: usize,
-    /// Number of hidden factors that all views share.
+    /// Number of hidden factors, shared by all views.
     pub n_factors: usize,
-    /// Standard deviation of the cluster centers, in units of that within a cluster.
+    /// Standard deviation (SD) of the cluster centers, in SD within a cluster.
     pub separation: f64,
     /// Number of features and kind of each view.
     pub views: Vec<SyntheticView>,
-    /// Standard deviation of the noise that each feature adds.
+    /// Standard deviation of the noise of each feature.
     pub noise: f64,
-    /// Share of the samples, rounded down, that are outliers of each view on its own: their features
-    /// are noise ten times as wide as the view.
+    /// Fraction of outliers per view, rounded down; their features are noise with ten times the standard deviation of the
+    /// view.
     pub outliers: f64,
 }
 
@@ -45,23 +45,23 @@ pub struct SyntheticViews {
 pub struct SyntheticView {
     /// Number of features.
     pub width: usize,
-    /// How it shows the hidden factors.
+    /// Map from hidden factors to features.
     pub map: SyntheticMap,
 }
 
-/// How a synthetic view shows the hidden factors.
+/// Map from hidden factors to the features of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyntheticMap {
-    /// A random linear map.
+    /// Random linear map.
     Linear,
-    /// A random linear map, tanh, and another random linear map.
+    /// Random linear map, tanh, and another random linear map.
     Nonlinear,
 }
 
 impl Default for SyntheticViews {
-    /// 300 samples in 4 clusters of 5 factors: a linear view of 12 features, a nonlinear one of 7 and
-    /// a linear one of 20, with 2 % outliers.
+    /// 300 samples in 4 clusters with 5 factors: a linear view of 12 features, a nonlinear one of 7, a linear one of 20;
+    /// 2 % outliers.
     fn default() -> Self {
         let view = |width, map| SyntheticView { width, map };
         Self {
@@ -81,11 +81,10 @@ impl Default for SyntheticViews {
 }
 
 impl SyntheticViews {
-    /// The data set, complete, its samples in random order; the same seed gives the same bits.
+    /// Draws the complete data set, in random order; the same seed gives the same bits.
     ///
     /// # Errors
-    /// If there is no sample, view or feature, fewer samples than clusters, no cluster or factor, or
-    /// a rate or deviation outside its range.
+    /// If a count is 0, there are fewer samples than clusters, or a rate or standard deviation is out of range.
     pub fn generate(&self, seed: Seed) -> Result<Dataset, DataError> {
         self.check()?;
         let seed = seed.stream("synthetic");
@@ -97,12 +96,12 @@ impl SyntheticViews {
             + standard_normal((self.n_samples, self.n_factors), rng);
         let streams = (0..).map(|v| seed.stream("views").nth(v));
         let views = self.views.iter().zip(streams);
-        let views = views.map(|(view, seed)| self.show(*view, &factors, seed)).collect();
+        let views = views.map(|(view, seed)| self.map_factors(*view, &factors, seed)).collect();
         Dataset::new("synthetic", views, Some(labels))
     }
 
-    /// What `view` shows of the factors `(n_samples, n_factors)`.
-    fn show(&self, view: SyntheticView, factors: &Array2<f64>, seed: Seed) -> Array2<f64> {
+    /// Returns the features of `view` for the factors `(n_samples, n_factors)`.
+    fn map_factors(&self, view: SyntheticView, factors: &Array2<f64>, seed: Seed) -> Array2<f64> {
         let rng = &mut seed.rng();
         let n_factors = self.n_factors;
         let mut x = match view.map {
@@ -147,10 +146,10 @@ impl SyntheticViews {
     }
 }
 
-/// Independent standard normal values, by the method of Box and Muller.
+/// Returns independent standard normal values (Box and Muller).
 fn standard_normal(shape: (usize, usize), rng: &mut Xoshiro256PlusPlus) -> Array2<f64> {
     let draw = || {
-        // 1 - u lies in (0, 1], where the logarithm is finite.
+        // 1 - u lies in (0, 1], so its logarithm is finite.
         let radius = (-2.0 * (1.0 - rng.gen_range(0.0..1.0_f64)).ln()).sqrt();
         radius * (std::f64::consts::TAU * rng.gen_range(0.0..1.0_f64)).cos()
     };
@@ -161,7 +160,7 @@ fn standard_normal(shape: (usize, usize), rng: &mut Xoshiro256PlusPlus) -> Array
 mod tests {
     use super::*;
 
-    /// Mean squared distance of pairs in one cluster, and of pairs in two.
+    /// Mean squared distance of pairs within one cluster, and of pairs in different clusters.
     fn spread(view: &Array2<f64>, labels: &[usize]) -> (f64, f64) {
         let (mut within, mut between) = ((0.0, 0.0), (0.0, 0.0));
         for (i, j) in (0..labels.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
