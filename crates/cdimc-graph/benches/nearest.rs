@@ -1,4 +1,4 @@
-//! Exact 10 nearest neighbors by either search: samples, features and dimensions of the variance.
+//! Exact search for 10 nearest neighbors by both searches: samples, features and dimensions of the variance.
 
 use cdimc_graph::{Search, nearest};
 use ndarray::Array2;

@@ -1,10 +1,9 @@
-//! The best few of the candidates for a point's neighbors.
+//! The nearest of the candidate neighbors of a point.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Another point and its squared distance; nearer is less, and of equally near ones the smaller
-/// index.
+/// Another point and its squared distance; ordered by distance, then by index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) squared_distance: f64,
@@ -32,7 +31,7 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// The least `capacity` of the candidates offered so far, in whatever order they came.
+/// The smallest `capacity` of the candidates offered so far, in any order of offers.
 #[derive(Debug)]
 pub(crate) struct Closest {
     capacity: usize,
@@ -40,12 +39,12 @@ pub(crate) struct Closest {
 }
 
 impl Closest {
-    /// Room for `capacity >= 1` candidates.
+    /// Returns an empty collection of `capacity >= 1` candidates.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity, heap: BinaryHeap::with_capacity(capacity) }
     }
 
-    /// A candidate beyond this squared distance has no chance: infinite until the room is full.
+    /// Largest squared distance of a useful candidate; infinite until `capacity` is reached.
     pub(crate) fn reach(&self) -> f64 {
         match self.heap.peek() {
             Some(worst) if self.heap.len() == self.capacity => worst.squared_distance,
@@ -53,7 +52,7 @@ impl Closest {
         }
     }
 
-    /// Takes the candidate in if it is among the least; each point is offered once.
+    /// Adds the candidate if it is among the smallest; each point may be offered once.
     pub(crate) fn offer(&mut self, squared_distance: f64, point: u32) {
         let candidate = Candidate { squared_distance, point };
         if self.heap.len() < self.capacity {
@@ -65,7 +64,7 @@ impl Closest {
         }
     }
 
-    /// The candidates kept, least first.
+    /// Returns the candidates, smallest first.
     pub(crate) fn into_sorted(self) -> Vec<Candidate> {
         self.heap.into_sorted_vec()
     }

@@ -1,19 +1,19 @@
-//! Points with what every search needs to know of them beforehand.
+//! Points with the statistics that every search needs.
 
 use cdimc_core::squared_distance;
 
-/// Points row after row, their mean and scale.
+/// Points in row-major order, with their mean and scale.
 pub(crate) struct Cloud<'a> {
     points: &'a [f64],
     n_features: usize,
     mean: Vec<f64>,
-    /// The power of two that brings the greatest coordinate, less the mean, into 1..2; none if the
-    /// squares of the coordinates leave the range of `f64`, or all points are equal.
+    /// Power of two that brings the largest centered coordinate into 1..2; `None` if squares of the coordinates leave the
+    /// range of `f64`, or if all points are equal.
     scale: Option<f64>,
 }
 
 impl<'a> Cloud<'a> {
-    /// At least one point of `n_features >= 1` finite coordinates.
+    /// Wraps at least one point of `n_features >= 1` finite coordinates.
     pub(crate) fn new(points: &'a [f64], n_features: usize) -> Self {
         let n_points = points.len() / n_features;
         let mut mean = vec![0.0; n_features];
@@ -47,12 +47,12 @@ impl<'a> Cloud<'a> {
         &self.points[i * self.n_features..(i + 1) * self.n_features]
     }
 
-    /// The coordinates of point `i` less the mean, times `scale`.
+    /// Centered coordinates of point `i`, times `scale`.
     pub(crate) fn scaled(&self, i: usize, scale: f64) -> impl Iterator<Item = f64> {
         self.row(i).iter().zip(&self.mean).map(move |(x, m)| (x - m) * scale)
     }
 
-    /// The squared Euclidean distance: the one that decides in every search.
+    /// Squared Euclidean distance, as compared in every search.
     pub(crate) fn squared_distance(&self, i: usize, j: usize) -> f64 {
         squared_distance(self.row(i), self.row(j))
     }

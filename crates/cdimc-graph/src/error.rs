@@ -1,39 +1,39 @@
-//! What can be wrong with a request for neighbors.
+//! Errors of neighbor searches and graphs.
 
 use cdimc_core::ClusterError;
 
-/// The ways a graph cannot be built; every message states the rule and the value.
+/// Error of a neighbor search or graph; every message gives the value and the rule.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// Too few points for any neighbor.
+    /// There are fewer than two points.
     #[error("points = {n_points}: a neighbor graph needs at least 2")]
     TooFewPoints {
-        /// Points given.
+        /// Number of points.
         n_points: usize,
     },
-    /// No neighbor asked for.
+    /// The number of neighbors is 0.
     #[error("neighbors = 0: at least one is needed")]
     NoNeighbors,
-    /// A value that has no distance.
+    /// A coordinate is not finite.
     #[error("point {point}, coordinate {coordinate} = {value}: coordinates must be finite")]
     NotFinite {
-        /// 0-based point.
+        /// Point, from 0.
         point: usize,
-        /// 0-based coordinate.
+        /// Coordinate, from 0.
         coordinate: usize,
-        /// The offending value.
+        /// Value of the coordinate.
         value: f64,
     },
-    /// Sample numbers that do not match the points.
+    /// The number of sample indices differs from the number of points.
     #[error("sample numbers = {n_rows}: there must be one for each of the {n_points} points")]
     RowCount {
-        /// Points given.
+        /// Number of points.
         n_points: usize,
-        /// Sample numbers given.
+        /// Number of sample indices.
         n_rows: usize,
     },
-    /// An edge to a node that is not there.
+    /// An edge leads to a node that does not exist.
     #[error("edge ({from}, {to}): nodes must lie in 0..{n_nodes}")]
     EdgeOutOfRange {
         /// Start of the edge.

@@ -1,10 +1,9 @@
-//! Nearest neighbors by comparing all pairs: single-precision matrix products rule pairs out,
-//! direct double-precision differences decide among the rest.
+//! Nearest neighbors by comparing all pairs: single-precision matrix products exclude most pairs, double-precision
+//! differences compare the rest.
 //!
-//! With the mean taken off, half a squared distance is ½‖xᵢ‖² + ½‖xⱼ‖² - xᵢ·xⱼ, and the products of
-//! a block of rows with another block serve the rows of both. What rounding can add is bounded
-//! beforehand (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), so that no
-//! neighbor is ever ruled out, and no rounding of a product reaches the result.
+//! For centered points, half a squared distance is ½‖xᵢ‖² + ½‖xⱼ‖² - xᵢ·xⱼ. The products of two blocks of rows serve both
+//! blocks. The rounding error is bounded in advance (Higham, Accuracy and Stability of Numerical Algorithms, section
+//! 3.1), so no neighbor is excluded and no rounded product reaches the result.
 
 use crate::closest::{Candidate, Closest};
 use crate::cloud::Cloud;
@@ -14,28 +13,28 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Rows of a block: the products of two blocks stay in a core's cache.
-const BLOCK: usize = 512;
-/// Pairs looked at together.
-const LANES: usize = 32;
+/// Rows per block; the products of two blocks fit into a core's cache.
+const BLOCK_SIZE: usize = 512;
+/// Pairs tested together.
+const PAIRS_PER_TEST: usize = 32;
 
-/// The neighbors of every point, nearest first; `1 <= n_neighbors < n_points`.
+/// Returns the neighbors of every point, nearest first; requires `1 <= n_neighbors < n_points`.
 pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     let rows = Rows::new(cloud);
     let n_points = cloud.n_points();
     let blocks: Vec<Mutex<Block>> = (0..n_points)
-        .step_by(BLOCK)
-        .map(|start| start..n_points.min(start + BLOCK))
+        .step_by(BLOCK_SIZE)
+        .map(|start| start..n_points.min(start + BLOCK_SIZE))
         .map(|range| Mutex::new(Block::new(range, n_neighbors)))
         .collect();
-    // Blocks near each other come first: where like samples stand together, as they do once
-    // arranged by cluster, few candidates are left for the blocks further off.
+    // Near blocks are compared first. If similar samples are adjacent, as after sorting by cluster, few candidates remain
+    // for the other blocks.
     let n_blocks = blocks.len();
     let pairs: Vec<(usize, usize)> =
         (0..n_blocks).flat_map(|gap| (gap..n_blocks).map(move |b| (b - gap, b))).collect();
-    // Which thread does what when changes how many candidates are measured, never which win.
+    // The order in which threads run affects how many distances are computed, but not the result.
     pairs.par_iter().for_each_init(Vec::new, |products, &(first, second)| {
-        let range = |b: usize| b * BLOCK..n_points.min((b + 1) * BLOCK);
+        let range = |b: usize| b * BLOCK_SIZE..n_points.min((b + 1) * BLOCK_SIZE);
         rows.products(range(first), range(second), products);
         let mut first_block = blocks[first].lock().unwrap_or_else(PoisonError::into_inner);
         if first == second {
@@ -49,29 +48,28 @@ pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> 
     blocks.flat_map(|block| block.closest).map(Closest::into_sorted).collect()
 }
 
-/// The points ready for products.
+/// Points prepared for products.
 struct Rows<'a> {
     cloud: &'a Cloud<'a>,
-    /// The points less their mean, scaled, `(n_points, n_features)`.
+    /// Centered and scaled points, `(n_points, n_features)`.
     centered: Vec<f32>,
-    /// Lower bounds h of half the squared norms of `centered`, so low that hᵢ + hⱼ less the `f32`
-    /// product xᵢ·xⱼ is at most half the scaled squared distance.
+    /// Lower bounds h of half the squared norms of `centered`, such that hᵢ + hⱼ minus the `f32` product xᵢ·xⱼ is at most
+    /// half the scaled squared distance.
     half_norms: Vec<f32>,
-    /// From a squared distance to half the scaled one.
+    /// Factor from a squared distance to half the scaled squared distance.
     half_scale: f64,
 }
 
 impl<'a> Rows<'a> {
     fn new(cloud: &'a Cloud) -> Self {
-        // A sum of m products in f32, each of its factors rounded once, is off by at most
-        // γ(m+3) Σ|xᵢ xⱼ| <= γ(m+3) (‖xᵢ‖² + ‖xⱼ‖²) / 2 with γ(p) = pu / (1 - pu), u = 2⁻²⁴. The
-        // further terms cover the roundings in f64 of the norm, the mean and the direct distance,
-        // and `UNDERFLOW` products below the range of f32.
+        // The error of a sum of m products in f32, each factor rounded once, is at most
+        // γ(m+3) Σ|xᵢ xⱼ| <= γ(m+3) (‖xᵢ‖² + ‖xⱼ‖²) / 2 with γ(p) = pu / (1 - pu), u = 2⁻²⁴. The additional terms cover the
+        // f64 roundings of norm, mean and direct distance; `UNDERFLOW` covers products below the range of f32.
         const UNDERFLOW: f64 = 1e-30;
         let n_features = cloud.n_features();
         let roundings = (n_features + 8) as f64 * 0.5_f64.powi(24);
         let share = if roundings < 0.5 { roundings / (1.0 - roundings) } else { f64::INFINITY };
-        // Without a scale no pair is ruled out.
+        // Without a scale no pair is excluded.
         let scale = cloud.scale().unwrap_or(0.0);
         let mut centered = vec![0.0; cloud.n_points() * n_features];
         let half_norms = centered
@@ -93,7 +91,7 @@ impl<'a> Rows<'a> {
         Self { cloud, centered, half_norms, half_scale: scale * scale / 2.0 }
     }
 
-    /// The products of the rows of `first` with those of `second`, in `f32`.
+    /// Computes the `f32` products of the rows of `first` with those of `second`.
     fn products(&self, first: Range<usize>, second: Range<usize>, products: &mut Vec<f32>) {
         let m = self.cloud.n_features();
         let rows_of = |range: Range<usize>| {
@@ -113,12 +111,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What has been found for a block of rows.
+/// Nearest candidates of a block of rows.
 struct Block {
     start: usize,
     closest: Vec<Closest>,
-    /// Half the scaled reach of each row less its `half_norms`: another point j may be among the
-    /// closest only if its product plus this is at least `half_norms[j]`.
+    /// Half the scaled reach of each row minus its half norm: point j can be a neighbor only if its product plus this bound
+    /// is at least `half_norms[j]`.
     bounds: Vec<f32>,
 }
 
@@ -141,21 +139,21 @@ impl Block {
         }
     }
 
-    /// Every row of this block against every row of `other`.
+    /// Compares every row of this block with every row of `other`.
     fn compare(&mut self, other: &mut Self, rows: &Rows, products: &[f32]) {
         let n_others = other.closest.len();
         for (row, products) in products.chunks_exact(n_others).enumerate() {
             let i = self.start + row;
             let half_norm = rows.half_norms[i];
-            for first in (0..n_others).step_by(LANES) {
-                let lanes = first..n_others.min(first + LANES);
+            for first in (0..n_others).step_by(PAIRS_PER_TEST) {
+                let lanes = first..n_others.min(first + PAIRS_PER_TEST);
                 let half_norms =
                     &rows.half_norms[other.start + lanes.start..other.start + lanes.end];
                 let mut hit = false;
                 for ((p, bound), h) in
                     products[lanes.clone()].iter().zip(&other.bounds[lanes.clone()]).zip(half_norms)
                 {
-                    // Without a branch the compiler makes one vector operation of it.
+                    // Without a branch, so that the compiler vectorizes the loop.
                     #[allow(clippy::needless_bitwise_bool)]
                     let close = (p + self.bounds[row] >= *h) | (p + bound >= half_norm);
                     hit |= close;
@@ -177,7 +175,7 @@ impl Block {
         }
     }
 
-    /// Every row of this block against those after it.
+    /// Compares every row of this block with the rows after it.
     fn compare_within(&mut self, rows: &Rows, products: &[f32]) {
         let n_rows = self.closest.len();
         for row in 0..n_rows {

@@ -1,7 +1,7 @@
-//! Nearest neighbors by a kd-tree over a few leading principal coordinates, filtered and refined.
+//! Nearest neighbors by a kd-tree over a few leading principal coordinates, with exact refinement.
 //!
-//! A projection never lengthens a distance. Some near points of the tree, measured in full, give a
-//! radius; the tree gives all points within that radius; full distances decide among them.
+//! A projection never increases a distance. The full distances of some points that are near in the tree give a radius;
+//! the tree returns all points within it; their full distances select the neighbors.
 
 use crate::closest::{Candidate, Closest};
 use crate::cloud::Cloud;
@@ -13,73 +13,73 @@ use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
 
-/// Dimensions of the tree; with many more it would look at most of the points.
+/// Dimensions of the tree; a tree with many more would visit most points.
 const DIMENSIONS: usize = 4;
-/// Points that the principal axes are taken from; any orthonormal axes give the right neighbors.
-const SAMPLE: usize = 1024;
+/// Largest number of points for the principal axes; any orthonormal axes give the right neighbors.
+const MAX_AXES_SAMPLE: usize = 1024;
 
-/// The rule of [`Search::Auto`](crate::Search::Auto), from measurements: at least this many points, this many
-/// for each feature, and this share of the variance on the axes.
-const FEWEST_POINTS: usize = 5000;
-const POINTS_A_FEATURE: usize = 32;
-const SHARE: f64 = 0.99;
+/// Conditions of [`Search::Auto`](crate::Search::Auto), from measurements: number of points, points per feature, and
+/// share of the variance along the axes.
+const MIN_POINTS: usize = 5000;
+const MIN_POINTS_PER_FEATURE: usize = 32;
+const MIN_VARIANCE_SHARE: f64 = 0.99;
 
-/// The neighbors of every point, nearest first; `1 <= n_neighbors < n_points`.
+/// Returns the neighbors of every point, nearest first; requires `1 <= n_neighbors < n_points`.
 ///
-/// Points that a tree cannot be built over are left to the exhaustive search.
+/// If no tree can be built, it uses the exhaustive search.
 pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     let axes = cloud.scale().and_then(|scale| Axes::principal(cloud, scale));
-    nearest_along(cloud, axes, n_neighbors)
+    nearest_by_axes(cloud, axes, n_neighbors)
 }
 
-/// The same by the search that the rule of [`Search::Auto`](crate::Search::Auto) takes.
-pub(crate) fn nearest_where_it_pays(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
-    let enough = FEWEST_POINTS.max(POINTS_A_FEATURE * cloud.n_features());
+/// Like [`nearest`], with the search that [`Search::Auto`](crate::Search::Auto) selects.
+pub(crate) fn nearest_auto(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
+    let enough = MIN_POINTS.max(MIN_POINTS_PER_FEATURE * cloud.n_features());
     let scale = cloud.scale().filter(|_| cloud.n_points() >= enough);
     let axes = scale.and_then(|scale| Axes::principal(cloud, scale));
-    nearest_along(cloud, axes.filter(|axes| axes.share >= SHARE), n_neighbors)
+    nearest_by_axes(cloud, axes.filter(|axes| axes.share >= MIN_VARIANCE_SHARE), n_neighbors)
 }
 
-/// By a tree over these axes, or by all pairs where there are none.
-fn nearest_along(cloud: &Cloud, axes: Option<Axes>, n_neighbors: usize) -> Vec<Vec<Candidate>> {
+/// Uses a tree over these axes, or all pairs if there are no axes.
+fn nearest_by_axes(cloud: &Cloud, axes: Option<Axes>, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     match axes.and_then(|axes| Tree::new(cloud, &axes)) {
         Some(tree) => tree.nearest(n_neighbors),
         None => exhaustive::nearest(cloud, n_neighbors),
     }
 }
 
-/// Orthonormal directions of most variance first.
+/// Orthonormal directions in order of decreasing variance.
 struct Axes {
     scale: f64,
-    /// `(n_features, n_axes)`: at most as many as the tree has dimensions.
+    /// `(n_features, n_axes)`, with at most `DIMENSIONS` axes.
     axes: Mat<f64>,
-    /// The share of the variance along them.
+    /// Share of the variance along the axes.
     share: f64,
-    /// How much longer than its original a projection can be, at most: 1 but for rounding.
+    /// Largest ratio of a projected length to its original: 1, except for rounding.
     stretch: f64,
 }
 
 impl Axes {
-    /// The principal axes, or the coordinates themselves if the tree has room for them all.
+    /// Returns the principal axes, or the coordinates themselves if the tree has dimensions for all of them.
     fn principal(cloud: &Cloud, scale: f64) -> Option<Self> {
         let (n_features, n_points) = (cloud.n_features(), cloud.n_points());
         if n_features <= DIMENSIONS {
             let axes = Mat::identity(n_features, n_features);
             return Some(Self { scale, axes, share: 1.0, stretch: 1.0 });
         }
-        let step = n_points.div_ceil(SAMPLE);
+        let step = n_points.div_ceil(MAX_AXES_SAMPLE);
         let sample: Vec<Vec<f64>> =
             (0..n_points).step_by(step).map(|i| cloud.scaled(i, scale).collect()).collect();
         let sample = Mat::from_fn(sample.len(), n_features, |i, j| sample[i][j]);
         let mut covariance = Mat::zeros(n_features, n_features);
         matmul(&mut covariance, Accum::Replace, sample.transpose(), &sample, 1.0, Par::Seq);
         let eigen = symmetric_eigen("kd-tree", covariance.as_ref()).ok()?;
-        // Eigenvalues ascend.
+        // Eigenvalues are ascending.
         let axes =
             Mat::from_fn(n_features, DIMENSIONS, |i, a| eigen.vectors[(i, n_features - 1 - a)]);
         let along: f64 = (0..DIMENSIONS).map(|a| eigen.values[n_features - 1 - a]).sum();
         let total: f64 = (0..n_features).map(|a| covariance[(a, a)]).sum();
-        // ‖A‖² <= 1 + ‖AᵀA - I‖ for the axes A as computed.
+        // ‖A‖² <= 1 + ‖AᵀA - I‖ for the computed axes A.
         let mut defect = Mat::identity(DIMENSIONS, DIMENSIONS);
         matmul(&mut defect, Accum::Add, axes.transpose(), &axes, -1.0, Par::Seq);
         let stretch = (1.0 + defect.norm_l2()).sqrt();
@@ -94,7 +94,7 @@ struct Tree<'a> {
     tree: ImmutableKdTree<f64, DIMENSIONS>,
     scale: f64,
     stretch: f64,
-    /// At least what rounding adds to the distance of two projected points.
+    /// Upper bound of the rounding error of the distance of two projected points.
     slack: f64,
 }
 
@@ -111,8 +111,8 @@ impl<'a> Tree<'a> {
         };
         let projected: Vec<[f64; DIMENSIONS]> =
             (0..cloud.n_points()).into_par_iter().map(project).collect();
-        // A coordinate is a sum of m products, each at most 2 as scaled coordinates are: it is off by
-        // at most 2m γ(m + 2), u = 2⁻⁵³, and a difference of K = 4 of them by 2 √K times that.
+        // A coordinate is a sum of m products of at most 2 each, since scaled coordinates are at most 2. Its error is at most
+        // 2m γ(m + 2), u = 2⁻⁵³; the error of a difference of K = 4 coordinates is at most 2 √K times that.
         let m = axes.axes.nrows() as f64;
         let slack = 4.0 * m * (m + 4.0) * f64::EPSILON * (DIMENSIONS as f64).sqrt();
         let tree = ImmutableKdTree::new_from_slice(&projected).ok()?;
@@ -128,8 +128,8 @@ impl<'a> Tree<'a> {
 
     fn nearest_of(&self, i: usize, n_neighbors: usize) -> Closest {
         let mut closest = Closest::new(n_neighbors);
-        // Twice as many as needed make the radius much smaller at little cost; the point itself is
-        // among them unless others equal it.
+        // Twice the required number makes the radius much smaller at little cost. The list has the point itself, unless other
+        // points equal it.
         let first = NonZeroUsize::new(2 * n_neighbors + 1).unwrap_or(NonZeroUsize::MIN);
         let query = self.tree.query(&self.projected[i]);
         let first = query.nearest_n::<SquaredEuclidean<f64>>(first).execute();
@@ -152,8 +152,8 @@ impl<'a> Tree<'a> {
         closest
     }
 
-    /// A squared distance in the tree that no point exceeds whose full squared distance is at most
-    /// `reach`; the factor covers the roundings within the tree.
+    /// Squared tree distance that bounds all points with a full squared distance of at most `reach`; the factor covers the
+    /// rounding within the tree.
     fn radius(&self, reach: f64) -> f64 {
         let distance = reach.sqrt() * self.scale * self.stretch + self.slack;
         distance * distance * (1.0 + 1e-12) + f64::MIN_POSITIVE

@@ -4,21 +4,20 @@ use crate::{GraphError, Search, nearest};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-/// A symmetric, loop-free 0/1 graph over all samples; nodes of a view's absent samples have no edge.
+/// Symmetric 0/1 graph without loops over all samples; unobserved samples have no edges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnnGraph {
-    /// `n_nodes + 1` starts of the rows in `neighbors`, ascending.
+    /// `n_nodes + 1` row starts in `neighbors`, ascending.
     offsets: Vec<usize>,
-    /// The neighbors of each node, ascending within a row, without the node itself.
+    /// Neighbors of each node, ascending, without the node itself.
     neighbors: Vec<u32>,
 }
 
 impl KnnGraph {
-    /// The graph over `n_nodes` nodes with these edges, taken in both directions; loops and
-    /// repetitions are dropped.
+    /// Returns the graph of `n_nodes` nodes with these undirected edges; loops and repeated edges are dropped.
     ///
     /// # Errors
-    /// If an edge leaves `0..n_nodes`.
+    /// If an edge leads outside `0..n_nodes`.
     pub fn from_edges(
         n_nodes: usize,
         edges: impl IntoIterator<Item = (usize, usize)>,
@@ -45,16 +44,15 @@ impl KnnGraph {
         Ok(Self { offsets, neighbors: both.into_iter().map(|(_, to)| to).collect() })
     }
 
-    /// The graph of a view: an edge where either sample is among the `n_neighbors` nearest of the
-    /// other (the "or" rule of eq. 6), among the observed samples only.
+    /// Returns the graph of a view, with an edge between two observed samples if either is among the `n_neighbors` nearest
+    /// of the other (the "or" rule of eq. 6).
     ///
-    /// `points`: the observed rows, `(n_observed, n_features)`; `rows`: their sample numbers, in
-    /// `0..n_samples`, which are the nodes. A view with at most `n_neighbors + 1` observed samples
-    /// joins them all.
+    /// `points`: the observed rows, `(n_observed, n_features)`. `rows`: their sample indices in `0..n_samples`, which are the
+    /// nodes. With at most `n_neighbors + 1` observed samples, all of them are connected.
     ///
     /// # Errors
-    /// If fewer than two rows are observed, `n_neighbors` is 0, a coordinate is not finite, or
-    /// `rows` does not fit.
+    /// If fewer than two rows are observed, `n_neighbors` is 0, a coordinate is not finite, or `rows` has the wrong length or
+    /// range.
     pub fn of_view(
         points: ArrayView2<f64>,
         rows: &[u32],
@@ -75,7 +73,7 @@ impl KnnGraph {
         self.offsets.len() - 1
     }
 
-    /// The neighbors of `node`, ascending.
+    /// Returns the neighbors of `node`, ascending.
     ///
     /// # Panics
     /// If there is no such node.
@@ -83,10 +81,10 @@ impl KnnGraph {
         &self.neighbors[self.offsets[node]..self.offsets[node + 1]]
     }
 
-    /// The graph on some of the nodes, `nodes` ascending, which are numbered anew in this order.
+    /// Returns the subgraph on `nodes`, which must be ascending and are renumbered in this order.
     ///
     /// # Panics
-    /// If there is no such node, or they do not ascend.
+    /// If there is no such node, or `nodes` is not ascending.
     #[must_use]
     pub fn induced(&self, nodes: &[u32]) -> Self {
         let first = nodes.first().copied().unwrap_or(0);

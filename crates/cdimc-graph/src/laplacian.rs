@@ -1,11 +1,12 @@
-//! The product with the Laplacian L = D - N of a graph, which is never stored (paper, eq. 5).
+//! Product with the Laplacian L = D - N of a graph, without storing L (paper, eq. 5).
 
 use crate::KnnGraph;
 use ndarray::{Array2, ArrayView2, Zip};
 use std::ops::{AddAssign, Sub};
 
-/// L Z: row i is Σⱼ Nᵢⱼ (zᵢ - zⱼ); `z` and the result are `(n_nodes, n_features)`. The graph term of the paper is
-/// tr(Zᵀ L Z), its gradient 2 L Z.
+/// Returns L Z: row i is Σⱼ Nᵢⱼ (zᵢ - zⱼ); `z` and the result are `(n_nodes, n_features)`.
+///
+/// The graph term of the paper is tr(Zᵀ L Z), its gradient 2 L Z.
 ///
 /// ```
 /// use cdimc_graph::{KnnGraph, laplacian_product};
@@ -13,18 +14,18 @@ use std::ops::{AddAssign, Sub};
 /// let z = ndarray::array![[0.0], [1.0], [3.0]];
 /// let product = laplacian_product(&path, z.view());
 /// assert_eq!(product, ndarray::array![[-1.0], [-1.0], [2.0]]);
-/// // The squared lengths of the edges.
+// Sum of the squared edge lengths.
 /// assert_eq!((&z * &product).sum(), 1.0 + 4.0);
 /// # Ok::<(), cdimc_graph::GraphError>(())
 /// ```
 ///
 /// # Panics
-/// If `z` has not one row a node.
+/// If `z` does not have one row per node.
 pub fn laplacian_product<T>(graph: &KnnGraph, z: ArrayView2<T>) -> Array2<T>
 where
     T: Copy + Default + AddAssign + Sub<Output = T>,
 {
-    assert_eq!(z.nrows(), graph.n_nodes(), "one row of z a node");
+    assert_eq!(z.nrows(), graph.n_nodes(), "z must have one row per node");
     let mut product = Array2::default(z.raw_dim());
     for (i, mut row) in product.outer_iter_mut().enumerate() {
         for &j in graph.neighbors(i) {

@@ -1,8 +1,7 @@
 /*!
-Exact k-nearest-neighbor graphs among the observed samples of a view, and their Laplacians.
+Exact k-nearest-neighbor graphs of the observed samples of a view, and their Laplacians.
 
-The principal type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 6) in compressed
-rows.
+The main type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 6) in compressed rows.
 */
 
 pub use crate::{
@@ -14,10 +13,10 @@ pub use crate::{
 
 mod closest;
 mod cloud;
+mod duplicates;
 mod error;
 mod exhaustive;
 mod kd_tree;
 mod knn_graph;
 mod laplacian;
 mod nearest;
-mod repeats;

@@ -1,42 +1,41 @@
-//! Exact k-nearest neighbors by Euclidean distance, ties to the smaller index.
+//! Exact k nearest neighbors by Euclidean distance; ties go to the smaller index.
 
 use crate::cloud::Cloud;
-use crate::repeats::Repeats;
+use crate::duplicates::Duplicates;
 use crate::{GraphError, exhaustive, kd_tree};
 use ndarray::{Array2, ArrayView2, Axis, CowArray};
 use serde::{Deserialize, Serialize};
 
-/// How the neighbors are searched for; every way gives the same result, bit for bit.
+/// Search method for neighbors; all methods return the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Search {
-    /// The tree for at least 5000 points, and at least 32 a feature, if four directions hold 99 % of
-    /// their variance, as they do for up to four features; otherwise all pairs.
+    /// The tree for at least 5000 points and at least 32 points per feature, if four directions hold 99 % of the variance
+    /// (always true for up to four features); otherwise all pairs.
     ///
-    /// Elsewhere all pairs are faster. A sample of the points gives the directions, in a time that 32
-    /// points a feature make small beside that of all pairs. Of equal points only the first
-    /// `n_neighbors + 1` count, here as in every search.
+    /// In all other cases all pairs are faster. The directions come from a sample of the points, at little cost.
+    /// Every search compares only the first `n_neighbors + 1` of equal points.
     #[default]
     Auto,
-    /// A kd-tree over the four leading principal coordinates, whose candidates are re-ranked.
+    /// A kd-tree over the four leading principal coordinates, with exact ranking of its candidates.
     KdTree,
     /// All pairs.
     Exhaustive,
 }
 
-/// The neighbors of every point, nearest first, the point itself left out.
+/// Neighbors of every point, nearest first, without the point itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbors {
-    /// `(n_points, n_neighbors)`: 0-based points.
+    /// `(n_points, n_neighbors)`: points, from 0.
     pub indices: Array2<u32>,
-    /// `(n_points, n_neighbors)`: squared Euclidean distances, summed from direct differences.
+    /// `(n_points, n_neighbors)`: squared Euclidean distances, computed from differences.
     pub squared_distances: Array2<f64>,
 }
 
-/// The `n_neighbors` nearest other points of every row of `points`, `(n_points, n_features)`.
+/// Returns the `n_neighbors` nearest other points of every row of `points`, `(n_points, n_features)`.
 ///
-/// Exactly equal squared distances go to the smaller index. With fewer than `n_neighbors` other
-/// points, all of them are given. The result does not depend on the number of threads.
+/// Exact ties go to the smaller index. If there are fewer than `n_neighbors` other points, it returns all of them. The
+/// result does not depend on the number of threads.
 ///
 /// # Errors
 /// If there are fewer than two points, `n_neighbors` is 0, or a coordinate is not finite.
@@ -56,7 +55,7 @@ pub fn nearest(
     {
         return Err(GraphError::NotFinite { point, coordinate, value });
     }
-    // A point without coordinates is at distance 0 from any other.
+    // Points without coordinates have distance 0 from each other.
     let points = if points.ncols() == 0 {
         CowArray::from(Array2::zeros((n_points, 1)))
     } else {
@@ -64,17 +63,17 @@ pub fn nearest(
     };
     let n_neighbors = n_neighbors.min(n_points - 1);
     let coordinates = points.as_slice().unwrap_or(&[]);
-    let Repeats { kept, like } = Repeats::new(coordinates, points.ncols(), n_neighbors);
+    let Duplicates { kept, source } = Duplicates::new(coordinates, points.ncols(), n_neighbors);
     let points =
         if kept.len() < n_points { CowArray::from(points.select(Axis(0), &kept)) } else { points };
     let cloud = Cloud::new(points.as_slice().unwrap_or(&[]), points.ncols());
     let found = match search {
         Search::KdTree => kd_tree::nearest(&cloud, n_neighbors),
-        Search::Auto => kd_tree::nearest_where_it_pays(&cloud, n_neighbors),
+        Search::Auto => kd_tree::nearest_auto(&cloud, n_neighbors),
         Search::Exhaustive => exhaustive::nearest(&cloud, n_neighbors),
     };
     let shape = (n_points, n_neighbors);
-    let of = |i: usize, a: usize| found[like[i]][a];
+    let of = |i: usize, a: usize| found[source[i]][a];
     Ok(Neighbors {
         indices: Array2::from_shape_fn(shape, |(i, a)| kept[of(i, a).point as usize] as u32),
         squared_distances: Array2::from_shape_fn(shape, |(i, a)| of(i, a).squared_distance),
@@ -87,7 +86,7 @@ mod tests {
     use ndarray::{Array1, array};
     use proptest::prelude::*;
 
-    /// All pairs, sorted.
+    /// Sorts all pairs.
     fn by_definition(points: &Array2<f64>, n_neighbors: usize) -> Vec<Vec<u32>> {
         let row = |i: usize| points.row(i).to_vec();
         let neighbors_of = |i: usize| {
@@ -120,8 +119,8 @@ mod tests {
             })
     }
 
-    /// Points of three values a feature, nearly all of them equal to others; in the smaller unit every square
-    /// is 0, and so is the distance of different points.
+    /// Points with three values per feature, so that nearly all have duplicates. In the smaller unit all squares are 0, and so
+    /// are the distances of different points.
     fn repeated_points() -> impl Strategy<Value = Array2<f64>> {
         (2..80_usize, 1..4_usize, prop::sample::select(vec![1e-170, 1.0])).prop_flat_map(
             |(n, m, unit)| {
@@ -135,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_search_finds_what_the_definition_says(
+        fn every_search_agrees_with_the_definition(
             points in prop_oneof![some_points(), repeated_points()], n_neighbors in 1..20_usize,
         ) {
             let expected = by_definition(&points, n_neighbors);
@@ -161,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn points_the_default_takes_to_the_tree_get_the_same_neighbors() {
-        // Few features; and more features of which few directions hold the variance.
+    fn points_that_the_default_gives_to_the_tree_get_the_same_neighbors() {
+        // Few features; then more features, with most of the variance in few directions.
         let narrow = Array2::from_shape_fn((6000, 3), |(i, j)| ((i * (j + 2)) as f64 * 0.7).sin());
         let wider = |n_features| {
             let directions = (3, n_features);
