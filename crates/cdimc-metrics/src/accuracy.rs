@@ -1,18 +1,18 @@
-//! Clustering accuracy: the share of samples that the best naming of the clusters gets right.
+//! Clustering accuracy: fraction of correct samples after the best matching of clusters and classes.
 
 use crate::MetricsError;
 use crate::assignment::{Assignment, Weights};
 use crate::contingency::Contingency;
 use std::collections::BTreeMap;
 
-/// The most pairs of a class and a cluster: 200 MB, and at worst a few minutes.
-const MOST_PAIRS: usize = 25_000_000;
+/// Largest number of (class, cluster) pairs: 200 MB, and a few minutes in the worst case.
+const MAX_PAIRS: usize = 25_000_000;
 
-/// The clustering accuracy, in `(0, 1]`; 1 for equal partitions.
+/// Returns the clustering accuracy, in `(0, 1]`; 1 for equal partitions.
 ///
-/// ACC = 1/n · max over injective π of `Σ_b N_{π(b), b}`, where `N_ab` counts the samples of class
-/// `a` in cluster `b` and π names classes for clusters. Where clusters outnumber classes, the
-/// samples of every cluster without a class are wrong.
+/// ACC = 1/n · max over injective π of `Σ_b N_{π(b), b}`, where `N_ab` is the number of samples of class `a` in cluster `b`
+/// and π assigns classes to clusters. If there are more clusters than classes, the samples of clusters without a class
+/// are wrong.
 ///
 /// ```
 /// # use cdimc_metrics::accuracy;
@@ -22,8 +22,7 @@ const MOST_PAIRS: usize = 25_000_000;
 /// ```
 ///
 /// # Errors
-/// If the labels differ in number, there are none, or they have more than 25 million pairs of a class
-/// and a cluster.
+/// If the numbers of labels differ or are 0, or there are more than 25 million (class, cluster) pairs.
 pub fn accuracy(truth: &[usize], found: &[usize]) -> Result<f64, MetricsError> {
     let table = Contingency::new(truth, found)?;
     check_size(&table)?;
@@ -43,7 +42,7 @@ pub(crate) fn of_table(table: &Contingency) -> f64 {
     Assignment::best(&weights).total() as f64 / table.n_samples as f64
 }
 
-/// Checks that a best naming can be sought: its cost is quadratic in memory, and worse in time.
+/// Checks that the best matching is affordable: its memory is quadratic, its time cubic in the number of labels.
 pub(crate) fn check_size(table: &Contingency) -> Result<(), MetricsError> {
     check_pairs(table, table.classes.len().saturating_mul(table.clusters.len()), "their product")
 }
@@ -53,19 +52,18 @@ fn check_pairs(
     n_pairs: usize,
     what: &'static str,
 ) -> Result<(), MetricsError> {
-    if n_pairs > MOST_PAIRS {
+    if n_pairs > MAX_PAIRS {
         let (n_classes, n_clusters) = (table.classes.len(), table.clusters.len());
-        return Err(MetricsError::TooManyLabels { n_classes, n_clusters, what, most: MOST_PAIRS });
+        return Err(MetricsError::TooManyLabels { n_classes, n_clusters, what, most: MAX_PAIRS });
     }
     Ok(())
 }
 
-/// The class that the best naming gives each cluster, by cluster label; none for the clusters that
-/// are left where they outnumber the classes.
+/// Returns the class of each cluster in the best matching, by cluster label; `None` for clusters left over when there
+/// are more clusters than classes.
 ///
-/// Of several best namings it is the one whose list of classes, in the order of the cluster labels,
-/// is lexicographically smallest, no class coming last. Takes memory quadratic in the number of
-/// labels.
+/// Among several best matchings it returns the lexicographically smallest list of classes in the order of the cluster
+/// labels, with `None` last. Memory is quadratic in the number of labels.
 ///
 /// ```
 /// # use cdimc_metrics::match_labels;
@@ -75,7 +73,7 @@ fn check_pairs(
 /// ```
 ///
 /// # Errors
-/// As [`accuracy`], the larger number of labels counting twice.
+/// Same as [`accuracy`], with the square of the larger number of labels as the number of pairs.
 pub fn match_labels(
     truth: &[usize],
     found: &[usize],
@@ -98,8 +96,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All ways to give `n_clusters` clusters different numbers below `size`, ascending.
-    fn namings(n_clusters: usize, size: usize) -> Vec<Vec<usize>> {
+    /// All assignments of different numbers below `size` to `n_clusters` clusters, ascending.
+    fn matchings(n_clusters: usize, size: usize) -> Vec<Vec<usize>> {
         let mut all = vec![vec![]];
         for _ in 0..n_clusters {
             let longer = |naming: Vec<usize>| {
@@ -129,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn greedy_naming_is_not_enough() {
-        // Cluster 0 shares most with class 0, but giving it to cluster 1 is better in total.
+    fn greedy_matching_is_not_optimal() {
+        // Cluster 0 shares most samples with class 0, but class 0 for cluster 1 gives the larger total.
         let truth = [vec![0; 5], vec![1; 4], vec![0; 4]].concat();
         let found = [vec![0; 9], vec![1; 4]].concat();
         assert_eq!(accuracy(&truth, &found).unwrap(), 8.0 / 13.0);
@@ -146,30 +144,30 @@ mod tests {
     }
 
     #[test]
-    fn labels_as_many_as_samples_on_both_sides_are_refused() {
+    fn as_many_labels_as_samples_on_both_sides_are_an_error() {
         let labels: Vec<usize> = (0..60_000).collect();
-        let reason = "classes = 60000, clusters = 60000: their product must be at most 25000000 for a best naming";
+        let reason = "classes = 60000, clusters = 60000: their product must be at most 25000000 to find the best matching";
         assert_eq!(accuracy(&labels, &labels).unwrap_err().to_string(), reason);
     }
 
     #[test]
-    fn a_refusal_to_match_names_the_labels_that_there_are() {
+    fn an_error_of_matching_gives_the_numbers_of_labels() {
         let truth: Vec<usize> = (0..6_000).map(|i| i % 3).collect();
         let found: Vec<usize> = (0..6_000).collect();
-        let reason = "classes = 3, clusters = 6000: the square of the larger must be at most 25000000 for a best naming";
+        let reason = "classes = 3, clusters = 6000: the square of the larger must be at most 25000000 to find the best matching";
         assert_eq!(match_labels(&truth, &found).unwrap_err().to_string(), reason);
         assert_eq!(accuracy(&truth, &found).unwrap(), 3.0 / 6_000.0);
     }
 
     proptest! {
         #[test]
-        fn accuracy_and_naming_are_those_of_an_exhaustive_search(
+        fn accuracy_and_matching_agree_with_an_exhaustive_search(
             labels in prop::collection::vec((0_usize..5, 0_usize..5), 1..30),
         ) {
             let (truth, found): (Vec<_>, Vec<_>) = labels.into_iter().unzip();
             let table = Contingency::new(&truth, &found).unwrap();
             let size = table.classes.len().max(table.clusters.len());
-            let all = namings(table.clusters.len(), size);
+            let all = matchings(table.clusters.len(), size);
             let most = all.iter().map(|naming| hits(&table, naming)).max().unwrap();
             prop_assert_eq!(accuracy(&truth, &found).unwrap(), most as f64 / truth.len() as f64);
 

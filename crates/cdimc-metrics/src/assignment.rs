@@ -1,18 +1,18 @@
-//! The assignment problem, solved exactly by the Hungarian method (shortest augmenting paths).
+//! Exact solution of the assignment problem by the Hungarian method (shortest augmenting paths).
 //!
 //! H. W. Kuhn, Naval Research Logistics Quarterly 2 (1955), <https://doi.org/10.1002/nav.3800020109>.
 
-/// Weights of `(n_lines, n_columns)`, row-major; no more lines than columns.
+/// Weights `(n_lines, n_columns)`, row-major; at most as many lines as columns.
 pub(crate) struct Weights {
     pub(crate) values: Vec<i64>,
     pub(crate) n_lines: usize,
     pub(crate) n_columns: usize,
 }
 
-/// A pairing of every line with a column of its own, of largest total weight.
+/// Assignment of a different column to every line, with the largest total weight.
 ///
-/// The potentials prove it: `u[line] + v[column] <= -weight` everywhere, with equality ("tight") on
-/// the pairs. All best pairings of a square matrix are made of tight pairs.
+/// The potentials prove optimality: `u[line] + v[column] <= -weight` everywhere, with equality for the assigned pairs
+/// ("tight" pairs). All optimal assignments of a square matrix consist of tight pairs.
 pub(crate) struct Assignment<'a> {
     weights: &'a Weights,
     pub(crate) column_of: Vec<usize>,
@@ -21,13 +21,13 @@ pub(crate) struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    /// A best pairing, in `O(n_lines² n_columns)` steps.
+    /// Returns an optimal assignment, in `O(n_lines² n_columns)` steps.
     pub(crate) fn best(weights: &'a Weights) -> Self {
         let (n, m) = (weights.n_lines, weights.n_columns);
         let (mut u, mut v) = (vec![0; n], vec![0; m]);
         let mut line_of: Vec<Option<usize>> = vec![None; m];
         for new_line in 0..n {
-            // Dijkstra over reduced costs, from the new line to the nearest free column.
+            // Dijkstra's algorithm over reduced costs, from the new line to the nearest free column.
             let mut distance = vec![i64::MAX; m];
             let mut before: Vec<Option<usize>> = vec![None; m];
             let mut settled: Vec<usize> = Vec::new();
@@ -40,7 +40,7 @@ impl<'a> Assignment<'a> {
                     if reached + cost < distance[column] {
                         (distance[column], before[column]) = (reached + cost, at);
                     }
-                    // Ties go to the smaller column: `open` loses its order.
+                    // Ties go to the smaller column, because `open` is unordered.
                     let key = |column: usize| (distance[column], column);
                     if key(column) < key(open[nearest]) {
                         nearest = i;
@@ -62,7 +62,7 @@ impl<'a> Assignment<'a> {
                     u[line] += slack;
                 }
             }
-            // Shift the pairs along the path.
+            // Shift the assignments along the path.
             let mut column = end;
             while let Some(previous) = before[column] {
                 line_of[column] = line_of[previous];
@@ -79,14 +79,13 @@ impl<'a> Assignment<'a> {
         Self { weights, column_of, u, v }
     }
 
-    /// The total weight.
+    /// Total weight.
     pub(crate) fn total(&self) -> i64 {
         let weight = |(line, &column)| self.weights.values[line * self.weights.n_columns + column];
         self.column_of.iter().enumerate().map(weight).sum()
     }
 
-    /// Among all best pairings of a square matrix, the one whose `column_of` is lexicographically
-    /// smallest, in `O(n³)` steps.
+    /// Returns the optimal assignment of a square matrix whose `column_of` is lexicographically smallest, in `O(n³)` steps.
     pub(crate) fn lexicographically_smallest(mut self) -> Vec<usize> {
         let n = self.weights.n_lines;
         let mut line_of = vec![0; n];
@@ -94,8 +93,8 @@ impl<'a> Assignment<'a> {
             line_of[column] = line;
         }
         for line in 0..n {
-            // Which later lines can hand their column on, over tight pairs, until the column that
-            // `line` gives up is taken: `takes[other]` is the column that `other` then takes.
+            // Finds the later lines that can pass on their column over tight pairs until the column given up by `line` is taken;
+            // `takes[other]` is the column that `other` then takes.
             let given_up = self.column_of[line];
             let mut takes: Vec<Option<usize>> = vec![None; n];
             let mut wanted = vec![given_up];

@@ -1,50 +1,50 @@
-//! The table of how many samples each class shares with each cluster.
+//! Numbers of samples per class and cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Labels that cannot be compared.
+/// Error of labels that cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricsError {
-    /// The two labelings do not describe the same samples.
+    /// The numbers of labels differ.
     #[error("labels = {found}, true labels = {truth}: one of each is needed for every sample")]
     Length {
-        /// True labels given.
+        /// Number of true labels.
         truth: usize,
-        /// Found labels given.
+        /// Number of found labels.
         found: usize,
     },
-    /// There is nothing to score.
+    /// There are no samples.
     #[error("samples = 0: at least one sample is needed")]
     NoSamples,
-    /// More pairs of a class and a cluster than a best naming can be sought among.
+    /// There are too many (class, cluster) pairs for the best matching.
     #[error(
-        "classes = {n_classes}, clusters = {n_clusters}: {what} must be at most {most} for a best naming"
+        "classes = {n_classes}, clusters = {n_clusters}: {what} must be at most {most} to find the best matching"
     )]
     TooManyLabels {
-        /// Different true labels.
+        /// Number of different true labels.
         n_classes: usize,
-        /// Different found labels.
+        /// Number of different found labels.
         n_clusters: usize,
-        /// What counts the pairs: their product, or the square of the larger.
+        /// Name of the count of pairs: the product, or the square of the larger.
         what: &'static str,
-        /// The most pairs.
+        /// Largest number of pairs.
         most: usize,
     },
 }
 
-/// How many samples each class (row) shares with each cluster (column); only labels that occur have
-/// a row or column, ascending by label, and only pairs that occur have a cell.
+/// Number of samples per class (row) and cluster (column). Rows and columns are the labels that occur, ascending; only
+/// nonzero cells are stored.
 pub(crate) struct Contingency {
-    /// The label of each row.
+    /// Label of each row.
     pub(crate) classes: Vec<usize>,
-    /// The label of each column.
+    /// Label of each column.
     pub(crate) clusters: Vec<usize>,
-    /// The counts `N_ab > 0` by `(a, b)`.
+    /// Counts `N_ab > 0` by `(a, b)`.
     pub(crate) cells: BTreeMap<(usize, usize), usize>,
-    /// Samples of each class, `R_a`.
+    /// Number of samples per class, `R_a`.
     pub(crate) class_sizes: Vec<usize>,
-    /// Samples of each cluster, `C_b`.
+    /// Number of samples per cluster, `C_b`.
     pub(crate) cluster_sizes: Vec<usize>,
     pub(crate) n_samples: usize,
 }
@@ -75,13 +75,13 @@ impl Contingency {
         Ok(table)
     }
 
-    /// Whether both labelings split the samples alike.
+    /// Returns whether both labelings are the same partition.
     pub(crate) fn is_identity(&self) -> bool {
         self.cells.len() == self.classes.len() && self.cells.len() == self.clusters.len()
     }
 }
 
-/// The distinct labels, ascending, and the position of each sample's label among them.
+/// Returns the distinct labels, ascending, and the position of each sample's label in them.
 fn compact(labels: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let distinct: Vec<usize> =
         labels.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();

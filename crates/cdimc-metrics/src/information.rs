@@ -1,11 +1,11 @@
-//! Normalized mutual information, with its normalizer named.
+//! Normalized mutual information with a choice of normalizers.
 
 use crate::MetricsError;
 use crate::contingency::Contingency;
 use serde::{Deserialize, Serialize};
 
-/// What the mutual information is divided by: a mean of the two entropies. Papers rarely say which
-/// they use, and the values differ by points, so results name it.
+/// Mean of the two entropies that normalizes the mutual information. Papers often omit it although values differ by
+/// several points, so results name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NmiNormalizer {
@@ -14,17 +14,16 @@ pub enum NmiNormalizer {
     Arithmetic,
     /// Geometric mean: Strehl and Ghosh 2002; scikit-learn before 0.22.
     Geometric,
-    /// The larger one: `MutualInfo` of D. Cai, in many MATLAB codes.
+    /// Larger entropy: `MutualInfo` of D. Cai, used in many MATLAB codes.
     Max,
-    /// The smaller one.
+    /// Smaller entropy.
     Min,
 }
 
-/// The normalized mutual information, in `[0, 1]`; 1 for equal partitions.
+/// Returns the normalized mutual information, in `[0, 1]`; 1 for equal partitions.
 ///
-/// NMI = I(y; c) / mean(H(y), H(c)), I = `Σ_ab N_ab/n · ln(n N_ab / (R_a C_b))`, with class sizes
-/// `R` and cluster sizes `C`. Two partitions into one part are equal (1); against one part any other
-/// partition scores 0.
+/// NMI = I(y; c) / mean(H(y), H(c)), I = `Σ_ab N_ab/n · ln(n N_ab / (R_a C_b))`, with class sizes `R` and cluster sizes
+/// `C`. Two partitions into one part are equal (1). A partition into one part and any other partition give 0.
 ///
 /// ```
 /// # use cdimc_metrics::{NmiNormalizer, nmi};
@@ -33,7 +32,7 @@ pub enum NmiNormalizer {
 /// ```
 ///
 /// # Errors
-/// If the labels differ in number, or there are none.
+/// If the numbers of labels differ or are 0.
 pub fn nmi(
     truth: &[usize],
     found: &[usize],
@@ -57,7 +56,7 @@ pub(crate) fn of_table(table: &Contingency, normalizer: NmiNormalizer) -> f64 {
         .cells
         .iter()
         .map(|(&(class, cluster), &count)| {
-            // Both products are exact, so that independent labelings give exactly 0.
+            // Both products are exact, so independent labelings give exactly 0.
             let expected = table.class_sizes[class] as f64 * table.cluster_sizes[cluster] as f64;
             count as f64 / n * (n * count as f64 / expected).ln()
         })

@@ -1,12 +1,10 @@
 /*!
-Scores of a clustering against the truth.
+Scores of a clustering against known classes.
 
-[`scores`] gives all of them as [`Scores`], with their names; each is a function of its own as well. Labels may be any
-numbers: only which samples share one matters. Every score reads nothing but the contingency table
-of classes and clusters, whose time is nearly linear in the samples; the best naming of
-[`accuracy`](fn@accuracy) and [`match_labels`] then takes time cubic in the labels. The crate depends
-on no other of the workspace, so that no method can look at it.
-
+[`scores`] returns all of them as [`Scores`]; each also has a function of its own. Labels may be any numbers: only the
+partition matters. Every score is computed from the contingency table of classes and clusters, in time nearly linear in
+the number of samples. The best matching in [`accuracy`](fn@accuracy) and [`match_labels`] takes additional time, cubic
+in the number of labels. The crate depends on no other crate of the workspace, and no method depends on it.
 ```
 use cdimc_metrics::scores;
 

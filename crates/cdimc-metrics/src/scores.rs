@@ -5,21 +5,20 @@ use crate::contingency::Contingency;
 use crate::{MetricsError, accuracy, information, pairs};
 use serde::Serialize;
 
-/// Makes [`Scores`] from one entry a score: its doc comment, its name, and its value for a table of
-/// classes and clusters.
+/// Defines [`Scores`] from one entry per score: doc comment, name, and function of the contingency table.
 macro_rules! scores {
     ($($(#[$doc:meta])* $name:ident: $of_table:expr,)*) => {
-        /// Every score of a clustering, as fractions.
+        /// All scores of a clustering, as fractions; high is good.
         #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
         pub struct Scores {
             $($(#[$doc])* pub $name: f64,)*
         }
 
         impl Scores {
-            /// The names of all scores, in the order of [`Scores::iter`].
+            /// Names of all scores, in the order of [`Scores::iter`].
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// Every score with its name.
+            /// Iterates over names and values.
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
                 [$((stringify!($name), self.$name)),*].into_iter()
             }
@@ -32,41 +31,41 @@ macro_rules! scores {
 }
 
 scores! {
-    /// Clustering accuracy, see [`accuracy`](fn@crate::accuracy).
+    /// Clustering accuracy, [`accuracy`](fn@crate::accuracy).
     acc: accuracy::of_table,
-    /// Mutual information over the arithmetic mean of the entropies, see [`nmi`](crate::nmi).
+    /// Mutual information divided by the arithmetic mean of the entropies, [`nmi`](crate::nmi).
     nmi: |table| information::of_table(table, Arithmetic),
-    /// Over their geometric mean.
+    /// Mutual information divided by the geometric mean of the entropies.
     nmi_geometric: |table| information::of_table(table, Geometric),
-    /// Over the larger one.
+    /// Mutual information divided by the larger entropy.
     nmi_max: |table| information::of_table(table, Max),
-    /// Over the smaller one.
+    /// Mutual information divided by the smaller entropy.
     nmi_min: |table| information::of_table(table, Min),
-    /// Adjusted Rand index, see [`ari`](crate::ari).
+    /// Adjusted Rand index, [`ari`](crate::ari).
     ari: pairs::ari_of_table,
-    /// See [`purity`].
+    /// Purity, [`purity`].
     purity: purity_of_table,
-    /// Over pairs of samples, see [`pairwise`](crate::pairwise).
+    /// Precision over pairs of samples, [`pairwise`](crate::pairwise).
     precision: |table| pairs::pairwise_of_table(table).precision,
-    /// Over pairs of samples.
+    /// Recall over pairs of samples.
     recall: |table| pairs::pairwise_of_table(table).recall,
-    /// Over pairs of samples.
+    /// F over pairs of samples.
     f: |table| pairs::pairwise_of_table(table).f,
 }
 
-/// Every score of the labels `found` against `truth`.
+/// Returns all scores of the labels `found` against `truth`.
 ///
 /// # Errors
-/// As [`accuracy`](fn@crate::accuracy).
+/// Same as [`accuracy`](fn@crate::accuracy).
 pub fn scores(truth: &[usize], found: &[usize]) -> Result<Scores, MetricsError> {
     let table = Contingency::new(truth, found)?;
     accuracy::check_size(&table)?;
     Ok(Scores::of_table(&table))
 }
 
-/// The purity, in `(0, 1]`: the share of samples that belong to the largest class of their cluster.
+/// Returns the purity, in `(0, 1]`: the fraction of samples in the largest class of their cluster.
 ///
-/// Pur = 1/n · `Σ_b max_a N_ab`. It never punishes many clusters: single samples are pure.
+/// Pur = 1/n · `Σ_b max_a N_ab`. It does not penalize many clusters: clusters of single samples are pure.
 ///
 /// ```
 /// # use cdimc_metrics::purity;
@@ -76,7 +75,7 @@ pub fn scores(truth: &[usize], found: &[usize]) -> Result<Scores, MetricsError> 
 /// ```
 ///
 /// # Errors
-/// If the labels differ in number, or there are none.
+/// If the numbers of labels differ or are 0.
 pub fn purity(truth: &[usize], found: &[usize]) -> Result<f64, MetricsError> {
     Ok(purity_of_table(&Contingency::new(truth, found)?))
 }
@@ -101,9 +100,9 @@ mod tests {
         scores(truth, found).unwrap()
     }
 
-    // The values of scikit-learn 1.9.1, NMI in the order of NORMALIZERS.
+    // Values of scikit-learn 1.9.1, NMI in the order of NORMALIZERS.
     #[test]
-    fn nmi_and_ari_are_those_of_scikit_learn() {
+    fn nmi_and_ari_agree_with_scikit_learn() {
         let check = |truth: &[usize], found: &[usize], expected: [f64; 4], expected_ari| {
             for (normalizer, expected) in NORMALIZERS.into_iter().zip(expected) {
                 let value = nmi(truth, found, normalizer).unwrap();
@@ -224,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn pairs_are_those_of_an_exhaustive_count((truth, found) in two_labelings()) {
+        fn pairs_agree_with_an_exhaustive_count((truth, found) in two_labelings()) {
             let n = truth.len();
             let (mut both, mut of_truth, mut of_found) = (0.0, 0.0, 0.0);
             for (i, j) in (0..n).flat_map(|i| (0..i).map(move |j| (i, j))) {
