@@ -1,32 +1,32 @@
-//! Whether categories are spread unevenly over groups.
+//! Association of categories with groups.
 
 use crate::distributions::chi_squared_tail;
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-/// The part by which tables may be likelier than the one seen and still count as no likelier, as in R.
-const AS_LIKELY: f64 = 1.0 + 1e-7;
-/// Exceedances after which a permutation test has its answer (Besag and Clifford 1991).
-const EXCEEDANCES: usize = 100;
+/// Factor by which the probability of a table may exceed that of the observed one and still count as equal, as in R.
+const TIE_FACTOR: f64 = 1.0 + 1e-7;
+/// Number of exceedances that ends a permutation test (Besag and Clifford 1991).
+const MAX_EXCEEDANCES: usize = 100;
 
-/// Cells above which no table is enumerated: each is a call within a call, and so many cells have too many tables.
-const MOST_CELLS: usize = 1000;
+/// Largest number of cells for enumeration, which bounds the depth of the recursion.
+const MAX_CELLS: usize = 1000;
 
-/// Pearson's chi squared without a correction for continuity.
+/// Pearson's chi-squared test without continuity correction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ChiSquared {
-    /// The statistic.
+    /// Statistic.
     pub statistic: f64,
-    /// Its degrees of freedom.
+    /// Degrees of freedom.
     pub degrees: usize,
-    /// The p value.
+    /// p value.
     pub p: f64,
-    /// The strength of the association in 0..=1, sqrt(chi squared / (n min(rows - 1, columns - 1))).
+    /// Strength of the association in 0..=1: sqrt(chi squared / (n min(rows - 1, columns - 1))).
     pub cramers_v: f64,
 }
 
-/// How often each category (row) occurs in each group (column); those that never occur are left out.
+/// Counts per category (row) and group (column); empty rows and columns are left out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Contingency {
@@ -36,12 +36,12 @@ pub struct Contingency {
 }
 
 impl Contingency {
-    /// The table of these samples; `None` with fewer than two categories or groups.
+    /// Returns the table of these samples; `None` with fewer than two categories or groups.
     ///
     /// # Panics
-    /// If there is not one group a category.
+    /// If the numbers of categories and groups differ.
     pub fn new(categories: &[usize], groups: &[usize]) -> Option<Self> {
-        assert_eq!(categories.len(), groups.len(), "one group a sample");
+        assert_eq!(categories.len(), groups.len(), "one group per sample");
         let (rows, categories) = compact(categories);
         let (columns, groups) = compact(groups);
         if rows < 2 || columns < 2 {
@@ -56,7 +56,7 @@ impl Contingency {
         Some(Self { counts, rows, columns })
     }
 
-    /// Pearson's test.
+    /// Computes Pearson's test.
     pub fn chi_squared(&self) -> ChiSquared {
         let (n, mut statistic) = (self.n(), 0.0);
         for (row, &of_row) in self.counts.iter().zip(&self.rows) {
@@ -72,8 +72,8 @@ impl Contingency {
         ChiSquared { statistic, degrees, p, cramers_v }
     }
 
-    /// Whether too few samples are expected for the chi squared distribution: less than 1 in a cell, or less than 5
-    /// in more than a fifth of them (Cochran 1954).
+    /// Returns whether the expected counts are too small for the chi-squared distribution: below 1 in any cell, or below 5
+    /// in more than a fifth of the cells (Cochran 1954).
     pub fn is_sparse(&self) -> bool {
         let cells = self.rows.iter().flat_map(|&r| self.columns.iter().map(move |&c| (r, c)));
         let expected: Vec<f64> = cells.map(|(r, c)| r as f64 * c as f64 / self.n()).collect();
@@ -81,15 +81,15 @@ impl Contingency {
         expected.iter().any(|&e| e < 1.0) || 5 * few > expected.len()
     }
 
-    /// The p value of Fisher's exact test, in Freeman and Halton's form for more than two rows and columns: the chance
-    /// of a table no likelier than this one, given the sums of its rows and columns. `None` if that takes more than
-    /// `most` steps.
+    /// Returns the p value of Fisher's exact test (Freeman and Halton's form for more than two rows or columns): the
+    /// probability, given the row and column sums, of tables that are at most as likely as this one. `None` if the
+    /// enumeration takes more than `most` steps.
     pub fn fisher(&self, most: usize) -> Option<f64> {
         let (rows, columns) = (&self.rows, &self.columns);
-        // Fewer and longer columns have fewer tables in each.
+        // The longer side gives the columns: shorter recursion per table.
         let (rows, columns) =
             if rows.len() <= columns.len() { (rows, columns) } else { (columns, rows) };
-        if rows.len() * columns.len() > MOST_CELLS {
+        if rows.len() * columns.len() > MAX_CELLS {
             return None;
         }
         let factorials = self.factorials();
@@ -99,47 +99,47 @@ impl Contingency {
             columns,
             factorials: &factorials,
             all,
-            limit: (all - cells).exp() * AS_LIKELY,
+            limit: (all - cells).exp() * TIE_FACTOR,
             left: most,
-            no_likelier: 0.0,
+            tail: 0.0,
         };
         let mut free = rows.clone();
         tables.column(0, &mut free, 0.0)?;
-        Some(tables.no_likelier.min(1.0))
+        Some(tables.tail.min(1.0))
     }
 
-    /// As [`fisher`](Self::fisher), from tables drawn at random, at most so many; fewer where chance alone is often no
-    /// likelier.
+    /// Like [`fisher`](Self::fisher), estimated from at most `most` random tables; it stops early if many of them are at most
+    /// as likely as this one.
     pub fn fisher_drawn(&self, most: usize, rng: &mut impl Rng) -> f64 {
         let members = |sizes: &[usize]| -> Vec<usize> {
             sizes.iter().enumerate().flat_map(|(i, &n)| std::iter::repeat_n(i, n)).collect()
         };
         let (categories, mut groups) = (members(&self.rows), members(&self.columns));
         let factorials = self.factorials();
-        let seen = cells(&self.counts, &factorials) - AS_LIKELY.ln();
-        let mut no_likelier = 0;
+        let seen = cells(&self.counts, &factorials) - TIE_FACTOR.ln();
+        let mut tail = 0;
         for drawn in 1..=most {
             groups.shuffle(rng);
             let mut counts = vec![vec![0; self.columns.len()]; self.rows.len()];
             for (&category, &group) in categories.iter().zip(&groups) {
                 counts[category][group] += 1;
             }
-            no_likelier += usize::from(cells(&counts, &factorials) >= seen);
-            if no_likelier == EXCEEDANCES {
-                return no_likelier as f64 / drawn as f64;
+            tail += usize::from(cells(&counts, &factorials) >= seen);
+            if tail == MAX_EXCEEDANCES {
+                return tail as f64 / drawn as f64;
             }
         }
-        (no_likelier + 1) as f64 / (most + 1) as f64
+        (tail + 1) as f64 / (most + 1) as f64
     }
 
-    /// The logarithms of the factorials up to that of the samples.
+    /// Logarithms of the factorials of `0..=n`.
     fn factorials(&self) -> Vec<f64> {
         let mut factorials = vec![0.0; self.rows.iter().sum::<usize>() + 1];
         (1..factorials.len()).for_each(|i| factorials[i] = factorials[i - 1] + (i as f64).ln());
         factorials
     }
 
-    /// The logarithm of what all tables with these sums have in common.
+    /// Logarithm of the factor that all tables with these sums share.
     fn margins(&self, factorials: &[f64]) -> f64 {
         let margins = self.rows.iter().chain(&self.columns).map(|&m| factorials[m]).sum::<f64>();
         margins - factorials[factorials.len() - 1]
@@ -150,12 +150,12 @@ impl Contingency {
     }
 }
 
-/// The logarithm by which a table is less likely than others with its sums.
+/// Sum of the log factorials of the cells; it is large for unlikely tables.
 fn cells(counts: &[Vec<usize>], factorials: &[f64]) -> f64 {
     counts.iter().flatten().map(|&count| factorials[count]).sum()
 }
 
-/// Numbers as `0..` without gaps, and how many there are.
+/// Returns how many distinct numbers there are, and the numbers replaced by their ranks `0..`.
 fn compact(numbers: &[usize]) -> (usize, Vec<usize>) {
     let mut known = numbers.to_vec();
     known.sort_unstable();
@@ -164,29 +164,29 @@ fn compact(numbers: &[usize]) -> (usize, Vec<usize>) {
     (known.len(), numbers.iter().map(place).collect())
 }
 
-/// All tables with given sums, column by column.
+/// Enumeration of all tables with given sums, column by column.
 struct Tables<'a> {
     columns: &'a [usize],
     factorials: &'a [f64],
-    /// Logarithm of the product of the sums' factorials over that of n.
+    /// Logarithm of the product of the factorials of all sums, divided by n!.
     all: f64,
-    /// Probability above which a table does not count.
+    /// Largest probability of a table that counts.
     limit: f64,
-    /// Steps that may still be taken.
+    /// Remaining number of steps.
     left: usize,
-    no_likelier: f64,
+    tail: f64,
 }
 
 impl Tables<'_> {
-    /// Fills the columns from `column` on, where `free` is left of each row; `cells`: the logarithms of the factorials
-    /// so far. `None` if it takes too long.
+    /// Fills the columns from `column` on; `free` is the rest of each row sum, `cells` the sum of log factorials so far.
+    /// `None` if it takes too many steps.
     fn column(&mut self, column: usize, free: &mut [usize], cells: f64) -> Option<()> {
         if column + 1 == self.columns.len() {
             self.left = self.left.checked_sub(1)?;
             let last: f64 = free.iter().map(|&count| self.factorials[count]).sum();
             let probability = (self.all - cells - last).exp();
             if probability <= self.limit {
-                self.no_likelier += probability;
+                self.tail += probability;
             }
             return Some(());
         }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn where_chance_reaches_it_often_few_tables_do() {
+    fn likely_tables_need_few_draws() {
         let (categories, groups) = samples(&[&[10, 10], &[10, 10]]);
         let table = Contingency::new(&categories, &groups).unwrap();
         assert_eq!(table.fisher_drawn(9999, &mut SmallRng::seed_from_u64(1)), 1.0);

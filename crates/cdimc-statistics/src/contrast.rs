@@ -1,40 +1,40 @@
-//! Each group of numbers against all the others.
+//! Comparison of each group of numbers with all other numbers.
 
-use crate::distributions::Z;
+use crate::distributions::Z_975;
 use crate::ranks::{MannWhitney, Ranks};
 
-/// A deviation below this share of that of all values is measured no finer.
-const FINEST: f64 = 1e-6;
+/// Smallest standard deviation within the groups, relative to the one of all values.
+const MIN_SD_SHARE: f64 = 1e-6;
 
-/// How far the values of a group lie from those of all others.
+/// Difference between the values of a group (inside) and all other values (outside).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Contrast {
-    /// Hedges' g (J. Educ. Stat. 6, 1981, DOI 10.3102/10769986006002107): the mean inside less the mean outside over the
-    /// deviation within both, without the bias of few values.
+    /// Hedges' g (J. Educ. Stat. 6, 1981, DOI 10.3102/10769986006002107): mean inside minus mean outside, in units of the
+    /// standard deviation within both, corrected for small samples.
     ///
     /// g = J (mean₁ - mean₂) / s, s² = ((n₁ - 1) s₁² + (n₂ - 1) s₂²) / m, J = Γ(m / 2) / (√(m / 2) Γ((m - 1) / 2)), with
     /// m = n₁ + n₂ - 2.
     pub difference: f64,
-    /// The interval of 95 % about it, its variance being 1 / n₁ + 1 / n₂ + g² / (2 (n₁ + n₂)).
+    /// Its 95 % interval, with the variance 1 / n₁ + 1 / n₂ + g² / (2 (n₁ + n₂)).
     pub interval: (f64, f64),
-    /// The chance that a value inside is larger than one outside, ties counted half.
+    /// Probability that a value inside is larger than one outside; ties count half.
     pub auc: f64,
-    /// The p value of Mann and Whitney's test.
+    /// p value of the Mann-Whitney test.
     pub p: f64,
-    /// How many values are inside and outside.
+    /// Numbers of values inside and outside.
     pub n: (usize, usize),
 }
 
-/// The contrast of each of `n_groups` groups with all others; `None` where a side is empty, there are fewer than four
-/// values, or all are equal.
+/// Compares each of `n_groups` groups with all others; `None` if a side is empty, there are fewer than four values, or all
+/// values are equal.
 ///
 /// # Panics
-/// If there is not one group below `n_groups` a value, or a value is NaN.
+/// If the numbers of values and groups differ, a group is not below `n_groups`, or a value is NaN.
 pub fn contrasts(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<Option<Contrast>> {
-    assert_eq!(values.len(), groups.len(), "one group a value");
+    assert_eq!(values.len(), groups.len(), "one group per value");
     let Ranks { ranks, ties } = Ranks::of(values);
-    // In units of the largest, squares are finite.
+    // Squares of values divided by the largest are finite.
     let unit = values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     let unit = if unit > 0.0 { unit } else { 1.0 };
     let mut all = vec![Group::default(); n_groups];
@@ -51,12 +51,12 @@ pub fn contrasts(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<Optio
     (0..n_groups).map(|inside| Contrast::of(&all, inside, ties)).collect()
 }
 
-/// Sums of a group.
+/// Sums over a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     n: usize,
     mean: f64,
-    /// About the mean.
+    /// Sum of squares about the mean.
     squares: f64,
     ranks: f64,
 }
@@ -76,14 +76,14 @@ impl Contrast {
         let within = group.squares + others().map(about).sum::<f64>();
         let between = a * b / (a + b) * (group.mean - outside).powi(2);
         let freedom = a + b - 2.0;
-        let finest = FINEST * ((within + between) / (a + b)).sqrt();
+        let finest = MIN_SD_SHARE * ((within + between) / (a + b)).sqrt();
         let deviation = (within / freedom).sqrt().max(finest);
         let MannWhitney { auc, p } = MannWhitney::of_ranks(group.ranks, (a, b), ties)?;
         let half = freedom / 2.0;
         let unbiased = (libm::lgamma(half) - libm::lgamma(half - 0.5)).exp() / half.sqrt();
         let g = unbiased * (group.mean - outside) / deviation;
         let error = (1.0 / a + 1.0 / b + g * g / (2.0 * (a + b))).sqrt();
-        let interval = (g - Z * error, g + Z * error);
+        let interval = (g - Z_975 * error, g + Z_975 * error);
         Some(Self { difference: g, interval, auc, p, n: (group.n, n_outside) })
     }
 }
@@ -93,23 +93,23 @@ mod tests {
     use super::*;
     use crate::mann_whitney;
 
-    /// Of 11, 13 and 7, 9: s = √2, J = Γ(1) / Γ(1/2) = 1 / √π.
+    /// For 11, 13 and 7, 9: s = √2, J = Γ(1) / Γ(1/2) = 1 / √π.
     #[test]
-    fn the_difference_is_that_of_hedges() {
+    fn the_difference_is_hedges_g() {
         let found = contrasts(&[11.0, 7.0, 9.0, 13.0], &[0, 1, 1, 0], 3);
         let g = 4.0 / 2.0_f64.sqrt() / std::f64::consts::PI.sqrt();
         let error = (1.0 + g * g / 8.0).sqrt();
         for (found, g) in found[..2].iter().flatten().zip([g, -g]) {
             assert!((found.difference - g).abs() < 1e-12, "{found:?}");
-            assert!((found.interval.0 - g + Z * error).abs() < 1e-12);
-            assert!((found.interval.1 - g - Z * error).abs() < 1e-12);
+            assert!((found.interval.0 - g + Z_975 * error).abs() < 1e-12);
+            assert!((found.interval.1 - g - Z_975 * error).abs() < 1e-12);
             assert_eq!(found.n, (2, 2));
         }
         assert_eq!(found[2], None);
     }
 
     #[test]
-    fn the_test_is_that_of_each_group_with_the_others() {
+    fn contrasts_agree_with_mann_whitney() {
         let (values, groups) = ([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0], [0, 0, 2, 2, 0, 3, 3]);
         for (group, found) in contrasts(&values, &groups, 4).into_iter().enumerate() {
             let side = |inside: bool| -> Vec<f64> {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_differ_has_no_contrast() {
+    fn equal_values_and_empty_sides_have_no_contrast() {
         assert_eq!(contrasts(&[1.0; 5], &[0, 0, 1, 1, 1], 2), [None, None]);
         assert_eq!(contrasts(&[0.0; 5], &[0, 0, 1, 1, 1], 2), [None, None]);
         assert_eq!(contrasts(&[1.0, 2.0, 3.0], &[0, 0, 1], 2), [None, None]);

@@ -1,40 +1,40 @@
-//! Cox's proportional hazards of groups, against one of them.
+//! Hazard ratios of groups in Cox's proportional hazards model.
 
-use crate::distributions::{Z, two_sided};
+use crate::distributions::{Z_975, two_sided};
 use crate::linear::{Rows, inverse, times as product};
 use crate::survival::Times;
 
-/// Steps of Newton's method after which a model is given up.
-const STEPS: usize = 50;
-/// Logarithm of a hazard ratio beyond which there is no finite one.
-const LARGEST: f64 = 20.0;
+/// Largest number of Newton steps.
+const MAX_STEPS: usize = 50;
+/// Log hazard ratio that counts as infinite.
+const MAX_LOG_RATIO: f64 = 20.0;
 
-/// The hazard of a group over that of the reference.
+/// Hazard of a group divided by the hazard of the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct HazardRatio {
-    /// The ratio; 0 for a group without events.
+    /// Ratio; 0 for a group without events.
     pub ratio: f64,
-    /// Its 95 % interval by Wald; NaN for a group without events, which has none.
+    /// Wald's 95 % interval; NaN for a group without events.
     pub interval: (f64, f64),
     /// Wald's p value; NaN for a group without events.
     pub p: f64,
 }
 
-/// The hazard ratio of every group against `reference` in Cox's model of all groups, with Efron's treatment of ties
-/// (1977).
+/// Returns the hazard ratio of every group against `reference` in Cox's model of all groups, with Efron's treatment of
+/// ties (1977).
 ///
-/// `None` for the reference, for groups without samples, for all where the reference has no events, and for groups with
-/// events where no finite ratios fit best.
+/// `None` for the reference, for groups without samples, for all groups if the reference has no events, and for groups
+/// with events if the estimate is infinite.
 ///
 /// # Panics
-/// If there is not one group a sample.
+/// If the numbers of times and groups differ.
 pub fn hazard_ratios(
     times: Times<'_>,
     groups: &[usize],
     reference: usize,
 ) -> Vec<Option<HazardRatio>> {
-    assert_eq!(times.times.len(), groups.len(), "one group a sample");
+    assert_eq!(times.times.len(), groups.len(), "one group per sample");
     let n_groups = groups.iter().max().map_or(0, |last| last + 1).max(reference + 1);
     let (mut sizes, mut events) = (vec![0_usize; n_groups], vec![0_usize; n_groups]);
     for (&group, &event) in groups.iter().zip(times.events) {
@@ -45,8 +45,8 @@ pub fn hazard_ratios(
     if events[reference] == 0 {
         return found;
     }
-    // The likelihood of a group without events grows without end as its hazard goes to zero, where the group adds
-    // nothing to any risk set.
+    // The likelihood of a group without events increases as its hazard goes to 0, where the group no longer contributes to
+    // any risk set.
     for group in (0..n_groups).filter(|&g| sizes[g] > 0 && events[g] == 0) {
         let nan = f64::NAN;
         found[group] = Some(HazardRatio { ratio: 0.0, interval: (nan, nan), p: nan });
@@ -58,7 +58,7 @@ pub fn hazard_ratios(
     if let Some((beta, covariance)) = likelihood.maximum() {
         for (j, &group) in fitted.iter().enumerate() {
             let error = covariance[j][j].sqrt();
-            let interval = ((beta[j] - Z * error).exp(), (beta[j] + Z * error).exp());
+            let interval = ((beta[j] - Z_975 * error).exp(), (beta[j] + Z_975 * error).exp());
             let (ratio, p) = (beta[j].exp(), two_sided(beta[j] / error));
             found[group] = Some(HazardRatio { ratio, interval, p });
         }
@@ -69,19 +69,19 @@ pub fn hazard_ratios(
 struct Likelihood<'a> {
     times: Times<'a>,
     groups: &'a [usize],
-    /// The column of each group's indicator.
+    /// Column of the indicator of each group.
     column: Vec<Option<usize>>,
-    /// Events of each group; one without is in no risk set.
+    /// Number of events of each group; a group without events is in no risk set.
     events: Vec<usize>,
     n_columns: usize,
 }
 
 impl Likelihood<'_> {
-    /// The coefficients of largest partial likelihood and their covariance.
+    /// Returns the coefficients that maximize the partial likelihood, and their covariance.
     fn maximum(&self) -> Option<(Vec<f64>, Rows)> {
         let mut beta = vec![0.0; self.n_columns];
-        let (mut value, mut score, mut information) = self.at(&beta);
-        for _ in 0..STEPS {
+        let (mut value, mut score, mut information) = self.evaluate(&beta);
+        for _ in 0..MAX_STEPS {
             let covariance = inverse(&information)?;
             let step = product(&covariance, &score);
             if step.iter().zip(&beta).all(|(s, b)| s.abs() <= 1e-12 * (1.0 + b.abs())) {
@@ -91,10 +91,10 @@ impl Likelihood<'_> {
             let mut scale = 1.0;
             loop {
                 let next: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect();
-                // A first step may lead far beyond a maximum that is finite.
-                if next.iter().all(|b| b.abs() <= LARGEST) {
-                    let there = self.at(&next);
-                    // Near the maximum values differ by rounding only.
+                // The first step can overshoot a finite maximum by far.
+                if next.iter().all(|b| b.abs() <= MAX_LOG_RATIO) {
+                    let there = self.evaluate(&next);
+                    // Near the maximum the values differ by rounding only.
                     if there.0 >= value - 1e-10 * value.abs() {
                         beta = next;
                         (value, score, information) = there;
@@ -110,8 +110,8 @@ impl Likelihood<'_> {
         None
     }
 
-    /// The logarithm of the partial likelihood, its gradient and the negative of its second derivative.
-    fn at(&self, beta: &[f64]) -> (f64, Vec<f64>, Rows) {
+    /// Returns the log partial likelihood, its gradient and its negative second derivative.
+    fn evaluate(&self, beta: &[f64]) -> (f64, Vec<f64>, Rows) {
         let p = self.n_columns;
         let weight = |group: usize| match self.column[group] {
             Some(j) => beta[j].exp(),
@@ -120,9 +120,9 @@ impl Likelihood<'_> {
         };
         let (mut value, mut score) = (0.0, vec![0.0; p]);
         let mut information = vec![vec![0.0; p]; p];
-        // Sums of the weights of whoever is at risk, by column; indicators make second moments of first ones.
+        // Sums of the weights at risk, by column; for indicators the second moments equal the first.
         let (mut total, mut sums) = (0.0, vec![0.0; p]);
-        for samples in self.times.moments().into_iter().rev() {
+        for samples in self.times.samples_by_time().into_iter().rev() {
             let (mut tied, mut tied_sums, mut n_events) = (0.0, vec![0.0; p], 0);
             for &i in &samples {
                 let (group, event) = (self.groups[i], self.times.events[i]);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(other, [None, None, None], "a reference without events");
     }
 
-    /// The score of 990 with 5 events and 10 with 5 events vanishes at 4.9014, where Newton's first step is 65.9.
+    /// The score of 990 samples with 5 events and 10 samples with 5 events is 0 at 4.9014; Newton's first step is 65.9.
     #[test]
     fn a_small_group_of_many_events_has_a_finite_ratio() {
         let groups: Vec<usize> = (0..1000).map(|i| usize::from(i >= 990)).collect();
@@ -192,17 +192,17 @@ mod tests {
         };
         let times: Vec<f64> = (0..1000).map(time).collect();
         let found = hazard_ratios(Times::new(&times, &events), &groups, 0)[1].unwrap();
-        let error = (found.interval.1.ln() - found.ratio.ln()) / Z;
+        let error = (found.interval.1.ln() - found.ratio.ln()) / Z_975;
         assert!((found.ratio.ln() - 4.901_397_763).abs() < 1e-8, "{}", found.ratio);
         assert!((error - 0.635_763_462).abs() < 1e-8, "{error}");
     }
 
     #[test]
-    fn groups_that_follow_one_another_have_no_finite_ratio() {
+    fn groups_that_do_not_overlap_have_no_finite_ratio() {
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let found = hazard_ratios(Times::new(&times, &[true; 6]), &[1, 1, 1, 0, 0, 0], 0);
         assert_eq!(found, [None, None]);
-        // Beside them a group without events has its ratio of 0 all the same.
+        // A group without events still has the ratio 0.
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
         let events = [true, true, true, true, true, true, false];
         let found = hazard_ratios(Times::new(&times, &events), &[1, 1, 1, 0, 0, 0, 2], 0);

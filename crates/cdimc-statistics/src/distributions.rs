@@ -1,15 +1,15 @@
-//! The tails that p values are.
+//! Tail probabilities for p values.
 
 use libm::{erfc, lgamma};
 use std::f64::consts::SQRT_2;
 
-/// The quantile of the standard normal distribution at 0.975: intervals are of 95 %.
-pub(crate) const Z: f64 = 1.959_963_984_540_054;
+/// 0.975 quantile of the standard normal distribution, for 95 % intervals.
+pub(crate) const Z_975: f64 = 1.959_963_984_540_054;
 
-/// P(X >= `statistic`) for X chi squared with so many degrees of freedom.
+/// P(X >= `statistic`) for a chi-squared X with `degrees` degrees of freedom.
 ///
-/// With x = statistic / 2 that is a finite sum of positive terms, exp(-x) x^a / Gamma(a + 1) for a = 0, 1, .. below
-/// degrees / 2 if that is whole, else erfc(sqrt(x)) and the same for a = 1/2, 3/2, ..
+/// With x = statistic / 2, for even degrees it is the sum of exp(-x) x^a / Gamma(a + 1) over a = 0, 1, .. below
+/// degrees / 2. For odd degrees it is erfc(sqrt(x)) plus the same sum over a = 1/2, 3/2, ..
 pub(crate) fn chi_squared_tail(statistic: f64, degrees: usize) -> f64 {
     if statistic <= 0.0 {
         return 1.0;
@@ -26,7 +26,7 @@ pub(crate) fn chi_squared_tail(statistic: f64, degrees: usize) -> f64 {
     (begun + (0..degrees / 2).map(term).sum::<f64>()).min(1.0)
 }
 
-/// P(|X| >= |`z`|) for X standard normal.
+/// P(|X| >= |`z`|) for a standard normal X.
 pub(crate) fn two_sided(z: f64) -> f64 {
     erfc(z.abs() / SQRT_2)
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tails_are_those_of_r_far_out_and_for_many_degrees() {
+    fn tails_agree_with_r_far_out_and_for_many_degrees() {
         // pchisq(x, df, lower.tail = FALSE)
         for (statistic, degrees, expected) in [
             (0.5, 1, 0.479_500_122_186_953_5),

@@ -1,7 +1,7 @@
-//! What p values are worth where many were computed.
+//! Correction of p values for multiple tests.
 
-/// The q value of every p value: the false discovery rate at which it would be called (Benjamini and Hochberg 1995).
-/// NaN are no tests, and stay.
+/// Returns the q value of every p value, by the false discovery rate (Benjamini and Hochberg 1995). NaN is not counted as
+/// a test and stays NaN.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&i| !p[i].is_nan()).collect();
     order.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_tested_counts_for_nothing() {
+    fn nan_p_values_are_not_counted() {
         let q = benjamini_hochberg(&[0.01, f64::NAN, 0.04]);
         assert_eq!((q[0], q[2]), (0.02, 0.04));
         assert!(q[1].is_nan());

@@ -1,9 +1,9 @@
 //! Small symmetric systems.
 
-/// A matrix as its rows.
+/// Matrix as a list of rows.
 pub(crate) type Rows = Vec<Vec<f64>>;
 
-/// The inverse of a symmetric positive definite matrix by Cholesky's L L'; `None` if it is not definite.
+/// Inverse of a symmetric positive definite matrix by Cholesky's L L'; `None` if it is not positive definite.
 pub(crate) fn inverse(matrix: &Rows) -> Option<Rows> {
     let n = matrix.len();
     let largest = (0..n).map(|i| matrix[i][i]).fold(0.0, f64::max);
@@ -21,7 +21,7 @@ pub(crate) fn inverse(matrix: &Rows) -> Option<Rows> {
             }
         }
     }
-    // The columns of the inverse of L, then their products.
+    // Columns of the inverse of L, then their products.
     let column = |c: usize| {
         let mut column = vec![0.0; n];
         for i in c..n {
@@ -35,7 +35,7 @@ pub(crate) fn inverse(matrix: &Rows) -> Option<Rows> {
     Some((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())
 }
 
-/// The matrix times a vector.
+/// Matrix times vector.
 pub(crate) fn times(matrix: &Rows, vector: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum()).collect()
 }

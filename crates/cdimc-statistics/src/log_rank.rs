@@ -1,37 +1,37 @@
-//! Whether groups differ in survival.
+//! Test for different survival of groups.
 
 use crate::distributions::chi_squared_tail;
 use crate::linear::{inverse, times as product};
 use crate::survival::Times;
 
-/// The log-rank test (Mantel 1966), with the hypergeometric variance of tied times.
+/// Log-rank test (Mantel 1966), with the hypergeometric variance of tied times.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogRank {
-    /// Chi squared of the events less those expected.
+    /// Chi squared of observed minus expected events.
     pub statistic: f64,
-    /// Groups with samples at risk, less one.
+    /// Number of groups at risk, minus 1.
     pub degrees: usize,
-    /// The p value.
+    /// p value.
     pub p: f64,
-    /// Events of each group.
+    /// Number of events per group.
     pub observed: Vec<f64>,
-    /// Events of each group if all had one hazard.
+    /// Expected number of events per group if all groups had one hazard.
     pub expected: Vec<f64>,
 }
 
-/// Whether the hazards of the groups differ; `None` with fewer than two groups at risk of an event.
+/// Tests whether the hazards of the groups differ; `None` with fewer than two groups at risk of an event.
 ///
 /// # Panics
-/// If there is not one group a sample.
+/// If the numbers of times and groups differ.
 pub fn log_rank(times: Times<'_>, groups: &[usize]) -> Option<LogRank> {
-    assert_eq!(times.times.len(), groups.len(), "one group a sample");
+    assert_eq!(times.times.len(), groups.len(), "one group per sample");
     let n_groups = groups.iter().max()? + 1;
     let mut at_risk = vec![0.0; n_groups];
     groups.iter().for_each(|&group| at_risk[group] += 1.0);
     let (mut observed, mut expected) = (vec![0.0; n_groups], vec![0.0; n_groups]);
     let mut variance = vec![vec![0.0; n_groups]; n_groups];
-    for samples in times.moments() {
+    for samples in times.samples_by_time() {
         let n: f64 = at_risk.iter().sum();
         let mut d = 0.0;
         for &i in samples.iter().filter(|&&i| times.events[i]) {
@@ -53,7 +53,7 @@ pub fn log_rank(times: Times<'_>, groups: &[usize]) -> Option<LogRank> {
     }
     let compared: Vec<usize> = (0..n_groups).filter(|&g| expected[g] > 0.0).collect();
     let degrees = compared.len().checked_sub(1).filter(|&degrees| degrees > 0)?;
-    // The differences add up to zero: one group says nothing that the others do not.
+    // The differences sum to 0, so one group is redundant.
     let kept = &compared[1..];
     let difference: Vec<f64> = kept.iter().map(|&g| observed[g] - expected[g]).collect();
     let rows = kept.iter().map(|&a| kept.iter().map(|&b| variance[a][b]).collect()).collect();

@@ -1,28 +1,28 @@
-//! Whether numbers differ between groups, by their ranks.
+//! Rank tests for different values in groups.
 
 use crate::distributions::{chi_squared_tail, two_sided};
 use std::cmp::Ordering;
 
-/// The test of Kruskal and Wallis (1952), corrected for ties.
+/// Kruskal-Wallis test (1952), corrected for ties.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct KruskalWallis {
-    /// H.
+    /// Statistic H.
     pub statistic: f64,
-    /// Groups with samples, less one.
+    /// Number of groups with samples, minus 1.
     pub degrees: usize,
-    /// The p value, by the chi squared distribution.
+    /// p value, by the chi-squared distribution.
     pub p: f64,
-    /// The share of the ranks' variance that the groups explain, (H - k + 1) / (n - k), and at least 0.
+    /// Fraction of the variance of the ranks that the groups explain, (H - k + 1) / (n - k), at least 0.
     pub eta_squared: f64,
 }
 
-/// Whether values are larger in some groups; `None` with fewer than two groups, or if all values are equal.
+/// Tests whether values are larger in some groups; `None` with fewer than two groups, or if all values are equal.
 ///
 /// # Panics
-/// If there is not one group a value, or a value is NaN.
+/// If the numbers of values and groups differ, or a value is NaN.
 pub fn kruskal_wallis(values: &[f64], groups: &[usize]) -> Option<KruskalWallis> {
-    assert_eq!(values.len(), groups.len(), "one group a value");
+    assert_eq!(values.len(), groups.len(), "one group per value");
     let n_groups = groups.iter().max()? + 1;
     let Ranks { ranks, ties } = Ranks::of(values);
     let (mut sums, mut sizes) = (vec![0.0; n_groups], vec![0.0; n_groups]);
@@ -36,7 +36,7 @@ pub fn kruskal_wallis(values: &[f64], groups: &[usize]) -> Option<KruskalWallis>
     if k < 2 || correction <= 0.0 {
         return None;
     }
-    // Squares about the mean rank lose no digits to one another.
+    // Squares about the mean rank avoid cancellation.
     let mean = f64::midpoint(n, 1.0);
     let spread = |(sum, size): (&f64, &f64)| {
         if *size > 0.0 { size * (sum / size - mean).powi(2) } else { 0.0 }
@@ -49,18 +49,18 @@ pub fn kruskal_wallis(values: &[f64], groups: &[usize]) -> Option<KruskalWallis>
     Some(KruskalWallis { statistic, degrees, p: chi_squared_tail(statistic, degrees), eta_squared })
 }
 
-/// The test of Mann and Whitney (1947), corrected for ties.
+/// Mann-Whitney test (1947), corrected for ties.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct MannWhitney {
-    /// The chance that a value inside is larger than one outside, ties counted half: the area under the curve of the
-    /// receiver operating characteristic.
+    /// Probability that a value inside is larger than one outside, ties counted half: the area under the receiver operating
+    /// characteristic curve.
     pub auc: f64,
-    /// The p value, by the normal distribution with continuity correction.
+    /// p value, by the normal distribution with continuity correction.
     pub p: f64,
 }
 
-/// Whether values `inside` are larger or smaller than those `outside`; `None` if one side is empty or all are equal.
+/// Tests whether values `inside` and `outside` differ; `None` if one side is empty or all values are equal.
 ///
 /// # Panics
 /// If a value is NaN.
@@ -71,10 +71,10 @@ pub fn mann_whitney(inside: &[f64], outside: &[f64]) -> Option<MannWhitney> {
 }
 
 impl MannWhitney {
-    /// That of the sum of the ranks inside, how many values are inside and outside, and the ties of all.
+    /// Test from the rank sum inside, the numbers of values inside and outside, and the ties of all values.
     pub(crate) fn of_ranks(sum: f64, (a, b): (f64, f64), ties: f64) -> Option<Self> {
         let (n, pairs) = (a + b, a * b);
-        // By the expression of `Ranks::of`: where all are equal the difference is zero and no rounding.
+        // The same expression as in `Ranks::of`, so that the difference is exactly 0 if all values are equal.
         let all = n * n * n - n;
         let variance = pairs / 12.0 * (n + 1.0) * ((all - ties) / all);
         if pairs == 0.0 || variance <= 0.0 {
@@ -86,17 +86,17 @@ impl MannWhitney {
     }
 }
 
-/// Ranks from 1, ties sharing their mean.
+/// Ranks from 1; ties share their mean rank.
 pub(crate) struct Ranks {
     pub(crate) ranks: Vec<f64>,
-    /// The sum of t^3 - t over the sets of t ties.
+    /// Sum of t^3 - t over all sets of t ties.
     pub(crate) ties: f64,
 }
 
 impl Ranks {
     pub(crate) fn of(values: &[f64]) -> Self {
         assert!(values.iter().all(|x| !x.is_nan()), "NaN has no rank");
-        // Counts are mostly zeros, which are no work for a sort.
+        // Counts are mostly zeros, which need no sorting.
         let [mut order, zeros, mut above] = [Ordering::Less, Ordering::Equal, Ordering::Greater]
             .map(|sign| {
                 let has = |&i: &usize| values[i].partial_cmp(&0.0) == Some(sign);
@@ -123,13 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_differ_is_not_tested() {
+    fn equal_values_and_single_groups_are_not_tested() {
         assert_eq!(kruskal_wallis(&[1.0, 1.0, 1.0], &[0, 1, 1]), None);
         assert_eq!(kruskal_wallis(&[1.0, 2.0], &[1, 1]), None);
         assert_eq!(kruskal_wallis(&[], &[]), None);
         assert_eq!(mann_whitney(&[], &[1.0]), None);
         assert_eq!(mann_whitney(&[1.0], &[1.0]), None);
-        // n^3 has no exact number here.
+        // n^3 is not exact in floating point here.
         assert_eq!(mann_whitney(&[0.0; 142], &vec![0.0; 330_142]), None);
     }
 

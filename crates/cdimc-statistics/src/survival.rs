@@ -1,8 +1,8 @@
-//! Times to an event that was not seen in every sample, and the curve of Kaplan and Meier.
+//! Times to an event with censoring, and the Kaplan-Meier curve.
 
-use crate::distributions::Z;
+use crate::distributions::Z_975;
 
-/// How long each sample was watched, and whether it ended in the event; else the sample is censored then.
+/// Observation time of each sample, and whether it ended with the event; otherwise the sample is censored.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Times<'a> {
@@ -11,68 +11,68 @@ pub struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    /// One time and one event a sample.
+    /// Returns times and events, one per sample.
     ///
     /// # Panics
-    /// If there are not as many of both, or a time is negative or not finite.
+    /// If their numbers differ, or a time is negative or not finite.
     pub fn new(times: &'a [f64], events: &'a [bool]) -> Self {
-        assert_eq!(times.len(), events.len(), "one event a time");
+        assert_eq!(times.len(), events.len(), "one event per time");
         assert!(times.iter().all(|t| t.is_finite() && *t >= 0.0), "times are finite, 0 or more");
         Self { times, events }
     }
 
-    /// The samples in order of time.
+    /// Returns the samples in order of time.
     pub(crate) fn order(self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.times.len()).collect();
         order.sort_by(|&a, &b| self.times[a].total_cmp(&self.times[b]));
         order
     }
 
-    /// The samples of each distinct time, earliest first. Who is censored at the time of an event was at risk of it.
-    pub(crate) fn moments(self) -> Vec<Vec<usize>> {
+    /// Returns the samples at each distinct time, earliest first. A sample censored at the time of an event was at risk.
+    pub(crate) fn samples_by_time(self) -> Vec<Vec<usize>> {
         let order = self.order();
         order.chunk_by(|&a, &b| self.times[a] == self.times[b]).map(<[usize]>::to_vec).collect()
     }
 }
 
-/// The share of samples without the event as time goes by (Kaplan and Meier 1958).
+/// Fraction of samples without the event over time (Kaplan and Meier 1958).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct KaplanMeier {
-    /// A step for every distinct time, earliest first.
+    /// One step per distinct time, earliest first.
     pub steps: Vec<Step>,
 }
 
-/// What happens at one time.
+/// Step of the curve at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// The time.
+    /// Time.
     pub time: f64,
-    /// Samples that were watched until then.
+    /// Number of samples observed up to this time.
     pub at_risk: usize,
-    /// Events at this time.
+    /// Number of events at this time.
     pub events: usize,
-    /// Samples last seen at this time, without the event.
+    /// Number of samples censored at this time.
     pub censored: usize,
-    /// The share without the event after it.
+    /// Fraction without the event after this time.
     pub survival: f64,
-    /// The 95 % interval of it, symmetric for its logarithm (Greenwood's variance); NaN once nobody is left.
+    /// Its 95 % interval, symmetric on the log scale (Greenwood's variance); NaN if no sample is left.
     pub interval: (f64, f64),
 }
 
-/// The mean time without the event, up to a horizon.
+/// Mean time without the event up to a horizon.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct RestrictedMean {
-    /// The area below the curve.
+    /// Area below the curve.
     pub mean: f64,
-    /// Its standard error.
+    /// Standard error.
     pub error: f64,
 }
 
 impl KaplanMeier {
-    /// The curve of these samples.
+    /// Computes the curve of these samples.
     pub fn new(times: Times<'_>) -> Self {
         let mut at_risk = times.times.len();
         let (mut survival, mut variance) = (1.0, 0.0);
@@ -81,7 +81,7 @@ impl KaplanMeier {
             let (n, d) = (at_risk as f64, events as f64);
             survival *= 1.0 - d / n;
             variance += d / (n * (n - d));
-            let reach = Z * f64::sqrt(variance);
+            let reach = Z_975 * f64::sqrt(variance);
             let interval = if survival > 0.0 {
                 (survival * (-reach).exp(), (survival * reach.exp()).min(1.0))
             } else {
@@ -93,25 +93,25 @@ impl KaplanMeier {
             at_risk -= samples.len();
             step
         };
-        Self { steps: times.moments().into_iter().map(step).collect() }
+        Self { steps: times.samples_by_time().into_iter().map(step).collect() }
     }
 
-    /// The first time at which at most half of the samples are without the event, as R has it: half way to the next
-    /// event, if there is one, where the curve is exactly one half. `None` if it stays above.
+    /// Returns the median, as R defines it: the first time at which at most half of the samples are without the event. If the
+    /// curve is exactly one half there, it is half way to the next event, if there is one. `None` if the curve stays above.
     pub fn median(&self) -> Option<f64> {
-        // 0.5 may be missed by rounding in the products.
+        // Rounding in the products can miss 0.5.
         let below = |step: &&Step| step.survival <= 0.5 + 1e-9;
         let first = self.steps.iter().find(below)?;
         let next = self.steps.iter().find(|step| step.survival < 0.5 - 1e-9);
         Some(next.map_or(first.time, |next| f64::midpoint(first.time, next.time)))
     }
 
-    /// How many samples are watched at `time` and after.
+    /// Returns the number of samples observed at `time` and later.
     pub fn at_risk(&self, time: f64) -> usize {
         self.steps.iter().find(|step| step.time >= time).map_or(0, |step| step.at_risk)
     }
 
-    /// The mean time without the event up to `horizon`: the area below the curve, which is taken to go on as it ends.
+    /// Returns the mean time without the event up to `horizon`: the area below the curve, which continues at its last value.
     pub fn restricted_mean(&self, horizon: f64) -> RestrictedMean {
         let within = self.steps.iter().take_while(|step| step.time <= horizon);
         let starts = std::iter::once((0.0, 1.0, 0.0)).chain(within.map(|step| {
@@ -122,7 +122,7 @@ impl KaplanMeier {
         let (mut area, mut error, mut end) = (0.0_f64, 0.0_f64, horizon);
         for (time, survival, hazard) in starts.collect::<Vec<_>>().into_iter().rev() {
             area += survival * (end - time);
-            // Each event moves all of the area that follows it, whose square may be beyond all numbers.
+            // Each event affects all of the area after it; hypot avoids the overflow of its square.
             error = error.hypot(area * hazard.sqrt());
             end = time;
         }

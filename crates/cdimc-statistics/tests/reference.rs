@@ -1,4 +1,4 @@
-//! Every number beside that of R, which `reference.R` computed: ties, censoring at the same time, empty groups.
+//! Comparison of every number with R (`reference.R`): ties, censoring at the time of an event, empty groups.
 #![allow(clippy::unwrap_used)]
 
 use cdimc_statistics::{
@@ -14,7 +14,7 @@ fn reference(kind: &str) -> Vec<Value> {
     sets
 }
 
-/// NaN where R has none.
+/// NaN if R has no value.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
@@ -27,7 +27,7 @@ fn indices(value: &Value) -> Vec<usize> {
     numbers(value).into_iter().map(|x| x as usize).collect()
 }
 
-/// Equal to 1e-8 of the number, however small it is.
+/// Checks that two numbers agree to 1e-8, relative to their size.
 #[track_caller]
 fn close(found: f64, expected: f64) {
     let is_close = (found - expected).abs() <= 1e-8 * expected.abs();
