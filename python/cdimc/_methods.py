@@ -26,7 +26,7 @@ __all__ = [
 
 class TMixture(MultiViewClusterer):
     """One mixture over all views: every cluster is a multivariate t distribution in every view, a sample
-    has one cluster, and a view that it lacks drops out of its likelihood.
+    has one cluster, and missing views drop out of the likelihood.
 
     Its name in the command is ``t-mixture``.
 
@@ -35,28 +35,28 @@ class TMixture(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
-        How the rows of the views become coordinates: ``auto``, chosen by shared information.
+        Coordinates of the views; ``auto`` selects the kind with the most shared information.
     dimensions : int, default=20
-        q: coordinates of a view at most, or one more where it has just one column more; fewer in small
-        data: 20.
+        Maximum number of coordinates per view, q. Small data get fewer; a view with q + 1 columns keeps
+        all.
     degrees_of_freedom : float, default=5.0
-        ν of the t distributions, at most 1e6: 5.
+        Degrees of freedom ν of the t distributions.
     pooling : float | None, default=None
-        κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for
-        all clusters: that under which samples held out are likeliest.
+        Strength κ of the pooled scatter, which counts as κ q rows in every cluster. If absent, it is chosen
+        by held-out likelihood; a large κ gives all clusters nearly one shape.
     diagonal : float | None, default=None
-        The share of the pooled scatter that is its diagonal alone, in [0, 1]. If absent, 0.05, or 1 where
-        one shape for all clusters and no correlations make samples held out likeliest.
+        Share of the diagonal in the pooled scatter, in [0, 1]; 1 removes correlations. If absent, it is
+        chosen by held-out likelihood.
     starts : int, default=16
-        Starts: 16.
+        Number of random starts.
     refined : int, default=8
-        Starts of highest likelihood that merge-and-split and repair go on from: 8.
+        Number of starts with the highest likelihood that are refined by merge-and-split and repair.
     tries : int, default=4
-        Combinations of a merge and a split tried in a round: 4.
+        Combinations of a merge and a split tried per round.
     rule : {"likelihood", "shared-information", "likelihood-among-most-shared"}, default="likelihood-among-most-shared"
-        Which of the refined starts wins: that of highest likelihood among those of most shared information.
+        Rule that selects the best of the refined starts.
     search_samples : int, default=20000
-        The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
+        Maximum number of samples for the search, drawn at random; the final EM uses all samples.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False

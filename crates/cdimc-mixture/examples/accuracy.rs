@@ -1,7 +1,7 @@
-//! Accuracies of the mixture on data sets with known classes, over missing patterns and masks.
+//! Prints accuracies of the mixture on data sets with known classes, over missing patterns and masks.
 //!
 //! `accuracy DATASET PATTERN N_MASKS [SETTINGS]`: `PATTERN` as in experiments (`per-view:0.3`, `paired:0.3`,
-//! `complete`), or `authors:0.3` for published masks; `SETTINGS` a JSON object. One line a mask.
+//! `complete`), or `authors:0.3` for published masks; `SETTINGS` is a JSON object. One line per mask.
 
 #![allow(clippy::print_stdout)]
 
@@ -90,7 +90,7 @@ fn masks(
     Ok((0..n).map(mask).collect::<Result<_, _>>()?)
 }
 
-/// Whether the class of each sample is that of most samples of its cluster.
+/// Returns whether each sample has the most frequent class of its cluster.
 fn matched(truth: &[usize], labels: &[usize], n_classes: usize) -> Vec<bool> {
     let n_clusters = labels.iter().max().map_or(0, |most| most + 1);
     let mut counts =
@@ -103,7 +103,7 @@ fn matched(truth: &[usize], labels: &[usize], n_classes: usize) -> Vec<bool> {
     labels.iter().zip(truth).map(|(&c, &y)| most(c) == Some(y)).collect()
 }
 
-/// Expected calibration error over ten bins of equal width.
+/// Returns the expected calibration error over ten bins of equal width.
 fn calibration_error(confidence: &[f64], right: &[bool]) -> f64 {
     let mut bins = [(0.0, 0.0, 0.0); 10];
     for (&p, &right) in confidence.iter().zip(right) {

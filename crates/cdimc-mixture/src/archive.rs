@@ -1,4 +1,4 @@
-//! The file of a fitted mixture.
+//! File of a fitted mixture.
 
 use crate::association::Association;
 use crate::columns::ColumnMeans;
@@ -12,8 +12,8 @@ use cdimc_core::archive::Archive;
 use cdimc_core::{ClusterError, Clusterer};
 use serde::{Deserialize, Serialize};
 
-/// What a model file says besides its arrays; it lies in the file as the array `description` of bytes of
-/// JSON, since the checksum is over numbers as they are written.
+/// Content of a model file besides its arrays. Saved as JSON bytes in the array `description`, since the checksum
+/// is over numbers.
 #[derive(Serialize, Deserialize)]
 struct Description {
     settings: TMixture,
@@ -22,7 +22,7 @@ struct Description {
 }
 
 impl MixtureModel {
-    /// What a file of such a model says it is.
+    /// Kind of a model file.
     pub const KIND: &'static str = "cdimc mixture";
 
     pub(crate) fn write(&self) -> Result<Archive, ClusterError> {
@@ -36,7 +36,7 @@ impl MixtureModel {
             .map_err(|e| ClusterError::Model(format!("{}: {e}", Self::KIND)))?;
         archive.put("description", description);
         archive.put("exponent", [self.exponent]);
-        archive.put("farthest", self.farthest.iter().copied());
+        archive.put("farthest", self.max_distances.iter().copied());
         archive.put("log-weights", self.mixture.log_weights.iter().copied());
         for (v, projection) in self.projections.iter().enumerate() {
             put_projection(&mut archive, v, projection);
@@ -45,7 +45,7 @@ impl MixtureModel {
                 ("means", &components.means),
                 ("whitening", &components.whitening),
                 ("constants", &components.constants),
-                ("spread", &self.columns[v].spread),
+                ("spread", &self.columns[v].sds),
                 ("mean-of-all", &self.columns[v].all),
             ] {
                 archive.put(format!("view{v}.{name}"), values.iter().copied());
@@ -68,10 +68,10 @@ impl MixtureModel {
         Ok(archive)
     }
 
-    /// The model in the content of a file.
+    /// Reads a model from the content of a file.
     ///
     /// # Errors
-    /// If it is no such model, or was cut or changed.
+    /// If the content is not a mixture, or is truncated or changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(Self::KIND, bytes)?;
         let Description { settings, findings, kinds } =
@@ -80,12 +80,12 @@ impl MixtureModel {
         let [exponent] = archive.list::<f64>("exponent")?[..] else {
             return Err(ClusterError::Model(format!("{}: it lacks a number", Self::KIND)));
         };
-        let farthest: Vec<f64> = archive.list("farthest")?;
+        let max_distances: Vec<f64> = archive.list("farthest")?;
         settings.check()?;
         let log_weights: Vec<f64> = archive.list("log-weights")?;
         let k = log_weights.len();
         let n_views = kinds.len();
-        if k == 0 || n_views == 0 || farthest.len() != n_views {
+        if k == 0 || n_views == 0 || max_distances.len() != n_views {
             return Err(unfit());
         }
         let (mut projections, mut views, mut columns) = (Vec::new(), Vec::new(), Vec::new());
@@ -97,13 +97,13 @@ impl MixtureModel {
             let (d, q) = (projection.means.len(), projection.width());
             let column = ColumnMeans {
                 all: list("mean-of-all")?,
-                spread: list("spread")?,
+                sds: list("spread")?,
                 shrunk: matrix("shrunk-means")?,
             };
             let (means, whitening) = (list("means")?, list("whitening")?);
             let constants = list("constants")?;
             let (of_view, of_means) = (matrix("discriminant")?, matrix("discriminant-means")?);
-            let fits = [&column.all, &column.spread].iter().all(|x| x.len() == d)
+            let fits = [&column.all, &column.sds].iter().all(|x| x.len() == d)
                 && column.shrunk.dim() == (k, d)
                 && means.len() == k * q
                 && whitening.len() == k * q * (q + 1) / 2
@@ -149,7 +149,7 @@ impl MixtureModel {
             settings,
             projections,
             exponent,
-            farthest,
+            max_distances,
             discriminant: Discriminant { directions: directions_of, means: means_of },
             standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
             columns,
@@ -158,7 +158,7 @@ impl MixtureModel {
     }
 }
 
-/// Adds the map of view `v` to coordinates.
+/// Adds the projection of view `v`.
 pub(crate) fn put_projection(archive: &mut Archive, v: usize, projection: &Projection) {
     for (name, values) in [
         ("column-means", &projection.means),
@@ -176,7 +176,7 @@ pub(crate) fn put_projection(archive: &mut Archive, v: usize, projection: &Proje
     }
 }
 
-/// Reads the map of view `v` to coordinates of this kind.
+/// Reads the projection of view `v`, which has the given kind.
 pub(crate) fn projection_of(
     archive: &Archive,
     v: usize,
@@ -189,7 +189,7 @@ pub(crate) fn projection_of(
     let is_whole = q == d && !archive.has(&format!("view{v}.directions"));
     let directions = if is_whole { None } else { Some(matrix("directions")?) };
     let quantiles = if kind == Kind::Ranks { Some(matrix("quantiles")?) } else { None };
-    // Only a fit asks how far apart values are; models that were saved before do not say.
+    // Only a fit needs resolutions; older models lack them.
     let known = archive.has(&format!("view{v}.resolutions"));
     let resolutions = if known { list("resolutions")? } else { vec![0.0; q] };
     let fits = q > 0
@@ -221,14 +221,14 @@ mod tests {
         let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let coordinates = Coordinates::Standard;
         let settings = TMixture { coordinates, starts: 2, refined: 1, ..TMixture::default() };
-        let spread = |factor: f64| {
+        let sds = |factor: f64| {
             let data = MultiView::from_nan_rows(views.iter().map(|x| x * factor).collect());
             let data = data.unwrap();
             let fitted = settings.fit(&data, 4, Seed::new(1), &Observer::silent()).unwrap();
             let bytes = fitted.model.unwrap().to_bytes().unwrap();
-            MixtureModel::from_bytes(&bytes).unwrap().columns[0].spread.clone()
+            MixtureModel::from_bytes(&bytes).unwrap().columns[0].sds.clone()
         };
-        for (large, usual) in spread(1e200).iter().zip(spread(1.0)) {
+        for (large, usual) in sds(1e200).iter().zip(sds(1.0)) {
             approx::assert_relative_eq!(*large, usual * 1e200, max_relative = 1e-9);
         }
     }

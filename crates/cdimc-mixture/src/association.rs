@@ -1,8 +1,8 @@
-//! What the views of a sample say of one another beyond its cluster, which only filling in asks.
+//! Association of the views of a sample given its cluster, for imputation.
 //!
-//! The likelihood takes views as independent given the cluster. But how a sample's rows deviate from what its clusters
-//! lead one to expect is often shared by its views, so the deviations of a missing view are regressed on those of the
-//! others: `E[r_v | r_o] = C_vo (C_oo + λ I)⁻¹ r_o`.
+//! The likelihood assumes independent views given the cluster. Residuals from the cluster means are often
+//! correlated, so the residuals of a missing view are regressed on those of the observed views:
+//! `E[r_v | r_o] = C_vo (C_oo + λ I)⁻¹ r_o`.
 
 use crate::columns::ColumnMeans;
 use crate::coordinates::leading;
@@ -15,33 +15,32 @@ use faer::Mat;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use std::collections::BTreeMap;
 
-/// Coordinates of all views together at most, of a hundred views or more: a covariance of them takes 32 MB. Where there are
-/// more, the clusters alone fill in.
-const MOST_COORDINATES: usize = 2000;
-/// λ: what is added to the variances, each view's in units of its own. Chosen with 0.1, 0.5 and 1 in view, by errors on
-/// Handwritten, BDGP, digits and six small tables.
-const RIDGE: f64 = 0.3;
-/// The same where columns are regressed on the coordinates of their own view.
+/// Maximum number of coordinates over all views, where the covariance takes 32 MB; beyond it, clusters alone
+/// impute.
+const MAX_COORDINATES: usize = 2000;
+/// Ridge λ, in units of the variance of each view; chosen by imputation errors (docs/notes/thresholds.md).
+const RESIDUAL_RIDGE: f64 = 0.3;
+/// Ridge of the regression of columns on the coordinates of their view.
 const LOADINGS_RIDGE: f64 = 1e-3;
-/// Blocks of samples that are looked at, at most.
-const BLOCKS: usize = 100;
-/// A covariance needs so many samples.
-const LEAST_PAIRS: f64 = 2.0;
+/// Maximum number of blocks of samples that are read.
+const MAX_BLOCKS: usize = 100;
+/// Minimum number of samples of a covariance.
+const MIN_SAMPLES: f64 = 2.0;
 
-/// How the views deviate together.
+/// Joint distribution of the residuals of all views.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Association {
-    /// Of every view: the root mean square deviation of its coordinates.
+    /// Root mean square residual of the coordinates, per view.
     pub(crate) scales: Vec<f64>,
-    /// C, `(Q, Q)` over the coordinates of all views: covariance of deviations in units of `scales`, over the samples
-    /// that have both views; the nearest positive semidefinite matrix to these.
+    /// Covariance C of the residuals in units of `scales`, `(Q, Q)` over the coordinates of all views: pairwise
+    /// over samples with both views, projected to the nearest positive semidefinite matrix.
     pub(crate) covariance: Array2<f64>,
-    /// Of every view, `(q, n_features)`: how its columns deviate with one unit of each coordinate.
+    /// Loadings of the columns on the coordinates, `(q, n_features)` per view.
     pub(crate) loadings: Vec<Array2<f64>>,
 }
 
 impl Association {
-    /// That of fitted samples; `probabilities` gives those of a block, `(n, n_clusters)`.
+    /// Fits the association; `probabilities` returns those of a block, `(n, n_clusters)`; `None` for too many coordinates.
     pub(crate) fn of(
         data: &MultiView,
         observations: &Observations,
@@ -50,7 +49,7 @@ impl Association {
     ) -> Option<Self> {
         let starts = starts(&observations.widths);
         let (n_views, total) = (observations.n_views(), *starts.last()?);
-        if n_views < 2 || total > MOST_COORDINATES {
+        if n_views < 2 || total > MAX_COORDINATES {
             return None;
         }
         let range = |v: usize| starts[v]..starts[v + 1];
@@ -59,12 +58,12 @@ impl Association {
         let mut with_columns: Vec<Array2<f64>> = (0..n_views)
             .map(|v| Array2::zeros((observations.widths[v], columns[v].all.len())))
             .collect();
-        let (step, mut buffer) = (observations.blocks.len().div_ceil(BLOCKS), Vec::new());
+        let (step, mut buffer) = (observations.blocks.len().div_ceil(MAX_BLOCKS), Vec::new());
         for block in observations.blocks.iter().step_by(step) {
             let p = probabilities(block);
-            let deviations = deviations(block, mixture, &p.view(), &starts);
+            let residuals = residuals(block, mixture, &p.view(), &starts);
             let observed = observed(block);
-            products += &deviations.t().dot(&deviations);
+            products += &residuals.t().dot(&residuals);
             counts += &observed.t().dot(&observed);
             for (v, with_columns) in with_columns.iter_mut().enumerate() {
                 let rows: Vec<usize> =
@@ -74,7 +73,7 @@ impl Association {
                     let row = data.matrix(v).row(block.first + i, &mut buffer);
                     off += &ArrayView1::from(row);
                 }
-                let own = deviations.slice(s![.., range(v)]).select(Axis(0), &rows);
+                let own = residuals.slice(s![.., range(v)]).select(Axis(0), &rows);
                 *with_columns += &own.t().dot(&off);
             }
         }
@@ -95,10 +94,10 @@ impl Association {
         let covariance = Array2::from_shape_fn((total, total), |(i, j)| {
             let (a, b) = (view_of(&starts, i), view_of(&starts, j));
             let (n, unit) = (counts[[a, b]], scales[a] * scales[b]);
-            if n < LEAST_PAIRS || unit == 0.0 {
+            if n < MIN_SAMPLES || unit == 0.0 {
                 return 0.0;
             }
-            // What few samples say of two views counts little.
+            // Shrinks covariances of few samples.
             let trust = if a == b { 1.0 } else { n / (n + total as f64) };
             trust * products[[i, j]] / (n * unit)
         });
@@ -107,8 +106,7 @@ impl Association {
         finite.into_iter().all(|x| x.is_finite()).then(|| Self { scales, covariance, loadings })
     }
 
-    /// Adds to rows of views that a sample lacks, `filled` `(n_samples, n_features)` of every view, how they are expected
-    /// to deviate.
+    /// Adds the predicted residuals to missing rows of `filled`, `(n_samples, n_features)` per view.
     pub(crate) fn add_to(
         &self,
         filled: &mut [Array2<f64>],
@@ -120,12 +118,12 @@ impl Association {
         for block in &observations.blocks {
             let samples = block.first..block.first + block.len;
             let p = probabilities.slice(s![samples, ..]);
-            let mut deviations = deviations(block, mixture, &p, &starts);
-            for (j, mut column) in deviations.columns_mut().into_iter().enumerate() {
+            let mut residuals = residuals(block, mixture, &p, &starts);
+            for (j, mut column) in residuals.columns_mut().into_iter().enumerate() {
                 let scale = self.scales[view_of(&starts, j)];
                 column /= if scale > 0.0 { scale } else { 1.0 };
             }
-            // Samples that lack a view and have the same others share a regression.
+            // Samples with the same views share a regression.
             let mut alike: BTreeMap<Vec<bool>, Vec<usize>> = BTreeMap::new();
             for (i, observed) in observed(block).rows().into_iter().enumerate() {
                 if (0..filled.len()).any(|v| is_missing(block.first + i, v)) {
@@ -134,8 +132,7 @@ impl Association {
                 }
             }
             for (observed, rows) in alike {
-                let expected =
-                    self.expected(&deviations.select(Axis(0), &rows), &observed, &starts);
+                let expected = self.expected(&residuals.select(Axis(0), &rows), &observed, &starts);
                 let Some(expected) = expected else { continue };
                 for (expected, &i) in expected.rows().into_iter().zip(&rows) {
                     let sample = block.first + i;
@@ -149,11 +146,11 @@ impl Association {
         }
     }
 
-    /// `C_·o (C_oo + λ I)⁻¹ r_o`, `(n, Q)`, of `deviations`, `(n, Q)`, of samples that have the same views; `None` where they have
-    /// none, or there is no solution.
+    /// Returns the predictions `C_·o (C_oo + λ I)⁻¹ r_o` from `residuals`, both `(n, Q)`, of samples with the same
+    /// views; `None` without views or solution.
     fn expected(
         &self,
-        deviations: &Array2<f64>,
+        residuals: &Array2<f64>,
         observed: &[bool],
         starts: &[usize],
     ) -> Option<Array2<f64>> {
@@ -164,13 +161,13 @@ impl Association {
         }
         let rows = self.covariance.select(Axis(0), &seen);
         let own = rows.select(Axis(1), &seen);
-        let known = deviations.select(Axis(1), &seen);
-        // Models saved before covariances were made positive may have none to solve: the clusters alone fill in.
-        Some(solved(&own.view(), RIDGE, &known.t()).ok()?.t().dot(&rows))
+        let known = residuals.select(Axis(1), &seen);
+        // Older models may have indefinite covariances; then clusters alone impute.
+        Some(solved(&own.view(), RESIDUAL_RIDGE, &known.t()).ok()?.t().dot(&rows))
     }
 }
 
-/// Where the coordinates of each view begin among those of all, and where the last ends.
+/// Returns the first coordinate of each view among all coordinates, and the end of the last.
 fn starts(widths: &[usize]) -> Vec<usize> {
     let mut starts = vec![0];
     starts.extend(widths.iter().scan(0, |end, &q| {
@@ -184,7 +181,7 @@ fn view_of(starts: &[usize], coordinate: usize) -> usize {
     starts.partition_point(|&start| start <= coordinate) - 1
 }
 
-/// 1 where a sample of the block has a view, `(n, n_views)`.
+/// Returns 1 where a sample of the block has a view, `(n, n_views)`.
 fn observed(block: &Block) -> Array2<f64> {
     let mut observed = Array2::zeros((block.len, block.views.len()));
     for (v, view) in block.views.iter().enumerate() {
@@ -193,29 +190,29 @@ fn observed(block: &Block) -> Array2<f64> {
     observed
 }
 
-/// Coordinates less what the clusters lead one to expect, `(n, Q)`; 0 where a sample lacks the view.
-fn deviations(
+/// Returns the residuals of the coordinates from the cluster means, `(n, Q)`; 0 for a missing view.
+fn residuals(
     block: &Block,
     mixture: &Mixture,
     probabilities: &ArrayView2<'_, f64>,
     starts: &[usize],
 ) -> Array2<f64> {
-    let mut deviations = Array2::zeros((block.len, starts[starts.len() - 1]));
+    let mut residuals = Array2::zeros((block.len, starts[starts.len() - 1]));
     for (v, (view, components)) in block.views.iter().zip(&mixture.views).enumerate() {
         let q = components.width;
         for (j, &i) in view.samples.iter().enumerate() {
             let i = usize::from(i);
-            let mut row = deviations.slice_mut(s![i, starts[v]..starts[v + 1]]);
+            let mut row = residuals.slice_mut(s![i, starts[v]..starts[v + 1]]);
             row.iter_mut().zip(view.row(j, q)).for_each(|(to, z)| *to = z);
             for (&p, mean) in probabilities.row(i).iter().zip(components.means.chunks_exact(q)) {
                 row.iter_mut().zip(mean).for_each(|(to, mean)| *to -= p * mean);
             }
         }
     }
-    deviations
+    residuals
 }
 
-/// (A + `ridge` I)⁻¹ B.
+/// Returns (A + `ridge` I)⁻¹ B.
 fn solved(
     a: &ArrayView2<'_, f64>,
     ridge: f64,
@@ -228,7 +225,7 @@ fn solved(
     Ok(Array2::from_shape_fn((n, columns), |(i, j)| x[(i, j)]))
 }
 
-/// A symmetric matrix with its negative eigenvalues made 0: covariances of which each has samples of its own have some.
+/// Returns a symmetric matrix with negative eigenvalues set to 0; pairwise covariances can have some.
 fn positive_part(a: Array2<f64>) -> Option<Array2<f64>> {
     let n = a.nrows();
     let eigen = leading::all_of(Mat::from_fn(n, n, |i, j| a[[i, j]]).as_ref()).ok()?;
@@ -248,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_solved_is_the_matrix_with_the_ridge() {
+    fn solutions_are_of_the_matrix_with_the_ridge() {
         let a = ndarray::array![[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 0.7]];
         let b = ndarray::array![[1.0, 0.0], [-2.0, 4.0], [0.5, 3.0]];
         let x = solved(&a.view(), 0.1, &b.view()).unwrap();
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_eigenvalues_alone_are_taken_away() {
+    fn only_negative_eigenvalues_are_removed() {
         let positive = ndarray::array![[2.0, 0.5], [0.5, 1.0]];
         assert_eq!(positive_part(positive.clone()).unwrap(), positive);
         // Eigenvalues 3 and -1, of (1, 1) and (1, -1).
@@ -266,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_know_their_view() {
+    fn every_coordinate_has_its_view() {
         let starts = starts(&[2, 1, 3]);
         assert_eq!(starts, [0, 2, 3, 6]);
         let views: Vec<usize> = (0..6).map(|i| view_of(&starts, i)).collect();

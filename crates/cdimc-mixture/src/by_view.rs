@@ -1,4 +1,4 @@
-//! Views by themselves: what each contributes to every cluster, and the clusters that it gives alone.
+//! Views by themselves: the contribution of each to every cluster, and the clusters by each view alone.
 
 use crate::criterion::each_contribution;
 use crate::fitted::FittedMixture;
@@ -9,12 +9,12 @@ use cdimc_core::Model;
 use ndarray::Array2;
 
 impl FittedMixture {
-    /// Returns what every view and the others share in the samples of every cluster, `(n_views, n_clusters)`: the mean of
-    /// `log p(all views) - log p(this view) - log p(the others)` in nats; NaN where no sample of the cluster has the view
-    /// and another.
+    /// Returns the shared information of every view with the others in every cluster, `(n_views, n_clusters)`: the
+    /// mean of `log p(all views) - log p(this view) - log p(the others)` in nats; NaN without samples that have the
+    /// view and another.
     ///
-    /// A view that separates a cluster of share w from all others, as the others do, has -log w; a view that does not
-    /// separate it has 0; a view that contradicts the others has less.
+    /// The value is -log w if all views separate a cluster of weight w, 0 if this view does not, and negative if it
+    /// contradicts the others.
     pub fn contributions_by_cluster(&self) -> Array2<f64> {
         let mut sums = Array2::<f64>::zeros((self.observations.n_views(), self.n_clusters()));
         let mut counts = sums.clone();
@@ -25,7 +25,7 @@ impl FittedMixture {
         sums / counts
     }
 
-    /// Returns for every view the clusters that this view alone gives the samples that have it.
+    /// Returns for each view the clusters by this view alone, of the samples that have it.
     pub fn labels_by_view(&self) -> Vec<Vec<Option<usize>>> {
         let of_view = |v: usize| {
             let one = self.observations.of_views(|w| w == v);
@@ -53,10 +53,10 @@ mod tests {
     use rand::Rng;
 
     #[test]
-    fn a_view_contributes_to_the_clusters_that_it_tells() {
+    fn a_view_contributes_to_the_clusters_that_it_separates() {
         let mut rng = Seed::new(4).rng();
         let n = 150;
-        // The first view tells all three clusters apart, the second only the last, and the third nothing.
+        // The first view separates all three clusters, the second only the last, and the third none.
         let mut view = |center: fn(usize) -> f64| {
             Array2::from_shape_fn((n, 4), |(i, _)| center(i % 3) + rng.gen_range(-1.0..1.0))
         };

@@ -1,8 +1,7 @@
-//! How sure the responsibilities really are (specification, section 5): one exponent on them, chosen so
-//! that each view's own posterior best predicts that of the sample's other views, on samples that the
-//! mixture was not fitted to.
+//! Calibration of the responsibilities by one exponent (specification, section 5): on held-out samples, the
+//! posterior of each view best predicts the posterior of the other views.
 
-// The kernels and what they call must end up in one function compiled for the processor that runs them.
+// The kernels and their callees must be inlined into one function compiled for the running processor.
 #![allow(clippy::inline_always)]
 
 use crate::folds::cross_fitted;
@@ -13,16 +12,16 @@ use crate::responsibilities::Responsibilities;
 use cdimc_data::Seed;
 use rand::seq::SliceRandom;
 
-/// Parts of the samples; the mixture evaluated on one is fitted to the others.
+/// Folds of the samples; each is evaluated under the mixture of the others.
 const FOLDS: usize = 4;
-/// The most samples evaluated.
-const MOST_SAMPLES: usize = 20_000;
-/// The least exponent.
-const LEAST_EXPONENT: f64 = 0.01;
+/// Maximum number of samples evaluated.
+const MAX_SAMPLES: usize = 20_000;
+/// Smallest exponent.
+const MIN_EXPONENT: f64 = 0.01;
 /// Steps of the search for the exponent.
 const STEPS: usize = 30;
 
-/// The exponent of the responsibilities, in (0, 1]; 1 where no sample has two views.
+/// Returns the exponent of the responsibilities, in (0, 1]; 1 if no sample has two views.
 pub(crate) fn exponent(
     observations: &Observations,
     responsibilities: &Responsibilities,
@@ -31,7 +30,7 @@ pub(crate) fn exponent(
 ) -> f64 {
     let mut samples: Vec<usize> = (0..observations.n_samples).collect();
     samples.shuffle(&mut seed.stream("calibration").rng());
-    samples.truncate(MOST_SAMPLES);
+    samples.truncate(MAX_SAMPLES);
     let parts = (samples.as_slice(), FOLDS);
     let pairs = cross_fitted(observations, responsibilities, prior, parts, posteriors);
     let pairs: Vec<Posteriors> = pairs.into_iter().flatten().collect();
@@ -42,9 +41,9 @@ pub(crate) fn exponent(
         let exponent = log_exponent.exp();
         pairs.iter().map(|pair| pair.loss(exponent)).sum()
     };
-    // Golden sections; the loss has one minimum in the exponent, as that of a logistic regression.
+    // Golden section search; the loss is convex in the exponent, as in logistic regression.
     let ratio = (5_f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = (LEAST_EXPONENT.ln(), 0.0_f64);
+    let (mut low, mut high) = (MIN_EXPONENT.ln(), 0.0_f64);
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_left, mut at_right) = (loss(left), loss(right));
     for _ in 0..STEPS {
@@ -62,16 +61,16 @@ pub(crate) fn exponent(
     if loss(0.0) <= loss(found.ln()) { 1.0 } else { found }
 }
 
-/// What a view and the others say of a sample that has both.
+/// Posteriors by a view and by the other views, for one sample.
 struct Posteriors {
-    /// Log posteriors by the view, the largest 0.
+    /// Log posteriors by the view, relative to the largest.
     own: Vec<f64>,
-    /// The posterior by the others.
+    /// Posterior by the other views.
     others: Vec<f64>,
 }
 
 impl Posteriors {
-    /// The log loss of the view's posterior to the power `exponent`.
+    /// Returns the log loss of the view's posterior to the power `exponent`.
     fn loss(&self, exponent: f64) -> f64 {
         let sum: f64 = self.own.iter().map(|x| (exponent * x).exp()).sum();
         let expected: f64 = self.own.iter().zip(&self.others).map(|(x, p)| p * x).sum();
@@ -79,7 +78,7 @@ impl Posteriors {
     }
 }
 
-/// Of every sample each view and the sample's other views.
+/// Returns the posteriors for every view of samples with two views or more.
 fn posteriors(observations: &Observations, mixture: &Mixture) -> Vec<Posteriors> {
     let k = mixture.n_clusters();
     let mut pairs = Vec::new();

@@ -1,5 +1,7 @@
-//! Which kind of coordinates the views get, chosen without labels by shared information of samples held out
-//! (specification, sections 1 and 4): it does not change under invertible maps of a view, as likelihoods do. And whether clusters have shapes of their own, by the likelihood of samples held out.
+//! Choice, without labels, of the kind of coordinates and of the prior (specification, sections 1 and 4).
+//!
+//! The kind has the most held-out shared information, which unlike likelihoods is invariant under invertible maps
+//! of a view.
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
@@ -8,49 +10,50 @@ use crate::halves::halves;
 use crate::model::Prior;
 use crate::observations::Observations;
 use crate::pilot::{Candidate, Pilot, PilotSearch, Views};
-use crate::search::Begun;
+use crate::search::SearchState;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
 
-/// What spoke for a choice of coordinates. Where no sample has two views, the views are random halves of the columns.
+/// Held-out shared information of one choice of coordinates; without shared samples, the views are halves of
+/// columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The kind of every view.
+    /// Kind of each view.
     pub kinds: Vec<Kind>,
-    /// How many coordinates every view has; empty in models that were saved before there was a choice.
+    /// Number of coordinates of each view; empty in older models.
     #[serde(default)]
     pub widths: Vec<usize>,
-    /// T of the best mixture found with them, in nats, on samples held out of it.
+    /// Held-out T of the best mixture, in nats.
     pub shared_information: f64,
 }
 
-/// The coordinates and the prior chosen.
+/// Chosen coordinates and prior.
 pub(crate) struct Choice {
     pub(crate) projections: Vec<Projection>,
-    /// Of the samples that have a view, those that are alike next to one another.
+    /// Samples that have a view, with similar samples next to one another.
     pub(crate) observations: Observations,
-    /// The places of these samples in the order of the data.
+    /// Position of each of these samples in the data.
     pub(crate) order: Vec<usize>,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
-    /// What a search on the observations under the prior has found so far.
-    pub(crate) begun: Begun,
+    /// State of the search on these observations under this prior.
+    pub(crate) state: SearchState,
 }
 
-/// T below this many nats is none.
-const NOTHING: f64 = 1e-6;
-/// A column that holds more than this share of the squared lengths of a view's rows is their direction.
-const DOMINANT: f64 = 0.5;
+/// Shared information below this counts as zero, in nats.
+const MIN_SHARED_NATS: f64 = 1e-6;
+/// A column with more than this share of the sum of squares dominates the row directions.
+const MAX_COLUMN_SHARE: f64 = 0.5;
 
-/// The kind of `settings`, or that of which the views share most.
+/// Chooses coordinates and prior: the kind of `settings`, or the kind with the most shared information.
 ///
-/// Where no sample has two views, as with a single one, the kinds are compared by what random halves of their columns share.
+/// Without shared samples, kinds are compared by the shared information of random halves of the columns.
 ///
-/// The prior is chosen last, on the clusters of the best of these searches.
+/// The prior is chosen last, for the clusters of the best of these searches.
 pub(crate) fn choose(
     settings: &TMixture,
     views: &Views<'_>,
@@ -75,33 +78,33 @@ pub(crate) fn choose(
             let best = best(&search, compared, (first, &kinds), &mut evidence)?;
             (best.candidate, shares.then_some(best))
         }
-        // A column alone is compared with nothing.
+        // A single column leaves nothing to compare.
         _ if is_open => (Candidate { kind: Kind::Standard, ..first }, None),
         _ => (first, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
         let (projections, observations, order) = search.coordinates(views, candidate, &[])?;
-        let begun = Begun::default();
-        return Ok(Choice { projections, observations, order, evidence, prior: *prior, begun });
+        let state = SearchState::default();
+        return Ok(Choice { projections, observations, order, evidence, prior: *prior, state });
     }
     let best = match found {
         Some(best) => best,
         None => {
-            let mut pilot = search.begun(views, candidate, &[])?;
+            let mut pilot = search.run_pilot(views, candidate, &[])?;
             search.refine(&mut pilot)?;
             pilot
         }
     };
-    let prior = search.likeliest(&best, &priors)?;
-    let Pilot { projections, observations, order, begun, .. } = best;
-    // Under another prior all starts end elsewhere.
-    let begun = if prior == candidate.prior { begun } else { Begun::default() };
-    Ok(Choice { projections, observations, order, evidence, prior, begun })
+    let prior = search.likeliest_prior(&best, &priors)?;
+    let Pilot { projections, observations, order, state, .. } = best;
+    // Another prior invalidates all starts.
+    let state = if prior == candidate.prior { state } else { SearchState::default() };
+    Ok(Choice { projections, observations, order, evidence, prior, state })
 }
 
-/// The search with the kind of `kinds` under which the views share most, all else as in `first`.
+/// Returns the pilot of the kind with the most shared information; width and prior are from `first`.
 ///
-/// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): the better half by where EM ends goes on.
+/// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): after EM, the better half continues.
 fn best(
     search: &PilotSearch<'_>,
     views: &Views<'_>,
@@ -110,7 +113,7 @@ fn best(
 ) -> Result<Pilot, ClusterError> {
     let mut pilots = Vec::with_capacity(kinds.len());
     for &kind in kinds {
-        let pilot = search.begun(views, Candidate { kind, ..first }, &pilots)?;
+        let pilot = search.run_pilot(views, Candidate { kind, ..first }, &pilots)?;
         pilots.push(pilot);
     }
     if pilots.len() > 1 {
@@ -128,12 +131,12 @@ fn best(
         });
     }
     let Some(mut best) = best else { unreachable!("one kind at least is searched") };
-    // Clusters by which the views share nothing speak for no kind.
+    // Without shared information, the clusters are no evidence for any kind.
     let shared = best.best(search.settings.rule).shared.information;
     let standard = Candidate { kind: Kind::Standard, ..first };
     let is_open = kinds.contains(&standard.kind) && best.candidate.kind != standard.kind;
-    if is_open && shared < NOTHING {
-        best = search.begun(views, standard, &[])?;
+    if is_open && shared < MIN_SHARED_NATS {
+        best = search.run_pilot(views, standard, &[])?;
         search.refine(&mut best)?;
     }
     Ok(best)
@@ -149,25 +152,24 @@ impl Evidence {
     }
 }
 
-/// The kinds to choose from.
+/// Returns the kinds to choose from.
 ///
-/// Where one column outweighs all others of a view, as in tables of mixed units, the direction of a row is
-/// that column's alone, and `unit` is no candidate: it is not invertible, so that shared information may
-/// not be compared. `ranks` leaves views of counts, pixels or answers, whose columns are mostly of one value, as
-/// `standard` has them.
+/// `unit` is excluded if one column outweighs all others of its view, as in mixed units: it then is not invertible,
+/// so shared information is not comparable. `ranks` is excluded if no view is rankable; views of counts, pixels or
+/// answers remain `standard` under `ranks`.
 pub(crate) fn candidates(settings: &TMixture, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
     if let Some(kind) = settings.coordinates.kind() {
         return vec![kind];
     }
     let is_candidate = |kind: &Kind| match kind {
-        Kind::Unit => profiles.iter().all(|columns| largest_share(columns) <= DOMINANT),
+        Kind::Unit => profiles.iter().all(|columns| largest_share(columns) <= MAX_COLUMN_SHARE),
         Kind::Ranks => profiles.iter().any(|columns| has_order(columns)),
         Kind::Standard | Kind::Centered => true,
     };
     Kind::ALL.into_iter().filter(is_candidate).collect()
 }
 
-/// The largest share that one column has in the squared lengths of the rows of a view.
+/// Returns the largest share of one column in the sum of squares of a view.
 fn largest_share(columns: &[ColumnProfile]) -> f64 {
     if columns.len() == 1 {
         return 0.0;
@@ -190,7 +192,7 @@ mod tests {
         choose(settings, &views, n_clusters, Seed::new(1), &Observer::silent()).unwrap()
     }
 
-    /// The choice among 60 samples in so many clusters.
+    /// Chooses coordinates for 60 samples.
     fn chosen(n_clusters: usize) -> Choice {
         let views = SyntheticViews { n_samples: 60, n_clusters, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(1)).unwrap();
@@ -203,7 +205,7 @@ mod tests {
     fn many_small_clusters_get_the_coordinates_that_their_centers_span() {
         let Choice { projections, evidence, .. } = chosen(10);
         let widths: Vec<usize> = projections.iter().map(Projection::width).collect();
-        // The second view has no more columns.
+        // The second view has only seven columns.
         assert_eq!(widths, [9, 7, 9]);
         assert!(evidence.iter().all(|e| e.widths == widths), "{evidence:?}");
     }
@@ -214,8 +216,8 @@ mod tests {
         assert_eq!(evidence.len(), Kind::ALL.len());
     }
 
-    /// The prior of two views of four columns, 40 samples in each of three clusters: a normal sample times
-    /// `deviations(c)`, added up from column to column if `correlated`.
+    /// Returns κ and δ for two views of four columns and three clusters of 40 samples: normal values with SD
+    /// `deviations(c)`, cumulated over columns if `correlated`.
     fn prior_of(deviations: fn(usize) -> [f64; 4], correlated: bool) -> (f64, f64) {
         let mut rng = Seed::new(3).rng();
         let mut view = |shift: usize| {
@@ -223,7 +225,7 @@ mod tests {
             for (i, mut row) in x.outer_iter_mut().enumerate() {
                 let (c, mut sum) = (i % 3, 0.0);
                 for (j, deviation) in deviations(c).into_iter().enumerate() {
-                    // Twelve uniform numbers make a normal one.
+                    // The sum of twelve uniform values is approximately normal.
                     let normal = (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;
                     sum = deviation * normal + if correlated { sum } else { 0.0 };
                     row[j] = sum + if (c + shift) % 3 == j { 8.0 } else { 0.0 };
@@ -232,14 +234,14 @@ mod tests {
             x
         };
         let data = MultiView::from_nan_rows(vec![view(0), view(1)]).unwrap();
-        // Rows of unit length would have shapes of their own.
+        // `unit` would change the shapes.
         let settings = TMixture { coordinates: Coordinates::Centered, ..TMixture::default() };
         let chosen = chosen_of(&settings, &data, 3);
         (chosen.prior.kappa, chosen.prior.diagonal)
     }
 
     #[test]
-    fn clusters_have_shapes_of_their_own_only_where_samples_held_out_say_so() {
+    fn clusters_get_own_shapes_only_if_held_out_samples_support_them() {
         let own = |c| [[2.0, 0.3, 0.3, 0.3], [0.3, 2.0, 0.3, 0.3], [0.3, 0.3, 2.0, 0.3]][c];
         assert_eq!(prior_of(own, false), (4.0, 0.05));
         assert_eq!(prior_of(|_| [1.0; 4], true), (256.0, 0.05));
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn skewed_columns_are_ranked_and_those_of_mostly_one_value_are_not() {
+    fn skewed_columns_are_ranked_and_tied_columns_are_not() {
         let mut rng = Seed::new(2).rng();
         let skewed = Array2::from_shape_fn((120, 6), |(i, j)| {
             let normal = (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0;

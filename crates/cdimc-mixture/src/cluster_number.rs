@@ -1,4 +1,4 @@
-//! How many clusters: shared information on samples held out of the fit (specification, section 4).
+//! Held-out shared information per number of clusters (specification, section 4).
 
 use crate::choice;
 use crate::coordinates::{self, Kind, Width, projection::Projection};
@@ -18,41 +18,41 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Times that the samples are cut in two: what a mixture shares is measured on a third, after a fit to the others.
+/// Number of random splits of the samples.
 const SPLITS: usize = 10;
-/// The samples of a split that its fit sees, as a ratio.
-const SEEN: (usize, usize) = (2, 3);
-/// Starts of the search on all samples at most, and how many of them are refined.
+/// Share of the samples that is fitted in a split, as a ratio.
+const FITTED_SHARE: (usize, usize) = (2, 3);
+/// Maximum number of starts and of refined starts on all samples.
 const EFFORT: (usize, usize) = (6, 2);
 
-/// What speaks for one number of clusters.
+/// Held-out shared information for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct HeldOut {
-    /// The number of clusters k.
+    /// Number of clusters k.
     pub n_clusters: usize,
-    /// T on held-out samples in nats, the mean of the splits.
+    /// Mean held-out T over the splits, in nats.
     pub shared_information: f64,
-    /// T on the held-out samples of each split; the splits are the same for all numbers.
+    /// Held-out T of each split; the splits are the same for all numbers.
     pub parts: Vec<f64>,
 }
 
 impl HeldOut {
-    /// The standard error of the mean: √((1/J + 1/2) s²), s² the variance over J splits, whose held-out samples are half
-    /// as many as those seen and overlap (Nadeau and Bengio, Mach. Learn. 52, 2003, DOI 10.1023/A:1024068626366).
+    /// Returns the standard error of the mean: √((1/J + 1/2) s²), with s² the variance over J overlapping splits of
+    /// test to training ratio 1/2 (Nadeau and Bengio, Mach. Learn. 52, 2003, DOI 10.1023/A:1024068626366).
     pub fn standard_error(&self) -> f64 {
         let (n, mean) = (self.parts.len() as f64, self.shared_information);
         let square: f64 = self.parts.iter().map(|t| (t - mean).powi(2)).sum();
-        let ratio = (SEEN.1 - SEEN.0) as f64 / SEEN.0 as f64;
+        let ratio = (FITTED_SHARE.1 - FITTED_SHARE.0) as f64 / FITTED_SHARE.0 as f64;
         ((1.0 / n + ratio) * square / (n - 1.0).max(1.0)).sqrt()
     }
 }
 
-/// The search for the number of clusters of some data.
+/// Search for the number of clusters.
 ///
-/// Each number is measured on its own by [`Self::held_out`], so that a caller may keep what is done and go
-/// on later; `propose` reads the whole curve.
+/// [`Self::held_out`] evaluates one number, so that a caller can save results and resume; [`propose`](crate::propose)
+/// reads the whole curve.
 ///
 /// ```
 /// use cdimc_core::Observer;
@@ -76,17 +76,16 @@ pub struct ClusterNumberSearch {
     pub(crate) seed: Seed,
     pub(crate) observations: Observations,
     pub(crate) largest: usize,
-    /// Of each split, the samples that are seen and those held out.
+    /// Fitted and held-out samples of each split.
     splits: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
 impl ClusterNumberSearch {
-    /// The search among up to `largest` clusters: coordinates, which are the same for all numbers, and the
-    /// splits of the samples.
+    /// Prepares a search up to `largest` clusters: coordinates, common to all numbers, and random splits.
     ///
     /// # Errors
-    /// If a setting is out of range, `largest` is not a number of clusters that two thirds of the samples that are
-    /// searched can have, or the observer asks to stop.
+    /// If a setting is out of range, if `largest` clusters are too many for the fitted share of the searched
+    /// samples, or if the observer stops the run.
     pub fn new(
         settings: &TMixture,
         data: &MultiView,
@@ -96,7 +95,7 @@ impl ClusterNumberSearch {
     ) -> Result<Self, ClusterError> {
         settings.check()?;
         check_number(largest, data.n_samples())?;
-        let part = settings.part_to_search(data, seed)?;
+        let part = settings.subset_to_search(data, seed)?;
         let views = Views::of(part.as_ref().unwrap_or(data), data);
         let data = views.data;
         check_number(largest, data.n_samples())?;
@@ -105,16 +104,17 @@ impl ClusterNumberSearch {
         let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
         let prior = choice.prior;
         drop(choice);
-        // As many as the largest number of clusters carries in what a fit sees: with as many as its centers span, small
-        // data are told apart worse (`docs/notes/mixture.md`).
-        let width = Width::by_samples(settings.dimensions, largest * SEEN.1 / SEEN.0);
+        // Width for the largest number in a fitted share; a width by centers separates small data worse
+        // (`docs/notes/mixture.md`).
+        let width =
+            Width::by_samples(settings.dimensions, largest * FITTED_SHARE.1 / FITTED_SHARE.0);
         let (_, observations) = coordinates::fit(data, &views.profiles, &kinds, width)?;
-        let observations = observations.select(&observations.with_views(largest));
+        let observations = observations.select(&observations.samples_with_views(largest));
         check_number(largest, observations.n_samples)?;
         let split = |nth| {
             let mut samples: Vec<usize> = (0..observations.n_samples).collect();
             samples.shuffle(&mut seed.stream("splits").nth(nth).rng());
-            let mut held_out = samples.split_off(samples.len() * SEEN.0 / SEEN.1);
+            let mut held_out = samples.split_off(samples.len() * FITTED_SHARE.0 / FITTED_SHARE.1);
             samples.sort_unstable();
             held_out.sort_unstable();
             (samples, held_out)
@@ -123,10 +123,10 @@ impl ClusterNumberSearch {
         Ok(Self { settings: settings.clone(), prior, seed, observations, largest, splits })
     }
 
-    /// T of held-out samples with `n_clusters` clusters.
+    /// Returns T of held-out samples with `n_clusters` clusters.
     ///
     /// # Errors
-    /// If the number is not in `2..` up to two thirds of the samples, or the observer asks to stop.
+    /// If the number is below 2 or too large for the fitted share of the samples, or if the observer stops the run.
     pub fn held_out(
         &self,
         n_clusters: usize,
@@ -145,9 +145,9 @@ impl ClusterNumberSearch {
             observer.step("held out", n_clusters, self.largest, loss)
         };
         let Some(found) = self.settings.rule.best(search.run(&progress)?) else {
-            unreachable!("`check` asks for one refined start at least")
+            unreachable!("`check` requires a refined start")
         };
-        // A fit of a part begins where that of all samples ends: ten of them cost less than one search.
+        // Fits of splits begin at the fit of all samples; ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {
             let part = observations.select(seen);
             let begin = moments_of(&part, &found.fit.responsibilities.select(seen));
@@ -163,8 +163,10 @@ impl ClusterNumberSearch {
     }
 }
 
-/// Whether the samples that a split of `n_samples` sees can have so many clusters.
+/// Checks that a split of `n_samples` can have this number of clusters.
 fn check_number(n_clusters: usize, n_samples: usize) -> Result<(), ClusterError> {
     let rule = "must lie between 2 and two thirds of the samples that are searched";
-    setting("clusters", n_clusters, rule, |k| (2..=n_samples * SEEN.0 / SEEN.1).contains(k))
+    setting("clusters", n_clusters, rule, |k| {
+        (2..=n_samples * FITTED_SHARE.0 / FITTED_SHARE.1).contains(k)
+    })
 }

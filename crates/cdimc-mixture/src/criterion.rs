@@ -1,5 +1,5 @@
-//! Shared information: what the views of a sample say about one another, as the clusters explain it
-//! (specification, section 4; Watanabe, IBM J. 1960).
+//! Shared information: mutual information of the views that the clusters explain (specification, section 4;
+//! Watanabe, IBM J. 1960).
 
 use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize_into};
 use crate::model::{Mixture, Prior};
@@ -7,51 +7,56 @@ use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use serde::{Deserialize, Serialize};
 
-/// What a mixture says of samples with two views or more.
+/// Shared information of the views under a mixture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Shared {
-    /// T: the mean of `log p(all views) - Σᵥ log p(view v)` in nats; 0 without such samples.
+pub(crate) struct SharedNats {
+    /// T, mean of `log p(all views) - Σᵥ log p(view v)` over samples with two views or more, in nats; 0 without any.
     pub(crate) information: f64,
-    /// n₂: the number of such samples.
+    /// Number n₂ of such samples.
     pub(crate) n_samples: usize,
 }
 
-/// Differences of T below this share of it say nothing of which clusters are better.
-const TOLERANCE: f64 = 0.04;
+/// Values of T within this share of the largest count as equal.
+const RELATIVE_TOLERANCE: f64 = 0.04;
 
-/// The least T that counts as equal to `information`.
-pub(crate) fn least_equal(information: f64) -> f64 {
-    information - TOLERANCE * information.abs()
+/// Returns the smallest T that counts as equal to `information`.
+pub(crate) fn min_equal(information: f64) -> f64 {
+    information - RELATIVE_TOLERANCE * information.abs()
 }
 
-/// T after one M step of `responsibilities` with u = 1.
+/// Returns T after one M step of `responsibilities` with u = 1.
 pub(crate) fn shared_information(
     observations: &Observations,
     responsibilities: &Responsibilities,
     prior: &Prior,
-) -> Shared {
+) -> SharedNats {
     terms(observations, responsibilities, prior).1
 }
 
-/// T after one M step of `responsibilities` with u = 1, and before it the term of every sample, not a number without two
-/// views.
+/// Like [`shared_information`], with the term of every sample; NaN for samples with fewer than two views.
 pub(crate) fn terms(
     observations: &Observations,
     responsibilities: &Responsibilities,
     prior: &Prior,
-) -> (Vec<f64>, Shared) {
+) -> (Vec<f64>, SharedNats) {
     let moments = moments_of(observations, responsibilities);
     let (mixture, _) = Mixture::fit(&moments, observations, prior, None);
     terms_under(observations, &mixture)
 }
 
-/// T under a given mixture, which may come from other samples.
-pub(crate) fn shared_information_under(observations: &Observations, mixture: &Mixture) -> Shared {
+/// Returns T under a given mixture, possibly fitted to other samples.
+pub(crate) fn shared_information_under(
+    observations: &Observations,
+    mixture: &Mixture,
+) -> SharedNats {
     terms_under(observations, mixture).1
 }
 
-/// T under a given mixture, and before it the term of every sample, not a number without two views.
-pub(crate) fn terms_under(observations: &Observations, mixture: &Mixture) -> (Vec<f64>, Shared) {
+/// Returns the term of every sample under a given mixture, NaN for fewer than two views, and T.
+pub(crate) fn terms_under(
+    observations: &Observations,
+    mixture: &Mixture,
+) -> (Vec<f64>, SharedNats) {
     let k = mixture.n_clusters();
     let mut joints = vec![0.0; observations.blocks.len() * BLOCK];
     let part = |blocks: &[Block], joints: &mut [f64]| {
@@ -97,22 +102,22 @@ pub(crate) fn terms_under(observations: &Observations, mixture: &Mixture) -> (Ve
         parts.into_iter().fold((0.0, 0), |(total, n), part| (total + part.0, n + part.1));
     joints.truncate(observations.n_samples);
     let information = if n_samples > 0 { total / n_samples as f64 } else { 0.0 };
-    (joints, Shared { information, n_samples })
+    (joints, SharedNats { information, n_samples })
 }
 
-/// What a view and the others say about one another.
+/// Shared information of one view and the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Contribution {
-    /// The mean of `log p(all views) - log p(this view) - log p(the others)` in nats, over the samples that
-    /// have this view and another; `None` without such samples.
+    /// Mean of `log p(all views) - log p(this view) - log p(the others)` in nats, over samples with this view and
+    /// another; `None` without such samples.
     pub shared_information: Option<f64>,
-    /// The number of such samples.
+    /// Number of such samples.
     pub n_samples: usize,
 }
 
-/// What every view contributes to the shared information.
+/// Returns the contribution of every view to the shared information.
 pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> Vec<Contribution> {
     let mut totals = vec![(0.0, 0_usize); observations.n_views()];
     each_contribution(observations, mixture, |v, _, nats| {
@@ -126,8 +131,8 @@ pub(crate) fn contributions(observations: &Observations, mixture: &Mixture) -> V
     totals.into_iter().map(contribution).collect()
 }
 
-/// Calls `visit` with every view, sample that has it and another, and the `log p(all views) - log p(this view) -
-/// log p(the others)` of this sample in nats.
+/// Calls `visit(view, sample, term)` for every view of samples with two views or more; the term is `log p(all
+/// views) - log p(this view) - log p(the others)` in nats.
 pub(crate) fn each_contribution(
     observations: &Observations,
     mixture: &Mixture,

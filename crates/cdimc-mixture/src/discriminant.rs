@@ -7,28 +7,28 @@ use crate::observations::Observations;
 use faer::Mat;
 use ndarray::{Array2, ArrayView2};
 
-/// Coordinates at most.
-const MOST_DIRECTIONS: usize = 10;
-/// Probabilities below this add nothing to a mean.
-const NEGLIGIBLE: f64 = 1e-12;
+/// Maximum number of coordinates.
+const MAX_DIRECTIONS: usize = 10;
+/// Probabilities below this are ignored.
+const MIN_PROBABILITY: f64 = 1e-12;
 
-/// Maps the views' coordinates to common ones in which the clusters lie apart.
+/// Map from the coordinates of the views to common coordinates that separate the clusters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Discriminant {
-    /// Of every view, `(q, r)`.
+    /// Directions, `(q, r)` per view.
     pub(crate) directions: Vec<Array2<f64>>,
-    /// Of every view, `(n_clusters, r)`: the means of the clusters.
+    /// Cluster means, `(n_clusters, r)` per view.
     pub(crate) means: Vec<Array2<f64>>,
 }
 
 impl Discriminant {
-    /// Scaled by the pooled scatters P, the means of all views side by side; their leading directions.
+    /// Finds the leading directions of the concatenated cluster means, whitened by the pooled scatters P.
     pub(crate) fn new(mixture: &Mixture, pooled: &[Pooled]) -> Self {
         let k = mixture.n_clusters();
         let total: usize = mixture.views.iter().map(|view| view.width).sum();
         let weights: Vec<f64> = mixture.log_weights.iter().map(|w| w.exp()).collect();
         let sum: f64 = weights.iter().sum();
-        // Whitened by the inverse Cholesky factor of P, and centered by the weights of the clusters.
+        // Whitened by the inverse Cholesky factor of P, centered by the weights of the clusters.
         let inverse: Vec<Array2<f64>> = mixture
             .views
             .iter()
@@ -48,13 +48,13 @@ impl Discriminant {
             centered.slice_mut(ndarray::s![.., start..start + q]).assign(&whitened);
             start += q;
         }
-        // Of the k weighted means the inner products are enough.
+        // The inner products of the k weighted means suffice.
         let gram = Mat::from_fn(k, k, |a, b| {
             (weights[a] * weights[b]).sqrt() * centered.row(a).dot(&centered.row(b))
         });
-        let r = (k - 1).min(MOST_DIRECTIONS).min(total).max(1);
+        let r = (k - 1).min(MAX_DIRECTIONS).min(total).max(1);
         let directions = leading::of_matrix(gram.as_ref(), r).map_or_else(
-            // Without means there are no directions; any plane is as good.
+            // Without distinct means, all planes are equivalent.
             |_| Array2::zeros((total, r)),
             |leading| {
                 let r = leading.values.len();
@@ -79,8 +79,8 @@ impl Discriminant {
         Self { directions: of_views, means: of_means }
     }
 
-    /// The coordinates of every sample, `(n_samples, r)`; a missing view counts as the mean that its
-    /// clusters, `probabilities` `(n_samples, n_clusters)`, lead one to expect.
+    /// Returns the coordinates of every sample, `(n_samples, r)`; a missing view is replaced by the mean of its
+    /// clusters, weighted by `probabilities`, `(n_samples, n_clusters)`.
     pub(crate) fn embed(
         &self,
         observations: &Observations,
@@ -98,7 +98,7 @@ impl Discriminant {
             });
             for i in (0..missing.len()).filter(|&i| missing[i]) {
                 for (c, &p) in
-                    probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > NEGLIGIBLE)
+                    probabilities.row(i).iter().enumerate().filter(|(_, p)| **p > MIN_PROBABILITY)
                 {
                     embedded.row_mut(i).scaled_add(p, &means.row(c));
                 }
@@ -115,7 +115,7 @@ fn means(means: &[f64], k: usize, q: usize) -> ArrayView2<'_, f64> {
     }
 }
 
-/// The inverse of the Cholesky factor of `pooled`, `(q, q)`, of which the lower triangle is read.
+/// Returns the inverse Cholesky factor of `pooled`, `(q, q)`; reads only the lower triangle.
 fn inverse_factor(pooled: &[f64], q: usize) -> Array2<f64> {
     let mut factor = Array2::<f64>::zeros((q, q));
     for i in 0..q {

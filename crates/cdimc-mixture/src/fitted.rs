@@ -1,11 +1,11 @@
-//! The fitted mixture: clusters of new samples with any subset of the views, probabilities, missing views
-//! filled in, discriminant coordinates and contributions of views.
+//! Fitted mixture: clusters and probabilities of new samples with any subset of the views, imputation, discriminant
+//! coordinates and contributions of views.
 
 use crate::association::Association;
 use crate::choice::Evidence;
 use crate::columns::ColumnMeans;
 use crate::coordinates::{self, Kind, projection::Projection};
-use crate::criterion::{Contribution, Shared, contributions};
+use crate::criterion::{Contribution, SharedNats, contributions};
 use crate::discriminant::Discriminant;
 use crate::model::em::Fit;
 use crate::model::passes::{Densities, expectation};
@@ -19,64 +19,63 @@ use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The share of a view's training rows that lie nearer to their cluster than an unusual one.
-const USUAL: f64 = 0.999;
+/// Share of the training rows of a view that are not unusual.
+const UNUSUAL_QUANTILE: f64 = 0.999;
 
-/// A mixture on some data, before anything is made of it.
+/// Mixture fitted to data, without derived quantities.
 pub(crate) struct Solution {
     pub(crate) projections: Vec<Projection>,
     pub(crate) observations: Observations,
     pub(crate) fit: Fit,
-    /// Of the search.
-    pub(crate) shared: Shared,
-    /// Of every refined start.
-    pub(crate) refined: Vec<(f64, Shared)>,
-    /// What spoke for the kinds of coordinates.
+    /// Shared information of the search.
+    pub(crate) shared: SharedNats,
+    /// Log-likelihood and shared information of every refined start.
+    pub(crate) refined: Vec<(f64, SharedNats)>,
+    /// Evidence for the kinds of coordinates.
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
 }
 
-/// A fitted mixture.
+/// Fitted mixture.
 #[derive(Debug, Clone)]
 pub struct MixtureModel {
     pub(crate) settings: TMixture,
     pub(crate) projections: Vec<Projection>,
     pub(crate) mixture: Mixture,
-    /// The exponent that calibrates responsibilities.
+    /// Exponent that calibrates the responsibilities.
     pub(crate) exponent: f64,
-    /// Of every view: a row whose D is beyond this is unlike anything in training.
-    pub(crate) farthest: Vec<f64>,
+    /// Largest D of a row that is not unusual, per view.
+    pub(crate) max_distances: Vec<f64>,
     pub(crate) discriminant: Discriminant,
     pub(crate) columns: Vec<ColumnMeans>,
-    /// `None` if there is one view, or very many coordinates.
+    /// `None` for one view, or for too many coordinates.
     pub(crate) association: Option<Association>,
     pub(crate) standardizers: Vec<Standardizer>,
     pub(crate) findings: Findings,
 }
 
-/// What a fit found out about the data.
+/// Findings of a fit about the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Findings {
-    /// The kind of coordinates of every view.
+    /// Kind of coordinates of each view.
     pub coordinates: Vec<Kind>,
-    /// What spoke for them: shared information with each that was tried; empty where there was nothing to choose.
+    /// Evidence for the kinds: shared information of each candidate; empty without a choice.
     pub evidence: Vec<Evidence>,
-    /// κ of the clusters; absent in models that were saved before it was chosen.
+    /// Strength κ of the pooled scatter; absent in older models.
     #[serde(default)]
     pub pooling: Option<f64>,
-    /// The share of the pooled scatter that is its diagonal alone; absent as κ is.
+    /// Share δ of the diagonal in the pooled scatter; absent in older models.
     #[serde(default)]
     pub diagonal: Option<f64>,
-    /// T in nats: what the views of a sample say about one another, as the clusters explain it; `None` where no sample has
-    /// two views.
+    /// T in nats, the shared information of the views that the clusters explain; `None` if no sample has two views.
     pub shared_information: Option<f64>,
-    /// The log-likelihood of the data, but for a constant of each view.
+    /// Log-likelihood of the data, up to a constant per view.
     pub log_likelihood: f64,
-    /// What every view says about the others and they about it.
+    /// Shared information of each view with the others.
     pub contributions: Vec<Contribution>,
-    /// Samples that the clusters were fitted to.
+    /// Number of samples in the fit.
     pub n_samples: usize,
 }
 
@@ -93,9 +92,9 @@ impl MixtureModel {
         let columns: Vec<ColumnMeans> =
             (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
         let distances = distances(observations, &fit.mixture, &labels);
-        let farthest = distances
-            .into_iter()
-            .map(|of_view| quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), USUAL));
+        let max_distances = distances.into_iter().map(|of_view| {
+            quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), UNUSUAL_QUANTILE)
+        });
         let association = Association::of(data, observations, (&fit.mixture, &columns), |block| {
             let raw = Array2::from_shape_fn((block.len, k), |(i, c)| {
                 fit.responsibilities.at(block.first + i, c)
@@ -108,7 +107,7 @@ impl MixtureModel {
             projections: projections.clone(),
             mixture: fit.mixture.clone(),
             exponent,
-            farthest: farthest.collect(),
+            max_distances: max_distances.collect(),
             discriminant: Discriminant::new(&fit.mixture, &fit.pooled),
             standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
             columns,
@@ -125,7 +124,7 @@ impl MixtureModel {
         }
     }
 
-    /// Responsibilities of the clusters for observed samples.
+    /// Returns the responsibilities of the clusters for `observations`.
     pub(crate) fn responsibilities(&self, observations: &Observations) -> Responsibilities {
         let k = self.mixture.n_clusters();
         let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
@@ -133,7 +132,7 @@ impl MixtureModel {
         responsibilities
     }
 
-    /// Clusters of observed samples with these responsibilities.
+    /// Returns the clusters of `observations`, given their responsibilities.
     pub(crate) fn predict_observed(
         &self,
         observations: &Observations,
@@ -145,7 +144,12 @@ impl MixtureModel {
         let probabilities = tempered(&raw, self.exponent);
         let confidence = probabilities.rows().into_iter().zip(&labels).map(|(row, &c)| row[c]);
         let distances = distances(observations, &self.mixture, &labels);
-        let far = |i| distances.iter().zip(&self.farthest).any(|(d, farthest)| d[i] > *farthest);
+        let far = |i| {
+            distances
+                .iter()
+                .zip(&self.max_distances)
+                .any(|(d, max_distances)| d[i] > *max_distances)
+        };
         let widths = &observations.widths;
         let loss = |i: usize| {
             let relative = distances.iter().zip(widths).map(|(d, &q)| d[i] / q as f64);
@@ -164,17 +168,17 @@ impl MixtureModel {
         }
     }
 
-    /// The model together with the samples of its training.
+    /// Combines the model with its training samples.
     ///
     /// # Errors
-    /// If the data have not the model's views.
+    /// If the data do not have the views of the model.
     pub fn fitted_to(self, data: &MultiView) -> Result<FittedMixture, ClusterError> {
         let views: Vec<usize> = (0..self.projections.len()).collect();
         let observations = self.observe(data, &views)?;
         Ok(FittedMixture::new(self, observations))
     }
 
-    /// The data as observations of all views of the model, those that they lack being unobserved.
+    /// Returns the data as observations of all views of the model; absent views are missing.
     pub(crate) fn observe(
         &self,
         data: &MultiView,
@@ -198,14 +202,14 @@ impl Model for MixtureModel {
         &self.standardizers
     }
 
-    /// Labels are those of largest responsibility, losses the mean of D / q over the sample's views.
+    /// Returns the most probable clusters; the losses are the mean of D / q over the views of a sample.
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
         let observations = self.observe(data, views)?;
         Ok(self.predict_observed(&observations, &self.responsibilities(&observations)))
     }
 
-    /// A missing view is the mean of the clusters in the view's own columns, weighted by the calibrated
-    /// probabilities, plus what the deviations of the sample's other views lead one to expect.
+    /// Imputes a missing view as the mean of its columns over the clusters, weighted by the calibrated
+    /// probabilities, plus the residual that the other views predict.
     fn impute_from(
         &self,
         data: &MultiView,
@@ -250,8 +254,8 @@ impl Model for MixtureModel {
     }
 }
 
-/// A mixture together with the samples that it was fitted to: what is asked about the clusters after the fit is answered
-/// from their coordinates and responsibilities, which are computed once.
+/// Mixture with its training samples. Coordinates and responsibilities are computed once, for all questions after a
+/// fit.
 #[derive(Debug, Clone)]
 pub struct FittedMixture {
     pub(crate) model: MixtureModel,
@@ -267,17 +271,17 @@ impl FittedMixture {
         Self { model, observations, responsibilities, labels }
     }
 
-    /// The model alone.
+    /// Returns the model.
     pub fn model(&self) -> &MixtureModel {
         &self.model
     }
 
-    /// The model alone, without the samples.
+    /// Returns the model without the samples.
     pub fn into_model(self) -> MixtureModel {
         self.model
     }
 
-    /// Clusters of the samples.
+    /// Returns the clusters of the samples.
     pub fn clustering(&self) -> Clustering {
         self.model.predict_observed(&self.observations, &self.responsibilities)
     }
@@ -321,8 +325,7 @@ impl Model for FittedMixture {
     }
 }
 
-/// D of every view and sample: its squared Mahalanobis distance from its cluster; NaN where the sample
-/// lacks the view.
+/// Returns D of every view and sample, the squared Mahalanobis distance from its cluster; NaN for a missing view.
 fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -> Vec<Vec<f64>> {
     let k = mixture.n_clusters();
     let mut densities = Densities::default();
@@ -344,14 +347,14 @@ fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -
     (0..observations.n_views()).map(&mut of_view).collect()
 }
 
-/// The value that a share of `values` does not exceed.
+/// Returns the quantile of `values` at `share`.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied().unwrap_or(f64::MAX)
 }
 
-/// As probabilities: `R^T`, rows summing to 1.
+/// Returns calibrated probabilities proportional to `R^exponent`; rows sum to 1.
 fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
     let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
     for mut row in tempered.rows_mut() {

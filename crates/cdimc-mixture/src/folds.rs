@@ -1,4 +1,4 @@
-//! Mixtures judged by samples that they were not fitted to.
+//! Cross-validation of mixtures.
 
 use crate::criterion::terms_under;
 use crate::model::passes::{expectation, moments_of};
@@ -7,14 +7,14 @@ use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use rayon::prelude::*;
 
-/// What `judge` says of each of `n_folds` parts of `samples` and of the mixture that one M step of the
-/// responsibilities of the other parts gives.
+/// Applies `evaluate` to each fold of `samples` and the mixture from one M step on the other folds'
+/// responsibilities.
 pub(crate) fn cross_fitted<T: Send>(
     observations: &Observations,
     responsibilities: &Responsibilities,
     prior: &Prior,
     (samples, n_folds): (&[usize], usize),
-    judge: impl Fn(&Observations, &Mixture) -> T + Sync,
+    evaluate: impl Fn(&Observations, &Mixture) -> T + Sync,
 ) -> Vec<T> {
     let of_fold = |fold| {
         let (mut held_out, mut rest) = (Vec::new(), Vec::new());
@@ -26,12 +26,12 @@ pub(crate) fn cross_fitted<T: Send>(
         let part = observations.select(&rest);
         let of_part = responsibilities.select(&rest);
         let (mixture, _) = Mixture::fit(&moments_of(&part, &of_part), &part, prior, None);
-        judge(&observations.select(&held_out), &mixture)
+        evaluate(&observations.select(&held_out), &mixture)
     };
     (0..n_folds).into_par_iter().map(of_fold).collect()
 }
 
-/// The log-likelihood of `samples`, those of each part under the mixture of the others.
+/// Returns the log-likelihood of `samples`, each fold under the mixture of the others.
 pub(crate) fn held_out_log_likelihood(
     observations: &Observations,
     responsibilities: &Responsibilities,
@@ -46,7 +46,7 @@ pub(crate) fn held_out_log_likelihood(
     of_parts.iter().sum()
 }
 
-/// The terms of T of `samples`, those of each part under the mixture of the others; not a number without two views.
+/// Returns the terms of T of `samples`, each fold under the mixture of the others; NaN for fewer than two views.
 pub(crate) fn held_out_terms(
     observations: &Observations,
     responsibilities: &Responsibilities,
@@ -93,7 +93,7 @@ mod tests {
             of_samples
         };
         let in_order: Vec<usize> = (0..120).collect();
-        // Each part backwards, so that the parts stay what they are.
+        // Reverses each fold and keeps its members.
         let backwards: Vec<usize> = (0..120).map(|i| 110 - i / 10 * 10 + i % 10).collect();
         let (one, other) = (terms(&in_order), terms(&backwards));
         for i in 0..120 {

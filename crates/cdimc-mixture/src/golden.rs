@@ -1,4 +1,4 @@
-//! The values of the NumPy program that the specification comes with, on its small data.
+//! Results of the NumPy reference of the specification on its small data.
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
@@ -75,14 +75,14 @@ fn gram(observations: &Observations, v: usize) -> Array2<f64> {
     z.dot(&z.t())
 }
 
-/// The reference ends at a share of the log-likelihood, which is `value`.
+/// The reference stops at a relative change of the log-likelihood, `value`.
 fn em<'a>(observations: &'a Observations, watch: &'a Watch<'a>, value: f64) -> Em<'a> {
     Em {
         observations,
         prior: &PRIOR,
         iterations: 100,
         tolerance: 1e-5 * value.abs() / observations.n_samples as f64,
-        held: None,
+        fixed_pooled: None,
         goal: None,
         watch,
     }
@@ -103,7 +103,7 @@ fn coordinates_have_the_inner_products_of_the_reference() {
 }
 
 #[test]
-fn every_step_of_em_is_that_of_the_reference() {
+fn every_step_of_em_matches_the_reference() {
     let mut golden = Golden::open();
     let observations = observations(&golden.data());
     let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, observations.n_samples);
@@ -125,7 +125,7 @@ fn ended(golden: &mut Golden, observations: &Observations) -> Fit {
 }
 
 #[test]
-fn groups_halves_and_shared_information_are_those_of_the_reference() {
+fn groups_halves_and_shared_information_match_the_reference() {
     let mut golden = Golden::open();
     let observations = observations(&golden.data());
     let fit = ended(&mut golden, &observations);
@@ -161,7 +161,7 @@ fn groups_halves_and_shared_information_are_those_of_the_reference() {
     let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, rows.len());
     let expected = golden.number("half_value");
     let em = em(&few, &watch, 10.0 * expected);
-    let run = Em { iterations: 15, held: Some(&fit.pooled), ..em };
+    let run = Em { iterations: 15, fixed_pooled: Some(&fit.pooled), ..em };
     let split = run.run(moments_of(&few, &halves)).unwrap();
     assert_near(&split.responsibilities, &golden.matrix("half"));
     assert_relative_eq!(split.log_likelihood, expected, max_relative = 1e-8);

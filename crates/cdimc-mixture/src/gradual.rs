@@ -1,4 +1,4 @@
-//! Whether views go on to vary together within clusters, as they do where a gradual change is cut into pieces.
+//! Correlation of views within clusters, a sign of a gradual change cut into pieces.
 
 use crate::discriminant::Discriminant;
 use crate::model::Mixture;
@@ -8,17 +8,17 @@ use crate::responsibilities::Responsibilities;
 use crate::sharing::ViewAgreement;
 use ndarray::{Array2, ArrayView1};
 
-/// Directions that set the clusters apart most, of which the one that views share most within clusters counts.
-const DIRECTIONS: usize = 2;
-/// Samples that two views have in common, at least.
-const FEWEST: usize = 20;
+/// Number of leading discriminant directions; the most correlated counts.
+const N_DIRECTIONS: usize = 2;
+/// Minimum number of samples that two views must share.
+const MIN_SHARED_SAMPLES: usize = 20;
 
 impl ViewAgreement {
-    /// Returns what two views share within clusters along the directions that separate the clusters, the mean over pairs
-    /// of views: -½ log(1 - r²) nats, r the correlation of the deviations from the centers. `None` if no two views have
-    /// enough samples in common.
+    /// Returns the mean within-cluster mutual information of pairs of views along the discriminant directions: -½
+    /// log(1 - r²) nats, with r the correlation of the residuals. Returns `None` if no two views share enough
+    /// samples.
     ///
-    /// It is near 0 for clusters under which views are independent. Pieces of a gradual change have more.
+    /// It is near 0 if views are independent given the clusters, and larger for pieces of a gradual change.
     pub fn gradual_change(&self) -> Option<f64> {
         let Self { observations, labels, n_clusters, prior, .. } = self;
         let responsibilities = Responsibilities::from_labels(labels, *n_clusters);
@@ -31,18 +31,18 @@ impl ViewAgreement {
         let pairs = (0..scores.len()).flat_map(|v| (0..v).map(move |w| (v, w)));
         let nats: Vec<f64> = pairs
             .filter_map(|(v, w)| {
-                let directions = 0..scores[v].ncols().min(DIRECTIONS);
+                let directions = 0..scores[v].ncols().min(N_DIRECTIONS);
                 let shared = directions
                     .filter_map(|j| correlation(scores[v].column(j), scores[w].column(j)));
-                shared.reduce(f64::max).map(nats_of)
+                shared.reduce(f64::max).map(mutual_information)
             })
             .collect();
         (!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64)
     }
 }
 
-/// The deviations of a view's rows from their clusters along the directions that set clusters apart, `(n_samples, r)`;
-/// NaN where a sample lacks the view.
+/// Returns the residuals of a view's rows along the discriminant directions, `(n_samples, r)`; NaN for missing
+/// rows.
 fn scores(
     observations: &Observations,
     discriminant: &Discriminant,
@@ -58,19 +58,19 @@ fn scores(
     scores
 }
 
-/// What two normal variables of this correlation share; finite where they are copies, which rounding may take beyond 1.
-fn nats_of(correlation: f64) -> f64 {
+/// Returns the mutual information of two normal variables with this correlation; finite for |r| ≥ 1 by rounding.
+fn mutual_information(correlation: f64) -> f64 {
     -0.5 * (1.0 - correlation.max(0.0).powi(2)).max(f64::EPSILON).ln()
 }
 
-/// The correlation over the samples that have both; `None` if these are few or do not vary.
+/// Returns the correlation over samples that have both; `None` if these are few or constant.
 fn correlation(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
         a.iter().copied().zip(b.iter().copied()).filter(|(x, y)| !(x + y).is_nan()).collect();
     let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
     let (xx, yy) = (sum(&|(x, _)| x * x), sum(&|(_, y)| y * y));
     let scale = (xx * yy).sqrt();
-    (pairs.len() >= FEWEST && scale > 0.0).then(|| sum(&|(x, y)| x * y) / scale)
+    (pairs.len() >= MIN_SHARED_SAMPLES && scale > 0.0).then(|| sum(&|(x, y)| x * y) / scale)
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     use cdimc_data::{MultiView, Seed};
     use rand::Rng;
 
-    /// What views of 150 samples share within the thirds of `x`, of which each view has a noisy copy.
+    /// Returns the gradual change for 150 samples clustered by thirds of `x`; every view is a noisy copy.
     fn within_thirds(x: &[f64]) -> f64 {
         let mut rng = Seed::new(3).rng();
         let mut order: Vec<f64> = x.to_vec();
@@ -107,8 +107,11 @@ mod tests {
 
     #[test]
     fn copies_share_a_finite_number_of_nats() {
-        assert!(nats_of(1.0) > 10.0 && nats_of(1.0 + 1e-12) == nats_of(1.0));
-        assert_eq!((nats_of(0.0), nats_of(-0.5)), (0.0, 0.0));
-        assert!(nats_of(1.0).is_finite());
+        assert!(
+            mutual_information(1.0) > 10.0
+                && mutual_information(1.0 + 1e-12) == mutual_information(1.0)
+        );
+        assert_eq!((mutual_information(0.0), mutual_information(-0.5)), (0.0, 0.0));
+        assert!(mutual_information(1.0).is_finite());
     }
 }

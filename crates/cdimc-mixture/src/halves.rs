@@ -1,4 +1,4 @@
-//! Views cut into two, where there are no two to compare.
+//! Random halves of views, for data without shared samples.
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::pilot::Views;
@@ -7,17 +7,17 @@ use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
 
-/// The halves, and what is known of their columns.
+/// The halves as views, and the profiles of their columns.
 pub(crate) type Halves = (MultiView, Vec<Vec<ColumnProfile>>);
 
-/// The data with two random halves of the columns of each view in its place, and what is known of these; columns that do
-/// not vary are left out, but for one where there is no other. `None` if no view has two columns that vary.
+/// Splits each view into two random halves of its columns. Constant columns are dropped, except one if a view has
+/// no other. Returns `None` if no view has two varying columns.
 pub(crate) fn halves(
     Views { data, profiles }: &Views<'_>,
     seed: Seed,
 ) -> Result<Option<Halves>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
-    let (mut views, mut observed, mut of_halves) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut views, mut observed, mut half_profiles) = (Vec::new(), Vec::new(), Vec::new());
     for (v, profiles) in profiles.iter().enumerate() {
         let x = data.matrix(v);
         let varies = |&j: &usize| !profiles[j].is_constant();
@@ -31,7 +31,7 @@ pub(crate) fn halves(
             if !half.is_empty() {
                 views.push(x.select_columns(half));
                 observed.push(v);
-                of_halves.push(half.iter().map(|&j| profiles[j]).collect());
+                half_profiles.push(half.iter().map(|&j| profiles[j]).collect());
             }
         }
     }
@@ -40,7 +40,7 @@ pub(crate) fn halves(
     }
     let of_half = |(i, half): (usize, usize)| data.mask().is_observed(i, observed[half]);
     let mask = ViewMask::new(Array2::from_shape_fn((data.n_samples(), views.len()), of_half))?;
-    Ok(Some((MultiView::new(views, mask)?, of_halves)))
+    Ok(Some((MultiView::new(views, mask)?, half_profiles)))
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_view_is_missing_in_both_halves_and_one_column_has_none() {
+    fn a_missing_view_is_missing_in_both_halves_and_one_column_has_no_half() {
         let nan = f64::NAN;
         let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan], [nan, nan]];
         let narrow = array![[nan], [nan], [1.0], [2.0]];

@@ -1,7 +1,7 @@
 /*!
 One mixture over all views of incomplete multi-view data: every cluster is a multivariate t distribution
-in every view, a sample has one cluster in all of them, and a view that a sample lacks drops out of its
-likelihood. No imputation, no graph, no network.
+in every view, a sample has one cluster in all of them, and missing views drop out of the likelihood. No
+imputation, no graph, no network.
 */
 
 pub use crate::{
@@ -13,13 +13,13 @@ pub use crate::{
     parts::Pass,
     permutation::SharedStructure,
     proposal::{Proposal, Vote, propose},
-    scale::Scale,
+    scale::ColumnScale,
     settings::{Coordinates, Rule, TMixture},
     sharing::{ViewAgreement, ViewSharing},
     stability::Stability,
 };
 
-/// The method's name.
+/// Name of the method.
 const NAME: &str = "t-mixture";
 
 mod archive;

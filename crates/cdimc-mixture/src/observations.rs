@@ -1,43 +1,43 @@
-//! The coordinates of all observed rows, laid out for passes over fixed blocks of samples.
+//! Coordinates of all observed rows, stored in fixed blocks of samples.
 
 use ndarray::{Array2, ArrayView2};
 
-/// Samples of a block. Sums run block by block in order, whatever the number of threads.
+/// Samples per block; sums run block by block, for any number of threads.
 pub(crate) const BLOCK: usize = 512;
-/// Rows of a view that are treated together.
+/// Rows of a view that are processed together.
 pub(crate) const LANES: usize = 32;
-/// What keeps a constant column from variance 0.
-pub(crate) const LEAST_VARIANCE: f64 = 1e-9;
-/// The same of a deviation.
-const LEAST_DEVIATION: f64 = 1e-12;
+/// Keeps the variance of a constant column positive.
+pub(crate) const MIN_VARIANCE: f64 = 1e-9;
+/// Keeps the SD of a constant view positive.
+const MIN_SD: f64 = 1e-12;
 
-/// The views of all samples as coordinates.
+/// Views of all samples as coordinates.
 #[derive(Debug, Clone)]
 pub(crate) struct Observations {
     pub(crate) n_samples: usize,
     pub(crate) widths: Vec<usize>,
-    /// The variances of the columns of each view over its observed rows.
+    /// Variances of the columns of each view over its observed rows.
     pub(crate) variances: Vec<Vec<f64>>,
-    /// The least variance of a cluster in the columns of each view.
+    /// Smallest cluster variance in the columns of each view.
     pub(crate) resolutions: Vec<Vec<f64>>,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// Consecutive samples.
+/// Block of consecutive samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
-    /// The first of them.
+    /// First sample.
     pub(crate) first: usize,
     pub(crate) len: usize,
     pub(crate) views: Vec<BlockView>,
 }
 
-/// The rows of a view that a block observes.
+/// Observed rows of one view and block.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BlockView {
-    /// Their samples, counted from the block's first.
+    /// Samples of the rows, relative to the first of the block.
     pub(crate) samples: Vec<u16>,
-    /// `(n_chunks, q, LANES)`: their coordinates, [`LANES`] rows side by side; zeros fill the last chunk.
+    /// Coordinates, `(n_chunks, q, LANES)`: [`LANES`] rows interleaved; the last chunk is padded with zeros.
     pub(crate) lanes: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ impl BlockView {
         self.samples.push(sample);
     }
 
-    /// The coordinates of the `j`-th row.
+    /// Returns the coordinates of row `j`.
     pub(crate) fn row(&self, j: usize, q: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
         let start = j / LANES * q * LANES + j % LANES;
         (0..q).map(move |b| self.lanes[start + b * LANES])
@@ -60,8 +60,8 @@ impl BlockView {
 }
 
 impl Observations {
-    /// `coordinates`: of every view, `(n_observed, q)`, in the order of the samples; `observed`:
-    /// `(n_samples, n_views)`; `resolutions`: of every view, `(q)`.
+    /// Builds the blocks from `coordinates`, per view `(n_observed, q)` in the order of the samples, `observed`,
+    /// `(n_samples, n_views)`, and `resolutions`, per view `(q)`.
     pub(crate) fn new(
         coordinates: &[Array2<f64>],
         observed: ArrayView2<'_, bool>,
@@ -76,7 +76,7 @@ impl Observations {
         Self { resolutions, ..Self::fill(observed, widths, row) }
     }
 
-    /// The observations whose rows `push` adds, view by view and sample by sample of each block.
+    /// Builds the blocks from the rows that `push` adds for each view and sample.
     pub(crate) fn fill(
         observed: ArrayView2<'_, bool>,
         widths: Vec<usize>,
@@ -108,12 +108,12 @@ impl Observations {
         self.widths.len()
     }
 
-    /// Number of rows that view `v` observes.
+    /// Returns the number of observed rows of view `v`.
     pub(crate) fn n_observed(&self, v: usize) -> usize {
         self.blocks.iter().map(|block| block.views[v].samples.len()).sum()
     }
 
-    /// Calls `visit` with every observed row of view `v` and its sample.
+    /// Calls `visit(sample, row)` for every observed row of view `v`.
     pub(crate) fn each_row(&self, v: usize, mut visit: impl FnMut(usize, &[f64])) {
         let q = self.widths[v];
         let mut row = vec![0.0; q];
@@ -126,7 +126,7 @@ impl Observations {
         }
     }
 
-    /// The samples `samples`, in their order, with the variances and resolutions of all.
+    /// Returns the samples `samples` in their order, with the variances and resolutions of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
         for (first, part) in (0..).step_by(BLOCK).zip(samples.chunks(BLOCK)) {
@@ -152,11 +152,11 @@ impl Observations {
         }
     }
 
-    /// The same samples with some of the views.
+    /// Returns the same samples with a subset of the views.
     pub(crate) fn of_views(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         fn kept<T: Clone>(all: &[T], is_kept: &impl Fn(usize) -> bool) -> Vec<T> {
-            let those = all.iter().enumerate().filter(|(v, _)| is_kept(*v));
-            those.map(|(_, x)| x.clone()).collect()
+            let kept = all.iter().enumerate().filter(|(v, _)| is_kept(*v));
+            kept.map(|(_, x)| x.clone()).collect()
         }
         let block = |block: &Block| Block {
             first: block.first,
@@ -172,7 +172,7 @@ impl Observations {
         }
     }
 
-    /// The same samples, but in view `v` the `j`-th observed row is what was the `source[j]`-th.
+    /// Replaces observed row `j` of view `v` by observed row `source[j]`.
     pub(crate) fn with_rows_moved(mut self, v: usize, source: &[usize]) -> Self {
         let mut rows = Vec::with_capacity(source.len());
         self.each_row(v, |_, row| rows.push(row.to_vec()));
@@ -187,17 +187,17 @@ impl Observations {
         self
     }
 
-    /// The samples that have a view, if there are `least` of them; otherwise all. The others say nothing of
-    /// the clusters, and at the mean of everything they would mislead k-means.
-    pub(crate) fn with_views(&self, least: usize) -> Vec<usize> {
+    /// Returns the samples that have a view if there are at least `least`, otherwise all. Samples without a view
+    /// would be placed at the overall mean and mislead k-means.
+    pub(crate) fn samples_with_views(&self, least: usize) -> Vec<usize> {
         let mut has_views = vec![false; self.n_samples];
         (0..self.n_views()).for_each(|v| self.each_row(v, |i, _| has_views[i] = true));
         let samples: Vec<usize> = (0..self.n_samples).filter(|&i| has_views[i]).collect();
         if samples.len() < least { (0..self.n_samples).collect() } else { samples }
     }
 
-    /// The views side by side, `(n_samples, Σ q)`: each centered, of total variance 1 and multiplied by
-    /// its weight; what is missing lies at the mean.
+    /// Returns the concatenated views, `(n_samples, Σ q)`: each centered, scaled to total variance 1 and multiplied
+    /// by its weight; missing views are at the mean.
     pub(crate) fn side_by_side(&self, weights: &[f64]) -> Array2<f64> {
         let mut filled = Array2::zeros((self.n_samples, self.widths.iter().sum()));
         let mut start = 0;
@@ -210,11 +210,8 @@ impl Observations {
                     square += row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>();
                 });
             }
-            let scale = if n > 1.0 {
-                weights[v] / ((square / n).sqrt() + LEAST_DEVIATION)
-            } else {
-                weights[v]
-            };
+            let scale =
+                if n > 1.0 { weights[v] / ((square / n).sqrt() + MIN_SD) } else { weights[v] };
             self.each_row(v, |i, row| {
                 for (b, (x, m)) in row.iter().zip(&mean).enumerate() {
                     filled[[i, start + b]] = (x - m) * scale;
@@ -234,7 +231,7 @@ impl Observations {
                 *s += (x - m) * (x - m) / n;
             }
         });
-        variance.iter_mut().for_each(|s| *s += LEAST_VARIANCE);
+        variance.iter_mut().for_each(|s| *s += MIN_VARIANCE);
         variance
     }
 }

@@ -1,4 +1,4 @@
-//! The clusters that all views but one give, so that a view can be tested against clusters in which it had no part.
+//! Clusters by all views except one, so that this view can be tested against independent clusters.
 
 use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
@@ -8,20 +8,20 @@ use cdimc_core::{ClusterError, Model, Observer};
 use cdimc_data::Seed;
 use rand::seq::index::sample;
 
-/// Starts of the search of the other views, and how many of them are refined.
+/// Starts and refined starts of the search on the other views.
 const EFFORT: (usize, usize) = (4, 2);
-/// Samples for each cluster, at least.
-const LEAST: usize = 2;
+/// Minimum number of samples per cluster.
+const MIN_SAMPLES_PER_CLUSTER: usize = 2;
 
 impl FittedMixture {
-    /// Returns for every view the clusters of the samples that the other views give, numbered in no order; `None` for a
-    /// sample without another view, and for all samples if these are too few. Returns `None` if there is one view.
+    /// Returns for each view the clusters by the other views, in any order of numbers; `None` for a sample without
+    /// another view, and for all samples if these are too few. Returns `None` for a single view.
     ///
-    /// They come from a new search: a search that began at the clusters of all views would end near them even where the
-    /// other views have none, and the view would be tested against clusters that it made.
+    /// The search is new: one that began at the clusters of all views would stay near them, and the view would be
+    /// tested against its own clusters.
     ///
     /// # Errors
-    /// If the observer asks to stop.
+    /// If the observer stops the run.
     pub fn labels_by_others(
         &self,
         seed: Seed,
@@ -35,13 +35,13 @@ impl FittedMixture {
             labels.len() == n && labels.iter().flatten().all(|&label| label < self.n_clusters())
         };
         let without = |v: usize| {
-            observer.part(("without view", v), fits, || self.labels_without(v, seed, observer))
+            observer.part(("without view", v), fits, || self.labels_without_view(v, seed, observer))
         };
         (0..n_views).map(without).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    /// The clusters without view `v`.
-    fn labels_without(
+    /// Returns the clusters without view `v`.
+    fn labels_without_view(
         &self,
         v: usize,
         seed: Seed,
@@ -55,7 +55,7 @@ impl FittedMixture {
         }
         let samples: Vec<usize> = (0..n).filter(|&i| has_other[i]).collect();
         let mut labels = vec![None; n];
-        if samples.len() < LEAST * k {
+        if samples.len() < MIN_SAMPLES_PER_CLUSTER * k {
             return Ok(labels);
         }
         let others = observations.of_views(|w| w != v).select(&samples);
@@ -74,10 +74,10 @@ impl FittedMixture {
             effort: Effort { starts: EFFORT.0, refined: EFFORT.1, tries: settings.tries },
             seed,
         };
-        let tell = |_: &'static str, _: usize, _: usize, loss| {
+        let report = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("other views", v, n_views, loss)
         };
-        let Some(best) = settings.rule.best(search.run(&tell)?) else {
+        let Some(best) = settings.rule.best(search.run(&report)?) else {
             unreachable!("one start is refined at least")
         };
         let mut responsibilities = Responsibilities::zeros(others.n_samples, k);
@@ -99,12 +99,12 @@ mod tests {
     use rand::Rng;
 
     #[test]
-    fn the_clusters_without_a_view_are_those_of_the_others() {
+    fn clusters_without_a_view_match_the_other_views() {
         let (n, mut rng) = (120, Seed::new(2).rng());
         let mut view = |group: fn(usize) -> usize| {
             Array2::from_shape_fn((n, 4), |(i, _)| 6.0 * group(i) as f64 + rng.gen_range(-1.0..1.0))
         };
-        // Two views have one pair of clusters, the third another.
+        // Two views share a pair of clusters; the third has another.
         let mut views = vec![view(|i| i % 2), view(|i| i % 2), view(|i| i / 60)];
         for v in [0, 1] {
             views[v].row_mut(7).fill(f64::NAN);

@@ -1,35 +1,35 @@
-//! EM over samples that lie in parts, none of which is seen together with another: in files that memory does not hold, or
-//! on several machines.
+//! EM over samples in parts that are never in memory together: in large files, or on several machines.
 //!
-//! A model of some of the samples begins. Every part gives its sums under it ([`MixtureModel::pass_over`]), those of all parts
-//! give the next model ([`MixtureModel::after`]), until the likelihood settles ([`Pass::settles`]). What a sample of the
-//! samples is enough for is then made from those that the model began with ([`MixtureModel::completed`]).
+//! An initial model is fitted to a subsample. Each part computes its sums under the model
+//! ([`MixtureModel::pass_over`]); the sums of all parts give the next model ([`MixtureModel::after`]), until
+//! convergence ([`Pass::settles`]). The remaining quantities are computed from the initial subsample
+//! ([`MixtureModel::completed`]).
 
 use crate::calibration;
-use crate::criterion::Shared;
+use crate::criterion::SharedNats;
 use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel, Solution};
 use crate::model::Mixture;
 use crate::model::em::{Fit, TOLERANCE};
 use crate::model::moments::{Moments, ViewMoments};
 use crate::model::passes::expectation;
-use crate::observations::{LEAST_VARIANCE, Observations};
+use crate::observations::{MIN_VARIANCE, Observations};
 use crate::responsibilities::Responsibilities;
 use cdimc_core::ClusterError;
 use cdimc_core::archive::Archive;
 use cdimc_data::{MultiView, Seed};
 
-/// What EM reads of some samples: their likelihood under a mixture, and the sums of the next M step. Passes add up.
+/// Sums of an EM iteration over a part: log-likelihood and input of the next M step. Passes can be added.
 #[derive(Debug, Clone)]
 pub struct Pass {
     n_samples: usize,
     log_likelihood: f64,
     moments: Moments,
-    /// Of every view, over its observed rows.
+    /// Sums per view, over its observed rows.
     coordinates: Vec<Sums>,
 }
 
-/// Sums over rows z that say how a view's coordinates vary.
+/// Sums over rows z, for the variances of a view's coordinates.
 #[derive(Debug, Clone)]
 struct Sums {
     n_observed: f64,
@@ -42,21 +42,21 @@ struct Sums {
 impl Pass {
     const KIND: &'static str = "cdimc pass";
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         self.n_samples
     }
 
-    /// The mean log-likelihood of a sample in nats, but for a constant of each view.
+    /// Returns the mean log-likelihood per sample in nats, up to a constant per view.
     pub fn mean_log_likelihood(&self) -> f64 {
         self.log_likelihood / self.n_samples.max(1) as f64
     }
 
-    /// The sum of passes under one model: neighbors in pairs, then the pairs, and so on. In this order any number of
-    /// machines gives the same bits. `None` of no pass.
+    /// Returns the pairwise sum of passes under one model, or `None` without passes. The fixed order gives the same
+    /// bits for any number of machines.
     ///
     /// # Errors
-    /// If they are not of one model.
+    /// If the passes belong to different models.
     pub fn sum(mut passes: Vec<Self>) -> Result<Option<Self>, ClusterError> {
         while passes.len() > 1 {
             let mut pairs = Vec::with_capacity(passes.len().div_ceil(2));
@@ -87,21 +87,21 @@ impl Pass {
         Ok(())
     }
 
-    /// Whether EM ends with this pass, `before` being that of the model before: the likelihood has moved as little as ends
-    /// a fit in memory.
+    /// Returns whether EM has converged, given the pass of the previous model; the tolerance is the same as in
+    /// memory.
     pub fn settles(&self, before: &Self) -> bool {
         (self.mean_log_likelihood() - before.mean_log_likelihood()).abs() < TOLERANCE
     }
 
-    /// Number of clusters and widths of the views.
+    /// Returns the number of clusters and the widths of the views.
     fn shape(&self) -> (usize, Vec<usize>) {
         (self.moments.n_clusters(), self.moments.views.iter().map(|view| view.width).collect())
     }
 
-    /// The pass as bytes that another process reads.
+    /// Returns the pass as bytes for another process.
     ///
     /// # Errors
-    /// If it cannot be written as such.
+    /// If it cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let (_, widths) = self.shape();
         let mut archive = Archive::new(Self::KIND, &(self.n_samples, widths))?;
@@ -123,10 +123,10 @@ impl Pass {
         archive.to_bytes()
     }
 
-    /// The pass in such bytes.
+    /// Reads a pass from bytes.
     ///
     /// # Errors
-    /// If they are no pass, or were cut or changed.
+    /// If the bytes are not a pass, or are truncated or changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(Self::KIND, bytes)?;
         let (n_samples, widths): (usize, Vec<usize>) = archive.description()?;
@@ -176,22 +176,22 @@ impl Sums {
         sums
     }
 
-    /// The variances over the rows.
+    /// Returns the variances over the rows.
     fn variances(&self) -> Vec<f64> {
         let n = self.n_observed.max(1.0);
         let variance = |(first, second): (&f64, &f64)| {
             let mean = first / n;
-            (second / n - mean * mean).max(0.0) + LEAST_VARIANCE
+            (second / n - mean * mean).max(0.0) + MIN_VARIANCE
         };
         self.first.iter().zip(&self.second).map(variance).collect()
     }
 }
 
 impl MixtureModel {
-    /// The pass over samples of which view `v` is the model's view `views[v]`.
+    /// Computes the pass over `data`; view `v` of the data is view `views[v]` of the model.
     ///
     /// # Errors
-    /// If the data are no samples of these views.
+    /// If the data do not have these views.
     pub fn pass_over(&self, data: &MultiView, views: &[usize]) -> Result<Pass, ClusterError> {
         let observations = self.observe(data, views)?;
         let k = self.mixture.n_clusters();
@@ -207,10 +207,10 @@ impl MixtureModel {
         })
     }
 
-    /// The model after the M step of a pass over all samples under this one.
+    /// Returns the model after the M step of a pass over all samples under this model.
     ///
     /// # Errors
-    /// If the pass is of another model.
+    /// If the pass belongs to another model.
     pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
         let widths = self.mixture.views.iter().map(|view| view.width).collect();
         if pass.shape() != (self.mixture.n_clusters(), widths) {
@@ -234,11 +234,11 @@ impl MixtureModel {
         })
     }
 
-    /// The model with what a sample of the samples is enough for: means in the columns, what is unusual, how views follow
-    /// each other, how sure probabilities are. `searched`: the samples that the model began with, all its views.
+    /// Adds the quantities computed from a subsample: column means, limits of unusual rows, associations of views
+    /// and the calibration. `searched` are the samples of the initial model, with all views.
     ///
     /// # Errors
-    /// If these are no samples of the model.
+    /// If the samples do not fit the model.
     pub fn completed(&self, searched: &MultiView, seed: Seed) -> Result<Self, ClusterError> {
         let prior = self.prior();
         let views: Vec<usize> = (0..self.projections.len()).collect();
@@ -257,7 +257,7 @@ impl MixtureModel {
             projections: self.projections.clone(),
             observations,
             fit: Fit { responsibilities, log_likelihood, mixture, pooled, moments },
-            shared: Shared::default(),
+            shared: SharedNats::default(),
             refined: Vec::new(),
             evidence: Vec::new(),
             prior,
@@ -270,7 +270,7 @@ impl MixtureModel {
         Ok(Self { discriminant: self.discriminant.clone(), findings, ..made })
     }
 
-    /// No samples, as the model sees them.
+    /// Returns observations without samples.
     fn no_observations(&self) -> Observations {
         Observations {
             n_samples: 0,
@@ -342,7 +342,7 @@ mod tests {
     fn parts_end_where_a_fit_of_all_ends() {
         let data = data();
         let (labels, _) = fitted(&data);
-        let searched = settings().part_to_search(&data, Seed::new(3)).unwrap().unwrap();
+        let searched = settings().subset_to_search(&data, Seed::new(3)).unwrap().unwrap();
         let (_, begun) = fitted(&searched);
         let (model, n_passes) = run(begun, &parts_of(&data, &[700, 1, 400, 399]));
         let model = model.completed(&searched, Seed::new(3)).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_of_all_is_the_sum_of_those_of_the_parts() {
+    fn the_pass_over_all_samples_is_the_sum_of_the_parts() {
         let data = data();
         let (_, model) = fitted(&data);
         let passes: Vec<Pass> = parts_of(&data, &[512, 512, 300, 176])
@@ -372,7 +372,7 @@ mod tests {
             let exact = &model.observe(&data, &VIEWS).unwrap().variances[v];
             assert!(sums.variances().iter().zip(exact).all(|(a, b)| near(*a, *b)));
         }
-        // Pairs of neighbors first: what two machines with two parts each would send.
+        // Neighbors first, as two machines with two parts each would add them.
         let [a, b, c, d] = passes.try_into().unwrap();
         let two = [Pass::sum(vec![a, b]), Pass::sum(vec![c, d])].map(|sum| sum.unwrap().unwrap());
         let bytes = Pass::sum(two.to_vec()).unwrap().unwrap().to_bytes().unwrap();

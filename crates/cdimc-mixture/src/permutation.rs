@@ -1,4 +1,4 @@
-//! Whether views share anything at all: T of the data among T of views permuted against one another.
+//! Permutation test of independent views.
 
 use crate::cluster_number::ClusterNumberSearch;
 use crate::criterion::shared_information_under;
@@ -13,50 +13,50 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Permutations that the data are compared with.
-const PERMUTATIONS: usize = 99;
-/// Numbers of clusters of which T is looked at: few and more.
-const NUMBERS: [usize; 2] = [2, 5];
-/// Starts of each, which take a few iterations of EM and are not refined.
+/// Number of permutations.
+const N_PERMUTATIONS: usize = 99;
+/// Numbers of clusters for which T is computed.
+const CLUSTER_NUMBERS: [usize; 2] = [2, 5];
+/// Starts per number, with a few iterations of EM and without refinement.
 const STARTS: usize = 2;
-/// Samples that are looked at, at most, drawn at random.
-const MOST: usize = 1000;
-/// Samples with the same views that change places among themselves, at least; those of rarer sets of views do so together.
-const FEWEST: usize = 5;
-/// The largest p value under which views share something.
-pub(crate) const LEVEL: f64 = 0.05;
+/// Maximum number of samples, drawn at random.
+const MAX_SAMPLES: usize = 1000;
+/// Minimum number of samples that are permuted among themselves; smaller groups are combined.
+const MIN_GROUP_SIZE: usize = 5;
+/// Largest p value of shared structure.
+pub(crate) const SIGNIFICANCE_LEVEL: f64 = 0.05;
 
-/// T of the data among T of permuted views.
+/// Result of the test of shared structure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct SharedStructure {
-    /// The share of the permutations, the data being one, that share as much as the data.
+    /// Share of the permutations, including the data, with at least the statistic of the data.
     pub p_value: f64,
-    /// Permutations, without the data.
+    /// Number of permutations, without the data.
     pub n_permutations: usize,
 }
 
 impl SharedStructure {
-    /// Whether views that say nothing of one another would rarely share as much.
+    /// Returns whether the views share significant structure.
     pub fn is_found(&self) -> bool {
-        self.p_value <= LEVEL
+        self.p_value <= SIGNIFICANCE_LEVEL
     }
 }
 
 impl ClusterNumberSearch {
-    /// A permutation test of independent views: rows of a view change places among samples that have the same views,
-    /// so that what is missing stays and a batch that lacks a view is no structure. Its statistic is the largest T
-    /// over a few numbers of clusters, each in deviations of that number's permutations.
+    /// Tests whether the views are independent, by permuting rows of a view among samples with the same views. So
+    /// missing views and batches that lack a view are not taken for structure. The statistic is the largest z-score
+    /// of T over a few numbers of clusters.
     ///
     /// # Errors
-    /// If the observer asks to stop.
+    /// If the observer stops the run.
     pub fn shared_structure(
         &self,
         observer: &Observer<'_>,
     ) -> Result<SharedStructure, ClusterError> {
         let seed = self.seed.stream("permutations");
-        let observations = some(&self.observations, seed);
+        let observations = subsample(&self.observations, seed);
         let groups = groups(&observations);
         let of_permutation = |b: usize| {
             let seed = seed.nth(b as u64);
@@ -65,37 +65,37 @@ impl ClusterNumberSearch {
             }
             self.values(&permuted(&observations, &groups, seed), seed, observer)
         };
-        let values = (0..=PERMUTATIONS)
+        let values = (0..=N_PERMUTATIONS)
             .into_par_iter()
             .map(of_permutation)
             .collect::<Result<Vec<_>, ClusterError>>()?;
-        let statistics = largest_deviations(&values);
+        let statistics = max_z_scores(&values);
         let n_as_large = statistics.iter().filter(|&&value| value >= statistics[0]).count();
         let p_value = n_as_large as f64 / statistics.len() as f64;
-        Ok(SharedStructure { p_value, n_permutations: PERMUTATIONS })
+        Ok(SharedStructure { p_value, n_permutations: N_PERMUTATIONS })
     }
 
-    /// T with each number of clusters.
+    /// Returns T for each number of clusters.
     fn values(
         &self,
         observations: &Observations,
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Vec<f64>, ClusterError> {
-        let tell = |_: &'static str, _: usize, _: usize, loss| {
-            observer.step("permutations", 0, PERMUTATIONS, loss)
+        let report = |_: &'static str, _: usize, _: usize, loss| {
+            observer.step("permutations", 0, N_PERMUTATIONS, loss)
         };
-        let watch = Watch::new(&tell, "permutations", PERMUTATIONS, observations.n_samples);
+        let watch = Watch::new(&report, "permutations", N_PERMUTATIONS, observations.n_samples);
         let effort = Effort { starts: STARTS, refined: 0, tries: 0 };
         let most = self.largest.max(2);
-        let mut numbers: Vec<usize> = NUMBERS.iter().map(|&k| k.min(most)).collect();
+        let mut numbers: Vec<usize> = CLUSTER_NUMBERS.iter().map(|&k| k.min(most)).collect();
         numbers.dedup();
         let of_number = |n_clusters: usize| {
             let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
             let mut most = f64::NEG_INFINITY;
             for start in 0..STARTS {
-                let tried = starts::attempt(&search, start, &watch)?;
-                let (mixture, _) = Mixture::fit(&tried.moments, observations, &self.prior, None);
+                let start = starts::run_start(&search, start, &watch)?;
+                let (mixture, _) = Mixture::fit(&start.moments, observations, &self.prior, None);
                 most = most.max(shared_information_under(observations, &mixture).information);
             }
             Ok(most)
@@ -104,30 +104,30 @@ impl ClusterNumberSearch {
     }
 }
 
-/// Of every row the largest of its values, each less the column's mean in the column's deviations.
-fn largest_deviations(values: &[Vec<f64>]) -> Vec<f64> {
+/// Returns the largest value of each row, after scaling columns to mean 0 and SD 1.
+fn max_z_scores(values: &[Vec<f64>]) -> Vec<f64> {
     let n = values.len() as f64;
     let mut largest = vec![f64::NEG_INFINITY; values.len()];
     for column in 0..values[0].len() {
         let mean = values.iter().map(|row| row[column]).sum::<f64>() / n;
         let square = values.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>();
-        let deviation = (square / n).sqrt().max(f64::MIN_POSITIVE);
+        let sd = (square / n).sqrt().max(f64::MIN_POSITIVE);
         for (largest, row) in largest.iter_mut().zip(values) {
-            *largest = largest.max((row[column] - mean) / deviation);
+            *largest = largest.max((row[column] - mean) / sd);
         }
     }
     largest
 }
 
-/// So many of the samples as are looked at.
-fn some(observations: &Observations, seed: Seed) -> Observations {
+/// Returns a random subsample of at most [`MAX_SAMPLES`].
+fn subsample(observations: &Observations, seed: Seed) -> Observations {
     let n = observations.n_samples;
-    let mut samples = sample(&mut seed.stream("samples").rng(), n, n.min(MOST)).into_vec();
+    let mut samples = sample(&mut seed.stream("samples").rng(), n, n.min(MAX_SAMPLES)).into_vec();
     samples.sort_unstable();
     observations.select(&samples)
 }
 
-/// The places of the rows of every view, by the set of views that their samples have.
+/// Positions of the rows of every view, grouped by the set of views of their samples.
 pub(crate) type Groups = Vec<Vec<Vec<usize>>>;
 
 pub(crate) fn groups(observations: &Observations) -> Groups {
@@ -142,15 +142,15 @@ pub(crate) fn groups(observations: &Observations) -> Groups {
             next += 1;
         });
         let (mut groups, rare): (Vec<_>, Vec<_>) =
-            places.into_values().partition(|places| places.len() >= FEWEST);
+            places.into_values().partition(|places| places.len() >= MIN_GROUP_SIZE);
         groups.push(rare.concat());
         groups
     };
     (0..n_views).map(of_view).collect()
 }
 
-/// The places that the rows of a view come from in a permutation of its groups.
-pub(crate) fn orders(groups: &[Vec<usize>], seed: Seed) -> Vec<usize> {
+/// Returns a permutation of the rows of a view within its groups.
+pub(crate) fn permute_within(groups: &[Vec<usize>], seed: Seed) -> Vec<usize> {
     let mut rng = seed.stream("order").rng();
     let mut source = vec![0; groups.iter().map(Vec::len).sum()];
     for places in groups {
@@ -161,11 +161,11 @@ pub(crate) fn orders(groups: &[Vec<usize>], seed: Seed) -> Vec<usize> {
     source
 }
 
-/// The observations with the rows of every view in other places of their groups.
+/// Returns the observations with the rows of every view permuted within their groups.
 fn permuted(observations: &Observations, groups: &Groups, seed: Seed) -> Observations {
     let views = groups.iter().enumerate();
     views.fold(observations.clone(), |moved, (v, groups)| {
-        moved.with_rows_moved(v, &orders(groups, seed.nth(v as u64)))
+        moved.with_rows_moved(v, &permute_within(groups, seed.nth(v as u64)))
     })
 }
 
@@ -188,18 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn clusters_are_told_from_views_that_say_nothing_of_one_another() {
+    fn shared_clusters_are_significant_and_independent_views_are_not() {
         let views = SyntheticViews { n_samples: 200, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(2)).unwrap();
-        assert!(p_value(dataset.views().to_vec()) <= LEVEL);
+        assert!(p_value(dataset.views().to_vec()) <= SIGNIFICANCE_LEVEL);
         let mut rng = Seed::new(5).rng();
-        // Each view has two clusters of its own; one draw of twenty is called structure by chance.
+        // Each view has two clusters of its own; one of twenty tests is significant by chance.
         let found = (0..8).filter(|_| {
             let noise = (0..3).map(|_| {
                 let own: Vec<f64> = (0..200).map(|_| f64::from(rng.gen_range(0..2))).collect();
                 Array2::from_shape_fn((200, 5), |(i, _)| 4.0 * own[i] + rng.r#gen::<f64>())
             });
-            p_value(noise.collect()) <= LEVEL
+            p_value(noise.collect()) <= SIGNIFICANCE_LEVEL
         });
         assert!(found.count() <= 1);
     }

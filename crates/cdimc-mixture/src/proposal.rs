@@ -1,45 +1,43 @@
-//! Which number of clusters a curve of shared information speaks for, and how surely.
+//! Proposal of a number of clusters from a curve of shared information.
 
 use crate::cluster_number::HeldOut;
 use serde::{Deserialize, Serialize};
 
-/// One proposed number of clusters, the next best, and why.
+/// Proposed number of clusters, runner-up and reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Proposal {
-    /// The number of clusters to take.
+    /// Proposed number of clusters.
     pub n_clusters: usize,
-    /// The next best; none only if no other was tried.
+    /// Runner-up; `None` if only one number was tried.
     pub runner_up: Option<usize>,
-    /// The share of the splits that would each by itself choose a number, the largest share first.
+    /// Share of the splits that choose each number by themselves, in descending order.
     pub votes: Vec<Vote>,
-    /// One sentence that says why.
+    /// Reason, one sentence.
     pub reason: String,
 }
 
-/// How many splits of the samples choose a number of clusters.
+/// Votes of the splits for one number of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Vote {
-    /// The number of clusters.
+    /// Number of clusters.
     pub n_clusters: usize,
-    /// The share of the splits that choose it, in [0, 1].
+    /// Share of the splits that choose it, in [0, 1].
     pub share: f64,
 }
 
-/// The share of the largest gain that a number must gain to be taken.
-const SHARE: f64 = 0.25;
+/// Share of the largest gain that a proposed number must reach.
+const MIN_GAIN_SHARE: f64 = 0.25;
 
-/// Proposes a number of clusters, given T of several: the elbow of the mean curve, which is the last number whose gain
-/// is at least a quarter of the largest gain. Beyond the clusters that are there a mixture goes on to split what has
-/// shape, and gains less by it.
+/// Proposes the elbow of the mean curve: the last number with at least a quarter of the largest gain. Beyond the
+/// true number, a mixture splits non-normal clusters, with smaller gains. Returns `None` for an empty `curve`.
 ///
-/// The gain of a number is what a cluster more adds to T, which is 0 for one cluster: the views are independent given the
-/// cluster. Gains that do not fall are averaged with those before them until all do, which takes noise from the curve
-/// (isotonic regression; Barlow, Bartholomew, Bremner and Brunk, 1972). Every split does the same with its own gains,
-/// which is its vote; that of largest share among the others is the runner-up. Nothing if `curve` is empty.
+/// The gain of a number is the increase of T per additional cluster; T is 0 for one cluster. Pooling of adjacent
+/// gains makes them decrease (isotonic regression; Barlow, Bartholomew, Bremner and Brunk, 1972). Each split votes
+/// by its own gains; the runner-up has the most votes among the other numbers.
 pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let mut curve: Vec<&HeldOut> = curve.iter().filter(|point| point.n_clusters > 1).collect();
     curve.sort_by_key(|held_out| held_out.n_clusters);
@@ -47,15 +45,15 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let numbers: Vec<usize> = curve.iter().map(|held_out| held_out.n_clusters).collect();
     let mean: Vec<f64> = curve.iter().map(|held_out| held_out.shared_information).collect();
     let gains = falling_gains(&numbers, &mean);
-    // That of the mean holds for the splits too, whose own would be their noise.
-    let least = SHARE * gains.first()?.max(0.0);
+    // The threshold of the mean curve holds for the splits, too; their own would be noise.
+    let least = MIN_GAIN_SHARE * gains.first()?.max(0.0);
     let chosen = elbow(&gains, least);
     let n_clusters = numbers[chosen];
     let n_splits = curve.iter().map(|held_out| held_out.parts.len()).min().unwrap_or(0);
     let votes = votes(&numbers, &curve, n_splits, least);
     let voted = votes.iter().map(|vote| vote.n_clusters).find(|&k| k != n_clusters);
-    let beside = chosen.checked_sub(1).unwrap_or(chosen + 1);
-    let runner_up = voted.or_else(|| numbers.get(beside).copied());
+    let neighbor = chosen.checked_sub(1).unwrap_or(chosen + 1);
+    let runner_up = voted.or_else(|| numbers.get(neighbor).copied());
     let share = votes.iter().find(|vote| vote.n_clusters == n_clusters).map_or(0.0, |v| v.share);
     let reason = if numbers.len() == 1 {
         "the only number tried".into()
@@ -72,9 +70,9 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     Some(Proposal { n_clusters, runner_up, votes, reason })
 }
 
-/// What each of `numbers` adds to the value of the one before, a cluster, so that no gain is larger than one before it.
+/// Returns the gain in value per cluster of each of `numbers`, pooled so that gains do not increase.
 fn falling_gains(numbers: &[usize], values: &[f64]) -> Vec<f64> {
-    // Sums, clusters and numbers of what has one gain.
+    // Sum of gains, clusters and numbers of each pool.
     let mut blocks: Vec<(f64, f64, usize)> = Vec::with_capacity(numbers.len());
     let (mut before, mut value_before) = (1, 0.0);
     for (&number, &value) in numbers.iter().zip(values) {
@@ -88,12 +86,12 @@ fn falling_gains(numbers: &[usize], values: &[f64]) -> Vec<f64> {
     blocks.iter().flat_map(|&(sum, steps, n)| std::iter::repeat_n(sum / steps, n)).collect()
 }
 
-/// The place of the last gain of `least` or more; the first if there is none.
+/// Returns the index of the last gain of at least `least`; 0 without one.
 fn elbow(gains: &[f64], least: f64) -> usize {
     gains.iter().rposition(|&gain| gain > 0.0 && gain >= least).unwrap_or(0)
 }
 
-/// The numbers that splits choose, the largest share first, the smaller number of equals.
+/// Returns the votes of the splits in descending order; on a tie, the smaller number first.
 fn votes(numbers: &[usize], curve: &[&HeldOut], n_splits: usize, least: f64) -> Vec<Vote> {
     let mut counts = vec![0_usize; numbers.len()];
     for split in 0..n_splits {
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_makes_up_for_a_loss_is_no_gain() {
+    fn recovery_from_a_loss_is_no_gain() {
         let points = [(2, 0.37), (3, 0.79), (4, 0.86), (5, 0.84), (6, 0.70), (7, 0.88)];
         assert_eq!(propose(&curve(&points)).unwrap().n_clusters, 3);
     }
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_ends_too_early_is_said() {
+    fn a_range_that_ends_too_early_is_reported() {
         let rising = curve(&[(2, 0.5), (3, 1.0), (4, 1.5)]);
         let proposal = propose(&rising).unwrap();
         assert_eq!((proposal.n_clusters, proposal.runner_up), (4, Some(3)));
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_curve_that_never_rises_it_is_said_that_the_views_share_nothing() {
+    fn a_curve_that_never_rises_means_nothing_is_shared() {
         let proposal = propose(&curve(&[(2, -0.3), (3, -0.2), (4, -0.4)])).unwrap();
         assert_eq!(proposal.n_clusters, 2);
         assert!(proposal.reason.contains("the views share nothing"), "{proposal:?}");

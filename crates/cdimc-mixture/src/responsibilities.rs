@@ -1,14 +1,14 @@
-//! How much of each sample belongs to each cluster.
+//! Responsibilities of clusters for samples.
 
 use crate::observations::BLOCK;
 use ndarray::Array2;
 
-/// R, `(n_samples, n_clusters)`, rows sum to 1; stored block by block of samples, cluster by cluster.
+/// Responsibilities R, `(n_samples, n_clusters)`; rows sum to 1. Stored by block and cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Responsibilities {
     pub(crate) n_samples: usize,
     pub(crate) n_clusters: usize,
-    /// `(n_blocks, n_clusters, BLOCK)`; zeros fill the last block.
+    /// Values, `(n_blocks, n_clusters, BLOCK)`; the last block is padded with zeros.
     pub(crate) values: Vec<f64>,
 }
 
@@ -18,7 +18,7 @@ impl Responsibilities {
         Self { n_samples, n_clusters, values: vec![0.0; n_blocks * n_clusters * BLOCK] }
     }
 
-    /// Each sample wholly in its cluster.
+    /// Gives each sample responsibility 1 for its cluster.
     pub(crate) fn from_labels(labels: &[usize], n_clusters: usize) -> Self {
         let mut all = Self::zeros(labels.len(), n_clusters);
         labels.iter().enumerate().for_each(|(i, &c)| *all.at_mut(i, c) = 1.0);
@@ -45,7 +45,7 @@ impl Responsibilities {
         &mut self.values[index]
     }
 
-    /// Those of the samples `samples`.
+    /// Returns the rows of `samples`.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut selected = Self::zeros(samples.len(), self.n_clusters);
         for (to, &i) in samples.iter().enumerate() {
@@ -54,12 +54,12 @@ impl Responsibilities {
         selected
     }
 
-    /// Numbers of a block.
+    /// Returns the numbers per block.
     pub(crate) fn block_size(&self) -> usize {
         self.n_clusters * BLOCK
     }
 
-    /// The likeliest cluster of every sample, of equally likely ones the first.
+    /// Returns the most probable cluster of every sample; on a tie, the first.
     pub(crate) fn labels(&self) -> Vec<usize> {
         let best = |i| {
             let better = |best, c| if self.at(i, c) > self.at(i, best) { c } else { best };

@@ -1,4 +1,4 @@
-//! The columns of a view as its coordinates take them.
+//! Columns of a view on the scale of its coordinates.
 
 use crate::coordinates::Kind;
 use crate::coordinates::projection::{Projection, length};
@@ -6,26 +6,25 @@ use crate::fitted::MixtureModel;
 use cdimc_data::Matrix;
 use ndarray::ArrayView1;
 
-/// Some rows of a view on the scale that the model used: columns as given, but for `ranks` their normal scores, and for
-/// `unit` every row divided by its length.
+/// Rows of a view on the scale of the model: original columns, for `ranks` normal scores, for `unit` rows of unit
+/// length.
 ///
-/// What `standard` and `centered` subtract and divide by is the same for all rows of a column.
+/// Constants that `standard` and `centered` subtract and divide by are omitted.
 #[derive(Debug)]
-pub struct Scale<'a> {
+pub struct ColumnScale<'a> {
     projection: &'a Projection,
-    /// Of the rows; empty unless the kind is `unit`.
+    /// Lengths of the rows; empty unless the kind is `unit`.
     lengths: Vec<f64>,
 }
 
 impl MixtureModel {
-    /// The rows `rows` of a view, `(n_samples, n_features)`, on the scale that the model used.
+    /// Returns the scale for the rows `rows` of a view, `(n_samples, n_features)`.
     ///
     /// # Panics
-    /// If the model has not this view, or there is no such row.
-    pub fn scale(&self, view: usize, x: &Matrix, rows: &[usize]) -> Scale<'_> {
+    /// If the model lacks this view, or `x` lacks a row.
+    pub fn scale(&self, view: usize, x: &Matrix, rows: &[usize]) -> ColumnScale<'_> {
         let projection = &self.projections[view];
         let mut buffer = Vec::new();
-        // Zeros add nothing to a length.
         let mut length_of = |&i: &usize| match x.sparse() {
             Some(sparse) => length(ArrayView1::from(sparse.row(i).1)),
             None => length(ArrayView1::from(x.row(i, &mut buffer))),
@@ -34,12 +33,12 @@ impl MixtureModel {
             Kind::Unit => rows.iter().map(&mut length_of).collect(),
             _ => Vec::new(),
         };
-        Scale { projection, lengths }
+        ColumnScale { projection, lengths }
     }
 }
 
-impl Scale<'_> {
-    /// The values of a column, given as they are.
+impl ColumnScale<'_> {
+    /// Returns the scaled values of column `j`, given its original values.
     ///
     /// # Panics
     /// If there is no such column.

@@ -1,15 +1,15 @@
-//! The method's settings.
+//! Settings of the method.
 
 use crate::coordinates::Kind;
-use crate::criterion::least_equal;
+use crate::criterion::min_equal;
 use crate::model::Prior;
-use crate::search::{Effort, Found};
+use crate::search::{Effort, Optimum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 
 /// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
-/// one cluster, and a view that it lacks drops out of its likelihood.
+/// one cluster, and missing views drop out of the likelihood.
 ///
 /// ```
 /// use cdimc_core::Clusterer;
@@ -29,31 +29,31 @@ use std::borrow::Borrow;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TMixture {
-    /// How the rows of the views become coordinates: `auto`, chosen by shared information.
+    /// Coordinates of the views; `auto` selects the kind with the most shared information.
     pub coordinates: Coordinates,
-    /// q: coordinates of a view at most, or one more where it has just one column more; fewer in small data: 20.
+    /// Maximum number of coordinates per view, q. Small data get fewer; a view with q + 1 columns keeps all.
     pub dimensions: usize,
-    /// ν of the t distributions, at most 1e6: 5.
+    /// Degrees of freedom ν of the t distributions.
     pub degrees_of_freedom: f64,
-    /// κ: the pooled scatter counts as κ q rows in every cluster. If absent, 4 or 256, nearly one shape for all clusters:
-    /// that under which samples held out are likeliest.
+    /// Strength κ of the pooled scatter, which counts as κ q rows in every cluster. If absent, it is chosen by held-out
+    /// likelihood; a large κ gives all clusters nearly one shape.
     pub pooling: Option<f64>,
-    /// The share of the pooled scatter that is its diagonal alone, in [0, 1]. If absent, 0.05, or 1 where one shape for
-    /// all clusters and no correlations make samples held out likeliest.
+    /// Share of the diagonal in the pooled scatter, in [0, 1]; 1 removes correlations. If absent, it is chosen by
+    /// held-out likelihood.
     pub diagonal: Option<f64>,
-    /// Starts: 16.
+    /// Number of random starts.
     pub starts: usize,
-    /// Starts of highest likelihood that merge-and-split and repair go on from: 8.
+    /// Number of starts with the highest likelihood that are refined by merge-and-split and repair.
     pub refined: usize,
-    /// Combinations of a merge and a split tried in a round: 4.
+    /// Combinations of a merge and a split tried per round.
     pub tries: usize,
-    /// Which of the refined starts wins: that of highest likelihood among those of most shared information.
+    /// Rule that selects the best of the refined starts.
     pub rule: Rule,
-    /// The search sees so many samples at most, drawn at random: 20,000; EM then goes on with all.
+    /// Maximum number of samples for the search, drawn at random; the final EM uses all samples.
     pub search_samples: usize,
 }
 
-/// The defaults of [`TMixture`]'s fields of these names.
+/// Defaults of the fields of [`TMixture`] with these names.
 const DIMENSIONS: usize = 20;
 const DEGREES_OF_FREEDOM: f64 = 5.0;
 const STARTS: usize = 16;
@@ -78,16 +78,15 @@ impl Default for TMixture {
     }
 }
 
-/// The κ and shares of the diagonal to choose from: every cluster of its own shape, all of nearly one, and that without
-/// correlations.
+/// Candidates (κ, δ): a shape per cluster, nearly one shape, and nearly one shape without correlations.
 const SHAPES: [(f64, f64); 3] = [(4.0, 0.05), (256.0, 0.05), (256.0, 1.0)];
 
-/// How the rows of the views become coordinates.
+/// Coordinates of the views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Coordinates {
-    /// Chosen without labels by shared information, one kind for all views.
+    /// The kind with the most shared information, one for all views.
     #[default]
     Auto,
     /// [`Kind::Unit`] for all views.
@@ -101,7 +100,7 @@ pub enum Coordinates {
 }
 
 impl Coordinates {
-    /// The kind of all views, where it is given.
+    /// Returns the given kind of all views, or `None` for `auto`.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::Auto => None,
@@ -113,30 +112,30 @@ impl Coordinates {
     }
 }
 
-/// Which of the refined starts wins; `docs/notes/mixture.md` has what each rule gives on data with known classes.
+/// Rule that selects the best refined start; `docs/notes/mixture.md` compares the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Rule {
-    /// That of highest log-likelihood.
+    /// Highest log-likelihood.
     Likelihood,
-    /// That of most shared information T.
+    /// Most shared information T.
     SharedInformation,
-    /// That of highest log-likelihood among those whose T is within 4 % of the most: T tells clusters that
-    /// the views agree on from shapes of one view, likelihood tells near equals apart.
+    /// Highest log-likelihood among starts whose T is nearly the largest. T prefers clusters common to the views
+    /// over shapes of one view; likelihood breaks near-ties.
     #[default]
     LikelihoodAmongMostShared,
 }
 
 impl Rule {
-    /// The best of `found` by this rule; the first of equals.
-    pub(crate) fn best<F: Borrow<Found>>(self, found: Vec<F>) -> Option<F> {
+    /// Returns the best of `found` by this rule; on a tie, the first.
+    pub(crate) fn best<F: Borrow<Optimum>>(self, found: Vec<F>) -> Option<F> {
         let information = |found: &F| found.borrow().shared.information;
         let most = found.iter().map(information).fold(f64::NEG_INFINITY, f64::max);
         let least = match self {
             Self::Likelihood => f64::NEG_INFINITY,
             Self::SharedInformation => most,
-            Self::LikelihoodAmongMostShared => least_equal(most),
+            Self::LikelihoodAmongMostShared => min_equal(most),
         };
         let likelihood = |found: &F| found.borrow().fit.log_likelihood;
         let allowed = found.into_iter().filter(|found| information(found) >= least);
@@ -146,11 +145,10 @@ impl Rule {
 }
 
 impl TMixture {
-    /// The method's name.
+    /// Name of the method.
     pub const NAME: &'static str = crate::NAME;
 
-    /// What is known of clusters before any sample is seen, as far as it is given: one at least, the first of them what
-    /// the search begins with.
+    /// Returns the candidate priors, one if both values are given; the search begins with the first.
     pub(crate) fn priors(&self) -> Vec<Prior> {
         let shape = |(kappa, diagonal)| Prior {
             nu: self.degrees_of_freedom,

@@ -1,4 +1,4 @@
-//! Shared information under the clusters of any method: T after one M step from their labels (specification, section 4).
+//! Shared information of views under labels from any method: T after one M step (specification, section 4).
 
 use crate::choice::candidates;
 use crate::coordinates::profile::ColumnProfile;
@@ -6,15 +6,15 @@ use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
-use crate::pilot::{CHANCE, standard_errors};
+use crate::pilot::{CRITICAL_Z, standard_errors};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, SharedInformation};
 use cdimc_data::MultiView;
 
 impl TMixture {
-    /// Returns T of labelings of the samples of `data` into `n_clusters` clusters, measured after one M step from the
-    /// labels. Where coordinates are `auto`, it is the largest T over all kinds.
+    /// Returns an evaluator of T for labels of the samples of `data` in `n_clusters` clusters; with `auto`
+    /// coordinates, T of the kind with the most shared information.
     ///
     /// # Errors
     /// If the views have no coordinates.
@@ -30,7 +30,7 @@ impl TMixture {
             Ok(coordinates::fit(data, &profiles, &kinds, width)?.1)
         };
         let observations = candidates(self, &profiles).into_iter().map(of_kind);
-        Ok(Box::new(SharedUnderLabels {
+        Ok(Box::new(LabelInformation {
             observations: observations.collect::<Result<_, ClusterError>>()?,
             prior: self.priors()[0],
             n_clusters,
@@ -38,14 +38,14 @@ impl TMixture {
     }
 }
 
-/// The samples in every candidate kind of coordinates.
-pub(crate) struct SharedUnderLabels {
+/// Observations in each candidate kind of coordinates.
+pub(crate) struct LabelInformation {
     pub(crate) observations: Vec<Observations>,
     pub(crate) prior: Prior,
     pub(crate) n_clusters: usize,
 }
 
-impl SharedUnderLabels {
+impl LabelInformation {
     fn under(&self, observations: &Observations, labels: &[usize]) -> (Vec<f64>, f64) {
         let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
         let (terms, shared) = criterion::terms(observations, &responsibilities, &self.prior);
@@ -53,19 +53,19 @@ impl SharedUnderLabels {
     }
 }
 
-impl SharedInformation for SharedUnderLabels {
+impl SharedInformation for LabelInformation {
     fn of(&self, labels: &[usize]) -> f64 {
         let under = |observations| self.under(observations, labels).1;
         self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)
     }
 
     fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
-        // Terms of the same sample are compared, in the coordinates with the most shared information.
+        // A paired comparison of the samples, in the coordinates with the most shared information.
         let under = |observations| (observations, self.under(observations, labels));
         let most = self.observations.iter().map(under).max_by(|a, b| a.1.1.total_cmp(&b.1.1));
         most.is_some_and(|(observations, (terms, _))| {
             let of_others = self.under(observations, others).0;
-            standard_errors(terms.iter().zip(&of_others).map(|(a, b)| a - b)) > CHANCE
+            standard_errors(terms.iter().zip(&of_others).map(|(a, b)| a - b)) > CRITICAL_Z
         })
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         let shared = TMixture::default().shared_information(&data, n_clusters).unwrap();
         let [of_truth, of_chance] = [&truth, &chance].map(|labels| shared.of(labels));
         assert!(of_truth > of_chance + 0.2, "{of_truth} and {of_chance}");
-        // One sample more or less in a cluster is chance.
+        // One moved sample is not significant.
         let mut nearly = truth.clone();
         nearly[0] = (nearly[0] + 1) % n_clusters;
         assert!(shared.of(&nearly) != of_truth);

@@ -1,4 +1,4 @@
-//! How far the views agree on clusters: which share information under them, and which vary mostly by themselves.
+//! Agreement of the views on clusters: shared information, and variation of single views.
 
 use crate::choice::candidates;
 use crate::coordinates::{self, Width, kinds_of_views};
@@ -8,7 +8,7 @@ use crate::folds::cross_fitted;
 use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
-use crate::permutation::{Groups, LEVEL, groups, orders};
+use crate::permutation::{Groups, SIGNIFICANCE_LEVEL, groups, permute_within};
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
@@ -18,48 +18,48 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rand::seq::{SliceRandom, index::sample};
 use serde::{Deserialize, Serialize};
 
-/// Permutations of every view.
-const PERMUTATIONS: usize = 99;
-/// Parts of the samples; a view is judged on each under the mixture of the others.
+/// Permutations per view.
+const N_PERMUTATIONS: usize = 99;
+/// Folds of the samples; each is scored under the mixture of the other.
 const FOLDS: usize = 2;
-/// Samples that are looked at, at most.
-const MOST: usize = 1000;
-/// Samples with a view and another that say whether it shares, at least.
-const FEWEST: usize = 20;
+/// Maximum number of samples.
+const MAX_SAMPLES: usize = 1000;
+/// Minimum number of samples with the view and another.
+const MIN_SHARED_SAMPLES: usize = 20;
 
-/// What a view and the others say about one another.
+/// Agreement of one view with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct ViewSharing {
-    /// Nats of a sample that has the view and another, held out of the fit.
+    /// Held-out shared information of the view and the others, in nats per sample.
     pub shared_information: f64,
-    /// The share of the permutations of the view, the data being one, that share as much.
+    /// Share of the permutations, including the data, with at least this shared information.
     pub p_value: f64,
-    /// The largest variance of a direction within clusters, over the variance between clusters in all directions.
+    /// Largest variance of one direction within clusters, divided by the total variance between clusters.
     pub own_variation: f64,
 }
 
 impl ViewSharing {
-    /// Whether a view that says nothing of the others would rarely share as much.
-    pub fn is_beyond_chance(&self) -> bool {
-        self.p_value <= LEVEL
+    /// Returns whether the shared information is significant.
+    pub fn is_significant(&self) -> bool {
+        self.p_value <= SIGNIFICANCE_LEVEL
     }
 
-    /// Whether one direction of the view's own, as a batch or purity gives, varies more than the clusters do.
+    /// Returns whether one direction within clusters, such as a batch or purity, varies more than the clusters do.
     pub fn varies_by_itself(&self) -> bool {
         self.own_variation > 1.0
     }
 }
 
-/// Clusters of at most 1000 random samples, and the coordinates in which the agreement of the views on them is measured.
+/// Clusters of at most 1000 random samples, in the coordinates for measuring the agreement of the views.
 #[derive(Debug, Clone)]
 pub struct ViewAgreement {
     pub(crate) observations: Observations,
     pub(crate) labels: Vec<usize>,
     pub(crate) n_clusters: usize,
     pub(crate) prior: Prior,
-    /// The samples among all samples.
+    /// Indices of the samples.
     samples: Vec<usize>,
 }
 
@@ -68,8 +68,8 @@ impl FittedMixture {
     pub fn agreement(&self, seed: Seed) -> ViewAgreement {
         let n = self.labels.len();
         let mut samples: Vec<usize> = (0..n).collect();
-        if n > MOST {
-            samples = sample(&mut seed.stream("samples").rng(), n, MOST).into_vec();
+        if n > MAX_SAMPLES {
+            samples = sample(&mut seed.stream("samples").rng(), n, MAX_SAMPLES).into_vec();
             samples.sort_unstable();
         }
         ViewAgreement {
@@ -83,8 +83,8 @@ impl FittedMixture {
 }
 
 impl TMixture {
-    /// Returns the agreement of the views on clusters that any method found, in the coordinates in which the views share
-    /// most under them.
+    /// Returns the agreement of the views on labels from any method, in the coordinates with the most shared
+    /// information.
     ///
     /// # Errors
     /// If the views have no coordinates.
@@ -99,8 +99,9 @@ impl TMixture {
         seed: Seed,
     ) -> Result<ViewAgreement, ClusterError> {
         let mut samples: Vec<usize> = (0..labels.len()).collect();
-        let part = if samples.len() > MOST {
-            samples = sample(&mut seed.stream("samples").rng(), labels.len(), MOST).into_vec();
+        let part = if samples.len() > MAX_SAMPLES {
+            samples =
+                sample(&mut seed.stream("samples").rng(), labels.len(), MAX_SAMPLES).into_vec();
             data.mask().cover_views(&mut samples);
             Some(data.select_rows(&samples)?)
         } else {
@@ -126,11 +127,11 @@ impl TMixture {
 }
 
 impl ViewAgreement {
-    /// Returns T in nats under the clusters and under other labels of all samples.
+    /// Returns T in nats under the clusters, and under other labels of all samples.
     ///
     /// # Panics
     /// If there is not one label below the number of clusters for every sample.
-    pub fn information_beside(&self, others: &[usize]) -> (f64, f64) {
+    pub fn compare_information(&self, others: &[usize]) -> (f64, f64) {
         let others: Vec<usize> = self.samples.iter().map(|&i| others[i]).collect();
         (self.information_of(&self.labels), self.information_of(&others))
     }
@@ -140,11 +141,10 @@ impl ViewAgreement {
         shared_information(&self.observations, &responsibilities, &self.prior).information
     }
 
-    /// Returns for every view what it and the others share under the clusters; `None` if too few samples have the view and
-    /// another.
+    /// Returns the agreement of each view with the others; `None` if too few samples have the view and another.
     ///
-    /// Under the mixture of one half of the samples, on the other: the mean of `log p(all views) - log p(this view) -
-    /// log p(the others)`, beside the same with the rows of the view permuted among samples that have the same views.
+    /// Computes the held-out mean of `log p(all views) - log p(this view) - log p(the others)`, and the same with
+    /// the rows of the view permuted among samples that have the same views.
     pub fn sharing(&self, seed: Seed) -> Vec<Option<ViewSharing>> {
         let Self { observations, labels, n_clusters, prior, .. } = self;
         let responsibilities = Responsibilities::from_labels(labels, *n_clusters);
@@ -153,16 +153,16 @@ impl ViewAgreement {
         order.shuffle(&mut seed.stream("folds").rng());
         let judge = |held_out: &Observations, mixture: &Mixture| {
             let groups = groups(held_out);
-            let logs = Logs::of(held_out, mixture);
+            let logs = LogDensities::of(held_out, mixture);
             (0..n_views).map(|v| logs.sums(v, &groups, seed)).collect::<Vec<_>>()
         };
         let parts = cross_fitted(observations, &responsibilities, prior, (&order, FOLDS), judge);
         let of_view = |v: usize| {
             let n_samples: usize = parts.iter().map(|part| part[v].1).sum();
             let sum = |b: usize| parts.iter().map(|part| part[v].0[b]).sum::<f64>();
-            let sums: Vec<f64> = (0..=PERMUTATIONS).map(sum).collect();
+            let sums: Vec<f64> = (0..=N_PERMUTATIONS).map(sum).collect();
             let n_as_large = sums.iter().filter(|&&other| other >= sums[0]).count();
-            (n_samples >= FEWEST).then(|| ViewSharing {
+            (n_samples >= MIN_SHARED_SAMPLES).then(|| ViewSharing {
                 shared_information: sums[0] / n_samples as f64,
                 p_value: n_as_large as f64 / sums.len() as f64,
                 own_variation: own_variation(observations, v, labels, *n_clusters),
@@ -172,15 +172,15 @@ impl ViewAgreement {
     }
 }
 
-/// log p(view | cluster) of every observed row.
-struct Logs {
+/// Log densities log p(view | cluster) of every observed row.
+struct LogDensities {
     log_weights: Array1<f64>,
-    /// Of every view, its samples and `(n_observed, n_clusters)`.
+    /// Samples and log densities, `(n_observed, n_clusters)`, per view.
     views: Vec<(Vec<usize>, Array2<f64>)>,
     n_samples: usize,
 }
 
-impl Logs {
+impl LogDensities {
     fn of(observations: &Observations, mixture: &Mixture) -> Self {
         let k = mixture.n_clusters();
         let of_view = |v: usize| {
@@ -207,8 +207,8 @@ impl Logs {
         }
     }
 
-    /// Σ over samples with view `v` and another of what they say about one another, in the data and in every permutation
-    /// of the view's rows; and the number of these samples.
+    /// Returns the sums of the terms of view `v`, for the data and for every permutation of its rows, and the
+    /// number of samples.
     fn sums(&self, v: usize, groups: &Groups, seed: Seed) -> (Vec<f64>, usize) {
         let (samples, own) = &self.views[v];
         let mut others = Array2::<f64>::zeros((self.n_samples, own.ncols()));
@@ -224,7 +224,7 @@ impl Logs {
         let paired: Vec<(usize, usize)> =
             samples.iter().copied().enumerate().filter(|&(_, i)| n_others[i] > 0).collect();
         for &(_, i) in &paired {
-            // The posterior of the other views, so that no prior enters twice.
+            // The posterior of the other views, so that the prior enters once.
             let with_prior = &others.row(i) + &self.log_weights;
             let evidence = log_sum(others.row(i), self.log_weights.view());
             others.row_mut(i).assign(&(with_prior - evidence));
@@ -239,12 +239,14 @@ impl Logs {
         let in_place: Vec<usize> = (0..samples.len()).collect();
         let mut sums = vec![sum(&in_place)];
         let seed = seed.stream("permutations").nth(v as u64);
-        sums.extend((0..PERMUTATIONS).map(|b| sum(&orders(&groups[v], seed.nth(b as u64)))));
+        sums.extend(
+            (0..N_PERMUTATIONS).map(|b| sum(&permute_within(&groups[v], seed.nth(b as u64)))),
+        );
         (sums, paired.len())
     }
 }
 
-/// log Σ exp(a + b).
+/// Returns log Σ exp(a + b).
 fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
     let top = a.iter().zip(b).map(|(a, b)| a + b).fold(f64::NEG_INFINITY, f64::max);
     if top.is_finite() {
@@ -254,7 +256,7 @@ fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
     }
 }
 
-/// The largest variance of a direction within clusters over the variance between them.
+/// Returns the largest variance of a direction within clusters, divided by the variance between clusters.
 fn own_variation(
     observations: &Observations,
     v: usize,
@@ -277,12 +279,12 @@ fn own_variation(
     }
     let mut within = Array2::<f64>::zeros((q, q));
     observations.each_row(v, |i, row| {
-        let deviation = &ArrayView1::from(row) - &sums.row(labels[i]);
+        let residual = &ArrayView1::from(row) - &sums.row(labels[i]);
         for a in 0..q {
-            within.row_mut(a).scaled_add(deviation[a], &deviation);
+            within.row_mut(a).scaled_add(residual[a], &residual);
         }
     });
-    // The power method; directions of like variance need no telling apart.
+    // Power method; directions of similar variance are equivalent.
     let mut direction = Array1::from_elem(q, 1.0);
     let mut largest = 0.0;
     for _ in 0..50 {
@@ -315,7 +317,7 @@ mod tests {
         let model = MixtureModel::new(settings, &data, &solution, 1.0).fitted_to(&data).unwrap();
         let agreement = model.agreement(Seed::new(1));
         assert_eq!(agreement.observations.widths, vec![2; data.n_views()]);
-        let (own, same) = agreement.information_beside(&model.labels);
+        let (own, same) = agreement.compare_information(&model.labels);
         assert_eq!(own, same);
     }
 
@@ -326,7 +328,7 @@ mod tests {
         let truth = dataset.labels().unwrap();
         let mut rng = Seed::new(7).rng();
         let mut views = dataset.views().to_vec();
-        // A batch that only this view knows of moves all its columns far.
+        // A batch effect of this view shifts all its columns.
         for mut row in views[0].rows_mut() {
             let batch = 20.0 * f64::from(rng.gen_range(0..2));
             row.mapv_inplace(|x| x + batch);
@@ -339,10 +341,11 @@ mod tests {
             let agreement = TMixture::default().agreement(&data, truth, k, Seed::new(1)).unwrap();
             agreement.sharing(Seed::new(1))
         };
-        let beyond: Vec<bool> = found.iter().flatten().map(ViewSharing::is_beyond_chance).collect();
+        let significant: Vec<bool> =
+            found.iter().flatten().map(ViewSharing::is_significant).collect();
         let mut expected = vec![true; dataset.n_views()];
         expected.push(false);
-        assert_eq!(beyond, expected, "{found:?}");
+        assert_eq!(significant, expected, "{found:?}");
         let by_itself: Vec<bool> =
             found.iter().flatten().map(ViewSharing::varies_by_itself).collect();
         assert!(by_itself[0] && !by_itself[1], "{found:?}");

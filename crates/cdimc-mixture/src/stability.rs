@@ -1,4 +1,4 @@
-//! Which clusters stay when a part of the samples is left out (Hennig, Comput. Stat. Data Anal. 52, 2007, DOI
+//! Stability of clusters when samples are left out (Hennig, Comput. Stat. Data Anal. 52, 2007, DOI
 //! 10.1016/j.csda.2006.11.025).
 
 use crate::criterion::shared_information;
@@ -6,7 +6,7 @@ use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
-use crate::search::{Effort, Found, Search};
+use crate::search::{Effort, Optimum, Search};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Model, Observer};
 use cdimc_data::Seed;
@@ -15,44 +15,44 @@ use rand::seq::index::sample;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The samples of a subsample, as a ratio.
-const SEEN: (usize, usize) = (4, 5);
-/// Starts of the fresh search of each subsample, and how many of them are refined.
+/// Share of the samples in a subsample, as a ratio.
+const SUBSAMPLE_SHARE: (usize, usize) = (4, 5);
+/// Starts and refined starts of the new search on each subsample.
 const EFFORT: (usize, usize) = (2, 1);
-/// Samples of a subsample for each cluster, at least.
-const LEAST: usize = 2;
-/// Samples of which all pairs are looked at, at most.
-const MOST: usize = 2000;
+/// Minimum number of samples per cluster in a subsample.
+const MIN_SAMPLES_PER_CLUSTER: usize = 2;
+/// Maximum number of samples for which all pairs are counted.
+const MAX_PAIR_SAMPLES: usize = 2000;
 
-/// How far clusters stay the same in subsamples.
+/// Stability of the clusters in subsamples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Stability {
-    /// Of every cluster, the mean over the subsamples of the Jaccard index with the cluster most like it, in [0, 1];
-    /// `None` for a cluster that no subsample has.
+    /// Mean Jaccard index of each cluster with the most similar cluster of each subsample, in [0, 1]; `None` if no
+    /// subsample has the cluster.
     pub clusters: Vec<Option<f64>>,
-    /// Of every sample, the mean share of its cluster's others that it stays with, in [0, 1]; `None` for one alone.
+    /// Mean share of its cluster that each sample stays with, in [0, 1]; `None` for a cluster of one.
     pub samples: Vec<Option<f64>>,
-    /// `(n_samples, n_samples)`: of every pair of samples the share of the subsamples with both that put them into one
-    /// cluster (Monti, Tamayo, Mesirov and Golub, Mach. Learn. 52, 2003); `None` of more than 2000 samples.
+    /// Consensus matrix, `(n_samples, n_samples)`: share of the subsamples with both samples in which they share a
+    /// cluster (Monti, Tamayo, Mesirov and Golub, Mach. Learn. 52, 2003); `None` for too many samples.
     #[serde(skip)]
     pub consensus: Option<Array2<f32>>,
-    /// The share of the pairs of samples that some subsamples have together and others apart: whose consensus lies between
-    /// 0.1 and 0.9 (Senbabaoglu, Michailidis and Li, Sci. Rep. 4, 2014); `None` where the consensus is.
+    /// Share of ambiguous pairs, with a consensus between 0.1 and 0.9 (Senbabaoglu, Michailidis and Li, Sci. Rep.
+    /// 4, 2014); `None` without a consensus matrix.
     #[serde(default)]
     pub ambiguous: Option<f64>,
-    /// Subsamples.
+    /// Number of subsamples.
     pub n_subsamples: usize,
-    /// Subsamples in which a search of their own found better clusters than those that began from the model.
+    /// Number of subsamples in which a new search found better clusters than the fit from the model.
     pub n_afresh: usize,
 }
 
 impl FittedMixture {
-    /// Returns the stability of the clusters: in each of `n_subsamples` random four fifths of the samples, masks kept, the
-    /// better of a fit that begins at the model and a short new search.
+    /// Returns the stability of the clusters over `n_subsamples` random subsamples, masks kept. In each, the better
+    /// of a fit from the model and a short new search counts.
     ///
     /// # Errors
-    /// If there are too few samples, or the observer asks to stop.
+    /// If there are too few samples, or the observer stops the run.
     pub fn stability(
         &self,
         n_subsamples: usize,
@@ -61,9 +61,9 @@ impl FittedMixture {
     ) -> Result<Stability, ClusterError> {
         let Self { model, observations, responsibilities, labels } = self;
         let (n, k) = (observations.n_samples, self.n_clusters());
-        if n * SEEN.0 / SEEN.1 < LEAST * k {
+        if n * SUBSAMPLE_SHARE.0 / SUBSAMPLE_SHARE.1 < MIN_SAMPLES_PER_CLUSTER * k {
             let reason = format!(
-                "four fifths of {n} samples are fewer than {LEAST} for each of {k} clusters"
+                "four fifths of {n} samples are fewer than {MIN_SAMPLES_PER_CLUSTER} for each of {k} clusters"
             );
             return Err(ClusterError::Inapplicable { method: "stability", reason });
         }
@@ -71,29 +71,30 @@ impl FittedMixture {
         let seed_of = |b: usize| seed.stream("stability").nth(b as u64);
         let clusters_of = |b: usize, seen: &[usize]| {
             let part = observations.select(seen);
-            let tell = |_: &'static str, _: usize, _: usize, loss| {
+            let report = |_: &'static str, _: usize, _: usize, loss| {
                 observer.step("stability", b, n_subsamples, loss)
             };
-            let watch = Watch::new(&tell, "stability", n_subsamples, part.n_samples);
+            let watch = Watch::new(&report, "stability", n_subsamples, part.n_samples);
             let begin = moments_of(&part, &responsibilities.select(seen));
             let fit = Em::new(&part, &prior, &watch).run(begin)?;
             let shared = shared_information(&part, &fit.responsibilities, &prior);
-            let begun = (fit.log_likelihood, shared);
+            let before = (fit.log_likelihood, shared);
             let effort =
                 Effort { starts: EFFORT.0, refined: EFFORT.1, tries: model.settings.tries };
             let seed = seed_of(b);
             let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
-            let mut found = vec![Found { fit, shared }];
-            found.extend(search.run(&tell)?);
+            let mut found = vec![Optimum { fit, shared }];
+            found.extend(search.run(&report)?);
             let Some(best) = model.settings.rule.best(found) else {
                 unreachable!("there is the fit that began from the model")
             };
-            let is_afresh = (best.fit.log_likelihood, best.shared) != begun;
+            let is_afresh = (best.fit.log_likelihood, best.shared) != before;
             Ok((best.fit.responsibilities.labels(), is_afresh))
         };
         let of_subsample = |b: usize| {
             let mut rng = seed_of(b).stream("samples").rng();
-            let mut seen = sample(&mut rng, n, n * SEEN.0 / SEEN.1).into_vec();
+            let mut seen =
+                sample(&mut rng, n, n * SUBSAMPLE_SHARE.0 / SUBSAMPLE_SHARE.1).into_vec();
             seen.sort_unstable();
             let fits = |(labels, _): &(Vec<usize>, bool)| {
                 labels.len() == seen.len() && labels.iter().all(|&label| label < k)
@@ -111,7 +112,7 @@ impl FittedMixture {
         for Subsample { seen, labels: others, .. } in &found {
             Overlap::of(labels, k, seen, others).add_to(&mut clusters, &mut samples);
         }
-        let consensus = (n <= MOST).then(|| consensus(n, &found));
+        let consensus = (n <= MAX_PAIR_SAMPLES).then(|| consensus(n, &found));
         Ok(Stability {
             ambiguous: consensus.as_ref().map(ambiguous),
             clusters: clusters.iter().map(Mean::value).collect(),
@@ -124,7 +125,7 @@ impl FittedMixture {
 }
 
 impl MixtureModel {
-    /// The prior of the fit.
+    /// Returns the prior of the fit.
     pub(crate) fn prior(&self) -> Prior {
         let given = self.settings.priors()[0];
         Prior {
@@ -135,15 +136,15 @@ impl MixtureModel {
     }
 }
 
-/// Some of the samples, ascending, and their clusters.
+/// Sample indices, ascending, and their clusters.
 struct Subsample {
     seen: Vec<usize>,
     labels: Vec<usize>,
-    /// Whether a search of its own found them.
+    /// Whether the new search was better.
     is_afresh: bool,
 }
 
-/// Of every pair of `n` samples the share of the subsamples with both in which they are together; 0 of pairs that none has.
+/// Returns the consensus matrix of `n` samples; 0 for pairs in no common subsample.
 fn consensus(n: usize, subsamples: &[Subsample]) -> Array2<f32> {
     // Counts in the lower triangle.
     let (mut both, mut together) = (Array2::<u32>::zeros((n, n)), Array2::<u32>::zeros((n, n)));
@@ -161,7 +162,7 @@ fn consensus(n: usize, subsamples: &[Subsample]) -> Array2<f32> {
     })
 }
 
-/// The share of the pairs of a [`consensus`] that are neither apart nor together.
+/// Returns the share of ambiguous pairs of a [`consensus`].
 fn ambiguous(shares: &Array2<f32>) -> f64 {
     let n = shares.nrows();
     let pairs = (0..n).flat_map(|i| (0..i).map(move |j| shares[[i, j]]));
@@ -186,12 +187,12 @@ impl Mean {
     }
 }
 
-/// Two clusterings of the same samples.
+/// Overlap of two clusterings of the same samples.
 struct Overlap<'a> {
     labels: &'a [usize],
     seen: &'a [usize],
     others: &'a [usize],
-    /// `(n_clusters, n_clusters)`: samples in one and in the other.
+    /// Contingency table, `(n_clusters, n_clusters)`.
     cells: Vec<Vec<f64>>,
 }
 
@@ -255,7 +256,7 @@ mod tests {
         assert!(right > 0.8 && right > too_many + 0.1, "{right} {too_many}");
     }
 
-    /// Columns of few values, whose steps the model has to know of.
+    /// Columns of few values, whose resolutions the model must keep.
     #[test]
     fn a_model_from_a_file_has_the_stability_of_the_fit() {
         let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
@@ -293,7 +294,7 @@ mod tests {
         let shares = consensus(4, &found);
         assert_eq!(shares.row(0).to_vec(), [1.0, 0.5, 0.0, 0.0]);
         assert_eq!(shares, shares.t());
-        // Of six pairs one is together in one of two subsamples.
+        // One of six pairs shares a cluster in one of two subsamples.
         assert_eq!(ambiguous(&shares), 1.0 / 6.0);
     }
 

@@ -1,15 +1,15 @@
-//! The method: how a fit goes from data to a model.
+//! Fit of the method, from data to a model.
 
 use crate::calibration;
 use crate::choice;
 use crate::coordinates::{self, projection};
-use crate::criterion::Shared;
+use crate::criterion::SharedNats;
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, Search, starts};
+use crate::search::{Optimum, Search, starts};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -17,17 +17,17 @@ use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Obser
 use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
 
-/// Operations of a fit for every number that an iteration reads: those of the search ...
-const SEARCH: f64 = 12_000.0;
-/// ... and of EM on all samples.
-const ALL: f64 = 200.0;
-/// The least `search-samples`.
-const LEAST_SEARCH_SAMPLES: usize = 100;
-/// The largest `degrees-of-freedom`: what is added to many more is lost in rounding.
-const MOST_DEGREES_OF_FREEDOM: f64 = 1e6;
+/// Operations of the search per number read in an iteration.
+const SEARCH_OPERATIONS: f64 = 12_000.0;
+/// Operations of EM on all samples per number read in an iteration.
+const EM_OPERATIONS: f64 = 200.0;
+/// Smallest value of `search-samples`.
+const MIN_SEARCH_SAMPLES: usize = 100;
+/// Largest value of `degrees-of-freedom`; beyond it, distances are lost in rounding.
+const MAX_DEGREES_OF_FREEDOM: f64 = 1e6;
 
 impl TMixture {
-    /// Coordinates, search and EM.
+    /// Chooses coordinates, searches and runs EM on all samples.
     pub(crate) fn solve(
         &self,
         data: &MultiView,
@@ -35,7 +35,7 @@ impl TMixture {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Solution, ClusterError> {
-        let part = self.part_to_search(data, seed)?;
+        let part = self.subset_to_search(data, seed)?;
         if part.is_some() {
             let enough = "must be at least the number of clusters";
             setting("search-samples", self.search_samples, enough, |&n| n >= n_clusters)?;
@@ -48,13 +48,13 @@ impl TMixture {
         let search =
             Search { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
         let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
-        let mut begun = choice.begun;
-        search.begin(&mut begun, &progress)?;
-        search.refine(&mut begun, &progress)?;
-        let found = begun.found();
+        let mut state = choice.state;
+        search.run_starts(&mut state, &progress)?;
+        search.refine(&mut state, &progress)?;
+        let found = state.into_optima();
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(Found { mut fit, shared }) = self.rule.best(found) else {
-            unreachable!("`check` asks for one refined start at least")
+        let Some(Optimum { mut fit, shared }) = self.rule.best(found) else {
+            unreachable!("`check` requires a refined start")
         };
         let (projections, evidence) = (choice.projections, choice.evidence);
         let solution = |observations, fit| Solution {
@@ -81,7 +81,7 @@ impl TMixture {
         Ok(solution(all, fit))
     }
 
-    /// Which of `n_samples` the search sees, ascending: all, or so many drawn at random.
+    /// Returns the samples that the search uses, ascending: all, or at most `search-samples` drawn at random.
     pub fn samples_to_search(&self, n_samples: usize, seed: Seed) -> Vec<usize> {
         if n_samples <= self.search_samples {
             return (0..n_samples).collect();
@@ -92,8 +92,8 @@ impl TMixture {
         rows
     }
 
-    /// A random part of the samples, where there are more than the search sees.
-    pub(crate) fn part_to_search(
+    /// Returns the samples for the search if these are not all.
+    pub(crate) fn subset_to_search(
         &self,
         data: &MultiView,
         seed: Seed,
@@ -123,7 +123,7 @@ impl Clusterer for TMixture {
         ])?;
         let range = "must be positive and at most 1e6";
         setting("degrees-of-freedom", self.degrees_of_freedom, range, |&nu| {
-            nu > 0.0 && nu <= MOST_DEGREES_OF_FREEDOM
+            nu > 0.0 && nu <= MAX_DEGREES_OF_FREEDOM
         })?;
         if let Some(pooling) = self.pooling {
             positive("pooling", pooling)?;
@@ -132,7 +132,7 @@ impl Clusterer for TMixture {
             setting("diagonal", diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
         }
         let few = "must be at least 100";
-        setting("search-samples", self.search_samples, few, |&n| n >= LEAST_SEARCH_SAMPLES)
+        setting("search-samples", self.search_samples, few, |&n| n >= MIN_SEARCH_SAMPLES)
     }
 
     fn reads_sparse(&self) -> bool {
@@ -155,7 +155,8 @@ impl Clusterer for TMixture {
             seed,
         );
         let model = MixtureModel::new(self.clone(), data, &solution, exponent);
-        let rule_values = |of: fn(&(f64, Shared)) -> f64| solution.refined.iter().map(of).collect();
+        let rule_values =
+            |of: fn(&(f64, SharedNats)) -> f64| solution.refined.iter().map(of).collect();
         let curves = vec![
             Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
             Curve {
@@ -166,7 +167,7 @@ impl Clusterer for TMixture {
         Ok(fitted(FittedMixture::new(model, solution.observations), curves))
     }
 
-    /// The checkpoint is the model of a fit that has ended; its curves are not kept.
+    /// Restores a finished fit from its model; the curves are not saved.
     fn resume(
         &self,
         checkpoint: &[u8],
@@ -181,8 +182,8 @@ impl Clusterer for TMixture {
         Ok(fitted(model.fitted_to(data)?, Vec::new()))
     }
 
-    /// Of the largest decomposition or of coordinates, responsibilities and clusters, whichever is more, and of the copies
-    /// that are searched; of the iterations that a search on Handwritten or MNIST takes, and EM on all samples.
+    /// Estimates memory, as the maximum of the largest decomposition and of coordinates, responsibilities and
+    /// clusters, plus copies; and operations, of a typical search and of EM on all samples.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (n, k) = (data.n_samples() as f64, n_clusters as f64);
         let searched = n.min(self.search_samples as f64);
@@ -199,14 +200,14 @@ impl Clusterer for TMixture {
             iteration += observed * k * (q * q + q);
         }
         let columns = data.widths().iter().sum::<usize>() as f64;
-        // A part of the samples, and halves of the columns.
+        // Copies of a subset of the samples and of halves of the columns.
         let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
         let copied = copies as f64 * values * searched / n;
-        // Beside those of the data, those of every kind that competes, sorted.
+        // Coordinates of the data and of every competing kind, sorted.
         let held = 6.0 * coordinates + 3.0 * k * columns + (self.refined as f64 + 3.0) * n * k;
         Some(Cost {
             bytes: 8.0 * (copied + held.max(coordinates + decomposed)),
-            operations: iteration * (SEARCH * searched / n + ALL),
+            operations: iteration * (SEARCH_OPERATIONS * searched / n + EM_OPERATIONS),
         })
     }
 }
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn all_samples_have_the_resolutions_of_those_searched() {
+    fn all_samples_have_the_resolutions_of_the_searched_samples() {
         let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
         let views = [4, 6].map(|d| Array2::from_shape_fn((300, d), |(i, j)| answers(i, j + d)));
         let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_knows_the_cells_that_were_filled_in_the_whole() {
+    fn a_subset_keeps_the_cells_filled_in_the_whole() {
         let answer = |i: usize, j: usize| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
         let view = |d: usize| {
             let mut x = Array2::from_shape_fn((300, 5), |(i, j)| answer(i, j + d));
@@ -327,7 +328,7 @@ mod tests {
     #[test]
     fn clusters_on_a_line_are_found_in_a_single_view() {
         let mut rng = Seed::new(1).rng();
-        // Rows of unit length would keep the sign alone of where a sample stands on the line.
+        // `unit` would reduce the position on a line to its sign.
         let view = Array2::from_shape_fn((120, 3), |(i, _)| {
             3.0 * (i % 3) as f64 + (0..12).map(|_| rng.r#gen::<f64>()).sum::<f64>() - 6.0
         });
@@ -354,7 +355,7 @@ mod tests {
         assert!(equal > 240, "{equal} of 400");
         let filled = model.impute_from(&first, &[0]).unwrap();
         assert_eq!(filled[0], dataset.views()[0]);
-        // Nearer to the hidden truth than the column means, which is what no cluster would give.
+        // Closer to the hidden values than the column means.
         let (mut ours, mut means) = (0.0, 0.0);
         for (v, filled) in filled.iter().enumerate().skip(1) {
             let all = &model.standardizers()[v].mean;
@@ -367,9 +368,9 @@ mod tests {
         assert!(model.predict_from(&first, &[1, 0]).is_err());
     }
 
-    /// The views of a sample deviate from their cluster by the same hidden factors, which its clusters cannot tell.
+    /// The views of a sample share hidden factors that are independent of the clusters.
     #[test]
-    fn a_missing_view_follows_how_the_others_deviate_from_their_cluster_however_many_they_are() {
+    fn imputation_uses_the_residuals_of_any_number_of_other_views() {
         let many = vec![SyntheticView { width: 25, map: SyntheticMap::Linear }; 12];
         let many = SyntheticViews { n_samples: 400, views: many, ..SyntheticViews::default() };
         for dataset in [dataset(400), many.generate(Seed::new(1)).unwrap()] {
@@ -381,7 +382,7 @@ mod tests {
             let first = MultiView::from_nan_rows(vec![dataset.views()[0].clone()]).unwrap();
             let error = |model: &MixtureModel| -> f64 {
                 let filled = model.impute_from(&first, &[0]).unwrap();
-                // Outliers would outweigh all others in squares.
+                // Absolute errors, since outliers would dominate squares.
                 let off = |v: usize| (&filled[v] - &dataset.views()[v]).mapv(f64::abs).sum();
                 (1..filled.len()).map(off).sum()
             };
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_zeros_gets_alone_what_it_gets_in_company() {
+    fn a_row_of_zeros_gets_the_same_cluster_alone() {
         let dataset = dataset(200);
         let settings = TMixture { coordinates: Coordinates::Unit, ..quick() };
         let (_, model) = fitted_with(&settings, &incomplete(&dataset));
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_what_no_sample_of_the_fit_had_is_one_of_zeros_in_unit() {
+    fn unit_treats_a_row_of_unseen_columns_as_zeros() {
         let zeros = Array2::<f64>::zeros((200, 1));
         let views: Vec<Array2<f64>> =
             dataset(200).views().iter().map(|view| concatenate![Axis(1), *view, zeros]).collect();
@@ -468,20 +469,21 @@ mod tests {
     }
 
     #[test]
-    fn whoever_watches_stops_it_at_once() {
+    fn an_observer_stops_a_fit_at_once() {
         let data = incomplete(&dataset(3000));
         for after in [0, 5, 40] {
             let calls = std::sync::atomic::AtomicUsize::new(0);
             let asked = std::sync::Mutex::new(None);
-            let tell = |_: &cdimc_core::Step| {
+            let report = |_: &cdimc_core::Step| {
                 if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after {
                     asked.lock().unwrap().get_or_insert_with(Instant::now);
                     return ControlFlow::Break(());
                 }
                 ControlFlow::Continue(())
             };
-            let error =
-                TMixture::default().fit(&data, 4, Seed::new(3), &Observer::new(&tell)).unwrap_err();
+            let error = TMixture::default()
+                .fit(&data, 4, Seed::new(3), &Observer::new(&report))
+                .unwrap_err();
             assert!(matches!(error, ClusterError::Interrupted { checkpoint: None }));
             assert!(asked.lock().unwrap().unwrap().elapsed() < Duration::from_secs(5));
         }

@@ -1,4 +1,4 @@
-//! The coordinates of the mixture, for methods that train on them or choose by what the views share in them.
+//! Coordinates of the mixture, for methods that train on them or select by their shared information.
 
 use crate::archive::{projection_of, put_projection};
 use crate::choice::choose;
@@ -6,7 +6,7 @@ use crate::coordinates::{Kind, observe, projection::Projection};
 use crate::model::Prior;
 use crate::pilot::Views;
 use crate::settings::TMixture;
-use crate::shared_information::SharedUnderLabels;
+use crate::shared_information::LabelInformation;
 use cdimc_core::archive::Archive;
 use cdimc_core::{
     AnalysisSize, ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates,
@@ -16,16 +16,16 @@ use ndarray::{Array2, s};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// One projection per view.
+/// Projections of all views.
 #[derive(Debug)]
 struct Projections {
     of_views: Vec<Projection>,
-    /// Prior under which shared information is measured.
+    /// Prior for shared information.
     prior: Prior,
 }
 
-/// The coordinates are of the kind under which the views share most, by the searches that precede a fit (specification,
-/// sections 1 and 4).
+/// Coordinates of the kind with the most shared information, by the searches that precede a fit (specification, sections
+/// 1 and 4).
 impl ViewAnalysis for TMixture {
     fn coordinates(
         &self,
@@ -34,7 +34,7 @@ impl ViewAnalysis for TMixture {
         seed: Seed,
         observer: &Observer<'_>,
     ) -> Result<Arc<dyn ViewCoordinates>, ClusterError> {
-        // The shape of the clusters is not needed, only the kind of coordinates.
+        // Only the kind of coordinates is needed, not the cluster shapes.
         let prior = self.priors()[0];
         let (pooling, diagonal) = (Some(prior.kappa), Some(prior.diagonal));
         let settings = Self { dimensions: max_width, pooling, diagonal, ..self.clone() };
@@ -76,9 +76,9 @@ impl ViewCoordinates for Projections {
         self.of_views.iter().map(Projection::width).collect()
     }
 
-    /// In the kind `unit` a row of zeros has no coordinates.
+    /// In `unit`, rows of zeros have no coordinates.
     fn with_coordinates(&self, view: usize, rows_of: &Matrix, rows: Vec<usize>) -> Vec<usize> {
-        self.of_views[view].with_direction(rows_of, rows)
+        self.of_views[view].nonzero_rows(rows_of, rows)
     }
 
     fn of_rows(&self, view: usize, rows_of: &Matrix, rows: &[usize]) -> Array2<f64> {
@@ -96,7 +96,7 @@ impl ViewCoordinates for Projections {
         n_clusters: usize,
     ) -> Box<dyn SharedInformation> {
         let observations = vec![observe(data, &self.of_views)];
-        Box::new(SharedUnderLabels { observations, prior: self.prior, n_clusters })
+        Box::new(LabelInformation { observations, prior: self.prior, n_clusters })
     }
 
     fn put(&self, archive: &mut Archive) {

@@ -1,10 +1,10 @@
-//! Reports the progress of a fit, and whether it is to stop.
+//! Progress reports of a fit, and requests to stop.
 
 use cdimc_core::ClusterError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Receives a stage, the steps done, all its steps and the loss; an error stops the fit.
+/// Receives the stage, steps done, total steps and the loss; an error stops the fit.
 pub(crate) type Progress<'a> =
     dyn Fn(&'static str, usize, usize, Option<f64>) -> Result<(), ClusterError> + Sync + 'a;
 
@@ -14,9 +14,9 @@ pub(crate) struct Watch<'a> {
     stage: &'static str,
     done: AtomicUsize,
     of: usize,
-    /// Samples of the log-likelihoods that are reported.
+    /// Samples in the reported log-likelihoods.
     n_samples: usize,
-    /// Whether to stop; threads report one at a time, and none after that.
+    /// Whether to stop; threads report one at a time, and not after a stop.
     stopped: Mutex<bool>,
 }
 
@@ -31,14 +31,14 @@ impl<'a> Watch<'a> {
         Self { progress, stage, done, of, n_samples, stopped }
     }
 
-    /// One step more is done.
+    /// Counts one finished step.
     pub(crate) fn step(&self) -> Result<(), ClusterError> {
         self.done.fetch_add(1, Ordering::Relaxed);
         self.check(f64::NEG_INFINITY)
     }
 
-    /// Between steps, so that a request to stop is heard soon; the loss is the negative mean
-    /// log-likelihood of a sample.
+    /// Reports between steps, so that a request to stop takes effect soon; the loss is the negative mean
+    /// log-likelihood per sample.
     pub(crate) fn check(&self, log_likelihood: f64) -> Result<(), ClusterError> {
         let loss = -log_likelihood / self.n_samples.max(1) as f64;
         let loss = loss.is_finite().then_some(loss);
@@ -46,8 +46,8 @@ impl<'a> Watch<'a> {
         if *stopped {
             return Err(ClusterError::Interrupted { checkpoint: None });
         }
-        let told = (self.progress)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
-        *stopped = told.is_err();
-        told
+        let result = (self.progress)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
+        *stopped = result.is_err();
+        result
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of few values: categories, one column of zeros and ones for each of theirs, and samples that are all alike.
+//! Tables of few values: categories as one column of zeros and ones per value, and identical samples.
 
 use cdimc_core::Clusterer;
 use cdimc_data::{MissingPattern, MultiView, Seed};
@@ -10,7 +10,7 @@ use rand::Rng;
 const N_CLUSTERS: usize = 4;
 const N_SAMPLES: usize = 300;
 
-/// Categories of so many values, of which every cluster has one in two samples of three and the others alike.
+/// Returns categories of the given numbers of values; each cluster has one value in two thirds of its samples.
 fn marks(rng: &mut impl Rng, categories: &[usize]) -> Array2<f64> {
     let mut view = Array2::zeros((N_SAMPLES, categories.iter().sum()));
     let mut start = 0;
@@ -38,7 +38,7 @@ fn values_of_a_category_are_no_clusters_by_themselves() {
         accuracy(&truth, &clusters.expect("clusters").labels).expect("equal lengths")
     };
     let mean = (0..3).map(found).sum::<f64>() / 3.0;
-    // 0.75 if clusters had no width where all their samples have one value.
+    // The mean is 0.75 without the lower bound on variances.
     assert!(mean > 0.85, "{mean}");
 }
 

@@ -1,4 +1,4 @@
-//! Tables whose columns have different units, read without telling the method so.
+//! Tables whose columns have different units, with default settings.
 
 use cdimc_core::{Clusterer, KMeans};
 use cdimc_data::{MissingPattern, MultiView, Seed};
@@ -6,7 +6,7 @@ use cdimc_metrics::accuracy;
 use cdimc_mixture::TMixture;
 use ndarray::{Array2, Axis, concatenate, s};
 
-/// The columns of a file as tables of `widths` columns, and the classes.
+/// Reads a file as tables of `widths` columns, and the classes.
 fn tables(name: &str, widths: [usize; 3]) -> (Vec<Array2<f64>>, Vec<usize>) {
     let path = format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("a committed file");
@@ -24,8 +24,8 @@ fn tables(name: &str, widths: [usize; 3]) -> (Vec<Array2<f64>>, Vec<usize>) {
     (views.to_vec(), rows.iter().map(|row| row[start] as usize).collect())
 }
 
-/// Mean accuracies of the mixture and of k-means on tables whose gaps hold the column means, over five masks
-/// that hide 30 % of every table.
+/// Returns the mean accuracies of the mixture and of k-means after mean imputation, over five masks that hide 30 %
+/// of every table.
 fn accuracies(name: &str, widths: [usize; 3], n_clusters: usize) -> (f64, f64) {
     let (views, classes) = tables(name, widths);
     let (mut ours, mut k_means) = (0.0, 0.0);
@@ -59,13 +59,13 @@ fn mean_filled(data: &MultiView) -> Array2<f64> {
 }
 
 #[test]
-fn wines_are_told_apart() {
+fn wines_are_clustered_by_class() {
     let (ours, k_means) = accuracies("wine", [5, 4, 4], 3);
     assert!(ours >= 0.88 && ours > k_means, "{ours} {k_means}");
 }
 
 #[test]
-fn tumors_are_told_apart() {
+fn tumors_are_clustered_by_class() {
     let (ours, k_means) = accuracies("breast-cancer", [10, 10, 10], 2);
     assert!(ours >= 0.87 && ours > k_means, "{ours} {k_means}");
 }

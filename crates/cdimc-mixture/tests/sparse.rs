@@ -1,4 +1,4 @@
-//! The same numbers with and without their zeros in memory give the same clusters.
+//! Sparse and dense matrices of the same numbers give the same clusters.
 
 use cdimc_core::{Clusterer, Fitted, Observer};
 use cdimc_data::{Matrix, MultiView, Seed, Sparse, ViewMask};
@@ -6,7 +6,7 @@ use cdimc_mixture::{Coordinates, TMixture};
 use ndarray::Array2;
 use rand::Rng;
 
-/// Counts of three groups, of which most are 0, as they are and as a matrix of compressed rows.
+/// Returns counts of three groups, mostly 0, as a dense and as a sparse matrix.
 fn counts(n: usize, d: usize) -> [Matrix; 2] {
     let mut rng = Seed::new(1).rng();
     let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -23,7 +23,7 @@ fn counts(n: usize, d: usize) -> [Matrix; 2] {
     [sparse.dense().into(), sparse.into()]
 }
 
-/// The samples with one of the two matrices, beside a view of four columns; a fifth of them lack either view.
+/// Returns the samples with one of the matrices and a view of four columns; a fifth lack either view.
 fn samples(counts: Matrix) -> MultiView {
     let n = counts.nrows();
     let mut rng = Seed::new(2).rng();

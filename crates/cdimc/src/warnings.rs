@@ -208,7 +208,7 @@ impl<'a> ClustersFound<'a> {
         let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
         let agreement = self.agreement.as_ref().filter(|_| values <= MOST_VALUES)?;
         let plain = Concat::default().cluster(data, self.n_clusters, Seed::new(0)).ok()?;
-        let (own, plain) = agreement.information_beside(&plain.labels);
+        let (own, plain) = agreement.compare_information(&plain.labels);
         (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
             sign: Sign::PlainIsBetter,
             text: format!(
@@ -371,9 +371,9 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let known: Vec<(usize, ViewSharing)> =
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
     // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
-    let shares = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information >= LEAST_SHARED;
+    let shares = |of: &ViewSharing| of.is_significant() && of.shared_information >= LEAST_SHARED;
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
-    let is_overfit = |of: &ViewSharing| of.is_beyond_chance() && of.shared_information <= 0.0;
+    let is_overfit = |of: &ViewSharing| of.is_significant() && of.shared_information <= 0.0;
     let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_overfit(of));
     // Views none of which shares are one finding.
     if known.len() > 1 && alone().count() == known.len() {

@@ -1,5 +1,5 @@
-//! The leading eigenvectors of a positive semidefinite operator: from the matrix itself where it is small,
-//! otherwise by a restarted block Krylov iteration.
+//! Leading eigenvectors of a positive semidefinite operator: by a full decomposition if small, otherwise by a
+//! restarted block Krylov iteration.
 
 use cdimc_core::ClusterError;
 use cdimc_core::linear_algebra::{Krylov, symmetric_eigen};
@@ -7,19 +7,18 @@ use faer::{Mat, MatRef};
 
 pub(crate) use cdimc_core::linear_algebra::{Leading, product};
 
-/// Up to this size all eigenvectors are computed.
-const WHOLE: usize = 320;
-/// Coordinates need the subspace, not its digits.
+/// Largest size with a full decomposition.
+const DENSE_LIMIT: usize = 320;
+/// Coordinates need an accurate subspace, not accurate vectors.
 const KRYLOV: Krylov = Krylov { blocks: 6, spare: 6, restarts: 12, tolerance: 1e-9 };
-/// The same where every product reads a whole view: what clusters add stands out after one subspace, of which nine blocks
-/// find as much as two of six, and directions of noise, whose eigenvalues lie too close together, would not converge in
-/// twelve.
-const WIDE: Krylov = Krylov { blocks: 9, restarts: 1, ..KRYLOV };
+/// Iteration for wide views, where each product reads the whole view. One subspace of nine blocks resolves clusters
+/// as well as two of six; noise directions, with close eigenvalues, would not converge in twelve restarts.
+const KRYLOV_WIDE: Krylov = Krylov { blocks: 9, restarts: 1, ..KRYLOV };
 
-/// The `n` leading eigenpairs of `a`, of which the lower triangle is read, less those that are rounding.
+/// Returns the `n` leading eigenpairs of `a`, without rounding errors; reads only the lower triangle.
 pub(crate) fn of_matrix(a: MatRef<'_, f64>, n: usize) -> Result<Leading, ClusterError> {
     let size = a.nrows();
-    if size <= WHOLE.max(2 * KRYLOV.blocks * (n + KRYLOV.spare)) {
+    if size <= DENSE_LIMIT.max(2 * KRYLOV.blocks * (n + KRYLOV.spare)) {
         return Ok(symmetric_eigen(crate::NAME, a)?.leading(n));
     }
     let mut whole = a.to_owned();
@@ -31,21 +30,21 @@ pub(crate) fn of_matrix(a: MatRef<'_, f64>, n: usize) -> Result<Leading, Cluster
     KRYLOV.leading(crate::NAME, size, n, |x| product(whole.as_ref(), x))
 }
 
-/// The `n` leading eigenpairs of the operator `apply` on vectors of `size` numbers, as it is of a wide view.
+/// Returns the `n` leading eigenpairs of the operator `apply` of a wide view on vectors of length `size`.
 pub(crate) fn of_operator(
     size: usize,
     n: usize,
     apply: impl Fn(MatRef<'_, f64>) -> Mat<f64>,
 ) -> Result<Leading, ClusterError> {
-    WIDE.leading(crate::NAME, size, n, apply)
+    KRYLOV_WIDE.leading(crate::NAME, size, n, apply)
 }
 
-/// Numbers that [`of_operator`] holds at its largest.
+/// Returns the peak memory of [`of_operator`], in numbers.
 pub(crate) fn numbers_held(size: f64, n: f64) -> f64 {
-    WIDE.numbers_held(size, n)
+    KRYLOV_WIDE.numbers_held(size, n)
 }
 
-/// All eigenpairs of `a`, of which the lower triangle is read, largest first.
+/// Returns all eigenpairs of `a` in descending order; reads only the lower triangle.
 pub(crate) fn all_of(a: MatRef<'_, f64>) -> Result<Leading, ClusterError> {
     Ok(symmetric_eigen(crate::NAME, a)?.descending())
 }

@@ -14,20 +14,20 @@ use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
 
-/// How the rows of a view become coordinates.
+/// Map from the rows of a view to coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Kind {
-    /// Rows to unit length, their leading directions, rows to unit length again: for counts,
-    /// histograms, pixels and spectra. A row of zeros counts as missing.
+    /// Rows scaled to unit length, leading directions, rows scaled again: for counts, histograms, pixels and
+    /// spectra. A row of zeros counts as missing.
     Unit,
-    /// Columns to mean 0 and deviation 1, then the leading directions: for columns in different units.
+    /// Columns with mean 0 and standard deviation (SD) 1, then leading directions: for columns in different units.
     Standard,
-    /// Columns to mean 0, then the leading directions: for columns in one unit.
+    /// Columns with mean 0, then leading directions: for columns in one unit.
     Centered,
-    /// Columns to normal scores, then as `standard`: for skewed columns and such with values far from all others. Views whose
-    /// columns are mostly of one value have hardly an order and stay `standard`.
+    /// Columns as normal scores, then as `standard`: for skewed columns and columns with extreme values. A view
+    /// whose columns mostly repeat one value stays `standard`.
     Ranks,
 }
 
@@ -36,15 +36,14 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Unit, Self::Standard, Self::Centered, Self::Ranks];
 }
 
-/// So many coordinates small data carry whatever the number of clusters.
-const LEAST_WIDTH: usize = 5;
-/// A column in which so large a share of the samples has one value has hardly an order.
-const TIED: f64 = 0.5;
+/// Minimum number of coordinates, for any k.
+const MIN_COORDINATES: usize = 5;
+/// A column with at least this share of equal values is not rankable.
+const MAX_TIE_SHARE: f64 = 0.5;
 
-/// Which samples count as observed in which view of a fit, `(n_samples, n_views)`: in a view of kind `unit` a row
-/// of zeros has no direction and counts as missing, also where the sample has nothing else: a thousand of
-/// them, all alike, would be a cluster of unbounded density (BDGP at 70 %). A view of zeros alone says nothing, which is no
-/// reason to have no model of it.
+/// Returns which samples are observed in which view, `(n_samples, n_views)`. In `unit`, a row of zeros has no
+/// direction and counts as missing: many equal rows would be a cluster of unbounded density. A view that is all
+/// zeros is kept.
 fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     let given = data.mask().entries();
     let mut seen = given.to_owned();
@@ -58,11 +57,10 @@ fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
     seen
 }
 
-/// How many coordinates a view gets: q, and in small data no more than they can carry, max(5, n / 2k), or than the
-/// centers of k clusters span, k - 1.
+/// Number of coordinates of a view: at most q, and in small data at most max(5, n / 2k) or k - 1, the rank of k
+/// centers.
 ///
-/// The specification has the first bound alone, which puts many small clusters on top of one another; the second
-/// asks so few samples for large scatters.
+/// The first bound alone merges small clusters; the second limits the size of the scatter matrices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Width {
     q: usize,
@@ -71,23 +69,23 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// At most max(5, n / 2k).
+    /// Bounds the number by max(5, n / 2k).
     pub(crate) fn by_samples(q: usize, n_clusters: usize) -> Self {
-        Self { q, n_clusters, least: LEAST_WIDTH }
+        Self { q, n_clusters, least: MIN_COORDINATES }
     }
 
-    /// At most max(5, k - 1, n / 2k).
+    /// Bounds the number by max(5, k - 1, n / 2k).
     pub(crate) fn by_centers(q: usize, n_clusters: usize) -> Self {
-        Self { q, n_clusters, least: LEAST_WIDTH.max(n_clusters - 1) }
+        Self { q, n_clusters, least: MIN_COORDINATES.max(n_clusters - 1) }
     }
 
-    /// That of a view with so many observed samples.
+    /// Returns the number for a view with `n_observed` samples.
     pub(crate) fn of(self, n_observed: usize) -> usize {
         self.q.min(self.least.max(n_observed / (2 * self.n_clusters))).max(1)
     }
 }
 
-/// `kind` for all views, but `standard` in place of `ranks` where columns have hardly an order.
+/// Returns `kind` for all views, with `standard` instead of `ranks` for views that are not rankable.
 pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
     let of_view = |columns: &Vec<ColumnProfile>| match kind {
         Kind::Ranks if !has_order(columns) => Kind::Standard,
@@ -96,14 +94,14 @@ pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec
     profiles.iter().map(of_view).collect()
 }
 
-/// Whether fewer than half of the columns that vary have the same value in half of the samples or more.
+/// Returns whether fewer than half of the varying columns have one value in half of the samples or more.
 pub(crate) fn has_order(columns: &[ColumnProfile]) -> bool {
     let varying: Vec<_> = columns.iter().filter(|column| !column.is_constant()).collect();
-    let n_tied = varying.iter().filter(|column| column.commonest >= TIED).count();
+    let n_tied = varying.iter().filter(|column| column.mode_share >= MAX_TIE_SHARE).count();
     2 * n_tied < varying.len()
 }
 
-/// The projections of all views, whose columns have these `profiles`, and the observations they give.
+/// Fits the projections of all views, given the `profiles` of their columns, and returns the observations.
 ///
 /// # Errors
 /// If a decomposition does not converge.
@@ -113,14 +111,14 @@ pub(crate) fn fit(
     kinds: &[Kind],
     width: Width,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    fit_beside(data, profiles, kinds, width, &[])
+    fit_reusing(data, profiles, kinds, width, &[])
 }
 
-/// As [`fit`], beside projections of all views of the same data and width: those of the same kind are taken as they are.
+/// Like [`fit`], but reuses `earlier` projections of the same data, width and kind.
 ///
 /// # Errors
 /// As [`fit`].
-pub(crate) fn fit_beside(
+pub(crate) fn fit_reusing(
     data: &MultiView,
     profiles: &[Vec<ColumnProfile>],
     kinds: &[Kind],
@@ -143,13 +141,13 @@ pub(crate) fn fit_beside(
     Ok((projections, observations))
 }
 
-/// The observations that given projections give; view `v` of the data is that of `projections[v]`.
+/// Returns the observations under given projections; view `v` of the data uses `projections[v]`.
 pub(crate) fn observe(data: &MultiView, projections: &[Projection]) -> Observations {
     let views: Vec<usize> = (0..projections.len()).collect();
     observe_given(data, &views, projections)
 }
 
-/// As [`observe`], for data that lack some views: view `i` of the data is that of `projections[views[i]]`.
+/// Like [`observe`], for data without some views; view `i` of the data uses `projections[views[i]]`.
 pub(crate) fn observe_given(
     data: &MultiView,
     views: &[usize],
@@ -165,7 +163,7 @@ pub(crate) fn observe_given(
                 return Array2::zeros((0, projection.width()));
             };
             let x = data.matrix(given);
-            let rows = projection.with_direction(x, data.mask().observed_rows(given));
+            let rows = projection.nonzero_rows(x, data.mask().observed_rows(given));
             rows.iter().for_each(|&i| seen[[i, view]] = true);
             let mut all = Array2::zeros((rows.len(), projection.width()));
             projection.each_block(x, &rows, |start, block| {

@@ -1,25 +1,25 @@
-//! Columns as normal scores: what is kept of a column is the order of its values.
+//! Normal scores of columns, which depend on the order of the values alone.
 
 use crate::coordinates::profile::ColumnProfile;
 use cdimc_data::Matrix;
 use ndarray::{Array2, ArrayViewMut2};
 
-/// Quantiles of a column at most; of so many samples or fewer every value is one.
-const QUANTILES: usize = 100;
+/// Maximum number of quantiles per column; with fewer samples, each value is one.
+const MAX_QUANTILES: usize = 100;
 
-/// The map of every column to the scores that its values would have as a sample of a normal distribution.
+/// Map from the values of each column to normal scores.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NormalScores {
-    /// `(n_features, n_quantiles)`, ascending in every row: the values at the shares (j + 1/2) / `n_quantiles`.
+    /// Values at the shares (j + 1/2) / `n_quantiles`, `(n_features, n_quantiles)`, ascending in every row.
     pub(crate) quantiles: Array2<f64>,
-    /// The scores of the shares 0, 1, 2, ... of twice the number of quantiles.
+    /// Scores at the shares 0, 1, 2, ... of twice the number of quantiles.
     scores: Vec<f64>,
 }
 
 impl NormalScores {
-    /// Those of the rows `rows` of `x`, of which there is one at least.
+    /// Computes the quantiles of the rows `rows` of `x`; there must be at least one row.
     pub(crate) fn fit(x: &Matrix, rows: &[usize]) -> Self {
-        let (n, m) = (rows.len(), rows.len().min(QUANTILES));
+        let (n, m) = (rows.len(), rows.len().min(MAX_QUANTILES));
         let quantiles = x.map_columns(rows, |_, mut values| {
             values.sort_unstable_by(f64::total_cmp);
             (0..m).map(|j| values[(2 * j + 1) * n / (2 * m)]).collect::<Vec<f64>>()
@@ -27,7 +27,7 @@ impl NormalScores {
         Self::new(Array2::from_shape_fn((x.ncols(), m), |(column, j)| quantiles[column][j]))
     }
 
-    /// Those of given quantiles, `(n_features, n_quantiles)`.
+    /// Creates the map from `quantiles`, `(n_features, n_quantiles)`.
     pub(crate) fn new(quantiles: Array2<f64>) -> Self {
         let shares = 2 * quantiles.ncols();
         let scores = (0..=shares).map(|j| normal_quantile(j as f64 / shares as f64)).collect();
@@ -45,7 +45,7 @@ impl NormalScores {
         }
     }
 
-    /// What the scores of the columns of `x` over the rows `rows` are like, the values being like `columns`.
+    /// Profiles the scores of the columns of `x` over the rows `rows`, given the profiles of the values, `columns`.
     pub(crate) fn profiles(
         &self,
         x: &Matrix,
@@ -59,7 +59,7 @@ impl NormalScores {
         })
     }
 
-    /// The score of a value of column `j`.
+    /// Returns the score of a value of column `j`.
     pub(crate) fn of(&self, x: f64, j: usize) -> f64 {
         let m = self.quantiles.ncols();
         self.quantiles
@@ -67,8 +67,8 @@ impl NormalScores {
             .map_or(x, |quantiles| self.score(x, &quantiles[j * m..(j + 1) * m]))
     }
 
-    /// The score of the share of values below, equal ones counting half; between two quantiles in proportion, beyond all
-    /// of them that of the last.
+    /// Returns the score of the share of smaller values; ties count half. Interpolates linearly between quantiles
+    /// and is constant beyond them.
     fn score(&self, x: f64, quantiles: &[f64]) -> f64 {
         let below = quantiles.partition_point(|&quantile| quantile < x);
         let equal = quantiles[below..].partition_point(|&quantile| quantile <= x);
@@ -82,14 +82,14 @@ impl NormalScores {
             return self.scores[2 * below - 1];
         }
         let (low, high) = (self.scores[2 * below - 1], self.scores[2 * below + 1]);
-        // Halves, so that no difference overflows.
+        // Halved, so that no difference overflows.
         let [before, x, after] = [quantiles[below - 1], x, quantiles[below]].map(|x| x / 2.0);
         low + (high - low) * ((x - before) / (after - before))
     }
 }
 
-/// The quantile of the standard normal distribution at the share `p`, but for a factor and to within 1 % between 0.005 and
-/// 0.995: that of Tukey's lambda distribution with λ = 0.14 (Joiner and Rosenblatt, JASA 66, 1971).
+/// Returns the standard normal quantile at the share `p`, up to a constant factor and within 1 % from 0.005 to
+/// 0.995: Tukey's lambda distribution with λ = 0.14 (Joiner and Rosenblatt, JASA 66, 1971).
 fn normal_quantile(p: f64) -> f64 {
     const LAMBDA: f64 = 0.14;
     p.powf(LAMBDA) - (1.0 - p).powf(LAMBDA)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_those_of_normal_quantiles() {
+    fn scores_match_normal_quantiles() {
         // R: qnorm((1:5 - 0.5) / 5), over the factor of the approximation.
         let scores = scored(&array![[10.0], [20.0], [30.0], [40.0], [1e9]]).column(0).to_owned();
         let expected = [-1.281_552, -0.524_401, 0.0, 0.524_401, 1.281_552];

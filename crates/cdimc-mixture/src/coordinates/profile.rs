@@ -1,36 +1,36 @@
-//! What a fit has to know of the columns of a view before anything is made of them.
+//! Statistics of the columns of a view, for the choice and fit of coordinates.
 
 use cdimc_data::{Matrix, MultiView};
 use ndarray::Array2;
 
-/// Values nearer to one another than this share of the width of their middle half are one value.
-const SAME_VALUE: f64 = 1e-9;
+/// Values closer than this share of the interquartile range are tied.
+const TIE_TOLERANCE: f64 = 1e-9;
 
-/// The values of a column over the observed samples.
+/// Statistics of one column over the observed samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ColumnProfile {
     pub(crate) mean: f64,
-    pub(crate) deviation: f64,
-    /// The share of the samples that have the commonest value.
-    pub(crate) commonest: f64,
-    /// How coarse the values are: δ / √6, the deviation of the difference of two values that were rounded to δ, with δ the
-    /// least distance between two of them, that of filled cells apart; 0 where hardly two samples have the same value.
+    pub(crate) sd: f64,
+    /// Share of the samples with the most frequent value.
+    pub(crate) mode_share: f64,
+    /// Resolution δ / √6: SD of the difference of two values rounded to δ. δ is the smallest distance between two
+    /// measured values; 0 if ties are rare.
     pub(crate) resolution: f64,
-    /// Whether it takes two values at most, as marks of categories and answers do.
+    /// Whether the column has at most two values, as categories and answers do.
     pub(crate) is_two_valued: bool,
-    /// The value of the cells that were not measured, which is the mean of the column; `None` if there are none.
+    /// Value of the cells that were not measured (the column mean); `None` if all were measured.
     pub(crate) filled: Option<f64>,
 }
 
 impl ColumnProfile {
-    /// That of some values, which are sorted; `filled` is no value but what stands in cells that were not measured.
+    /// Profiles `values`, which it sorts; `filled` is the value of cells that were not measured.
     pub(crate) fn of(values: &mut [f64], filled: Option<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let (&[first, ..], &[.., last]) = (&*values, &*values) else {
             return Self {
                 mean: 0.0,
-                deviation: 0.0,
-                commonest: 1.0,
+                sd: 0.0,
+                mode_share: 1.0,
                 resolution: 0.0,
                 is_two_valued: true,
                 filled: None,
@@ -42,16 +42,16 @@ impl ColumnProfile {
         let largest = (mean - first).max(last - mean);
         let share = |x: &f64| (x - mean) / largest;
         let squares = values.iter().map(|x| share(x) * share(x) / n).sum::<f64>();
-        let deviation = if last > first { largest * squares.sqrt() } else { 0.0 };
-        // A few values far from all others, or skew, would make all others one.
+        let sd = if last > first { largest * squares.sqrt() } else { 0.0 };
+        // Extreme values or skew would make all other values ties.
         let quarter = values.len() / 4;
         let middle = values[values.len() - 1 - quarter] - values[quarter];
-        let same = SAME_VALUE * if middle > 0.0 { middle } else { last - first };
-        let is_filled = |x: f64| filled.is_some_and(|y| (x - y).abs() <= SAME_VALUE * largest);
-        let (mut commonest, mut n_levels, mut n_measured, mut found) = (0, 0_usize, 0, None);
+        let same = TIE_TOLERANCE * if middle > 0.0 { middle } else { last - first };
+        let is_filled = |x: f64| filled.is_some_and(|y| (x - y).abs() <= TIE_TOLERANCE * largest);
+        let (mut mode_share, mut n_levels, mut n_measured, mut found) = (0, 0_usize, 0, None);
         let (mut step, mut before) = (f64::INFINITY, None);
         for level in values.chunk_by(|a, b| b - a <= same) {
-            commonest = commonest.max(level.len());
+            mode_share = mode_share.max(level.len());
             if is_filled(level[0]) {
                 found = Some(level[0]);
                 continue;
@@ -63,12 +63,11 @@ impl ColumnProfile {
         }
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
-        let commonest = commonest as f64 / n;
-        Self { mean, deviation, commonest, resolution, is_two_valued: n_levels <= 2, filled: found }
+        let mode_share = mode_share as f64 / n;
+        Self { mean, sd, mode_share, resolution, is_two_valued: n_levels <= 2, filled: found }
     }
 
-    /// Those of the columns of `x` over the rows `rows`, in which single cells were filled with `means`, or with the means of
-    /// these rows.
+    /// Profiles the columns of `x` over `rows`; missing cells hold `means`, or the means of these rows.
     pub(crate) fn of_columns(x: &Matrix, rows: &[usize], means: Option<&[f64]>) -> Vec<Self> {
         x.map_columns(rows, |j, mut values| {
             let filled = means.map_or_else(|| mean(&values), |means| means[j]);
@@ -76,13 +75,13 @@ impl ColumnProfile {
         })
     }
 
-    /// Those of all views over their observed samples.
+    /// Profiles all views over their observed samples.
     pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
         Self::of_part(data, data)
     }
 
-    /// Those of all views over the observed samples of `part`, which are some of `all` or all of them: single cells were
-    /// filled with the means of all.
+    /// Profiles all views over the observed samples of `part`, a subset of the samples of `all`; missing cells hold
+    /// the means of `all`.
     pub(crate) fn of_part(part: &MultiView, all: &MultiView) -> Vec<Vec<Self>> {
         let is_part = part.n_samples() < all.n_samples();
         let of_view = |v| {
@@ -94,11 +93,11 @@ impl ColumnProfile {
     }
 
     pub(crate) fn mean_square(&self) -> f64 {
-        self.mean * self.mean + self.deviation * self.deviation
+        self.mean * self.mean + self.sd * self.sd
     }
 
     pub(crate) fn is_constant(&self) -> bool {
-        self.commonest == 1.0
+        self.mode_share == 1.0
     }
 }
 
@@ -107,12 +106,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().map(|x| x / n).sum()
 }
 
-/// The variance below which values of coordinates say nothing, of each: `Wᵀ diag(r²) W`, its diagonal, with r the resolutions of
-/// the columns in the units that the directions W, `(n_features, q)`, are applied to (ours, docs/methods/mixture.md); 0 for a sum of
-/// columns of which one takes more than two values.
+/// Returns the variance that rounding alone gives each coordinate, diag(`Wᵀ diag(r²) W`): r are the relative
+/// resolutions of the columns, W the directions, `(n_features, q)` (ours, docs/methods/mixture.md). It is 0 for a
+/// sum of columns unless all are two-valued.
 ///
-/// A cluster of all samples with one answer to a question has no width in that answer, and so a density without bound: columns
-/// of two or three values would be clusters by themselves, whatever the others say.
+/// Without this bound, a cluster of samples with equal answers has zero variance and unbounded density, so columns
+/// of two or three values would define the clusters.
 pub(crate) fn resolutions(
     relative: &[f64],
     columns: &[ColumnProfile],
@@ -154,17 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn one_value_far_from_all_others_makes_these_no_ties() {
+    fn one_extreme_value_does_not_tie_the_others() {
         let mut values: Vec<f64> = (0..100).map(f64::from).collect();
         values[99] = 1e12;
         let profile = ColumnProfile::of(&mut values, None);
-        assert_eq!((profile.commonest, profile.resolution), (0.01, 0.0));
+        assert_eq!((profile.mode_share, profile.resolution), (0.01, 0.0));
         assert!(!profile.is_two_valued);
     }
 
     #[test]
     fn a_column_of_few_values_is_as_coarse_as_their_least_distance() {
-        // In units of its deviation, which is half the distance.
+        // The SD is half the distance.
         let resolutions = resolutions_of(answers(), 5, Kind::Standard);
         approx::assert_relative_eq!(resolutions[0], 2.0 / 3.0, max_relative = 1e-12);
         assert_eq!(resolutions[1], 0.0);
@@ -187,16 +186,16 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_columns_are_as_coarse_as_these_if_all_take_two_values() {
+    fn sums_of_two_valued_columns_are_as_coarse_as_the_columns() {
         let two = |(i, j): (usize, usize)| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
         let x = Array2::from_shape_fn((40, 6), two);
         let sums = resolutions_of(x.clone(), 3, Kind::Standard);
-        // A column that takes two values has a variance of δ² / 4 at most.
+        // A two-valued column has a variance of at most δ² / 4.
         assert!(sums.iter().all(|&r| (2.0 / 3.0 - 1e-9..0.8).contains(&r)), "{sums:?}");
         let mut three = x.clone();
         three[[5, 2]] = 2.0;
         assert_eq!(resolutions_of(three, 3, Kind::Standard), [0.0; 3]);
-        // A cell filled with the mean of the others is none of the column's values.
+        // A filled cell is no value of the column.
         let mut filled = x.clone();
         filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;
         assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&r| r > 0.6));
@@ -211,7 +210,7 @@ mod tests {
             let mean = x.iter().skip(6).sum::<f64>() / 24.0;
             column.iter_mut().take(6).for_each(|x| *x = mean);
         }
-        // Their deviation is less, for what was not measured does not deviate.
+        // Filled cells lower the SD.
         let all = resolutions_of(x, 5, Kind::Standard);
         for (g, all) in resolutions_of(filled, 5, Kind::Standard).iter().zip(&all) {
             approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_and_columns_that_others_explain_do_no_harm() {
+    fn constants_and_redundant_columns_do_no_harm() {
         let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(2)));
         let x = Array2::from_shape_fn((8, 3), |(i, j)| [answer(i), 2.0, 3.0 * answer(i)][j]);
         let resolutions = resolutions_of(x, 5, Kind::Standard);

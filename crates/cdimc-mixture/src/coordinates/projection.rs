@@ -1,4 +1,4 @@
-//! How the rows of one view become coordinates.
+//! Map from the rows of one view to coordinates.
 
 use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
@@ -12,41 +12,41 @@ use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 
-/// Rows read together.
-const ROWS: usize = 256;
-/// Parts of a sum over rows, which threads share.
+/// Rows per block.
+const BLOCK_ROWS: usize = 256;
+/// Parallel parts of a sum over rows.
 const PARTS: usize = 16;
-/// Beyond this size no matrix of inner products is formed.
-const LARGEST_GRAM: usize = 3000;
-/// Columns whose deviation is below this share of their largest value count as constant.
-const CONSTANT: f64 = 1e-12;
-/// Columns of which others leave no more than this share of the variance say nothing that those do not.
-const EXPLAINED: f64 = 1e-3;
-/// A sum of more numbers than this is not held for all parts at once.
-const LARGE_SUM: usize = 1 << 20;
-/// Parts of a large sum that are held at once.
-const AT_ONCE: usize = 4;
+/// Largest Gram matrix that is formed.
+const MAX_GRAM_SIZE: usize = 3000;
+/// A column with a smaller SD relative to its mean counts as constant.
+const MIN_RELATIVE_SD: f64 = 1e-12;
+/// A column is dropped if the columns before it leave no more than this share of its variance unexplained.
+const MIN_VARIANCE_SHARE: f64 = 1e-3;
+/// Size from which a sum is large, in numbers.
+const LARGE_SUM_NUMBERS: usize = 1 << 20;
+/// Parts of a large sum in memory at the same time.
+const LARGE_SUM_PARTS: usize = 4;
 
-/// The map from the rows of a view to coordinates (specification, section 1).
+/// Map from the rows of a view to coordinates (specification, section 1).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Projection {
     pub(crate) kind: Kind,
-    /// Of the columns in `ranks`, which come before all else.
+    /// Normal scores, applied first; `ranks` only.
     pub(crate) scores: Option<NormalScores>,
-    /// The mean of every column; zeros in `unit`.
+    /// Column means; zeros in `unit`.
     pub(crate) means: Vec<f64>,
-    /// What every column is divided by, 0 where it is constant; in `unit` ones, and 0 where a column is zeros alone.
+    /// Divisors of the columns, 0 for a constant column; in `unit` 1, or 0 for a column of zeros.
     pub(crate) scales: Vec<f64>,
-    /// `(n_features, q)`, or `None` if the columns themselves are the coordinates.
+    /// Directions, `(n_features, q)`; `None` if the columns themselves are the coordinates.
     pub(crate) directions: Option<Array2<f64>>,
-    /// The means of the coordinates, which are subtracted last.
+    /// Means of the coordinates, subtracted last.
     pub(crate) shift: Vec<f64>,
-    /// The variance of the coordinates below which values say nothing.
+    /// Variance of each coordinate that rounding alone gives.
     pub(crate) resolutions: Vec<f64>,
 }
 
 impl Projection {
-    /// That of the rows `rows` of a view, whose columns have these profiles, with `q` coordinates at most.
+    /// Fits at most `q` coordinates to the rows `rows` of a view with the column profiles `columns`.
     ///
     /// # Errors
     /// If a decomposition does not converge.
@@ -79,10 +79,10 @@ impl Projection {
         fitted.directions = if q + 1 < d.min(n) {
             Some(fitted.leading_directions(x, rows, q)?)
         } else if n <= d {
-            // Centered rows span one direction less than there are of them.
+            // n centered rows span n - 1 directions.
             Some(fitted.leading_directions(x, rows, (n - 1).max(1))?)
         } else if kind == Kind::Unit {
-            // On a sphere no column is a sum of others.
+            // Columns of unit rows are not linearly dependent.
             None
         } else {
             fitted.independent_columns(x, rows)
@@ -100,48 +100,47 @@ impl Projection {
         Ok(fitted)
     }
 
-    /// Number of coordinates.
     pub(crate) fn width(&self) -> usize {
         self.directions.as_ref().map_or(self.means.len(), Array2::ncols)
     }
 
-    /// Those of the rows `rows` of `x` that have a direction, as all have but in `unit`: one of zeros has none, nor has one
-    /// of what no sample of the fit had. A view of zeros alone in the fit keeps its rows.
-    pub(crate) fn with_direction(&self, x: &Matrix, mut rows: Vec<usize>) -> Vec<usize> {
+    /// Returns the rows `rows` of `x` that have a direction. In `unit`, these have a nonzero value in a column that
+    /// was not all zeros in the fit; if all columns were, every row is kept.
+    pub(crate) fn nonzero_rows(&self, x: &Matrix, mut rows: Vec<usize>) -> Vec<usize> {
         if self.kind != Kind::Unit || self.scales.iter().all(|&scale| scale == 0.0) {
             return rows;
         }
-        let says = |(j, x): (usize, &f64)| *x != 0.0 && self.scales[j] > 0.0;
+        let informative = |(j, x): (usize, &f64)| *x != 0.0 && self.scales[j] > 0.0;
         let mut buffer = Vec::new();
         rows.retain(|&i| match x.sparse() {
             Some(sparse) => {
                 let (columns, values) = sparse.row(i);
-                columns.iter().map(|&j| j as usize).zip(values).any(says)
+                columns.iter().map(|&j| j as usize).zip(values).any(informative)
             }
-            None => x.row(i, &mut buffer).iter().enumerate().any(says),
+            None => x.row(i, &mut buffer).iter().enumerate().any(informative),
         });
         rows
     }
 
-    /// Calls `visit` with the coordinates of the rows `rows` of `x`, `(n_rows, q)`, block by block, and the
-    /// number of the first.
+    /// Calls `visit(start, coordinates)` for each block of the rows `rows` of `x`; `coordinates` is `(n_rows, q)`.
     pub(crate) fn each_block(
         &self,
         x: &Matrix,
         rows: &[usize],
         mut visit: impl FnMut(usize, ArrayView2<'_, f64>),
     ) {
-        // So many blocks at a time that threads have work and memory stays small.
-        for (start, part) in (0..).step_by(PARTS * ROWS).zip(rows.chunks(PARTS * ROWS)) {
+        // Enough blocks for all threads, few enough for memory.
+        for (start, part) in (0..).step_by(PARTS * BLOCK_ROWS).zip(rows.chunks(PARTS * BLOCK_ROWS))
+        {
             let blocks: Vec<Array2<f64>> =
-                part.par_chunks(ROWS).map(|rows| self.coordinates(x, rows)).collect();
+                part.par_chunks(BLOCK_ROWS).map(|rows| self.coordinates(x, rows)).collect();
             for (block, coordinates) in blocks.iter().enumerate() {
-                visit(start + block * ROWS, coordinates.view());
+                visit(start + block * BLOCK_ROWS, coordinates.view());
             }
         }
     }
 
-    /// The coordinates of some rows, `(n_rows, q)`.
+    /// Returns the coordinates of `rows`, `(n_rows, q)`.
     fn coordinates(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut z = match &self.directions {
             None => self.prepared(x, rows),
@@ -165,18 +164,18 @@ impl Projection {
         z
     }
 
-    /// The rows of a view that is sparse, and so wide that its zeros are better left out of every sum.
+    /// Returns the rows of a sparse view that is too wide to be made dense.
     fn sparse_rows<'a>(&'a self, x: &'a Matrix) -> Option<SparseRows<'a>> {
-        let sparse = x.sparse().filter(|_| self.scores.is_none() && x.ncols() > LARGEST_GRAM)?;
+        let sparse = x.sparse().filter(|_| self.scores.is_none() && x.ncols() > MAX_GRAM_SIZE)?;
         Some(SparseRows::new(sparse, self.kind, &self.means, &self.scales))
     }
 
-    /// Rows before the directions are applied: of unit length, or centered and scaled.
+    /// Returns the rows before the directions are applied: with unit length, or centered and scaled.
     fn prepared(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut prepared = self.given(x, rows);
         for mut row in prepared.rows_mut() {
             if self.kind == Kind::Unit {
-                // What no sample of the fit had says nothing.
+                // Columns that were all zeros in the fit are ignored.
                 row.iter_mut().zip(&self.scales).for_each(|(x, scale)| *x *= scale);
                 let length = length(row.view());
                 row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
@@ -190,7 +189,7 @@ impl Projection {
         prepared
     }
 
-    /// Rows as they are given, or their normal scores.
+    /// Returns the original rows, or their normal scores.
     fn given(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut given = x.rows(rows);
         if let Some(scores) = &self.scores {
@@ -199,14 +198,14 @@ impl Projection {
         given
     }
 
-    /// Column means, and the deviation of each column or, in `centered`, of all together.
+    /// Sets the column means and the SDs, in `centered` one pooled SD.
     fn scale(&mut self, columns: &[ColumnProfile]) {
         self.means = columns.iter().map(|column| column.mean).collect();
-        // The mean of many equal values is not quite their value.
+        // The mean of many equal values has a rounding error.
         let varies = |column: &ColumnProfile| {
-            !column.is_constant() && column.deviation > CONSTANT * column.mean.abs()
+            !column.is_constant() && column.sd > MIN_RELATIVE_SD * column.mean.abs()
         };
-        let scale = |column| if varies(column) { column.deviation } else { 0.0 };
+        let scale = |column| if varies(column) { column.sd } else { 0.0 };
         self.scales = columns.iter().map(scale).collect();
         if self.kind == Kind::Centered {
             let d = columns.len() as f64;
@@ -217,9 +216,9 @@ impl Projection {
         }
     }
 
-    /// The resolutions of the columns in the units that the directions are applied to.
+    /// Returns the resolutions of the columns, in the units to which the directions apply.
     fn relative_resolutions(&self, columns: &[ColumnProfile]) -> Vec<f64> {
-        // What a column is divided by in `unit` differs from row to row.
+        // In `unit` the divisor varies by row, so the root mean square is used.
         let length = columns.iter().map(ColumnProfile::mean_square).sum::<f64>().sqrt();
         let relative = |(column, &scale): (&ColumnProfile, &f64)| {
             let scale = if self.kind == Kind::Unit { length } else { scale };
@@ -228,11 +227,11 @@ impl Projection {
         columns.iter().zip(&self.scales).map(relative).collect()
     }
 
-    /// Those of the columns that the ones before them do not explain, `(n_features, q)`, or `None` if that is
-    /// all of them.
+    /// Selects the columns that the columns before them do not explain, `(n_features, q)`; `None` if all are
+    /// selected.
     ///
-    /// A constant, a total, a column in another unit: where a scatter has no width, what it shrinks towards has one, and
-    /// each such direction would draw samples into the largest cluster.
+    /// Constants, totals and columns repeated in another unit have zero variance within clusters, but not in the
+    /// pooled scatter, and would draw samples into the largest cluster.
     fn independent_columns(&self, x: &Matrix, rows: &[usize]) -> Option<Array2<f64>> {
         let (n, d) = (rows.len(), x.ncols());
         let sums = self.sum_over_rows(x, rows, (d, 1), |rows, sum| {
@@ -246,7 +245,7 @@ impl Projection {
             let rows = faer_view(centered.view());
             add_gram(sum, rows.transpose(), rows);
         });
-        // The Cholesky factor of the columns kept, line by line.
+        // Cholesky factor of the selected columns, by rows.
         let (mut kept, mut factor) = (Vec::new(), Vec::<Vec<f64>>::new());
         for j in 0..d {
             let mut line: Vec<f64> = Vec::new();
@@ -255,13 +254,13 @@ impl Projection {
                 line.push((gram[(j, other)] - explained) / of_other[line.len()]);
             }
             let left = gram[(j, j)] - line.iter().map(|x| x * x).sum::<f64>();
-            if left > EXPLAINED * gram[(j, j)] {
+            if left > MIN_VARIANCE_SHARE * gram[(j, j)] {
                 line.push(left.sqrt());
                 factor.push(line);
                 kept.push(j);
             }
         }
-        // Where nothing varies, one column stands for the view.
+        // A view without variance keeps one column.
         if kept.is_empty() {
             kept.push(0);
         }
@@ -269,7 +268,7 @@ impl Projection {
         (kept.len() < d).then(|| Array2::from_shape_fn((d, kept.len()), column))
     }
 
-    /// The `q` leading right singular directions of the prepared rows, `(n_features, q)`.
+    /// Returns the `q` leading right singular directions of the prepared rows, `(n_features, q)`.
     fn leading_directions(
         &self,
         x: &Matrix,
@@ -277,7 +276,7 @@ impl Projection {
         q: usize,
     ) -> Result<Array2<f64>, ClusterError> {
         let (n, d) = (rows.len(), x.ncols());
-        if n.min(d) > LARGEST_GRAM {
+        if n.min(d) > MAX_GRAM_SIZE {
             let sparse = self.sparse_rows(x);
             let leading = leading::of_operator(d, q, |b| {
                 if let Some(sparse) = &sparse {
@@ -306,7 +305,7 @@ impl Projection {
             });
             return Ok(to_array(leading::of_matrix(gram.as_ref(), q)?.vectors.as_ref()));
         }
-        // Wide: from the inner products of the rows.
+        // Wide: from the Gram matrix of the rows.
         let prepared = self.prepared(x, rows);
         let wide = faer_view(prepared.view());
         let mut gram = Mat::zeros(n, n);
@@ -320,7 +319,7 @@ impl Projection {
         Ok(directions)
     }
 
-    /// The sum of what `add` adds for each block of prepared rows, in fixed parts.
+    /// Sums `add` over blocks of prepared rows, in fixed parts.
     fn sum_over_rows(
         &self,
         x: &Matrix,
@@ -328,13 +327,13 @@ impl Projection {
         shape: (usize, usize),
         add: impl Fn(ArrayView2<'_, f64>, &mut Mat<f64>) + Sync,
     ) -> Mat<f64> {
-        let size = rows.len().div_ceil(PARTS).max(ROWS);
+        let size = rows.len().div_ceil(PARTS).max(BLOCK_ROWS);
         let part = |rows: &[usize]| {
             let mut sum = Mat::zeros(shape.0, shape.1);
-            rows.chunks(ROWS).for_each(|rows| add(self.prepared(x, rows).view(), &mut sum));
+            rows.chunks(BLOCK_ROWS).for_each(|rows| add(self.prepared(x, rows).view(), &mut sum));
             sum
         };
-        let at_once = if shape.0 * shape.1 > LARGE_SUM { AT_ONCE } else { PARTS };
+        let at_once = if shape.0 * shape.1 > LARGE_SUM_NUMBERS { LARGE_SUM_PARTS } else { PARTS };
         let mut all = Mat::zeros(shape.0, shape.1);
         for rows in rows.chunks(at_once * size) {
             let parts: Vec<Mat<f64>> = rows.par_chunks(size).map(part).collect();
@@ -344,20 +343,22 @@ impl Projection {
     }
 }
 
-/// Numbers that a fit of `q` coordinates holds at its largest, for `n` rows of `d` columns.
+/// Returns the peak memory of a fit of `q` coordinates to `n` rows of `d` columns, in numbers.
 pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
-    let parts = |size: f64| (if size > LARGE_SUM as f64 { AT_ONCE } else { PARTS }) as f64 * size;
-    if n.min(d) > LARGEST_GRAM as f64 {
+    let parts = |size: f64| {
+        (if size > LARGE_SUM_NUMBERS as f64 { LARGE_SUM_PARTS } else { PARTS }) as f64 * size
+    };
+    if n.min(d) > MAX_GRAM_SIZE as f64 {
         leading::numbers_held(d, q) + parts(d * q)
     } else if d <= n {
-        // The sum, its other triangle filled in, and what finds the eigenvectors.
+        // The sum, its full copy, and the eigensolver.
         3.0 * d * d + parts(d * d)
     } else {
         n * d + 3.0 * n * n + d * q
     }
 }
 
-/// The Euclidean length, without overflow.
+/// Returns the Euclidean length, without overflow.
 pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
     let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if (1e-100..1e100).contains(&largest) {
@@ -369,7 +370,7 @@ pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
     }
 }
 
-/// Adds the lower triangle of the product of a matrix with its transpose.
+/// Adds the lower triangle of the product of `a` with its transpose `b`.
 fn add_gram(sum: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
     triangular::matmul(sum.as_mut(), lower, Accum::Add, a, whole, b, whole, 1.0, Par::Seq);
@@ -387,14 +388,14 @@ fn to_array(a: MatRef<'_, f64>) -> Array2<f64> {
     Array2::from_shape_fn((a.nrows(), a.ncols()), |(i, j)| a[(i, j)])
 }
 
-/// `a` `b` in standard layout.
+/// Returns the product of `a` and `b` in standard layout.
 fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut c = vec![0.0; a.nrows() * b.ncols()];
     let to = faer::MatMut::from_row_major_slice_mut(&mut c, a.nrows(), b.ncols());
     faer::linalg::matmul::matmul(to, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
     match Array2::from_shape_vec((a.nrows(), b.ncols()), c) {
         Ok(product) => product,
-        Err(_) => unreachable!("as many numbers as the shape says"),
+        Err(_) => unreachable!("as many numbers as the shape requires"),
     }
 }
 
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_zeros_says_nothing_of_new_samples_in_unit() {
+    fn unit_ignores_columns_that_were_all_zeros_in_the_fit() {
         let seen = concatenate![Axis(1), random(60, 4), Array2::zeros((60, 1))];
         let projection = fitted(&seen, 20, Kind::Unit);
         let coordinates = |flag: f64| {

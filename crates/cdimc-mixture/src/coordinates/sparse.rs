@@ -1,9 +1,9 @@
-//! Products with the prepared rows of a sparse view, whose zeros are never written down.
+//! Products with the prepared rows of a sparse view, without making them dense.
 //!
-//! Rows of `unit` are s / |s|. Those of `standard` and `centered` are (s - m) / σ, which has no zeros, but is the sum of a
-//! sparse row and one that is the same for all: P B = S (B / σ) - 1 (mᵀ B / σ).
+//! Rows of `unit` are s / |s|. Rows of `standard` and `centered` are (s - m) / σ, the sum of a sparse row and a
+//! constant row: P B = S (B / σ) - 1 (mᵀ B / σ).
 
-// What is compiled for the processor must end up in one function.
+// Code compiled for one processor must be inlined into one function.
 #![allow(clippy::inline_always)]
 
 use crate::coordinates::Kind;
@@ -14,15 +14,15 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use pulp::Arch;
 use rayon::prelude::*;
 
-/// Parts of a sum over rows, which threads share.
+/// Parallel parts of a sum over rows.
 const PARTS: usize = 16;
 
-/// The prepared rows P of a sparse view.
+/// Prepared rows P of a sparse view.
 pub(crate) struct SparseRows<'a> {
     x: &'a Sparse,
     is_unit: bool,
     means: &'a [f64],
-    /// What columns are multiplied by: 1 / σ, 0 where nothing varies.
+    /// Column factors 1 / σ; 0 for a constant column.
     factors: Vec<f64>,
 }
 
@@ -33,19 +33,19 @@ impl<'a> SparseRows<'a> {
         Self { x, is_unit, means, factors: scales.iter().map(factor).collect() }
     }
 
-    /// The rows `rows` of P times `b`, `(n_features, q)`.
+    /// Returns the rows `rows` of P times `b`, `(n_features, q)`.
     pub(crate) fn times(&self, rows: &[usize], b: ArrayView2<'_, f64>) -> Array2<f64> {
         let b = self.scaled(b.nrows(), b.ncols(), |j, a| b[[j, a]]);
         self.times_scaled(rows, &b)
     }
 
-    /// `PᵀP b` over the rows `rows`, in fixed parts, so that no bit depends on the threads.
+    /// Returns `PᵀP b` over the rows `rows`, in fixed parts, so that the result does not depend on threads.
     pub(crate) fn gram_times(&self, rows: &[usize], b: MatRef<'_, f64>) -> Mat<f64> {
         let (d, q) = (b.nrows(), b.ncols());
         let scaled = self.scaled(d, q, |j, a| b[(j, a)]);
         let part = |rows: &[usize]| {
             let (mut sum, mut total) = (vec![0.0; d * q], vec![0.0; q]);
-            // Compiled for the processor that runs it, which changes no bit: nothing is added in another order.
+            // Compiled for the running processor; the order of additions is the same, so every bit is.
             Arch::new().dispatch(|| {
                 for &i in rows {
                     let image = self.image(i, &scaled);
@@ -72,7 +72,7 @@ impl<'a> SparseRows<'a> {
         Mat::from_fn(d, q, |j, a| self.factors[j] * (sum[j * q + a] - mean(j) * total[a]))
     }
 
-    /// B / σ row after row, and mᵀ B / σ.
+    /// Returns B / σ by rows, and mᵀ B / σ.
     fn scaled(&self, d: usize, q: usize, b: impl Fn(usize, usize) -> f64) -> Scaled {
         let mut scaled = Scaled { values: Vec::with_capacity(d * q), of_means: vec![0.0; q] };
         for j in 0..d {
@@ -97,7 +97,7 @@ impl<'a> SparseRows<'a> {
         images
     }
 
-    /// Row `i` of P times B.
+    /// Returns row `i` of P times B.
     #[inline(always)]
     fn image(&self, i: usize, b: &Scaled) -> Vec<f64> {
         let q = b.of_means.len();
@@ -112,19 +112,20 @@ impl<'a> SparseRows<'a> {
         image
     }
 
-    /// What a row is multiplied by.
+    /// Returns the factor of row `i`: 1 / |s| in `unit`, else 1.
     fn factor_of_row(&self, i: usize) -> f64 {
         if !self.is_unit {
             return 1.0;
         }
         let (columns, values) = self.x.row(i);
-        let says = columns.iter().zip(values).filter(|&(&j, _)| self.factors[j as usize] > 0.0);
-        let length = length(says.map(|(_, &x)| x).collect::<Array1<f64>>().view());
+        let informative =
+            columns.iter().zip(values).filter(|&(&j, _)| self.factors[j as usize] > 0.0);
+        let length = length(informative.map(|(_, &x)| x).collect::<Array1<f64>>().view());
         if length > 0.0 { 1.0 / length } else { 0.0 }
     }
 }
 
-/// B / σ, `(n_features, q)` row after row, and mᵀ B / σ.
+/// B / σ, `(n_features, q)` by rows, and mᵀ B / σ.
 struct Scaled {
     values: Vec<f64>,
     of_means: Vec<f64>,
@@ -137,7 +138,7 @@ mod tests {
     use rand::Rng;
 
     #[test]
-    fn products_are_those_of_rows_that_are_written_down() {
+    fn sparse_and_dense_products_agree() {
         let (n, d, q) = (40, 30, 3);
         let mut rng = Seed::new(1).rng();
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -160,8 +161,10 @@ mod tests {
                 _ => scales.clone(),
             };
             for mut row in dense.rows_mut() {
-                let says = row.iter().zip(&scales).map(|(x, s)| if *s > 0.0 { *x } else { 0.0 });
-                let length = length(says.collect::<Array1<f64>>().view()).max(f64::MIN_POSITIVE);
+                let informative =
+                    row.iter().zip(&scales).map(|(x, s)| if *s > 0.0 { *x } else { 0.0 });
+                let length =
+                    length(informative.collect::<Array1<f64>>().view()).max(f64::MIN_POSITIVE);
                 for (j, x) in row.iter_mut().enumerate() {
                     *x = match kind {
                         Kind::Unit => *x * scales[j] / length,

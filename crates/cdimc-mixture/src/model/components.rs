@@ -1,44 +1,44 @@
-//! The M step of a view: means and scatters of all clusters, shrunk towards the pooled scatter
-//! (specification, section 2; Friedman, JASA 84, 1989).
+//! M step of a view: means and scatters of all clusters, shrunk towards the pooled scatter (specification, section
+//! 2; Friedman, JASA 84, 1989).
 
-// The kernel and what it calls must end up in one function compiled for the processor that runs them.
+// The kernel and its callees must be inlined into one function compiled for the running processor.
 #![allow(clippy::inline_always)]
 
 use crate::model::Prior;
-use crate::model::kernel::LINE;
+use crate::model::kernel::CACHE_LINE;
 use crate::model::moments::ViewMoments;
 use pulp::{Arch, Simd, WithSimd};
 use std::f64::consts::PI;
 
-/// What keeps a cluster without samples from division by 0.
-pub(crate) const LEAST_SIZE: f64 = 1e-9;
-/// Clusters factorized side by side.
-const BATCH: usize = 8;
-/// The share of the variance of all samples that the pooled scatter gets besides.
-const RIDGE: f64 = 1e-6;
+/// Avoids division by zero for an empty cluster.
+pub(crate) const MIN_CLUSTER_SIZE: f64 = 1e-9;
+/// Clusters factorized together.
+const BATCH_CLUSTERS: usize = 8;
+/// Share of the total variance that is added to the pooled scatter.
+const RIDGE_SHARE: f64 = 1e-6;
 
-/// The clusters of a view.
+/// Clusters of a view.
 #[derive(Debug, Clone)]
 pub(crate) struct Components {
-    /// q.
+    /// Number of coordinates q.
     pub(crate) width: usize,
-    /// `(n_clusters, q)`: the μ.
+    /// Means μ, `(n_clusters, q)`.
     pub(crate) means: Vec<f64>,
-    /// `(n_clusters, q (q + 1) / 2)`: the inverse Cholesky factors W of the Σ, Σ⁻¹ = Wᵀ W.
+    /// Inverse Cholesky factors W of the scatters, Σ⁻¹ = Wᵀ W, `(n_clusters, q (q + 1) / 2)`.
     pub(crate) whitening: Vec<f64>,
-    /// `(n_clusters, q)`: W μ, so that (z - μ)ᵀ Σ⁻¹ (z - μ) = ‖W z - W μ‖².
+    /// Offsets W μ, `(n_clusters, q)`, so that (z - μ)ᵀ Σ⁻¹ (z - μ) = ‖W z - W μ‖².
     pub(crate) offsets: Vec<f64>,
-    /// -½ log|Σ| - ½ q log 2π.
+    /// Log normalizing constants -½ log|Σ| - ½ q log 2π.
     pub(crate) constants: Vec<f64>,
 }
 
-/// The pooled scatter P of a view, `(q, q)`, of which the lower triangle is read.
+/// Pooled scatter P of a view, `(q, q)`; only the lower triangle is read.
 pub(crate) type Pooled = Vec<f64>;
 
-/// The lower triangles of `S = Σ w (z - μ)(z - μ)ᵀ`, `(n_clusters, q, stride)`.
+/// Returns the lower triangles of `S = Σ w (z - μ)(z - μ)ᵀ`, `(n_clusters, q, stride)`.
 fn scatters(moments: &ViewMoments, means: &[f64]) -> Vec<f64> {
     let q = moments.width;
-    let stride = q.next_multiple_of(LINE);
+    let stride = q.next_multiple_of(CACHE_LINE);
     let mut scatters = moments.second.clone();
     let clusters = scatters.chunks_exact_mut(q * stride).zip(&moments.weights);
     let sums = moments.first.chunks_exact(q).zip(means.chunks_exact(q));
@@ -55,16 +55,16 @@ fn scatters(moments: &ViewMoments, means: &[f64]) -> Vec<f64> {
 
 fn means(moments: &ViewMoments) -> Vec<f64> {
     let q = moments.width;
-    let mean = |(c, x): (usize, &f64)| x / (moments.weights[c / q] + LEAST_SIZE);
+    let mean = |(c, x): (usize, &f64)| x / (moments.weights[c / q] + MIN_CLUSTER_SIZE);
     moments.first.iter().enumerate().map(mean).collect()
 }
 
-/// P = Σ꜀ S꜀ / Σ꜀ N꜀, its off-diagonal part shrunk, and never without variance.
+/// Returns P = Σ꜀ S꜀ / Σ꜀ N꜀ with the off-diagonal part shrunk by 1 - δ and a ridge on the diagonal.
 pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) -> Pooled {
     let q = moments.width;
-    let stride = q.next_multiple_of(LINE);
+    let stride = q.next_multiple_of(CACHE_LINE);
     let scatters = scatters(moments, &means(moments));
-    let total: f64 = moments.sizes.iter().map(|n| n + LEAST_SIZE).sum();
+    let total: f64 = moments.sizes.iter().map(|n| n + MIN_CLUSTER_SIZE).sum();
     let mut pooled = vec![0.0; q * q];
     for scatter in scatters.chunks_exact(q * stride) {
         for (to, from) in pooled.chunks_exact_mut(q).zip(scatter.chunks_exact(stride)) {
@@ -73,14 +73,13 @@ pub(crate) fn pooled(moments: &ViewMoments, variances: &[f64], prior: &Prior) ->
     }
     for a in 0..q {
         pooled[a * q..a * q + a].iter_mut().for_each(|p| *p *= 1.0 - prior.diagonal);
-        pooled[a * q + a] = pooled[a * q + a].max(0.0) + RIDGE * variances[a];
+        pooled[a * q + a] = pooled[a * q + a].max(0.0) + RIDGE_SHARE * variances[a];
     }
     pooled
 }
 
 impl Components {
-    /// The clusters with these sums: Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q), its diagonal s
-    /// made s + ρ² / (s + ρ) with the `resolutions` ρ.
+    /// Computes Σ꜀ = (S꜀ + κ q P) / (N꜀ + κ q); its diagonal s becomes s + ρ² / (s + ρ), with the `resolutions` ρ.
     pub(crate) fn fit(
         moments: &ViewMoments,
         pooled: &[f64],
@@ -88,31 +87,31 @@ impl Components {
         prior: &Prior,
     ) -> Self {
         let (q, k) = (moments.width, moments.sizes.len());
-        let stride = q.next_multiple_of(LINE);
+        let stride = q.next_multiple_of(CACHE_LINE);
         let means = means(moments);
         let scatters = scatters(moments, &means);
         let size = q * (q + 1) / 2;
         let strength = prior.kappa * q as f64;
         let mut whitening = vec![0.0; k * size];
         let mut constants = vec![0.0; k];
-        let mut batch = vec![[0.0; BATCH]; size];
-        for start in (0..k).step_by(BATCH) {
-            // Places beyond the last cluster hold the pooled scatter, which nobody reads.
+        let mut batch = vec![[0.0; BATCH_CLUSTERS]; size];
+        for start in (0..k).step_by(BATCH_CLUSTERS) {
+            // Padding lanes hold the pooled scatter; they are unused.
             for (a, pooled) in pooled.chunks_exact(q).enumerate() {
                 for (to, p) in batch[a * (a + 1) / 2..].iter_mut().zip(&pooled[..=a]) {
-                    *to = [strength * p; BATCH];
+                    *to = [strength * p; BATCH_CLUSTERS];
                 }
             }
-            let clusters = start..k.min(start + BATCH);
+            let clusters = start..k.min(start + BATCH_CLUSTERS);
             for (lane, c) in clusters.clone().enumerate() {
-                let total = 1.0 / (moments.sizes[c] + LEAST_SIZE + strength);
+                let total = 1.0 / (moments.sizes[c] + MIN_CLUSTER_SIZE + strength);
                 let scatter = &scatters[c * q * stride..(c + 1) * q * stride];
                 for (a, line) in scatter.chunks_exact(stride).enumerate() {
                     for (to, s) in batch[a * (a + 1) / 2..].iter_mut().zip(&line[..=a]) {
                         to[lane] = (to[lane] + s) * total;
                     }
                     let variance = &mut batch[a * (a + 3) / 2][lane];
-                    *variance += beyond(*variance, resolutions[a]);
+                    *variance += resolution_floor(*variance, resolutions[a]);
                 }
             }
             Arch::new().dispatch(InverseFactors { batch: &mut batch, width: q });
@@ -143,7 +142,7 @@ impl Components {
         Self { width, means, whitening, offsets, constants }
     }
 
-    /// Cluster `c` alone.
+    /// Returns cluster `c` alone.
     pub(crate) fn one(&self, c: usize) -> Self {
         let q = self.width;
         let size = q * (q + 1) / 2;
@@ -156,7 +155,7 @@ impl Components {
         }
     }
 
-    /// The squared Mahalanobis distance of the mean of `to` from cluster `from`.
+    /// Returns the squared Mahalanobis distance of the mean of `to` from cluster `from`.
     pub(crate) fn squared_distance(&self, from: usize, to: usize) -> f64 {
         let q = self.width;
         let w = &self.whitening[from * q * (q + 1) / 2..];
@@ -173,15 +172,15 @@ impl Components {
     }
 }
 
-/// What a resolution ρ adds to a variance: all of itself to 0, and next to nothing to one that is large beside it.
-fn beyond(variance: f64, resolution: f64) -> f64 {
+/// Returns ρ² / (s + ρ), the variance added for a resolution ρ: ρ for s = 0, negligible for s much larger than ρ.
+fn resolution_floor(variance: f64, resolution: f64) -> f64 {
     if resolution > 0.0 { resolution * (resolution / (variance + resolution)) } else { 0.0 }
 }
 
 /// Replaces matrices by the inverses of their Cholesky factors.
 struct InverseFactors<'a> {
-    /// Lower triangles side by side.
-    batch: &'a mut [[f64; BATCH]],
+    /// Interleaved lower triangles.
+    batch: &'a mut [[f64; BATCH_CLUSTERS]],
     width: usize,
 }
 
@@ -195,9 +194,9 @@ impl WithSimd for InverseFactors<'_> {
     }
 }
 
-/// The Cholesky factors of the matrices whose lower triangles lie side by side in `batch`, in place.
+/// Replaces the interleaved lower triangles in `batch` by Cholesky factors.
 #[inline(always)]
-fn factorize(batch: &mut [[f64; BATCH]], q: usize) {
+fn factorize(batch: &mut [[f64; BATCH_CLUSTERS]], q: usize) {
     for i in 0..q {
         let line = i * (i + 1) / 2;
         for j in 0..=i {
@@ -205,13 +204,13 @@ fn factorize(batch: &mut [[f64; BATCH]], q: usize) {
             let mut sum = batch[line + j];
             for p in 0..j {
                 let (x, y) = (batch[line + p], batch[other + p]);
-                for l in 0..BATCH {
+                for l in 0..BATCH_CLUSTERS {
                     sum[l] = (-x[l]).mul_add(y[l], sum[l]);
                 }
             }
             let pivot = batch[other + j];
-            for l in 0..BATCH {
-                // The prior keeps pivots positive; rounding may not on data without any variance.
+            for l in 0..BATCH_CLUSTERS {
+                // The prior keeps pivots positive, except for rounding errors on constant data.
                 batch[line + j][l] = if i == j {
                     (if sum[l] > f64::MIN_POSITIVE { sum[l] } else { f64::MIN_POSITIVE }).sqrt()
                 } else {
@@ -222,25 +221,25 @@ fn factorize(batch: &mut [[f64; BATCH]], q: usize) {
     }
 }
 
-/// The inverses of the lower triangles in `batch`, in place.
+/// Replaces the interleaved lower triangles in `batch` by their inverses.
 #[inline(always)]
-fn invert(batch: &mut [[f64; BATCH]], q: usize) {
+fn invert(batch: &mut [[f64; BATCH_CLUSTERS]], q: usize) {
     for i in 0..q {
         let line = i * (i + 1) / 2;
-        let mut inverse = [0.0; BATCH];
-        for l in 0..BATCH {
+        let mut inverse = [0.0; BATCH_CLUSTERS];
+        for l in 0..BATCH_CLUSTERS {
             inverse[l] = 1.0 / batch[line + i][l];
         }
-        // From left to right each entry needs only those of its line that are not yet replaced.
+        // From left to right, each entry depends only on entries not yet replaced.
         for j in 0..i {
-            let mut sum = [0.0; BATCH];
+            let mut sum = [0.0; BATCH_CLUSTERS];
             for p in j..i {
                 let (x, y) = (batch[line + p], batch[p * (p + 1) / 2 + j]);
-                for l in 0..BATCH {
+                for l in 0..BATCH_CLUSTERS {
                     sum[l] = x[l].mul_add(y[l], sum[l]);
                 }
             }
-            for l in 0..BATCH {
+            for l in 0..BATCH_CLUSTERS {
                 batch[line + j][l] = -sum[l] * inverse[l];
             }
         }

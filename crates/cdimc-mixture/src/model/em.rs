@@ -1,4 +1,4 @@
-//! Expectation and maximization, alternating.
+//! Expectation maximization (EM).
 
 use crate::model::components::Pooled;
 use crate::model::moments::Moments;
@@ -9,47 +9,47 @@ use crate::responsibilities::Responsibilities;
 use crate::watch::Watch;
 use cdimc_core::ClusterError;
 
-/// EM on some observations.
+/// Settings of an EM run.
 #[derive(Clone, Copy)]
 pub(crate) struct Em<'a> {
     pub(crate) observations: &'a Observations,
     pub(crate) prior: &'a Prior,
     pub(crate) iterations: usize,
-    /// It ends when the log-likelihood moves by less than this a sample.
+    /// Smallest change of the log-likelihood that continues the run, in nats per sample.
     pub(crate) tolerance: f64,
-    /// The pooled scatters, where they are not to follow the responsibilities.
-    pub(crate) held: Option<&'a [Pooled]>,
-    /// A log-likelihood to exceed: a run that will hardly reach it is abandoned.
+    /// Pooled scatters to keep; `None` computes them in every M step.
+    pub(crate) fixed_pooled: Option<&'a [Pooled]>,
+    /// Log-likelihood to exceed; a run unlikely to reach it is abandoned.
     pub(crate) goal: Option<f64>,
     pub(crate) watch: &'a Watch<'a>,
 }
 
-/// Where EM ended.
+/// Result of EM.
 #[derive(Debug, Clone)]
 pub(crate) struct Fit {
     pub(crate) responsibilities: Responsibilities,
-    /// The log-likelihood of the mixture that gave them.
+    /// Log-likelihood of `mixture`.
     pub(crate) log_likelihood: f64,
     pub(crate) mixture: Mixture,
     pub(crate) pooled: Vec<Pooled>,
-    /// The sums of the next M step.
+    /// Input of the next M step.
     pub(crate) moments: Moments,
 }
 
-/// Iterations at most.
-const ITERATIONS: usize = 100;
-/// A run ends when the log-likelihood moves by less nats a sample: units of the data shift it, and do not change that.
+/// Maximum number of iterations.
+const MAX_ITERATIONS: usize = 100;
+/// EM ends when the log-likelihood changes by less, in nats per sample; units of the data do not affect changes.
 pub(crate) const TOLERANCE: f64 = 5e-4;
 /// Iterations before a run may be abandoned.
-const PATIENCE: usize = 4;
-/// A run is abandoned if this many gains like its last would not reach its goal.
-const GAINS_LEFT: f64 = 10.0;
+const MIN_ITERATIONS: usize = 4;
+/// A run is abandoned if this many gains as large as its last do not reach its goal.
+const MAX_GAINS_TO_GOAL: f64 = 10.0;
 
-/// All clusters are evaluated at all samples once in so many iterations, between them at samples that they are near.
-const REFRESH: usize = 4;
+/// One iteration in this many evaluates all clusters at all samples; the others, active clusters only.
+const FULL_PASS_INTERVAL: usize = 4;
 
 impl<'a> Em<'a> {
-    /// EM on all of `observations` to the end.
+    /// Returns the default settings for `observations`.
     pub(crate) fn new(
         observations: &'a Observations,
         prior: &'a Prior,
@@ -58,18 +58,18 @@ impl<'a> Em<'a> {
         Self {
             observations,
             prior,
-            iterations: ITERATIONS,
+            iterations: MAX_ITERATIONS,
             tolerance: TOLERANCE,
-            held: None,
+            fixed_pooled: None,
             goal: None,
             watch,
         }
     }
 
-    /// EM that begins with an M step of `moments`.
+    /// Runs EM, beginning with an M step on `moments`.
     ///
     /// # Errors
-    /// If the observer asks to stop.
+    /// If the observer stops the run.
     pub(crate) fn run(&self, mut moments: Moments) -> Result<Fit, ClusterError> {
         let k = moments.n_clusters();
         let mut responsibilities = Responsibilities::zeros(self.observations.n_samples, k);
@@ -78,17 +78,17 @@ impl<'a> Em<'a> {
         loop {
             self.watch.check(last)?;
             let (mixture, pooled) =
-                Mixture::fit(&moments, self.observations, self.prior, self.held);
-            let near = iteration % REFRESH > 0;
+                Mixture::fit(&moments, self.observations, self.prior, self.fixed_pooled);
+            let active_only = iteration % FULL_PASS_INTERVAL > 0;
             let (value, next) =
-                expectation_of(self.observations, &mixture, &mut responsibilities, near);
+                expectation_of(self.observations, &mixture, &mut responsibilities, active_only);
             moments = next;
             iteration += 1;
-            let settled =
+            let converged =
                 (value - last).abs() < self.tolerance * self.observations.n_samples as f64;
-            let hopeless = iteration >= PATIENCE
-                && self.goal.is_some_and(|goal| value + GAINS_LEFT * (value - last) < goal);
-            if settled || hopeless || iteration >= self.iterations {
+            let abandoned = iteration >= MIN_ITERATIONS
+                && self.goal.is_some_and(|goal| value + MAX_GAINS_TO_GOAL * (value - last) < goal);
+            if converged || abandoned || iteration >= self.iterations {
                 let log_likelihood = value;
                 return Ok(Fit { responsibilities, log_likelihood, mixture, pooled, moments });
             }

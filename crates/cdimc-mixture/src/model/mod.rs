@@ -1,4 +1,4 @@
-//! The mixture and its EM (specification, section 2; Peel and `McLachlan`, Stat. Comput. 10, 2000).
+//! Mixture model and its EM (specification, section 2; Peel and `McLachlan`, Stat. Comput. 10, 2000).
 
 pub(crate) mod components;
 pub(crate) mod em;
@@ -7,21 +7,21 @@ pub(crate) mod moments;
 pub(crate) mod passes;
 
 use crate::observations::Observations;
-use components::{Components, LEAST_SIZE, Pooled, pooled};
+use components::{Components, MIN_CLUSTER_SIZE, Pooled, pooled};
 use moments::Moments;
 
-/// What is known of clusters before any sample is seen.
+/// Prior of the cluster scatters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prior {
-    /// ν: degrees of freedom of every t distribution.
+    /// Degrees of freedom ν of every t distribution.
     pub(crate) nu: f64,
-    /// κ: the pooled scatter counts as κ q rows.
+    /// Strength κ of the pooled scatter, which counts as κ q rows.
     pub(crate) kappa: f64,
-    /// The share of the pooled scatter that is its diagonal alone.
+    /// Share δ of the diagonal in the pooled scatter.
     pub(crate) diagonal: f64,
 }
 
-/// log π and the clusters of every view.
+/// Log weights log π and the clusters of every view.
 #[derive(Debug, Clone)]
 pub(crate) struct Mixture {
     pub(crate) nu: f64,
@@ -30,15 +30,15 @@ pub(crate) struct Mixture {
 }
 
 impl Mixture {
-    /// The M step; `held`: the pooled scatters where they are not those of the sums. Returns them too.
+    /// Runs the M step; `fixed_pooled` replaces the pooled scatters of `moments`. Returns the pooled scatters, too.
     pub(crate) fn fit(
         moments: &Moments,
         observations: &Observations,
         prior: &Prior,
-        held: Option<&[Pooled]>,
+        fixed_pooled: Option<&[Pooled]>,
     ) -> (Self, Vec<Pooled>) {
-        let scatters: Vec<Pooled> = match held {
-            Some(held) => held.to_vec(),
+        let scatters: Vec<Pooled> = match fixed_pooled {
+            Some(fixed_pooled) => fixed_pooled.to_vec(),
             None => {
                 let views = moments.views.iter().zip(&observations.variances);
                 views.map(|(moments, variances)| pooled(moments, variances, prior)).collect()
@@ -49,7 +49,8 @@ impl Mixture {
             Components::fit(moments, scatter, resolution, prior)
         });
         let n = observations.n_samples as f64;
-        let log_weights = moments.sizes.iter().map(|size| ((size + LEAST_SIZE) / n).ln()).collect();
+        let log_weights =
+            moments.sizes.iter().map(|size| ((size + MIN_CLUSTER_SIZE) / n).ln()).collect();
         (Self { nu: prior.nu, log_weights, views: views.collect() }, scatters)
     }
 

@@ -1,8 +1,8 @@
-//! Weighted sums over the rows of every cluster and view: all that the M step reads.
+//! Weighted sums over the rows of every cluster and view, the sufficient statistics of the M step.
 
-use crate::model::kernel::LINE;
+use crate::model::kernel::CACHE_LINE;
 
-/// Sums of all clusters in all views.
+/// Sums of all clusters over all views.
 #[derive(Debug, Clone)]
 pub(crate) struct Moments {
     /// `Σᵢ Rᵢ꜀` over all samples.
@@ -10,7 +10,7 @@ pub(crate) struct Moments {
     pub(crate) views: Vec<ViewMoments>,
 }
 
-/// Sums over the observed rows z of a view; w is R u, or R alone.
+/// Sums over the observed rows z of a view; w is R u or R.
 #[derive(Debug, Clone)]
 pub(crate) struct ViewMoments {
     pub(crate) width: usize,
@@ -31,7 +31,7 @@ impl Moments {
             sizes: vec![0.0; n_clusters],
             weights: vec![0.0; n_clusters],
             first: vec![0.0; n_clusters * q],
-            second: vec![0.0; n_clusters * q * q.next_multiple_of(LINE)],
+            second: vec![0.0; n_clusters * q * q.next_multiple_of(CACHE_LINE)],
         };
         Self { sizes: vec![0.0; n_clusters], views: widths.iter().map(view).collect() }
     }
@@ -40,7 +40,6 @@ impl Moments {
         self.sizes.len()
     }
 
-    /// Adds `factor` times the sums of `other`.
     pub(crate) fn add(&mut self, factor: f64, other: &Self) {
         add(&mut self.sizes, factor, &other.sizes);
         for (to, from) in self.views.iter_mut().zip(&other.views) {
@@ -50,7 +49,7 @@ impl Moments {
         }
     }
 
-    /// The sums under `(1 - share) R + share / n_clusters`.
+    /// Returns the sums under `(1 - share) R + share / n_clusters`.
     #[must_use]
     pub(crate) fn mixed_with_uniform(&self, share: f64) -> Self {
         let k = self.n_clusters();
@@ -61,7 +60,7 @@ impl Moments {
         mixed
     }
 
-    /// One cluster for each of `groups`, the union of clusters of this.
+    /// Returns the sums with each of `groups`, a set of clusters, merged into one.
     #[must_use]
     pub(crate) fn merged(&self, groups: &[Vec<usize>]) -> Self {
         let k = self.n_clusters();
@@ -96,7 +95,7 @@ impl ViewMoments {
         [&self.sizes, &self.weights, &self.first, &self.second]
     }
 
-    /// Whether it has as many numbers as `other`.
+    /// Returns whether both have the same number of clusters and coordinates.
     pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
         self.parts().iter().map(|part| part.len()).eq(other.parts().iter().map(|part| part.len()))
     }

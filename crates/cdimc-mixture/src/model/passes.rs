@@ -1,103 +1,109 @@
 //! Passes over all rows: log densities, responsibilities and the sums of the next M step.
 //!
-//! A pass takes the blocks of samples in fixed parts, which threads share; the sums of a part run in the
-//! order of its blocks, those of the parts in theirs, so that threads never change a bit.
+//! A pass divides the blocks into fixed parts for the threads. Sums run in the order of blocks and parts, so the
+//! number of threads does not affect the result.
 
-// The kernels and what they call must end up in one function compiled for the processor that runs them.
+// The kernels and their callees must be inlined into one function compiled for the running processor.
 #![allow(clippy::inline_always)]
 
 use crate::model::Mixture;
 use crate::model::components::Components;
-use crate::model::kernel::{LINE, SquaredDistances, add_rows, exp, ln};
+use crate::model::kernel::{CACHE_LINE, SquaredDistances, add_rows, exp, ln};
 use crate::model::moments::{Moments, ViewMoments};
 use crate::observations::{BLOCK, Block, BlockView, LANES, Observations};
 use crate::responsibilities::Responsibilities;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Parts of a pass.
+/// Parallel parts of a pass.
 const PARTS: usize = 32;
-/// Responsibilities below this add nothing to a sum of doubles.
-const NEGLIGIBLE: f64 = 1e-14;
+/// Responsibilities below this are ignored.
+const MIN_RESPONSIBILITY: f64 = 1e-14;
 
-/// Log densities and weights of the rows of a view in a block, `(n_chunks, n_clusters, LANES)` each.
+/// Log densities and weights of the rows of one view and block, `(n_chunks, n_clusters, LANES)` each.
 #[derive(Debug, Default)]
 pub(crate) struct Densities {
-    /// log t(z; μ, Σ) but for a constant of the view.
+    /// log t(z; μ, Σ), up to a constant per view.
     pub(crate) logs: Vec<f64>,
     /// u = (ν + q) / (ν + D).
     pub(crate) weights: Vec<f64>,
 }
 
 impl Densities {
-    /// Computes those of `view`.
+    /// Computes the densities of `view` for all clusters.
     pub(crate) fn of(&mut self, view: &BlockView, components: &Components, nu: f64) {
-        self.of_near(view, components, nu, &Near::default());
+        self.compute_active(view, components, nu, &ActiveClusters::default());
     }
 
-    /// Computes those of `view` for the clusters that are near its rows; the others keep any numbers.
-    fn of_near(&mut self, view: &BlockView, components: &Components, nu: f64, near: &Near) {
+    /// Computes the densities of `view` for the active clusters; entries of other clusters are undefined.
+    fn compute_active(
+        &mut self,
+        view: &BlockView,
+        components: &Components,
+        nu: f64,
+        active: &ActiveClusters,
+    ) {
         let k = components.n_clusters();
         let n_chunks = view.samples.len().div_ceil(LANES);
         self.logs.resize(n_chunks * k * LANES, 0.0);
         self.weights.resize(n_chunks * k * LANES, 0.0);
         let Self { logs, weights } = self;
-        let near = near.of_chunks(view, k);
-        let near = &near;
+        let active = active.of_chunks(view, k);
+        let active = &active;
         Arch::new().dispatch(DensitiesOf {
             rows: &view.lanes,
             components,
             nu,
-            near,
+            active,
             logs,
             weights,
         });
     }
 
-    /// The index of row `j` for cluster `c` of `n_clusters`.
+    /// Returns the index of row `j` for cluster `c` of `n_clusters`.
     #[inline(always)]
     pub(crate) fn index(j: usize, c: usize, n_clusters: usize) -> usize {
         (j / LANES * n_clusters + c) * LANES + j % LANES
     }
 }
 
-/// Which clusters are near the samples of a block, by [`LANES`] samples: those of which one has a responsibility that is
-/// not negligible.
+/// Active clusters of a block, per [`LANES`] samples: those with a responsibility above [`MIN_RESPONSIBILITY`].
 #[derive(Debug, Default)]
-struct Near {
-    /// `(n_clusters, BLOCK / LANES)`, or empty for all of them.
+struct ActiveClusters {
+    /// Flags, `(n_clusters, BLOCK / LANES)`; empty if all clusters are active.
     flags: Vec<bool>,
 }
 
-impl Near {
-    /// By the responsibilities of a block, `(n_clusters, BLOCK)`.
+impl ActiveClusters {
+    /// Sets the flags from the responsibilities of a block, `(n_clusters, BLOCK)`.
     fn set(&mut self, responsibilities: &[f64]) {
         self.flags.clear();
-        let is_near = |group: &[f64]| {
-            group.iter().fold(0.0, |most, r| if *r > most { *r } else { most }) > NEGLIGIBLE
+        let is_active = |group: &[f64]| {
+            group.iter().fold(0.0, |most, r| if *r > most { *r } else { most }) > MIN_RESPONSIBILITY
         };
-        self.flags.extend(responsibilities.chunks_exact(LANES).map(is_near));
+        self.flags.extend(responsibilities.chunks_exact(LANES).map(is_active));
     }
 
-    /// Of the rows of a view, `(n_chunks, n_clusters)`.
+    /// Returns the flags for the rows of a view, `(n_chunks, n_clusters)`.
     fn of_chunks(&self, view: &BlockView, n_clusters: usize) -> Vec<bool> {
         let n_chunks = view.samples.len().div_ceil(LANES);
         if self.flags.is_empty() {
             return vec![true; n_chunks * n_clusters];
         }
-        let mut near = Vec::with_capacity(n_chunks * n_clusters);
+        let mut active = Vec::with_capacity(n_chunks * n_clusters);
         for samples in view.samples.chunks(LANES) {
             let groups =
                 usize::from(samples[0]) / LANES..=usize::from(samples[samples.len() - 1]) / LANES;
-            let of_cluster = |flags: &[bool]| flags[groups.clone()].iter().any(|&near| near);
-            near.extend(self.flags.chunks_exact(BLOCK / LANES).map(of_cluster));
+            let of_cluster = |flags: &[bool]| flags[groups.clone()].iter().any(|&active| active);
+            active.extend(self.flags.chunks_exact(BLOCK / LANES).map(of_cluster));
         }
-        near
+        active
     }
 
-    /// Takes all density from samples that a cluster is not near.
+    /// Sets the log density of inactive clusters to the minimum.
     fn exclude(&self, joint: &mut [f64]) {
-        for (logs, _) in joint.chunks_exact_mut(LANES).zip(&self.flags).filter(|(_, near)| !**near)
+        for (logs, _) in
+            joint.chunks_exact_mut(LANES).zip(&self.flags).filter(|(_, active)| !**active)
         {
             logs.fill(f64::MIN);
         }
@@ -109,7 +115,7 @@ struct DensitiesOf<'a> {
     components: &'a Components,
     nu: f64,
     /// `(n_chunks, n_clusters)`.
-    near: &'a [bool],
+    active: &'a [bool],
     logs: &'a mut [f64],
     weights: &'a mut [f64],
 }
@@ -124,12 +130,14 @@ impl WithSimd for DensitiesOf<'_> {
         let chunks = self.rows.chunks_exact(width * LANES).zip(self.logs.chunks_exact_mut(size));
         let (nu, reach) = (self.nu, self.nu + *width as f64);
         let chunks = chunks.zip(self.weights.chunks_exact_mut(size));
-        for (((rows, logs), weights), near) in chunks.zip(self.near.chunks_exact(constants.len())) {
-            SquaredDistances { rows, whitening, offsets, width: *width, near, out: weights }
+        for (((rows, logs), weights), active) in
+            chunks.zip(self.active.chunks_exact(constants.len()))
+        {
+            SquaredDistances { rows, whitening, offsets, width: *width, active, out: weights }
                 .with_simd(simd);
             let clusters = logs.chunks_exact_mut(LANES).zip(weights.chunks_exact_mut(LANES));
-            for (((logs, weights), constant), near) in clusters.zip(constants).zip(near) {
-                if !near {
+            for (((logs, weights), constant), active) in clusters.zip(constants).zip(active) {
+                if !active {
                     continue;
                 }
                 for (log, weight) in logs.iter_mut().zip(weights) {
@@ -142,12 +150,12 @@ impl WithSimd for DensitiesOf<'_> {
     }
 }
 
-/// What a block needs on its way.
+/// Buffers of a block.
 #[derive(Debug, Default)]
 struct Scratch {
-    near: Near,
+    active: ActiveClusters,
     views: Vec<Densities>,
-    /// Of four rows each.
+    /// Four rows per view.
     rows: Vec<f64>,
     maxima: Vec<f64>,
     sums: Vec<f64>,
@@ -163,14 +171,14 @@ pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
     }
 }
 
-/// Turns the log densities of a block, `(n_clusters, BLOCK)`, into responsibilities; returns the sum of
-/// the log-likelihoods of its first `len` samples.
+/// Replaces the log densities of a block, `(n_clusters, BLOCK)`, by responsibilities; returns the total
+/// log-likelihood of its first `len` samples.
 pub(crate) fn normalize(joint: &mut [f64], len: usize) -> f64 {
     let (mut maxima, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
     normalize_into(joint, len, &mut maxima, &mut sums)
 }
 
-/// As [`normalize`]; leaves the log-likelihood of every sample in `maxima`.
+/// Like [`normalize`], but also writes the log-likelihood of every sample to `maxima`.
 pub(crate) fn normalize_into(
     joint: &mut [f64],
     len: usize,
@@ -220,8 +228,7 @@ impl WithSimd for Normalize<'_> {
     }
 }
 
-/// The log-likelihood under `mixture`, whose responsibilities replace `responsibilities`, and the sums of
-/// the next M step.
+/// Computes the responsibilities under `mixture`; returns the log-likelihood and the sums of the next M step.
 pub(crate) fn expectation(
     observations: &Observations,
     mixture: &Mixture,
@@ -230,12 +237,12 @@ pub(crate) fn expectation(
     expectation_of(observations, mixture, responsibilities, false)
 }
 
-/// As [`expectation`]; if `near`, a cluster keeps out of samples that had nothing of it before, and neighbors of theirs.
+/// Like [`expectation`]; `active_only` skips groups of [`LANES`] samples in which a cluster was negligible.
 pub(crate) fn expectation_of(
     observations: &Observations,
     mixture: &Mixture,
     responsibilities: &mut Responsibilities,
-    near: bool,
+    active_only: bool,
 ) -> (f64, Moments) {
     let k = mixture.n_clusters();
     let part = |blocks: &[Block], values: &mut [f64]| {
@@ -246,18 +253,18 @@ pub(crate) fn expectation_of(
         scratch.sums.resize(BLOCK, 0.0);
         let mut value = 0.0;
         for (block, joint) in blocks.iter().zip(values.chunks_exact_mut(k * BLOCK)) {
-            if near {
-                scratch.near.set(joint);
+            if active_only {
+                scratch.active.set(joint);
             }
             for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
                 joint.fill(log_weight);
             }
             let views = block.views.iter().zip(&mixture.views).zip(&mut scratch.views);
             for ((view, components), densities) in views {
-                densities.of_near(view, components, mixture.nu, &scratch.near);
+                densities.compute_active(view, components, mixture.nu, &scratch.active);
                 add_logs(joint, view, &densities.logs);
             }
-            scratch.near.exclude(joint);
+            scratch.active.exclude(joint);
             let Scratch { views, rows, maxima, sums, .. } = &mut scratch;
             value += normalize_into(joint, block.len, maxima, sums);
             for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
@@ -280,7 +287,7 @@ pub(crate) fn expectation_of(
     (value, all)
 }
 
-/// The sums of an M step in which every row counts as its responsibility says, u = 1.
+/// Returns the sums of an M step with u = 1.
 pub(crate) fn moments_of(
     observations: &Observations,
     responsibilities: &Responsibilities,
@@ -308,7 +315,7 @@ pub(crate) fn moments_of(
     all
 }
 
-/// What `of_part` gives for every part and its numbers, `per_block` for each of its blocks.
+/// Applies `of_part` to every part of the blocks and of `numbers`, which holds `per_block` numbers per block.
 pub(crate) fn in_parts<T: Send>(
     observations: &Observations,
     numbers: &mut [f64],
@@ -336,7 +343,7 @@ fn accumulate(
     rows: &mut Vec<f64>,
 ) {
     rows.clear();
-    rows.resize(4 * moments.width.next_multiple_of(LINE), 0.0);
+    rows.resize(4 * moments.width.next_multiple_of(CACHE_LINE), 0.0);
     Arch::new().dispatch(Accumulate { moments, view, responsibilities, weights, rows });
 }
 
@@ -373,7 +380,7 @@ impl Accumulate<'_> {
         let (mut size, mut weight) = (0.0, 0.0);
         for (j, &i) in view.samples.iter().enumerate() {
             let r = responsibilities[i as usize];
-            if r <= NEGLIGIBLE {
+            if r <= MIN_RESPONSIBILITY {
                 continue;
             }
             let w = match weights {

@@ -1,4 +1,4 @@
-//! Merge and split: two clusters become one where that costs least, a third two where that gains most
+//! Merge and split: merges the two clusters with the smallest loss and splits a third with the largest gain
 //! (specification, section 3; Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use crate::model::components::{Components, Pooled};
@@ -7,38 +7,38 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{Found, ROUNDS, Search, starts};
+use crate::search::{MAX_ROUNDS, Optimum, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
 
-/// Fewest samples of a cluster that is split.
-const LEAST_SAMPLES: usize = 10;
-/// The share of a sample that is spread evenly over all clusters before EM.
+/// Minimum number of samples of a cluster that is split.
+const MIN_SAMPLES: usize = 10;
+/// Share of each sample that is spread over all clusters before EM.
 const SMOOTHING: f64 = 0.02;
-/// EM on a split: iterations at most, and its tolerance.
+/// Maximum number of EM iterations on a split, and their tolerance.
 const SPLIT_ITERATIONS: usize = 15;
 const SPLIT_TOLERANCE: f64 = 10.0 * TOLERANCE;
-/// The share of a cluster's samples that may change before it is split anew.
-const CHANGE: f64 = 0.02;
+/// Share of a cluster's samples that may change before its split is recomputed.
+const MAX_CHANGED_SHARE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
-const NEGLIGIBLE: f64 = 1e-12;
-/// What keeps the share of a cluster without samples from 0.
-const LEAST_SHARE: f64 = 1e-12;
-/// Up to this many clusters all pairs are compared, beyond it each with this many near ones.
-const ALL_PAIRS: usize = 16;
-/// See [`ALL_PAIRS`].
-const NEAR: usize = 8;
+const MIN_RESPONSIBILITY: f64 = 1e-12;
+/// Keeps the weight of an empty cluster positive.
+const MIN_WEIGHT: f64 = 1e-12;
+/// Largest number of clusters for which all pairs are compared.
+const ALL_PAIRS_LIMIT: usize = 16;
+/// Nearest clusters compared with each cluster beyond [`ALL_PAIRS_LIMIT`].
+const N_NEIGHBORS: usize = 8;
 
-/// Merges two clusters and splits a third where that gains, of the combinations that promise most; until none does.
+/// Repeats the most promising merge-and-split until none improves `found`.
 pub(crate) fn improve(
     search: &Search<'_>,
-    found: &mut Found,
+    found: &mut Optimum,
     seed: Seed,
     watch: &Watch<'_>,
 ) -> Result<(), ClusterError> {
     let mut splits = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let fit = &found.fit;
         let groups = Groups::new(search, fit);
         let losses = groups.merge_losses(fit);
@@ -51,7 +51,7 @@ pub(crate) fn improve(
         }
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
         let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
-            let moved = split.and_merge(&fit.responsibilities, a, b);
+            let moved = split.merged(&fit.responsibilities, a, b);
             moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
         });
         match search.first_better(found, moves, watch)? {
@@ -62,17 +62,17 @@ pub(crate) fn improve(
     Ok(())
 }
 
-/// The rows of every cluster and their responsibilities, for the likelihoods of groups.
+/// Rows and responsibilities of every cluster, for the likelihoods of groups.
 pub(crate) struct Groups<'a> {
     search: &'a Search<'a>,
     moments: Moments,
-    /// The pooled scatters that groups share.
+    /// Pooled scatters, one per view.
     pooled: &'a [Pooled],
-    /// Of every view and cluster.
+    /// Members by view and cluster.
     members: Vec<Vec<Members>>,
 }
 
-/// The rows of a view that belong to a cluster.
+/// Rows of one view that belong to one cluster.
 #[derive(Default)]
 struct Members {
     rows: BlockView,
@@ -86,12 +86,12 @@ impl<'a> Groups<'a> {
         Self { search, moments, pooled: &fit.pooled, members }
     }
 
-    /// What each of `groups`, unions of clusters, adds to the log-likelihood as one cluster.
+    /// Returns the log-likelihood of each of `groups`, unions of clusters, as one cluster.
     pub(crate) fn values(&self, groups: &[Vec<usize>]) -> Vec<f64> {
         let moments = self.moments.merged(groups);
         let n = self.search.observations.n_samples;
         let mut values: Vec<f64> =
-            moments.sizes.iter().map(|size| size * (size / n as f64 + LEAST_SHARE).ln()).collect();
+            moments.sizes.iter().map(|size| size * (size / n as f64 + MIN_WEIGHT).ln()).collect();
         let nu = self.search.prior.nu;
         let mut densities = Densities::default();
         for (v, of_view) in moments.views.iter().enumerate() {
@@ -113,7 +113,7 @@ impl<'a> Groups<'a> {
         values
     }
 
-    /// What merging a and b costs, for all pairs or, of many clusters, the near ones: (cost, a, b).
+    /// Returns (loss, a, b) for merging each pair of [`near_pairs`].
     fn merge_losses(&self, fit: &Fit) -> Vec<(f64, usize, usize)> {
         let k = self.moments.n_clusters();
         let mut groups: Vec<Vec<usize>> = (0..k).map(|c| vec![c]).collect();
@@ -127,11 +127,11 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// All pairs (a, b) with b < a or, of many clusters, those near one another: by the squared distances of
-/// their means under either's scatter, summed over the views.
+/// Returns all pairs (a, b) with b < a; beyond [`ALL_PAIRS_LIMIT`], pairs of nearest clusters. The distance is the
+/// squared Mahalanobis distance of the means, summed over the views, the smaller of both directions.
 pub(crate) fn near_pairs(fit: &Fit) -> Vec<(usize, usize)> {
     let k = fit.mixture.n_clusters();
-    if k <= ALL_PAIRS {
+    if k <= ALL_PAIRS_LIMIT {
         return (0..k).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
     }
     let distance = |a: usize, b: usize| -> f64 {
@@ -142,7 +142,7 @@ pub(crate) fn near_pairs(fit: &Fit) -> Vec<(usize, usize)> {
         let mut others: Vec<(f64, usize)> =
             (0..k).filter(|&b| b != a).map(|b| (distance(a, b).min(distance(b, a)), b)).collect();
         others.sort_by(|x, y| x.0.total_cmp(&y.0));
-        pairs.extend(others.iter().take(NEAR).map(|&(_, b)| (a.max(b), a.min(b))));
+        pairs.extend(others.iter().take(N_NEIGHBORS).map(|&(_, b)| (a.max(b), a.min(b))));
     }
     pairs.sort_unstable();
     pairs.dedup();
@@ -160,7 +160,7 @@ fn members(observations: &Observations, responsibilities: &Responsibilities) -> 
             for (j, &i) in view.samples.iter().enumerate() {
                 for (c, members) in members.iter_mut().enumerate() {
                     let r = values[c * BLOCK + i as usize];
-                    if r > NEGLIGIBLE {
+                    if r > MIN_RESPONSIBILITY {
                         members.rows.push(0, view.row(j, q));
                         members.responsibilities.push(r);
                     }
@@ -172,16 +172,15 @@ fn members(observations: &Observations, responsibilities: &Responsibilities) -> 
     (0..observations.n_views()).map(of_view).collect()
 }
 
-/// The halving of a cluster.
+/// Split of one cluster into two halves.
 struct Split {
-    /// The cluster.
     c: usize,
     gain: f64,
     samples: Vec<usize>,
     halves: Responsibilities,
 }
 
-/// The splits of all clusters; of those that hardly changed since `known`, the known ones.
+/// Returns the splits of all clusters; reuses `known` splits of clusters that hardly changed.
 fn splits(
     search: &Search<'_>,
     fit: &Fit,
@@ -194,10 +193,12 @@ fn splits(
     let mut found = Vec::new();
     for c in 0..search.n_clusters {
         let samples: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == c).collect();
-        if samples.len() < LEAST_SAMPLES {
+        if samples.len() < MIN_SAMPLES {
             continue;
         }
-        if let Some(index) = known.iter().position(|split| split.c == c && split.holds(&samples)) {
+        if let Some(index) =
+            known.iter().position(|split| split.c == c && split.is_current(&samples))
+        {
             found.push(known.swap_remove(index));
             continue;
         }
@@ -209,7 +210,7 @@ fn splits(
     Ok(found)
 }
 
-/// Two clusters on the samples of one: k-means and EM.
+/// Splits the samples of one cluster in two by k-means and EM.
 fn halve(
     search: &Search<'_>,
     observations: &Observations,
@@ -226,13 +227,13 @@ fn halve(
         observations,
         iterations: SPLIT_ITERATIONS,
         tolerance: SPLIT_TOLERANCE,
-        held: Some(pooled),
+        fixed_pooled: Some(pooled),
         ..search.em(watch)
     };
     Ok(em.run(moments)?.responsibilities)
 }
 
-/// What the halves add to the log-likelihood beyond what their union does.
+/// Returns the gain in log-likelihood of two halves over their union.
 fn gain(
     search: &Search<'_>,
     observations: &Observations,
@@ -250,15 +251,15 @@ fn gain(
 }
 
 impl Split {
-    /// Whether the cluster's samples are still nearly those that were split.
-    fn holds(&self, samples: &[usize]) -> bool {
+    /// Returns whether the cluster still has nearly the samples that were split.
+    fn is_current(&self, samples: &[usize]) -> bool {
         let kept = samples.iter().filter(|&i| self.samples.binary_search(i).is_ok()).count();
         let changed = samples.len() + self.samples.len() - 2 * kept;
-        changed as f64 <= CHANGE * samples.len() as f64
+        changed as f64 <= MAX_CHANGED_SHARE * samples.len() as f64
     }
 
-    /// The responsibilities with a and b as one cluster a, and half of the split one as b.
-    fn and_merge(&self, from: &Responsibilities, a: usize, b: usize) -> Responsibilities {
+    /// Returns responsibilities with clusters a and b merged as a, and one half of the split cluster as b.
+    fn merged(&self, from: &Responsibilities, a: usize, b: usize) -> Responsibilities {
         let mut moved = from.clone();
         for values in moved.values.chunks_exact_mut(from.block_size()) {
             for i in 0..BLOCK {

@@ -1,10 +1,10 @@
-//! The search for the mixture (specification, section 3).
+//! Search for the mixture (specification, section 3).
 
 pub(crate) mod merge_split;
 pub(crate) mod repair;
 pub(crate) mod starts;
 
-use crate::criterion::{Shared, least_equal, shared_information};
+use crate::criterion::{SharedNats, min_equal, shared_information};
 use crate::model::Prior;
 use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::moments::Moments;
@@ -13,30 +13,30 @@ use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use rayon::prelude::*;
-use starts::Tried;
+use starts::Start;
 
-/// How long to search.
+/// Effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effort {
     pub(crate) starts: usize,
     pub(crate) refined: usize,
-    /// Combinations of a split and a merge tried in a round.
+    /// Combinations of a split and a merge tried per round.
     pub(crate) tries: usize,
 }
 
-/// Most rounds of merge-and-split and repair.
-const CYCLES: u64 = 3;
-/// Rounds of merge-and-split, and of repair, at most.
-const ROUNDS: usize = 10;
+/// Maximum number of alternations of merge-and-split and repair.
+const MAX_CYCLES: u64 = 3;
+/// Maximum number of rounds of merge-and-split, and of repair.
+const MAX_ROUNDS: usize = 10;
 
-/// A mixture that the search came to.
+/// Local optimum of the search.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct Optimum {
     pub(crate) fit: Fit,
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedNats,
 }
 
-/// What every part of the search reads.
+/// Input of every part of the search.
 #[derive(Clone, Copy)]
 pub(crate) struct Search<'a> {
     pub(crate) observations: &'a Observations,
@@ -46,101 +46,105 @@ pub(crate) struct Search<'a> {
     pub(crate) seed: Seed,
 }
 
-/// How far a search has come; a search of more effort goes on from it.
+/// Progress of a search, which a search of more effort can continue.
 #[derive(Default)]
-pub(crate) struct Begun {
-    tried: Vec<Tried>,
-    courses: Vec<Course>,
+pub(crate) struct SearchState {
+    starts: Vec<Start>,
+    refinements: Vec<Refinement>,
 }
 
-/// The way of a start from the end of EM to where no move is kept.
-struct Course {
+/// Refinement of one start, from the end of EM until no move is accepted.
+struct Refinement {
     start: usize,
-    found: Found,
+    found: Optimum,
     is_refined: bool,
 }
 
-impl Begun {
-    /// Where the starts have come to, that of the most shared information first.
-    pub(crate) fn found(self) -> Vec<Found> {
-        let mut found: Vec<Found> = self.courses.into_iter().map(|course| course.found).collect();
-        found.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));
-        found
+impl SearchState {
+    /// Returns the optima in descending order of shared information.
+    pub(crate) fn into_optima(self) -> Vec<Optimum> {
+        let mut optima: Vec<Optimum> = self.refinements.into_iter().map(|r| r.found).collect();
+        optima.sort_by(|a, b| b.shared.information.total_cmp(&a.shared.information));
+        optima
     }
 
-    /// The mixtures that its starts have come to.
-    pub(crate) fn so_far(&self) -> impl Iterator<Item = &Found> {
-        self.courses.iter().map(|course| &course.found)
+    /// Returns the optima of the starts.
+    pub(crate) fn optima(&self) -> impl Iterator<Item = &Optimum> {
+        self.refinements.iter().map(|r| &r.found)
     }
 }
 
 impl<'a> Search<'a> {
-    /// EM on all samples to the end.
+    /// Returns EM on all samples.
     pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
         Em::new(self.observations, self.prior, watch)
     }
 
-    /// The refined starts, that of the most shared information first.
+    /// Returns the refined starts in descending order of shared information.
     ///
     /// # Errors
-    /// If the observer asks to stop.
-    pub(crate) fn run(&self, progress: &Progress<'_>) -> Result<Vec<Found>, ClusterError> {
-        let mut begun = Begun::default();
-        self.begin(&mut begun, progress)?;
-        self.refine(&mut begun, progress)?;
-        Ok(begun.found())
+    /// If the observer stops the run.
+    pub(crate) fn run(&self, progress: &Progress<'_>) -> Result<Vec<Optimum>, ClusterError> {
+        let mut state = SearchState::default();
+        self.run_starts(&mut state, progress)?;
+        self.refine(&mut state, progress)?;
+        Ok(state.into_optima())
     }
 
-    /// Starts up to as many as the search has, and EM to its end from the likeliest of them.
+    /// Runs the starts that `state` lacks, and EM to its end from the likeliest.
     ///
     /// # Errors
-    /// If the observer asks to stop.
-    pub(crate) fn begin(
+    /// If the observer stops the run.
+    pub(crate) fn run_starts(
         &self,
-        begun: &mut Begun,
+        state: &mut SearchState,
         progress: &Progress<'_>,
     ) -> Result<(), ClusterError> {
         let n = self.observations.n_samples;
         let watch = Watch::new(progress, "starts", self.effort.starts, n);
-        let new: Vec<Tried> = (begun.tried.len()..self.effort.starts)
+        let new: Vec<Start> = (state.starts.len()..self.effort.starts)
             .into_par_iter()
-            .map(|start| {
-                let tried = starts::attempt(self, start, &watch)?;
+            .map(|index| {
+                let start = starts::run_start(self, index, &watch)?;
                 watch.step()?;
-                Ok(tried)
+                Ok(start)
             })
             .collect::<Result<_, ClusterError>>()?;
-        begun.tried.extend(new);
-        let best = starts::best(&begun.tried, self.effort.refined);
-        let is_new = |tried: &&Tried| begun.courses.iter().all(|c| c.start != tried.start);
-        let courses: Vec<Course> = best
+        state.starts.extend(new);
+        let best = starts::likeliest(&state.starts, self.effort.refined);
+        let is_new = |start: &&Start| state.refinements.iter().all(|r| r.start != start.index);
+        let refinements: Vec<Refinement> = best
             .into_par_iter()
             .filter(is_new)
-            .map(|tried| {
-                let found = self.judged(self.em(&watch).run(tried.moments.clone())?);
-                Ok(Course { start: tried.start, found, is_refined: false })
+            .map(|start| {
+                let found = self.evaluate(self.em(&watch).run(start.moments.clone())?);
+                Ok(Refinement { start: start.index, found, is_refined: false })
             })
             .collect::<Result<_, ClusterError>>()?;
-        begun.courses.extend(courses);
+        state.refinements.extend(refinements);
         Ok(())
     }
 
-    /// Merge-and-split and repair from where EM ended, in turn until neither finds a move.
+    /// Alternates merge-and-split and repair until neither finds a move.
     ///
     /// # Errors
-    /// If the observer asks to stop.
+    /// If the observer stops the run.
     pub(crate) fn refine(
         &self,
-        begun: &mut Begun,
+        state: &mut SearchState,
         progress: &Progress<'_>,
     ) -> Result<(), ClusterError> {
-        let watch =
-            Watch::new(progress, "refinement", begun.courses.len(), self.observations.n_samples);
-        begun.courses.par_iter_mut().try_for_each(|course| {
-            if !course.is_refined {
-                let seed = self.seed.stream("splits").nth(course.start as u64);
-                self.improve(&mut course.found, seed, &watch)?;
-                course.is_refined = true;
+        let watch = Watch::new(
+            progress,
+            "refinement",
+            state.refinements.len(),
+            self.observations.n_samples,
+        );
+        state.refinements.par_iter_mut().try_for_each(|refinement| {
+            if !refinement.is_refined {
+                let seed = self.seed.stream("splits").nth(refinement.start as u64);
+                self.improve(&mut refinement.found, seed, &watch)?;
+                refinement.is_refined = true;
             }
             watch.step()
         })
@@ -148,11 +152,11 @@ impl<'a> Search<'a> {
 
     fn improve(
         &self,
-        found: &mut Found,
+        found: &mut Optimum,
         seed: Seed,
         watch: &Watch<'_>,
     ) -> Result<(), ClusterError> {
-        for cycle in 0..CYCLES {
+        for cycle in 0..MAX_CYCLES {
             let before = found.fit.log_likelihood;
             merge_split::improve(self, found, seed.nth(cycle), watch)?;
             repair::improve(self, found, watch)?;
@@ -163,37 +167,37 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn judged(&self, fit: Fit) -> Found {
+    fn evaluate(&self, fit: Fit) -> Optimum {
         let shared = shared_information(self.observations, &fit.responsibilities, self.prior);
-        Found { fit, shared }
+        Optimum { fit, shared }
     }
 
-    /// Where EM ends from the first of `moves` that raises the likelihood of `found` while its views share as
-    /// much, or nearly so; none if none does.
+    /// Runs EM from each of `moves`; returns the first result that raises the likelihood of `found` and keeps its
+    /// shared information within the tolerance.
     ///
-    /// Likelihood alone trades clusters that the views agree on for shapes of one view.
+    /// Likelihood alone would replace clusters shared by the views by shapes of one view.
     fn first_better(
         &self,
-        found: &Found,
+        found: &Optimum,
         moves: impl Iterator<Item = Moments>,
         watch: &Watch<'_>,
-    ) -> Result<Option<Found>, ClusterError> {
+    ) -> Result<Option<Optimum>, ClusterError> {
         let goal = self.goal(found.fit.log_likelihood);
         let em = Em { goal: Some(goal), ..self.em(watch) };
-        let least = least_equal(found.shared.information);
+        let least = min_equal(found.shared.information);
         for moments in moves {
             let fit = em.run(moments)?;
             if fit.log_likelihood > goal {
-                let tried = self.judged(fit);
-                if tried.shared.information >= least {
-                    return Ok(Some(tried));
+                let better = self.evaluate(fit);
+                if better.shared.information >= least {
+                    return Ok(Some(better));
                 }
             }
         }
         Ok(None)
     }
 
-    /// The log-likelihood that a move from `value` has to exceed: EM ends at less.
+    /// Returns the log-likelihood that a move from `value` must exceed, given the tolerance of EM.
     fn goal(&self, value: f64) -> f64 {
         value + TOLERANCE * self.observations.n_samples as f64
     }

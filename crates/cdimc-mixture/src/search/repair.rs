@@ -1,41 +1,40 @@
-//! Repair: where few samples join two groups of views, two clusters may be taken for one another between
-//! them; they are exchanged within a subset of the views (specification, section 3).
+//! Repair: where few samples link two groups of views, two clusters may be interchanged between the groups.
+//! Exchanges them within a subset of the views (specification, section 3).
 
-// The kernels and what they call must end up in one function compiled for the processor that runs them.
+// The kernels and their callees must be inlined into one function compiled for the running processor.
 #![allow(clippy::inline_always)]
 
 use crate::model::Mixture;
 use crate::model::em::Fit;
-use crate::model::kernel::{LARGEST_EXPONENT, exp, ln};
+use crate::model::kernel::{MAX_EXPONENT, exp, ln};
 use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
-use crate::search::{Found, ROUNDS, Search};
+use crate::search::{MAX_ROUNDS, Optimum, Search};
 use crate::watch::Watch;
 use cdimc_core::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Exchanges that get full EM in a round.
+/// Exchanges per round that get full EM.
 const TRIES: usize = 6;
-/// Beyond this many views only single ones and pairs are exchanged.
-const ALL_SUBSETS: usize = 6;
+/// Largest number of views for which all subsets are exchanged; beyond it, only single views and pairs.
+const ALL_SUBSETS_LIMIT: usize = 6;
 
-/// Exchanges two clusters within a subset of the views where that gains, of the exchanges that promise most; until none
-/// does.
+/// Repeats the most promising exchange of two clusters within a subset of the views until none improves `found`.
 pub(crate) fn improve(
     search: &Search<'_>,
-    found: &mut Found,
+    found: &mut Optimum,
     watch: &Watch<'_>,
 ) -> Result<(), ClusterError> {
     let subsets = subsets(search.observations.n_views());
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if subsets.is_empty() {
             break;
         }
         let fit = &found.fit;
         watch.check(fit.log_likelihood)?;
-        let logs = Logs::new(search, fit);
+        let logs = LogDensities::new(search, fit);
         let pairs = near_pairs(fit);
         let values = logs.values_of_exchanges(search.observations, &subsets, &pairs);
         let mut moves: Vec<usize> = (0..values.len()).collect();
@@ -52,9 +51,9 @@ pub(crate) fn improve(
     Ok(())
 }
 
-/// Subsets of up to half of the views, one of each two that complement one another.
+/// Returns subsets of up to half of the views, one of each complementary pair.
 fn subsets(n_views: usize) -> Vec<Vec<usize>> {
-    if n_views > ALL_SUBSETS {
+    if n_views > ALL_SUBSETS_LIMIT {
         let pairs = (0..n_views).flat_map(|v| (0..v).map(move |w| vec![w, v]));
         return (0..n_views).map(|v| vec![v]).chain(pairs).collect();
     }
@@ -63,17 +62,17 @@ fn subsets(n_views: usize) -> Vec<Vec<usize>> {
     all.filter(|s| 2 * s.len() < n_views || (2 * s.len() == n_views && s[0] == 0)).collect()
 }
 
-/// The log densities of all samples, `(n_blocks, n_clusters, BLOCK)`.
-struct Logs {
+/// Log densities of all samples, `(n_blocks, n_clusters, BLOCK)`.
+struct LogDensities {
     n_clusters: usize,
-    /// In each view, 0 where it is missing.
+    /// Log densities per view; 0 where it is missing.
     views: Vec<Vec<f64>>,
-    /// log π and all views.
+    /// Sum of log π and all views.
     joint: Vec<f64>,
 }
 
-impl Logs {
-    /// Under one M step of the responsibilities with u = 1.
+impl LogDensities {
+    /// Computes the densities after one M step on the responsibilities, with u = 1.
     fn new(search: &Search<'_>, fit: &Fit) -> Self {
         let observations = search.observations;
         let moments = moments_of(observations, &fit.responsibilities);
@@ -99,7 +98,7 @@ impl Logs {
         Self { n_clusters: k, views, joint }
     }
 
-    /// The log-likelihoods after each exchange, subset by subset and pair by pair.
+    /// Returns the log-likelihoods after each exchange, by subset and pair.
     fn values_of_exchanges(
         &self,
         observations: &Observations,
@@ -143,7 +142,7 @@ impl Logs {
         values
     }
 
-    /// The responsibilities after an exchange.
+    /// Returns the responsibilities after an exchange.
     fn exchanged(
         &self,
         observations: &Observations,
@@ -170,7 +169,7 @@ impl Logs {
     }
 }
 
-/// Takes its largest entry off every sample of `joint`, `(n_clusters, BLOCK)`; returns them.
+/// Subtracts the maximum of each sample from `joint`, `(n_clusters, BLOCK)`; returns the maxima.
 fn subtract_maxima(joint: &mut [f64]) -> Vec<f64> {
     let mut maxima = vec![f64::NEG_INFINITY; BLOCK];
     for logs in joint.chunks_exact(BLOCK) {
@@ -182,7 +181,7 @@ fn subtract_maxima(joint: &mut [f64]) -> Vec<f64> {
     maxima
 }
 
-/// For every pair the sum of the exponentials of all other clusters, `(n_pairs, BLOCK)`.
+/// Returns for each pair the sum of the exponentials of all other clusters, `(n_pairs, BLOCK)`.
 fn rests(joint: &[f64], pairs: &[(usize, usize)]) -> Vec<f64> {
     let mut exponentials = joint.to_vec();
     Arch::new().dispatch(Exponentials(&mut exponentials));
@@ -211,13 +210,13 @@ impl WithSimd for Exponentials<'_> {
     }
 }
 
-/// Two clusters of a block, less the largest log densities of its samples; gives the sum of the
-/// log-likelihoods after they are exchanged, less the same.
+/// Log densities of two clusters of a block, relative to the maximum of each sample. Returns the sum of the
+/// relative log-likelihoods after their exchange.
 struct Exchange<'a> {
     joint: [&'a [f64]; 2],
-    /// In the views that are exchanged.
+    /// Log densities in the exchanged views.
     subset: [&'a [f64]; 2],
-    /// The sum of the exponentials of all other clusters.
+    /// Sum of the exponentials of all other clusters.
     rest: &'a [f64],
 }
 
@@ -232,8 +231,8 @@ impl WithSimd for Exchange<'_> {
         for (log, (((a, b), (of_a, of_b)), rest)) in logs.iter_mut().zip(ends) {
             let difference = of_b - of_a;
             let (a, b) = (a + difference, b - difference);
-            // What grows beyond e⁷⁰⁰ times the best of before is no better for it.
-            let bounded = |x| if x < LARGEST_EXPONENT { x } else { LARGEST_EXPONENT };
+            // A larger ratio to the former best than e⁷⁰⁰ would overflow.
+            let bounded = |x| if x < MAX_EXPONENT { x } else { MAX_EXPONENT };
             let (a, b) = (bounded(a), bounded(b));
             *log = ln(rest + exp(a) + exp(b));
         }

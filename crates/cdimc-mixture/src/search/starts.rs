@@ -1,4 +1,4 @@
-//! Starts: k-means on the views side by side, weighted at random, and a few iterations of EM.
+//! Starts: k-means on the randomly weighted, concatenated views, and a few iterations of EM.
 
 use crate::model::moments::Moments;
 use crate::model::passes::moments_of;
@@ -10,13 +10,12 @@ use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
 use rand::Rng;
 
-/// Iterations after which starts are compared.
-const ITERATIONS: usize = 6;
-/// The share of a sample that is spread evenly over all clusters: label smoothing (Szegedy et al., CVPR 2016).
+/// EM iterations before starts are compared.
+const EM_ITERATIONS: usize = 6;
+/// Share of each sample that label smoothing spreads over all clusters (Szegedy et al., CVPR 2016).
 pub(crate) const SMOOTHING: f64 = 0.1;
 
-/// The samples in an order in which those that are alike lie next to one another, so that a pass finds few clusters near
-/// any few of them.
+/// Returns the samples ordered by similarity, so that few clusters are active in any block of samples.
 pub(crate) fn order(
     observations: &Observations,
     n_clusters: usize,
@@ -30,33 +29,33 @@ pub(crate) fn order(
     Ok(order)
 }
 
-/// Where in `order` each sample is.
+/// Returns the position of each sample in `order`.
 pub(crate) fn places(order: &[usize]) -> Vec<usize> {
     let mut places = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, &i)| places[i] = place);
     places
 }
 
-/// A start after its first iterations.
-pub(crate) struct Tried {
-    pub(crate) start: usize,
+/// State of a start after its first iterations.
+pub(crate) struct Start {
+    pub(crate) index: usize,
     pub(crate) log_likelihood: f64,
-    /// The sums of the next M step.
+    /// Input of the next M step.
     pub(crate) moments: Moments,
 }
 
-/// The `start`-th start.
-pub(crate) fn attempt(
+/// Runs start number `index`.
+pub(crate) fn run_start(
     search: &Search<'_>,
-    start: usize,
+    index: usize,
     watch: &Watch<'_>,
-) -> Result<Tried, ClusterError> {
+) -> Result<Start, ClusterError> {
     watch.check(f64::NEG_INFINITY)?;
-    let seed = search.seed.stream("starts").nth(start as u64);
+    let seed = search.seed.stream("starts").nth(index as u64);
     let n_views = search.observations.n_views();
     let mut weights = vec![1.0; n_views];
-    if start > 0 {
-        // A flat Dirichlet draw: exponential variables over their sum.
+    if index > 0 {
+        // Flat Dirichlet distribution: exponential variables over their sum.
         let mut rng = seed.stream("weights").rng();
         weights.fill_with(|| -(1.0 - rng.r#gen::<f64>()).ln());
         let sum: f64 = weights.iter().sum();
@@ -68,14 +67,14 @@ pub(crate) fn attempt(
     drop(points);
     let responsibilities = Responsibilities::from_labels(&labels, search.n_clusters);
     let moments = moments_of(search.observations, &responsibilities).mixed_with_uniform(SMOOTHING);
-    let em = crate::model::em::Em { iterations: ITERATIONS, ..search.em(watch) };
+    let em = crate::model::em::Em { iterations: EM_ITERATIONS, ..search.em(watch) };
     let fit = em.run(moments)?;
-    Ok(Tried { start, log_likelihood: fit.log_likelihood, moments: fit.moments })
+    Ok(Start { index, log_likelihood: fit.log_likelihood, moments: fit.moments })
 }
 
-/// The `n` starts of highest likelihood.
-pub(crate) fn best(tried: &[Tried], n: usize) -> Vec<&Tried> {
-    let mut best: Vec<&Tried> = tried.iter().collect();
+/// Returns the `n` starts with the highest likelihood.
+pub(crate) fn likeliest(starts: &[Start], n: usize) -> Vec<&Start> {
+    let mut best: Vec<&Start> = starts.iter().collect();
     best.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
     best.truncate(n);
     best
