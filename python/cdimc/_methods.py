@@ -120,14 +120,14 @@ class CDIMCNet(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     input : {"coordinates", "columns"}, default="coordinates"
-        What the network reads of every view.
+        Input of the network for every view.
     directions : int, default=40
         Maximum number of coordinates per view, where ``input`` is ``coordinates``.
     neighbors : int, default=10
         Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
     alpha : float | tuple[float, ...], default=(0.01, 0.1)
-        Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several values
-        the data choose one.
+        Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). If there are
+        several, the data choose one.
     batch_size : int, default=128
         Samples in a batch.
     device : {"cpu", "cuda"}, default="cpu"
@@ -162,11 +162,11 @@ class CDIMCNet(MultiViewClusterer):
     advanced_age_rule : {"code", "paper"}, default="code"
         How the age selects samples.
     advanced_normalization : {"selected", "batch"}, default="selected"
-        What the clustering term of a batch is divided by.
+        Divisor of the clustering term of a batch.
     advanced_minimum_rounds : int, default=81
         Rounds of fine-tuning after which a round that moves no sample ends it. In the paper this is 1.
     advanced_engine : {"fused", "candle"} | None, default=None
-        Which engine computes the training steps; by default that of the device.
+        Engine that computes the training steps; by default the engine of the device.
     advanced_hidden_ratio : float | None, default=None
         Width of the hidden layers, relative to the inputs of a view; by default 0.8 for columns (paper) and
         2 for coordinates.

@@ -1,7 +1,7 @@
 //! CDIMC-net: its settings and its entry points; the submodules are the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
-//! Clustering Network", IJCAI 2020. What the paper leaves open is chosen on the data, or as in the authors' code, whose
+//! Clustering Network", IJCAI 2020. Choices that the paper leaves open are made on the data, or as in the authors' code, whose
 //! settings are [`CdimcNet::authors_code`].
 
 mod archived_weights;
@@ -53,17 +53,17 @@ use std::sync::Arc;
 /// ```
 ///
 /// By default the data choose the coordinates, the weight of the graph and the centers. That takes an analysis of what the
-/// views share, such as that of `t-mixture`: [`with_analysis`](Self::with_analysis) adds it.
+/// views share, which `t-mixture` has: [`with_analysis`](Self::with_analysis) adds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
-    /// What the network reads of every view.
+    /// Input of the network for every view.
     pub input: Input,
     /// Maximum number of coordinates per view, where `input` is `coordinates`.
     pub directions: usize,
     /// Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
     pub neighbors: usize,
-    /// Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several values the data choose one.
+    /// Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). If there are several, the data choose one.
     pub alpha: OneOrMore,
     /// Samples in a batch.
     pub batch_size: usize,
@@ -100,7 +100,7 @@ pub struct Advanced {
     pub wide: Option<usize>,
     /// Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
     pub square_decoder_layer: bool,
-    /// Which engine computes the training steps; by default that of the device.
+    /// Engine that computes the training steps; by default the engine of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
     /// How the step length of pre-training falls from epoch to epoch.
@@ -109,13 +109,13 @@ pub struct Advanced {
     pub momentum: f64,
     /// How the age selects samples.
     pub age_rule: AgeRule,
-    /// What the clustering term of a batch is divided by.
+    /// Divisor of the clustering term of a batch.
     pub normalization: Normalization,
     /// Rounds of fine-tuning after which a round that moves no sample ends it. In the paper this is 1.
     pub minimum_rounds: usize,
 }
 
-/// One value, or several of which the data choose one.
+/// One value, or several values to choose from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMore {

@@ -35,7 +35,7 @@ pub(super) fn read_weights(
         Ok(layers)
     };
     let view = |v| {
-        // Whatever the description says, there are no more views than first layers.
+        // The description may claim more views than there are first layers.
         let first = layer(&format!("{prefix}view{v}.encoder.0"))?;
         let encoder = chain(format!("{prefix}view{v}.encoder"), vec![first])?;
         Ok(ViewWeights { encoder, decoder: chain(format!("{prefix}view{v}.decoder"), vec![])? })

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// What `value` says of labels, all of it beyond `chance`.
+    /// A value of labels; differences above `chance` count.
     struct Valued<F> {
         value: F,
         chance: f64,
@@ -246,10 +246,10 @@ mod tests {
         let bad = kmeans.fit_from(z.view(), vec![planted]).unwrap().remove(0);
         let before = pairs_alike(&bad.labels, &truth);
         assert!(before < 0.97, "{before}");
-        let asked = Mutex::new(Vec::new());
+        let valued_at = Mutex::new(Vec::new());
         let value = valued(|labels| {
             let value = pairs_alike(labels, &truth);
-            asked.lock().unwrap().push(value);
+            valued_at.lock().unwrap().push(value);
             value
         });
         let mend = || {
@@ -259,9 +259,9 @@ mod tests {
         let (most, found) = mend();
         assert_eq!((pairs_alike(&found.labels, &truth), most), (1.0, 1.0));
         // Two moves were needed, and none was kept that gained nothing.
-        let asked_of = std::mem::take(&mut *asked.lock().unwrap());
-        assert_eq!(asked_of.iter().copied().fold(0.0, f64::max), most);
-        assert!(asked_of.iter().any(|&v| v > before && v < most));
+        let values = std::mem::take(&mut *valued_at.lock().unwrap());
+        assert_eq!(values.iter().copied().fold(0.0, f64::max), most);
+        assert!(values.iter().any(|&v| v > before && v < most));
         assert_eq!(mend(), (most, found));
     }
 

@@ -8,7 +8,7 @@ use crate::cdimc_net::CdimcNet;
 use cdimc_core::Curve;
 use serde::{Deserialize, Serialize};
 
-/// What a run reached.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reached {
     /// Weight of its graph.
@@ -27,7 +27,7 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// The contest before the first run; a single run where nothing tells runs apart.
+    /// The contest before the first run; a single run if runs cannot be compared.
     pub(crate) fn new(settings: &CdimcNet, can_choose: bool) -> Self {
         let mut alphas = settings.alpha.values().to_vec();
         alphas.sort_by(f64::total_cmp);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Added to the squared inputs of a regression, as a fraction of their mean: they may be linearly dependent.
 const RIDGE: f64 = 1e-6;
 
-/// What the network reads of every view.
+/// Input of the network for every view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {
@@ -115,7 +115,7 @@ impl InputViews {
             })
     }
 
-    /// What the network reads of the samples in `order`; view `i` of the data is view `views[i]` of the network, and
+    /// Returns the network's input for the samples in `order`; view `i` of the data is view `views[i]` of the network, and
     /// views that the data lack are unobserved.
     pub(crate) fn network_input(
         &self,
@@ -136,8 +136,8 @@ impl InputViews {
         Ok(NetworkInput { n_samples: order.len(), views })
     }
 
-    /// Which samples the network reads in which view of the data, `(n_samples, n_views)`: those that were observed. A row
-    /// without coordinates counts as missing, unless the sample has nothing else.
+    /// Returns whether the network reads a sample in a view of the data, `(n_samples, n_views)`: whether it was observed. A
+    /// row without coordinates counts as missing, unless the sample has no other view.
     pub(crate) fn seen(&self, data: &MultiView, views: &[usize]) -> Array2<bool> {
         let mut seen = data.mask().entries().to_owned();
         let Some(coordinates) = &self.coordinates else { return seen };

@@ -21,7 +21,7 @@ const KIND: &str = "cdimc model";
 #[derive(Debug, Clone)]
 pub struct CdimcModel {
     /// The settings it was trained with, including what was chosen on the data. JSON, because a model of an earlier
-    /// version may have settings that there are no longer.
+    /// version may have former settings.
     pub(crate) settings: Value,
     pub(crate) views: InputViews,
     pub(crate) weights: Weights,

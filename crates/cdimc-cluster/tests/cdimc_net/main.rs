@@ -11,7 +11,7 @@ use cdimc_mixture::TMixture;
 use ndarray::Array2;
 use rand::Rng;
 
-/// Three far blobs seen through three views, a quarter of which is hidden.
+/// Three far blobs in three views. A quarter of the rows is hidden.
 fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
     let mut rng = Seed::new(seed).stream("blobs").rng();
     let truth: Vec<usize> = (0..n_samples).map(|i| i % 3).collect();

@@ -1,4 +1,4 @@
-//! What a trained model does with samples.
+//! Prediction, imputation and files of trained models.
 
 use super::{blobs, same_partition, small};
 use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};

@@ -1,17 +1,17 @@
-//! Whether a training lost what it began with.
+//! A warning about a training that lost shared information.
 
 use super::{Sign, Warning};
 use cdimc_core::Curve;
 
-/// What views share is told to so many decimals of a nat, and less is no loss.
-const LEAST: f64 = 0.01;
+/// Smallest loss that is reported, in nats: the precision of the message.
+const MIN_LOSS_NATS: f64 = 0.01;
 
-/// Whether the views share less under the clusters of a training than under those that it went on from, where it recorded both.
+/// Returns a warning if the shared information under the final clusters is below its largest value before them.
 pub fn less_shared(curves: &[Curve]) -> Option<Warning> {
     let curve = curves.iter().find(|curve| curve.name == "shared-information")?;
     let (&last, first) = curve.values.split_last()?;
     let first = first.iter().copied().reduce(f64::max)?;
-    (first - last >= LEAST).then(|| Warning {
+    (first - last >= MIN_LOSS_NATS).then(|| Warning {
         sign: Sign::LessShared,
         text: format!(
             "the views share {last:.2} nats under these clusters, and {first:.2} under those that fine-tuning began with"
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_under_which_views_share_less_than_at_the_beginning_are_told_of() {
+    fn a_loss_of_shared_information_is_a_warning() {
         let found = |values: &[f64]| {
             let curve = Curve { name: "shared-information".into(), values: values.to_vec() };
             less_shared(&[curve]).map(|warning| warning.text)
