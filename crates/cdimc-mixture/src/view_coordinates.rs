@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn analyses_are_equal_if_their_settings_are() {
+    fn an_analysis_equals_another_with_its_settings() {
         let analysis = |dimensions| -> Box<dyn ViewAnalysis> {
             Box::new(TMixture { dimensions, ..TMixture::default() })
         };
