@@ -1,7 +1,7 @@
 //! Association of the views of a sample given its cluster, for imputation.
 //!
 //! The likelihood assumes independent views given the cluster. Residuals from the cluster means are often
-//! correlated, so the residuals of a missing view are regressed on those of the observed views:
+//! correlated, so the residuals of a missing view are regressed on the residuals of observed views:
 //! `E[r_v | r_o] = C_vo (C_oo + λ I)⁻¹ r_o`.
 
 use crate::columns::ColumnMeans;
@@ -40,7 +40,7 @@ pub(crate) struct Association {
 }
 
 impl Association {
-    /// Fits the association; `probabilities` returns those of a block, `(n, n_clusters)`; `None` for too many coordinates.
+    /// Fits the association; `probabilities` returns a block's, `(n, n_clusters)`; `None` for too many coordinates.
     pub(crate) fn of(
         data: &MultiView,
         observations: &Observations,

@@ -56,7 +56,7 @@ mod tests {
     fn a_view_contributes_to_the_clusters_that_it_separates() {
         let mut rng = Seed::new(4).rng();
         let n = 150;
-        // The first view separates all three clusters, the second only the last, and the third none.
+        // The first view separates all three clusters, the second only the last, and the third no cluster.
         let mut view = |center: fn(usize) -> f64| {
             Array2::from_shape_fn((n, 4), |(i, _)| center(i % 3) + rng.gen_range(-1.0..1.0))
         };

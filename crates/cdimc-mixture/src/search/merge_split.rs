@@ -30,7 +30,7 @@ const ALL_PAIRS_LIMIT: usize = 16;
 /// Nearest clusters compared with each cluster beyond [`ALL_PAIRS_LIMIT`].
 const N_NEIGHBORS: usize = 8;
 
-/// Repeats the most promising merge-and-split until none improves `found`.
+/// Repeats the most promising merge-and-split until no move improves `found`.
 pub(crate) fn improve(
     search: &Search<'_>,
     found: &mut Optimum,

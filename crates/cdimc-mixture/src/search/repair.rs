@@ -21,7 +21,7 @@ const TRIES: usize = 6;
 /// Largest number of views for which all subsets are exchanged; beyond it, only single views and pairs.
 const ALL_SUBSETS_LIMIT: usize = 6;
 
-/// Repeats the most promising exchange of two clusters within a subset of the views until none improves `found`.
+/// Repeats the most promising exchange of two clusters within a subset of the views until no move improves `found`.
 pub(crate) fn improve(
     search: &Search<'_>,
     found: &mut Optimum,
