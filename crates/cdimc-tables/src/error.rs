@@ -114,6 +114,25 @@ pub(crate) enum Problem {
     ElementType { name: String, kind: String },
 }
 
+/// What is wrong with the content of a file, in a line.
+#[cfg(feature = "files")]
+#[derive(Debug)]
+pub(crate) struct Flaw(pub(crate) String);
+
+#[cfg(feature = "files")]
+impl<E: Display> From<E> for Flaw {
+    fn from(error: E) -> Self {
+        Self(one_line(&error))
+    }
+}
+
+#[cfg(feature = "files")]
+impl From<Flaw> for Problem {
+    fn from(Flaw(reason): Flaw) -> Self {
+        Self::Damaged { format: "file", reason }
+    }
+}
+
 impl From<String> for Problem {
     fn from(message: String) -> Self {
         Self::Message(message)

@@ -3,7 +3,7 @@
 use crate::error::{Problem, TableError};
 use cdimc_data::Matrix;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Names of several features that a message shows.
 const SHOWN_REPEATS: usize = 20;
@@ -30,7 +30,7 @@ pub struct Table {
 impl Table {
     /// A table without names of rows and columns.
     #[cfg(any(test, feature = "files"))]
-    pub(crate) fn of(name: &str, path: &Path, values: impl Into<Matrix>) -> Self {
+    pub(crate) fn of(name: &str, path: &std::path::Path, values: impl Into<Matrix>) -> Self {
         Self {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -65,7 +65,7 @@ impl Table {
     ) -> Self {
         let values = values.into();
         let features = (0..values.ncols()).map(|j| format!("f{j}")).collect();
-        Self { ids, features, ..Self::of(name, Path::new(&format!("{name}.csv")), values) }
+        Self { ids, features, ..Self::of(name, format!("{name}.csv").as_ref(), values) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A shape is accepted only if the file can hold it, and what the file does not hold is an
 //! error: HDF5 itself would give a fill value for a part that is absent.
 
-use crate::error::{Problem, one_line};
+use crate::error::{Flaw, Problem};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, hdf5_headers};
 use cdimc_data::Sparse;
@@ -16,25 +16,9 @@ use std::sync::OnceLock;
 /// The first bytes of an HDF5 file.
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 
-/// What is wrong with a file, in a line.
-#[derive(Debug)]
-pub(crate) struct Flaw(pub(crate) String);
-
-impl<E: std::fmt::Display> From<E> for Flaw {
-    fn from(error: E) -> Self {
-        Self(one_line(&error))
-    }
-}
-
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         Flaw::from(error).into()
-    }
-}
-
-impl From<Flaw> for Problem {
-    fn from(Flaw(reason): Flaw) -> Self {
-        Self::Damaged { format: "HDF5 file", reason }
     }
 }
 

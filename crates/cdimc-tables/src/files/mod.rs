@@ -13,8 +13,6 @@ mod market;
 pub(crate) mod matlab;
 mod numpy;
 mod options;
-#[cfg(feature = "columnar")]
-mod parquet_types;
 mod samples;
 mod sheets;
 mod source;
@@ -31,7 +29,7 @@ pub use samples::{Replicates, SampleNames};
 pub use source::ViewSource;
 pub use text::{Words, read_words};
 
-use crate::error::{Problem, TableError, listed};
+use crate::error::{Flaw, Problem, TableError, listed};
 use crate::spelling::is_made_date;
 use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
 use budget::Budget;
@@ -174,9 +172,13 @@ fn decode(
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
     // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
     let decode = AssertUnwindSafe(|| decode(bytes, &budget, source, options));
-    std::panic::catch_unwind(decode).unwrap_or_else(|_| {
-        let reason = "its parts contradict each other".into();
-        Err(Problem::Damaged { format: reader.name, reason })
+    let found = std::panic::catch_unwind(decode)
+        .unwrap_or_else(|_| Err(Flaw::from("its parts contradict each other").into()));
+    found.map_err(|problem| match problem {
+        Problem::Damaged { format: "file", reason } => {
+            Problem::Damaged { format: reader.name, reason }
+        }
+        other => other,
     })
 }
 

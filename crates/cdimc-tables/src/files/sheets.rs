@@ -1,6 +1,6 @@
 //! Spreadsheets (`.xlsx`): every sheet is a table as text would hold it.
 
-use crate::error::{Problem, listed, one_line};
+use crate::error::{Flaw, Problem, listed};
 use crate::files::format::{Decode, Reader};
 use crate::files::{Budget, Found, ReadOptions, ViewSource, text};
 use calamine::{Data, DataRef, Reader as _, Xlsx};
@@ -33,7 +33,7 @@ fn read(
     options: &ReadOptions,
 ) -> Result<Found, Problem> {
     admit(&bytes, budget)?;
-    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(Flaw::from)?;
     let names = book.sheet_names();
     source.check_member(&names)?;
     let mut found = Found { tables: Vec::new(), warnings: Vec::new() };
@@ -65,18 +65,16 @@ fn read(
 }
 
 /// Checks that the parts unpack to what they promise, within the budget.
-fn admit(bytes: &[u8], budget: &Budget) -> Result<(), Problem> {
-    let mut archive =
-        npyz::zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+fn admit(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
+    let mut archive = npyz::zip::ZipArchive::new(Cursor::new(bytes))?;
     for index in 0..archive.len() {
-        let part = archive.by_index(index).map_err(|error| damaged(&error))?;
+        let part = archive.by_index(index)?;
         let promised = part.size();
         budget.bytes(promised)?;
         let mut unpacked = part.take(promised.saturating_add(1));
-        let n_bytes =
-            std::io::copy(&mut unpacked, &mut std::io::sink()).map_err(|e| damaged(&e))?;
+        let n_bytes = std::io::copy(&mut unpacked, &mut std::io::sink())?;
         if n_bytes != promised {
-            return Err(damaged(&format!("{promised} bytes promised, {n_bytes} found")));
+            return Err(format!("{promised} bytes promised, {n_bytes} found").into());
         }
     }
     Ok(())
@@ -87,11 +85,11 @@ fn sheet<R: Read + std::io::Seek>(
     book: &mut Xlsx<R>,
     name: &str,
     budget: &Budget,
-) -> Result<Option<Vec<u8>>, Problem> {
-    let mut reader = book.worksheet_cells_reader(name).map_err(|error| damaged(&error))?;
+) -> Result<Option<Vec<u8>>, Flaw> {
+    let mut reader = book.worksheet_cells_reader(name)?;
     let mut rows: BTreeMap<u32, BTreeMap<u32, String>> = BTreeMap::new();
     let mut n_columns = 0;
-    while let Some(cell) = reader.next_cell().map_err(|error| damaged(&error))? {
+    while let Some(cell) = reader.next_cell()? {
         let (row, column) = cell.get_position();
         let Some(text) = written(cell.get_value()) else { continue };
         budget.values(&[NUMBERS_A_CELL]).and_then(|_| budget.bytes(text.len() as u64))?;
@@ -112,9 +110,9 @@ fn sheet<R: Read + std::io::Seek>(
     for row in first..=last {
         let cells = rows.remove(&row).unwrap_or_default();
         let texts = (0..n_columns).map(|column| cells.get(&column).map_or("", String::as_str));
-        writer.write_record(texts).map_err(|error| damaged(&error))?;
+        writer.write_record(texts)?;
     }
-    writer.into_inner().map(Some).map_err(|error| damaged(&error.error()))
+    Ok(Some(writer.into_inner()?))
 }
 
 /// A cell as text would hold it, `None` if it is empty.
@@ -130,10 +128,6 @@ fn written(value: &DataRef<'_>) -> Option<String> {
         other => other.to_string(),
     };
     (!text.trim().is_empty()).then_some(text)
-}
-
-fn damaged(reason: &dyn std::fmt::Display) -> Problem {
-    Problem::Damaged { format: "spreadsheet", reason: one_line(reason) }
 }
 
 #[cfg(test)]

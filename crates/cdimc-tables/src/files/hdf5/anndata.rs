@@ -4,8 +4,8 @@
 //! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
-use crate::error::{Problem, listed};
-use crate::files::hdf5_file::{Flaw, Group, Hdf5File, not_read, text, texts};
+use crate::error::{Flaw, Problem, listed};
+use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
 use crate::files::{ReadOptions, ViewSource, stem};
 use cdimc_data::Matrix;
 use ndarray::Array2;

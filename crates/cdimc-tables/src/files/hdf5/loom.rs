@@ -1,8 +1,8 @@
 //! Loom: a matrix of genes by cells, attributes of its rows and of its columns, layers of the same shape.
 
 use crate::Table;
-use crate::error::{Problem, listed};
-use crate::files::hdf5_file::{Flaw, Group, Hdf5File};
+use crate::error::{Flaw, Problem, listed};
+use crate::files::hdf5_file::{Group, Hdf5File};
 use crate::files::{ReadOptions, ViewSource, stem};
 
 /// What programs call the names of cells, and of genes; those of genes that repeat are passed over where others do not.

@@ -1,9 +1,9 @@
 //! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), Loom, or plain matrices.
 
 use crate::Table;
-use crate::error::Problem;
+use crate::error::{Flaw, Problem};
 use crate::files::format::{Decode, Reader};
-use crate::files::hdf5_file::{Flaw, Group, Hdf5File, is_hdf5};
+use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5};
 use crate::files::matlab::{self, MatFile};
 use crate::files::tenx::Names;
 use crate::files::{Budget, Found, ReadOptions, ViewSource, views};

@@ -3,9 +3,9 @@
 //! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5.
 
 use super::{parse, version73};
-use crate::error::DatasetError;
+use crate::error::{DatasetError, Flaw};
 use crate::files::Budget;
-use crate::files::hdf5_file::{Flaw, Hdf5File, is_hdf5};
+use crate::files::hdf5_file::{Hdf5File, is_hdf5};
 use cdimc_data::{Matrix, Sparse};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};

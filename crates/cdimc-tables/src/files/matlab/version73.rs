@@ -1,7 +1,8 @@
 //! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
 
 use super::file::{EXACT, MAX_DEPTH, MatValue};
-use crate::files::hdf5_file::{DType, Dataset, Flaw, Group, Hdf5File, Object, text};
+use crate::error::Flaw;
+use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
 
 /// What MATLAB keeps beside the variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];

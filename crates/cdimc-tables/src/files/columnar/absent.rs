@@ -1,0 +1,16 @@
+//! Stands for the readers of Parquet and Arrow where they are not built in.
+
+use crate::error::{Flaw, Problem};
+use crate::files::{Budget, Found, ReadOptions, ViewSource};
+
+pub(super) fn read_arrow(
+    _: Vec<u8>,
+    _: &Budget,
+    _: &ViewSource,
+    _: &ReadOptions,
+) -> Result<Found, Problem> {
+    let reason = "this build reads no Parquet or Arrow: build it with the feature `columnar`";
+    Err(Flaw::from(reason).into())
+}
+
+pub(super) use read_arrow as read_parquet;

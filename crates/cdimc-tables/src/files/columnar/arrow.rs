@@ -1,0 +1,309 @@
+//! Parquet and Arrow IPC by the crates of Arrow.
+
+use super::parquet_types::check_column_types;
+use crate::Table;
+use crate::error::{Flaw, Problem, listed};
+use crate::files::{Budget, Found, ReadOptions, ViewSource, is_unnamed, stem, warning_of_unnamed};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
+use ndarray::Array2;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::{LevelHistogram, RowGroupMetaData};
+use serde_json::Value;
+use std::io::Cursor;
+
+/// What follows the table of a file: the length of the footer, and the mark of the format.
+const TRAILER: usize = 10;
+/// What stands before the length of a message.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// Reads a Parquet file.
+pub(super) fn read_parquet(
+    bytes: Vec<u8>,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Found, Problem> {
+    let bytes = bytes::Bytes::from(bytes);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(Flaw::from)?;
+    check_column_types(&bytes).map_err(Flaw)?;
+    let groups = reader.metadata().row_groups();
+    // Whether a column has nulls decides where its values begin; some files tell it twice.
+    for column in groups.iter().flat_map(RowGroupMetaData::columns) {
+        let levels = column.definition_level_histogram().map_or(0, LevelHistogram::len);
+        if levels > 0 && levels != column.column_descr().max_def_level() as usize + 1 {
+            let name = column.column_descr().name();
+            let reason = format!("column {name} and its counts of nulls do not fit");
+            return Err(Flaw(reason).into());
+        }
+    }
+    let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
+    let said = reader.metadata().file_metadata().num_rows();
+    if said != n_rows {
+        return Err(Flaw(format!("it says {said} rows, its groups {n_rows}")).into());
+    }
+    let n_columns = reader.schema().fields().len();
+    // Looked at before anything is unpacked; what is read is taken batch by batch.
+    budget.clone().values(&[n_rows as usize, n_columns])?;
+    let schema = reader.schema().clone();
+    let batches = reader.build().map_err(Flaw::from)?;
+    table(&schema, batches, budget, source, options)
+}
+
+/// Reads an Arrow IPC file, which is also what Feather version 2 is, or a stream.
+pub(super) fn read_arrow(
+    bytes: Vec<u8>,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Found, Problem> {
+    if bytes.starts_with(&CONTINUATION) {
+        check_stream(&bytes, budget)?;
+        let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
+        return table(&reader.schema(), reader, budget, source, options);
+    }
+    check_blocks(&bytes, budget)?;
+    // A file is a stream between two marks, and says its columns at the end and, but where Polars wrote it, at the begin.
+    let stream = bytes.get(8..).filter(|stream| stream.starts_with(&CONTINUATION));
+    let first = stream.map(|stream| StreamReader::try_new(Cursor::new(stream), None)).transpose();
+    let first = first.map_err(Flaw::from)?.map(|stream| stream.schema());
+    let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
+    let schema = reader.schema();
+    if first.is_some_and(|first| first != schema) {
+        return Err(Flaw::from("its columns at the end are not those at the begin").into());
+    }
+    table(&schema, reader, budget, source, options)
+}
+
+/// Checks that the blocks that the footer of a file names lie in it, and what they declare.
+fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
+    let cut = || Flaw::from("it is cut off");
+    let (rest, trailer) = bytes.split_last_chunk::<TRAILER>().ok_or_else(cut)?;
+    if &trailer[4..] != b"ARROW1" {
+        return Err(cut());
+    }
+    let length = i32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
+    let start = usize::try_from(length).ok().and_then(|n| rest.len().checked_sub(n));
+    let footer = rest.get(start.ok_or_else(cut)?..).ok_or_else(cut)?;
+    let footer = root_as_footer(footer)?;
+    for block in
+        footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten())
+    {
+        let outside = || Flaw::from("a block lies outside the file");
+        let at = |start: i64, length: i64| {
+            let start = usize::try_from(start).ok()?;
+            bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+        };
+        let head = at(block.offset(), block.metaDataLength().into()).ok_or_else(outside)?;
+        let body = block.offset().checked_add(block.metaDataLength().into());
+        let body = body.and_then(|start| at(start, block.bodyLength())).ok_or_else(outside)?;
+        let head = head.strip_prefix(&CONTINUATION).unwrap_or(head);
+        let (length, head) = head.split_first_chunk::<4>().ok_or_else(outside)?;
+        if usize::try_from(i32::from_le_bytes(*length)) != Ok(head.len()) {
+            return Err("a block is not as long as the footer says".into());
+        }
+        check_message(head, body, budget)?;
+    }
+    Ok(())
+}
+
+/// Checks what the messages of a stream declare, one after the other.
+fn check_stream(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
+    let mut rest = bytes;
+    while let Some(after) = rest.strip_prefix(&CONTINUATION) {
+        let cut = || Flaw::from("it is cut off");
+        let (length, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
+        let length = usize::try_from(i32::from_le_bytes(*length)).map_err(|_| cut())?;
+        if length == 0 {
+            break;
+        }
+        let (head, after) = after.split_at_checked(length).ok_or_else(cut)?;
+        let message = root_as_message(head)?;
+        let n_bytes = usize::try_from(message.bodyLength()).map_err(|_| cut())?;
+        let (body, after) = after.split_at_checked(n_bytes).ok_or_else(cut)?;
+        check_message(head, body, budget)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Checks that the buffers of a batch lie in its body and unpack to no more than the budget.
+fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> {
+    let message = root_as_message(head)?;
+    let batch = match message.header_type() {
+        MessageHeader::RecordBatch => message.header_as_record_batch(),
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+        }
+        _ => return Ok(()),
+    };
+    let Some(batch) = batch else { return Err("a batch has no content".into()) };
+    let n_rows = usize::try_from(batch.length()).map_err(|_| "a batch of less than no rows")?;
+    for node in batch.nodes().iter().flatten() {
+        if !(0..=node.length()).contains(&node.null_count()) {
+            return Err(
+                format!("{} of {} values are nulls", node.null_count(), node.length()).into()
+            );
+        }
+    }
+    // Columns of nulls have no buffers: only the budget bounds their length.
+    budget.clone().values(&[n_rows])?;
+    check_buffers(batch, body, budget)
+}
+
+fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), Flaw> {
+    for buffer in batch.buffers().iter().flatten() {
+        let (offset, length) = (usize::try_from(buffer.offset()), usize::try_from(buffer.length()));
+        let content = match (offset, length) {
+            // The format puts every buffer at a multiple of 8 bytes.
+            (Ok(offset), Ok(length)) if offset % 8 == 0 => {
+                offset.checked_add(length).and_then(|end| body.get(offset..end))
+            }
+            _ => None,
+        };
+        let content = content.ok_or("a buffer lies outside its batch, or not where one may lie")?;
+        if batch.compression().is_none() {
+            continue;
+        }
+        // A packed buffer begins with the length of what it holds, or -1 where it is not packed.
+        if let Some(length) = content.first_chunk::<8>()
+            && let length @ 0.. = i64::from_le_bytes(*length)
+        {
+            budget.bytes(length as u64)?;
+        }
+    }
+    Ok(())
+}
+
+/// The table of the columns of a file.
+fn table(
+    schema: &Schema,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    budget: &Budget,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Found, Problem> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    options.check_named(&names)?;
+    let position = |name: &str| names.iter().position(|column| *column == name);
+    let index: Vec<usize> = pandas_index(schema).iter().filter_map(|n| position(n)).collect();
+    let id = match &options.id {
+        Some(id) => Some(
+            position(id)
+                .ok_or_else(|| Problem::NoColumn { name: id.clone(), there: listed(&names) })?,
+        ),
+        None => {
+            let is_id =
+                |field: &FieldRef| is_unnamed(field.name()) && !field.data_type().is_floating();
+            let first = schema.fields().first().is_some_and(is_id).then_some(0);
+            index.first().copied().or(first)
+        }
+    };
+    let range = if id.is_none() { pandas_range(schema) } else { None };
+    let label = options.label.as_deref().and_then(position);
+    let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
+        .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
+        .partition(|&j| is_unnamed(names[j]));
+    // No program writes such a column: what named it is damaged.
+    if let Some(j) = unnamed.iter().find(|&&j| names[j].is_empty()) {
+        return Err(Flaw(format!("column {} has no name", j + 1)).into());
+    }
+    let kept: Vec<usize> = named.into_iter().filter(|&j| options.takes(names[j])).collect();
+    for &j in &kept {
+        let kind = schema.field(j).data_type();
+        let stored = match kind {
+            DataType::Dictionary(_, value) => value.as_ref(),
+            kind => kind,
+        };
+        if !(stored.is_numeric() || matches!(stored, DataType::Boolean | DataType::Null)) {
+            let column = names[j].to_owned();
+            return Err(Problem::ColumnType { column, kind: kind.to_string() });
+        }
+    }
+    let (mut rows, mut ids, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    for batch in batches {
+        let batch = batch.map_err(Flaw::from)?;
+        for (column, names) in [(id, &mut ids), (label, &mut labels)] {
+            if let Some(column) = column {
+                names.extend(texts(batch.column(column)).map_err(Flaw::from)?);
+            }
+        }
+        budget.values(&[batch.num_rows(), kept.len()])?;
+        rows.push(numbers(&batch, &kept).map_err(Flaw::from)?);
+    }
+    let blocks: Vec<_> = rows.iter().map(Array2::view).collect();
+    let values = ndarray::concatenate(ndarray::Axis(0), &blocks)
+        .unwrap_or_else(|_| Array2::zeros((0, kept.len())));
+    if let Some((start, step)) = range {
+        let n_rows = i64::try_from(values.nrows()).unwrap_or(i64::MAX);
+        let nth = |i: i64| start.wrapping_add(step.wrapping_mul(i));
+        ids = (0..n_rows).map(|i| nth(i).to_string()).collect();
+    }
+    let table = Table {
+        ids: (id.is_some() || range.is_some()).then_some(ids),
+        labels: label.map(|_| labels),
+        features: kept.iter().map(|&j| names[j].to_owned()).collect(),
+        left_out: options.dropped(&names),
+        ..Table::of(&stem(&source.path), &source.path, values)
+    };
+    let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
+    Ok(Found { tables: vec![table], warnings })
+}
+
+/// What pandas says of its index.
+fn pandas(schema: &Schema) -> Vec<Value> {
+    let about = schema.metadata().get("pandas");
+    let about = about.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    about.and_then(|about| about["index_columns"].as_array().cloned()).unwrap_or_default()
+}
+
+/// The columns that pandas calls its index and writes like any other.
+fn pandas_index(schema: &Schema) -> Vec<String> {
+    let name = |column: Value| column.as_str().map(str::to_owned);
+    pandas(schema).into_iter().filter_map(name).collect()
+}
+
+/// The first number and the step of an index that is a range, which has no column: rows cut out of a table keep
+/// their numbers. `None` of a plain count, which names nothing.
+fn pandas_range(schema: &Schema) -> Option<(i64, i64)> {
+    let range = pandas(schema).into_iter().find(|index| index["kind"] == "range")?;
+    let (start, step) = (range["start"].as_i64()?, range["step"].as_i64()?);
+    ((start, step) != (0, 1)).then_some((start, step))
+}
+
+/// The columns `kept` of a batch as numbers, nulls as NaN.
+fn numbers(batch: &RecordBatch, kept: &[usize]) -> Result<Array2<f64>, ArrowError> {
+    let mut values = Array2::from_elem((batch.num_rows(), kept.len()), f64::NAN);
+    for (mut target, &j) in values.columns_mut().into_iter().zip(kept) {
+        let column = batch.column(j);
+        // A decimal of more digits than its type has room for is damaged.
+        match *column.data_type() {
+            DataType::Decimal128(digits, _) => {
+                column.as_primitive::<Decimal128Type>().validate_decimal_precision(digits)?;
+            }
+            DataType::Decimal256(digits, _) => {
+                column.as_primitive::<Decimal256Type>().validate_decimal_precision(digits)?;
+            }
+            _ => {}
+        }
+        let column = arrow_cast::cast(column, &DataType::Float64)?;
+        let column = column.as_primitive::<Float64Type>();
+        for (row, target) in target.iter_mut().enumerate() {
+            if column.is_valid(row) {
+                *target = column.value(row);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// A column as text, nulls as nothing.
+fn texts(column: &dyn Array) -> Result<Vec<String>, ArrowError> {
+    let column = arrow_cast::cast(column, &DataType::Utf8)?;
+    let column = column.as_string::<i32>();
+    Ok(column.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+}

@@ -1,0 +1,100 @@
+//! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
+
+#[cfg(feature = "columnar")]
+mod arrow;
+#[cfg(not(feature = "columnar"))]
+#[path = "absent.rs"]
+mod arrow;
+#[cfg(feature = "columnar")]
+mod parquet_types;
+
+use crate::files::format::{Decode, Reader};
+use arrow::{read_arrow, read_parquet};
+
+pub(crate) const PARQUET: Reader = Reader {
+    name: "Parquet file",
+    known_as: "Parquet",
+    endings: &["parquet", "pq"],
+    // A text may begin with these letters, but has no zero byte behind them.
+    sniff: |head| head.begins(&[b"PAR1"]) && head.has(&[0]),
+    holds_one_table: true,
+    is_foreign: true,
+    decode: Decode::Bytes(read_parquet),
+};
+
+/// Files and streams.
+pub(crate) const ARROW: Reader = Reader {
+    name: "Arrow IPC file",
+    known_as: "Arrow",
+    endings: &["feather", "arrow", "arrows", "ipc"],
+    sniff: |head| {
+        head.begins(&[b"\xff\xff\xff\xff"]) || (head.begins(&[b"ARROW1"]) && head.has(&[0]))
+    },
+    holds_one_table: true,
+    is_foreign: true,
+    decode: Decode::Bytes(read_arrow),
+};
+
+#[cfg(test)]
+#[cfg(feature = "columnar")]
+mod tests {
+    use crate::testing::read;
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    fn values() -> ArrayRef {
+        Arc::new(Float64Array::from(vec![0.5, 1.5]))
+    }
+
+    fn stream(batch: &RecordBatch) -> Vec<u8> {
+        let mut writer =
+            arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn rows_cut_out_of_a_pandas_frame_keep_their_numbers() {
+        // A plain count names nothing.
+        for (start, step, ids) in [(10, 1, "10 11"), (9, -1, "9 8"), (0, 1, "-")] {
+            let about = format!(
+                r#"{{"index_columns": [{{"kind": "range", "name": null, "start": {start}, "stop": 99, "step": {step}}}]}}"#
+            );
+            let batch = RecordBatch::try_from_iter([("a", values())]).unwrap();
+            let schema = batch.schema().as_ref().clone();
+            let schema = schema.with_metadata(HashMap::from([("pandas".to_owned(), about)]));
+            let bytes = stream(&batch.with_schema(Arc::new(schema)).unwrap());
+            let expected = format!("t | {ids} | - | a | 0.5; 1.5");
+            assert_eq!(read("t.arrows", bytes, "").unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_whose_schema_stands_in_its_footer_alone_is_read() {
+        let batch = RecordBatch::try_from_iter([("a", values())]).unwrap();
+        let mut writer =
+            arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        let mut bytes = writer.into_inner().unwrap();
+        // Polars writes the message without the eight bytes before it.
+        let length = u32::from_le_bytes(*bytes[12..].first_chunk().unwrap()) as usize;
+        bytes.copy_within(16..16 + length, 8);
+        bytes[8 + length..16 + length].fill(0);
+        assert_eq!(read("t.arrow", bytes, "").unwrap(), "t | - | - | a | 0.5; 1.5");
+    }
+
+    #[test]
+    fn a_column_without_a_name_is_never_a_feature() {
+        let rows: ArrayRef = Arc::new(Int64Array::from(vec![7, 8]));
+        let patients: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let columns = [("Unnamed: 0", rows), ("patient", patients), ("a", values())];
+        let bytes = stream(&RecordBatch::try_from_iter(columns).unwrap());
+        for (options, expected) in [
+            ("", "t | 7 8 | - | patient/a | 1 0.5; 2 1.5"),
+            ("id=patient", "t | 1 2 | - | a | 0.5; 1.5"),
+        ] {
+            assert_eq!(read("t.arrows", bytes.clone(), options).unwrap(), expected);
+        }
+    }
+}
