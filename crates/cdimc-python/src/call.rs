@@ -1,4 +1,4 @@
-//! Work on threads outside the interpreter, with progress reported to Python and stopped by Ctrl-C.
+//! Work on threads outside the interpreter, with progress for Python and stopped by Ctrl-C.
 
 use crate::log;
 use cdimc::core::{Observer, Step};
@@ -11,34 +11,33 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often the interpreter is asked for signals.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Time between two checks for signals of the interpreter.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long to wait for work that was asked to stop; after that it stops by itself at its next step.
-const GRACE: Duration = Duration::from_millis(700);
+/// Longest wait for stopped work; after that it ends by itself at its next step.
+const STOP_TIMEOUT: Duration = Duration::from_millis(700);
 
 enum Event<T> {
     Step(&'static str, usize, usize, Option<f64>),
     Done(Result<T, String>, usize),
 }
 
-/// The options of a call: an object with these attributes.
+/// Options of a call: a Python object with these attributes.
 #[derive(FromPyObject)]
 pub(crate) struct Call<'py> {
     n_threads: usize,
-    /// Whether single missing cells are refused instead of filled in.
+    /// Whether single missing cells are an error instead of being filled in.
     pub(crate) strict: bool,
-    /// Called with the stage, the steps done, their number and the loss, if not None.
+    /// Called with stage, steps done, number of steps and loss, if not None.
     progress: Option<Bound<'py, PyAny>>,
 }
 
 impl Call<'_> {
-    /// The value of `work` and the number of steps it reported, computed without the interpreter's lock on threads
-    /// that only this call uses: a later `fork` loses none.
+    /// Runs `work` and returns its value and the number of reported steps. It runs without the interpreter's lock, on threads
+    /// of this call only, so that a later `fork` loses no threads.
     ///
     /// # Errors
-    /// What a signal's handler or `progress` raises, which stops the work; `RuntimeError` where threads cannot
-    /// be had.
+    /// Exceptions of a signal handler or of `progress`, which stop the work; `RuntimeError` if no threads are available.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -54,7 +53,7 @@ impl Call<'_> {
             let observe = |step: &Step| {
                 n_steps.fetch_add(1, Ordering::Relaxed);
                 if reports {
-                    // Nobody listens any more after an interrupt.
+                    // After an interrupt there is no receiver.
                     send.send(Event::Step(step.stage, step.done, step.of, step.loss)).ok();
                 }
                 if stopped.load(Ordering::Relaxed) {
@@ -82,8 +81,8 @@ impl Call<'_> {
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         loop {
             let event;
-            (event, events) = py.detach(move || wait(events, PATIENCE));
-            let heard = match event {
+            (event, events) = py.detach(move || wait(events, POLL_INTERVAL));
+            let result = match event {
                 Ok(Event::Done(value, n_steps)) => {
                     log::deliver(py)?;
                     return Ok((value.map_err(PyRuntimeError::new_err)?, n_steps));
@@ -97,7 +96,7 @@ impl Call<'_> {
                     return Err(PyRuntimeError::new_err("the computation ended without a result"));
                 }
             };
-            if let Err(raised) = heard.and_then(|()| py.check_signals()) {
+            if let Err(raised) = result.and_then(|()| py.check_signals()) {
                 stop.store(true, Ordering::Relaxed);
                 py.detach(move || end(events));
                 return Err(raised);
@@ -106,22 +105,22 @@ impl Call<'_> {
     }
 }
 
-/// An error of the library as a `ValueError`.
+/// Converts an error of the library to a `ValueError`.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-type Heard<T> = Result<Event<T>, RecvTimeoutError>;
+type Received<T> = Result<Event<T>, RecvTimeoutError>;
 
-/// A receiver belongs to one thread at a time: it goes in and comes back.
-fn wait<T>(events: Receiver<Event<T>>, patience: Duration) -> (Heard<T>, Receiver<Event<T>>) {
-    (events.recv_timeout(patience), events)
+/// Waits for an event; passes the receiver through, because it belongs to one thread at a time.
+fn wait<T>(events: Receiver<Event<T>>, timeout: Duration) -> (Received<T>, Receiver<Event<T>>) {
+    (events.recv_timeout(timeout), events)
 }
 
-/// Waits for work that was asked to stop.
+/// Waits for stopped work.
 fn end<T>(events: Receiver<Event<T>>) {
-    let asked = Instant::now();
-    while let Some(left) = GRACE.checked_sub(asked.elapsed()) {
+    let stopped = Instant::now();
+    while let Some(left) = STOP_TIMEOUT.checked_sub(stopped.elapsed()) {
         match events.recv_timeout(left) {
             Ok(Event::Step(..)) => {}
             Ok(Event::Done(..)) | Err(_) => return,
@@ -129,7 +128,7 @@ fn end<T>(events: Receiver<Event<T>>) {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

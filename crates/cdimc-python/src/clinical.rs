@@ -1,14 +1,14 @@
-//! What clusters mean for what else is known of the samples, by the command's own tables.
+//! Comparison of clusters with other variables of the samples, with the command's tables.
 
 use cdimc::clinical::{Clinical, ClinicalTable, Comparison, Survival, SurvivalColumns};
 use cdimc::tables::{ReadOptions, is_missing_value};
 use pyo3::prelude::*;
 
-/// A table of text: its header and its rows, as the command writes it.
+/// Table of text as the command writes it: header and rows.
 type Text = (Vec<&'static str>, Vec<Vec<String>>);
 
-/// The notes, the associations, the curves of survival and the record as JSON, of columns of text (empty, or a word for
-/// it, where nothing is known) and the cluster of each sample.
+/// Returns the notes, the associations, the survival curves and the record as JSON, from columns of text (empty, or a word
+/// for missing) and the cluster of each sample.
 #[pyfunction]
 pub(crate) fn compare(
     py: Python<'_>,

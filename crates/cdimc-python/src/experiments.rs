@@ -1,4 +1,4 @@
-//! What experiments need: masks, scores, data with the truth.
+//! Functions for experiments: masks, scores, data sets with known classes.
 
 use crate::call::value_error;
 use cdimc::data::{Dataset, MissingPattern, Seed, SyntheticViews};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 type Arrays = Vec<Py<PyArray2<f64>>>;
 type Classes = Option<Py<PyArray1<i64>>>;
 
-/// A mask of a pattern in the command's text, `(n_samples, n_views)`, true where observed.
+/// Returns a mask of a pattern in the command's syntax, `(n_samples, n_views)`, true if observed.
 #[pyfunction]
 pub(crate) fn mask(
     py: Python<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn mask(
     Ok(mask.entries().to_owned().into_pyarray(py).unbind())
 }
 
-/// Every score by name.
+/// Returns all scores by name.
 #[pyfunction]
 pub(crate) fn scores(
     truth: Vec<usize>,
@@ -34,7 +34,7 @@ pub(crate) fn scores(
     Ok(scores.iter().collect())
 }
 
-/// The class that the best naming gives each cluster.
+/// Returns the class of each cluster in the best matching.
 #[pyfunction]
 pub(crate) fn match_labels(
     truth: Vec<usize>,
@@ -43,14 +43,14 @@ pub(crate) fn match_labels(
     cdimc::metrics::match_labels(&truth, &found).map_err(value_error)
 }
 
-/// The names of the data sets there are manifests of.
+/// Returns the names of the data sets with manifests.
 #[pyfunction]
 pub(crate) fn dataset_names() -> PyResult<Vec<String>> {
     let catalog = Catalog::from_env(None).map_err(value_error)?;
     Ok(catalog.manifests().map(|manifest| manifest.name.clone()).collect())
 }
 
-/// The names of the views of a data set, the views, and the class of each sample.
+/// Returns the names of the views of a data set, the views, and the class of each sample.
 #[pyfunction]
 pub(crate) fn dataset(
     py: Python<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn dataset(
     Ok((names, arrays(py, &data), classes(py, &data)))
 }
 
-/// The views of synthetic data described by JSON, and the class of each sample.
+/// Returns the views of synthetic data described by JSON, and the class of each sample.
 #[pyfunction]
 pub(crate) fn synthetic(
     py: Python<'_>,

@@ -1,9 +1,9 @@
 //! The Python module `cdimc._cdimc`: the engine behind the estimators of `python/cdimc`.
 //!
-//! Everything is generic over the registry of methods: a `Method` is a name and settings, its
-//! `fit` gives labels and a `Model`. Conventions, defaults and documentation are Python's.
+//! Everything is generic over the registry of methods: a `Method` is a name with settings, its `fit` returns labels and a
+//! `Model`. Conventions, defaults and documentation are in Python.
 
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod call;
@@ -16,7 +16,7 @@ mod model;
 mod parts;
 mod tables;
 
-/// The engine of the package `cdimc`.
+/// Engine of the package `cdimc`.
 #[pyo3::pymodule(name = "_cdimc")]
 mod module {
     #[pymodule_export]

@@ -1,7 +1,6 @@
-//! What the library logs becomes records of Python's `logging`.
+//! Forwards log events of the library to Python's `logging`.
 //!
-//! Events arise on threads that the interpreter does not know: they wait in a queue until a call is back on
-//! the thread that Python called from.
+//! Events occur on threads without the interpreter, so they wait in a queue until a call is back on Python's thread.
 
 use pyo3::prelude::*;
 use std::fmt::Write as _;
@@ -11,24 +10,24 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// The name of Python's logger.
+/// Name of Python's logger.
 const LOGGER: &str = "cdimc";
 
 static WAITING: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
 
-/// Python's number of the lowest level that its logger takes.
+/// Number of the lowest level of Python's logger.
 static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Sends the events of the library to Python from now on, from the level that its logger has.
+/// Starts sending the library's events to Python, from the level of its logger.
 pub(crate) fn begin(py: Python<'_>) -> PyResult<()> {
-    // Once a process, and not where it is the command, which speaks for itself.
+    // Only once per process, and not in the command, which has its own subscriber.
     tracing::subscriber::set_global_default(Queue).ok();
     let level = logger(py)?.call_method0("getEffectiveLevel")?.extract()?;
     LOWEST.store(level, Ordering::Relaxed);
     Ok(())
 }
 
-/// Hands what waits to Python's logger.
+/// Sends the queued events to Python's logger.
 pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     let waiting = WAITING.lock().map(|mut queue| std::mem::take(&mut *queue)).unwrap_or_default();
     if waiting.is_empty() {
@@ -71,7 +70,7 @@ impl Subscriber for Queue {
         }
     }
 
-    // Nothing here asks in which span an event arose.
+    // Spans are not used.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -80,12 +79,12 @@ impl Subscriber for Queue {
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
     fn register_callsite(&self, _: &'static Metadata<'static>) -> tracing::subscriber::Interest {
-        // The level of Python's logger may change between two calls.
+        // The level of Python's logger can change between two calls.
         tracing::subscriber::Interest::sometimes()
     }
 }
 
-/// The message, then the fields as `name=value`.
+/// Message, then fields as `name=value`.
 struct Text(String);
 
 impl Visit for Text {

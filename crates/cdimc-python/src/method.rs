@@ -1,4 +1,4 @@
-//! A method of the registry with its settings, and its one verb.
+//! A method of the registry with its settings, and its fit.
 
 use crate::call::{Call, value_error};
 use crate::model::Model;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, to_value};
 use std::sync::Arc;
 
-/// The names of all methods, the default first.
+/// Returns the names of all methods, default first.
 #[pyfunction]
 pub(crate) fn method_names() -> Vec<&'static str> {
     cdimc::method_names()
@@ -25,7 +25,7 @@ pub(crate) fn method_names() -> Vec<&'static str> {
 #[pyclass(frozen, module = "cdimc._cdimc")]
 pub(crate) struct Method(Arc<Configured>);
 
-/// The number of clusters, or the first and last to try.
+/// Number of clusters, or the smallest and largest to try.
 #[derive(FromPyObject, Clone, Copy)]
 enum Given {
     Known(usize),
@@ -34,7 +34,7 @@ enum Given {
 
 #[pymethods]
 impl Method {
-    /// The method `name` with these settings as JSON; what they leave out keeps its default.
+    /// Returns the method `name` with these settings as JSON; missing settings keep their default.
     #[new]
     fn new(name: &str, settings: &str) -> PyResult<Self> {
         let settings = serde_json::from_str(settings).map_err(value_error)?;
@@ -42,19 +42,19 @@ impl Method {
         Ok(Self(Arc::new(configured)))
     }
 
-    /// Every setting as JSON, defaults included.
+    /// All settings as JSON, defaults included.
     #[getter]
     fn settings(&self) -> String {
         self.0.settings.to_string()
     }
 
-    /// What settings there are, as JSON: their defaults in order, and their schema.
+    /// Defaults in order, and schema of the settings, as JSON.
     #[getter]
     fn described(&self) -> String {
         (self.0.described)()
     }
 
-    /// Groups the samples of the views into a number of clusters, with a seed, and tests markers if that is asked.
+    /// Clusters the samples of the views, with a seed, and optionally tests markers.
     fn fit(
         &self,
         py: Python<'_>,
@@ -75,7 +75,7 @@ impl Method {
                 let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
                 analysis.tests_markers = tests_markers;
                 let outcome = analysis.run(&mut Interim::default(), observer)?;
-                // On the call's own threads too: those of the whole process do not survive a fork.
+                // Runs on the call's threads too, because threads of the process do not survive a fork.
                 let markers = outcome.markers(&joined, LISTED);
                 let markers = markers.table(&joined.names, &joined.features);
                 Ok((joined, outcome, markers))
@@ -86,10 +86,10 @@ impl Method {
     }
 }
 
-/// The header and the rows of the command's `markers.csv`.
+/// Header and rows of the command's `markers.csv`.
 type MarkersTable = (Vec<&'static str>, Vec<Vec<String>>);
 
-/// The result of a fit, one entry a sample that has a value in some view.
+/// Result of a fit, one entry per sample with a value in some view.
 #[pyclass(frozen, get_all, module = "cdimc._cdimc")]
 pub(crate) struct Fit {
     samples: Vec<String>,
@@ -102,7 +102,7 @@ pub(crate) struct Fit {
     probabilities: Option<Py<PyArray2<f64>>>,
     embedding: Option<Py<PyArray2<f64>>>,
     curves: Vec<(String, Vec<f64>)>,
-    /// The header and the rows of the command's `markers.csv`.
+    /// Header and rows of the command's `markers.csv`.
     markers: MarkersTable,
     n_clusters: usize,
     n_steps: usize,

@@ -1,4 +1,4 @@
-//! A trained model of any method, in the file that the command reads and writes.
+//! A trained model of any method, in the file format of the command.
 
 use crate::call::{Call, value_error};
 use crate::parts::Pass;
@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A trained model with the names of its views and columns.
+/// Trained model with the names of its views and columns.
 #[pyclass(frozen, module = "cdimc._cdimc")]
 pub(crate) struct Model(Arc<NamedModel>);
 
@@ -24,19 +24,19 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// The model in the bytes of a file.
+    /// Reads the model from the bytes of a file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         NamedModel::from_bytes(bytes).map(Self::new).map_err(value_error)
     }
 
-    /// The model in a file.
+    /// Reads the model from a file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         NamedModel::load(&path).map(Self::new).map_err(value_error)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(value_error)?))
     }
@@ -48,19 +48,19 @@ impl Model {
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 
-    /// The name of the method that made it.
+    /// Name of the method that made the model.
     #[getter]
     fn method(&self) -> &'static str {
         self.0.model.method()
     }
 
-    /// The settings it was made with, as JSON.
+    /// Settings of the training, as JSON.
     #[getter]
     fn settings(&self) -> String {
         self.0.model.settings().to_string()
     }
 
-    /// What the fit found out about the data, as JSON.
+    /// Findings of the fit about the data, as JSON.
     #[getter]
     fn facts(&self) -> String {
         self.0.model.facts().to_string()
@@ -72,19 +72,19 @@ impl Model {
         self.0.model.n_clusters()
     }
 
-    /// The name of each view.
+    /// Name of each view.
     #[getter]
     fn view_names(&self) -> Vec<String> {
         self.0.views.iter().map(|view| view.name.clone()).collect()
     }
 
-    /// The name of each column of each view.
+    /// Name of each column of each view.
     #[getter]
     fn feature_names(&self) -> Vec<Vec<String>> {
         self.0.views.iter().map(|view| view.features.clone()).collect()
     }
 
-    /// The clusters of new samples that have any of the views.
+    /// Predicts the clusters of new samples with any subset of the views.
     fn predict(
         &self,
         py: Python<'_>,
@@ -113,7 +113,7 @@ impl Model {
         })
     }
 
-    /// What EM reads of samples that have any of the views.
+    /// Computes the sums of EM over samples with any subset of the views.
     fn pass_over(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Pass> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let work = move |_: &Observer<'_>| -> Result<_, String> {
@@ -123,12 +123,12 @@ impl Model {
         call.run(py, work)?.0.map(Pass).map_err(value_error)
     }
 
-    /// The model after the M step of a pass over all samples.
+    /// Returns the model after the M step of a pass over all samples.
     fn after(&self, pass: &Pass) -> PyResult<Self> {
         self.0.after(&pass.0).map(Self::new).map_err(value_error)
     }
 
-    /// The model with what the samples are enough for that it began with.
+    /// Returns the model with all quantities that are computed from the samples of the search.
     fn completed(
         &self,
         py: Python<'_>,
@@ -144,7 +144,7 @@ impl Model {
         call.run(py, work)?.0.map(Self::new).map_err(value_error)
     }
 
-    /// How far the clusters of the samples of the fit stay the same in subsamples, as JSON, and the samples.
+    /// Returns the stability of the clusters of the fit in subsamples, as JSON, and the samples.
     fn stability(
         &self,
         py: Python<'_>,
@@ -165,7 +165,7 @@ impl Model {
         call.run(py, work)?.0.map_err(value_error)
     }
 
-    /// All views of samples that have any of them, missing values filled in.
+    /// Returns all views of samples with any subset of them, with missing values filled in.
     fn impute(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Imputation> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let work = move |_: &Observer<'_>| -> Result<_, String> {
@@ -184,7 +184,7 @@ impl Model {
     }
 }
 
-/// What a model says of new samples, one entry a sample that has a value in some view.
+/// Predictions for new samples, one entry per sample with a value in some view.
 #[pyclass(frozen, get_all, module = "cdimc._cdimc")]
 pub(crate) struct Prediction {
     samples: Vec<String>,
@@ -199,7 +199,7 @@ pub(crate) struct Prediction {
     embedding: Option<Py<PyArray2<f64>>>,
 }
 
-/// Completed views, one row a sample that has a value in some view.
+/// Completed views, one row per sample with a value in some view.
 #[pyclass(frozen, get_all, module = "cdimc._cdimc")]
 pub(crate) struct Imputation {
     samples: Vec<String>,

@@ -1,4 +1,4 @@
-//! What EM over samples in parts sends from machine to machine.
+//! Sums of EM over samples in parts, which machines exchange.
 
 use crate::call::value_error;
 use cdimc::data::Seed;
@@ -6,13 +6,13 @@ use cdimc::mixture;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// What EM reads of samples in a part of the data; those of all parts add up.
+/// Sums of EM over the samples of a part; the sums of all parts add up.
 #[pyclass(frozen, module = "cdimc._cdimc")]
 pub(crate) struct Pass(pub(crate) mixture::Pass);
 
 #[pymethods]
 impl Pass {
-    /// The pass in bytes.
+    /// Reads a pass from bytes.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         mixture::Pass::from_bytes(bytes).map(Self).map_err(value_error)
@@ -32,13 +32,13 @@ impl Pass {
         self.0.n_samples()
     }
 
-    /// The mean log-likelihood of a sample in nats, but for a constant of each view.
+    /// Mean log-likelihood per sample in nats, up to a constant per view.
     #[getter]
     fn mean_log_likelihood(&self) -> f64 {
         self.0.mean_log_likelihood()
     }
 
-    /// The sum of passes under one model: neighbors in pairs, then the pairs, and so on.
+    /// Returns the sum of passes under one model: neighbors in pairs, then pairs of pairs, and so on.
     #[staticmethod]
     fn sum(passes: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let sum = mixture::Pass::sum(passes.iter().map(|pass| pass.0.clone()).collect());
@@ -46,13 +46,13 @@ impl Pass {
         sum.map_err(value_error)?.map(Self).ok_or_else(none)
     }
 
-    /// Whether EM ends with this pass, `before` being that of the model before.
+    /// Returns whether EM ends with this pass; `before` is the previous pass.
     fn settles(&self, before: &Self) -> bool {
         self.0.settles(&before.0)
     }
 }
 
-/// Which of `n_samples` the search of a mixture with these settings sees, ascending.
+/// Returns the samples, ascending, in `0..n_samples`, for the search of a mixture with these settings.
 #[pyfunction]
 pub(crate) fn samples_to_search(
     settings: &str,

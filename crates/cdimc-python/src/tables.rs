@@ -1,4 +1,4 @@
-//! Python's arrays as the tables that the engine joins, and what goes back of joined tables and their labels.
+//! Conversion of Python's arrays to tables for the engine, and of joined tables and labels to Python.
 
 use crate::call::value_error;
 use cdimc::data::{Matrix, Sparse};
@@ -7,7 +7,7 @@ use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-/// One view as `cdimc._views.View` holds it.
+/// Fields of `cdimc._views.View`.
 #[derive(FromPyObject)]
 pub(crate) struct View<'py> {
     name: String,
@@ -16,7 +16,7 @@ pub(crate) struct View<'py> {
     values: Values<'py>,
 }
 
-/// `(n_rows, n_features)`, in any order of memory.
+/// `(n_rows, n_features)`, in any memory order.
 #[derive(FromPyObject)]
 enum Values<'py> {
     Double(PyReadonlyArray2<'py, f64>),
@@ -24,7 +24,7 @@ enum Values<'py> {
     Sparse(CompressedRows<'py>),
 }
 
-/// `cdimc._views.Sparse`.
+/// Fields of `cdimc._views.Sparse`.
 #[derive(FromPyObject)]
 struct CompressedRows<'py> {
     shape: (usize, usize),
@@ -50,10 +50,10 @@ impl CompressedRows<'_> {
     }
 }
 
-/// The views as tables, which obey the rules of tables from files.
+/// Converts the views to tables, with the rules of tables from files.
 ///
 /// # Errors
-/// If one has no rows, an infinite value, or a name twice.
+/// If a view has no rows, an infinite value, or a repeated name.
 pub(crate) fn tables(views: Vec<View<'_>>) -> PyResult<Vec<Table>> {
     views.into_iter().map(table).collect()
 }
@@ -71,7 +71,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
     };
     let numbered = || (0..values.ncols()).map(|j| j.to_string()).collect();
     let table = Table {
-        // What errors call the table.
+        // Name of the table in errors.
         path: view.name.as_str().into(),
         name: view.name,
         ids: view.ids,
@@ -84,12 +84,12 @@ fn table(view: View<'_>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// Labels as NumPy's integers.
+/// Converts labels to NumPy's integers.
 pub(crate) fn labels(py: Python<'_>, labels: Vec<usize>) -> Py<PyArray1<i64>> {
     labels.into_iter().map(|label| label as i64).collect::<Vec<_>>().into_pyarray(py).unbind()
 }
 
-/// View, column and number of cells of every column with single missing cells.
+/// Returns view, column and number of cells of every column with single missing cells.
 pub(crate) fn filled(columns: Vec<FilledColumn>) -> Vec<(String, String, usize)> {
     columns.into_iter().map(|column| (column.view, column.column, column.n_cells)).collect()
 }

@@ -1,11 +1,11 @@
-//! What experiments need: masks, scores, data with the truth.
+//! Functions for experiments: masks, scores, data sets with known classes.
 
 use crate::value::{integers, matrix, or_null, to_json};
 use crate::{answer, text};
 use cdimc::data::{Dataset, MissingPattern, Seed, SyntheticViews};
 use extendr_api::prelude::*;
 
-/// A mask of a pattern in the command's text, `(n_samples, n_views)`, TRUE where observed.
+/// Returns a mask of a pattern in the command's syntax, `(n_samples, n_views)`, TRUE if observed.
 #[extendr]
 fn mask(pattern: &str, n_samples: f64, n_views: f64, seed: f64) -> List {
     let draw = || {
@@ -20,7 +20,7 @@ fn mask(pattern: &str, n_samples: f64, n_views: f64, seed: f64) -> List {
     answer(draw())
 }
 
-/// Every score by name, of classes and clusters as numbers.
+/// Returns all scores by name, for classes and clusters as numbers.
 #[extendr]
 fn all_scores(truth: &[i32], found: &[i32]) -> List {
     let (truth, found) = (numbers(truth), numbers(found));
@@ -31,7 +31,7 @@ fn all_scores(truth: &[i32], found: &[i32]) -> List {
     }))
 }
 
-/// The class that the best naming gives each cluster, NA for none.
+/// Returns the class of each cluster in the best matching, NA for a cluster without a class.
 #[extendr]
 fn best_naming(truth: &[i32], found: &[i32]) -> List {
     let naming = cdimc::metrics::match_labels(&numbers(truth), &numbers(found)).map_err(text);
@@ -44,7 +44,7 @@ fn best_naming(truth: &[i32], found: &[i32]) -> List {
     }))
 }
 
-/// The views of synthetic data, and the class of each sample.
+/// Returns the views of synthetic data, and the class of each sample.
 #[extendr]
 fn synthetic(description: Robj, seed: f64) -> List {
     let generate = || -> std::result::Result<Dataset, String> {

@@ -1,4 +1,4 @@
-//! A method with its settings, and its one verb.
+//! A method with its settings, and its fit.
 
 use crate::job::{IntoR, Job};
 use crate::tables::{filled, tables};
@@ -13,13 +13,13 @@ use cdimc::training_set;
 use extendr_api::prelude::*;
 use serde_json::{Value, to_value};
 
-/// The names of all methods, the default first.
+/// Returns the names of all methods, default first.
 #[extendr]
 fn methods() -> Vec<&'static str> {
     cdimc::method_names()
 }
 
-/// Every setting of a method, these and the defaults.
+/// Returns all settings of a method, with defaults.
 #[extendr]
 fn settings_of(method: &str, settings: Robj) -> List {
     let configured =
@@ -27,8 +27,8 @@ fn settings_of(method: &str, settings: Robj) -> List {
     answer(configured.map(|configured| from_json(&configured.settings)))
 }
 
-/// Groups the samples of views: `number` is one number of clusters, or the first and last to try; `seed` is the root of
-/// all randomness, or that and which of its streams. Markers are tested if that is asked.
+/// Clusters the samples of views. `number` is the number of clusters, or the smallest and largest to try; `seed` is the
+/// root seed, or the root seed and the number of a stream. Markers are tested on request.
 #[extendr]
 fn fit(
     method: &str,

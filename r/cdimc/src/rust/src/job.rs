@@ -1,4 +1,4 @@
-//! Work on threads outside R, which asks for its steps and may stop it.
+//! Work on threads outside R; R polls its steps and can stop it.
 
 use crate::value::or_null;
 use crate::{answer, text};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Makes R's value of a result, on R's thread.
+/// Converts a result to an R value, on R's thread.
 pub(crate) type IntoR = Box<dyn FnOnce() -> Robj + Send>;
 
 enum Event {
@@ -19,17 +19,17 @@ enum Event {
     Done(std::result::Result<IntoR, String>),
 }
 
-/// Work under way. When R forgets it, it stops at its next step.
+/// Running work. When R drops it, it stops at its next step.
 pub(crate) struct Job {
     events: Receiver<Event>,
     stop: Arc<AtomicBool>,
 }
 
 impl Job {
-    /// Starts `work` on threads that only it uses.
+    /// Starts `work` on its own threads.
     ///
     /// # Errors
-    /// If threads cannot be had.
+    /// If no threads are available.
     pub(crate) fn start(
         n_threads: i32,
         work: impl FnOnce(&Observer<'_>) -> std::result::Result<IntoR, String> + Send + 'static,
@@ -47,23 +47,23 @@ impl Job {
             let run = || pool.install(|| work(&Observer::new(&observer(&send, &stopped))));
             let panicked = |_| Err("the computation panicked".to_owned());
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked);
-            // Nobody listens any more after an interrupt.
+            // After an interrupt there is no receiver.
             send.send(Event::Done(result)).ok();
         };
         std::thread::Builder::new().name("cdimc".into()).spawn(body).map_err(text)?;
         Ok(ExternalPtr::new(Self { events, stop }).into())
     }
 
-    /// Waits so long for the end; NULL for nothing new, a list of `stage`, `done`, `of` and `loss` for the last step since,
-    /// or what the work gives.
-    fn poll(&self, patience: Duration) -> List {
+    /// Waits at most `timeout` for the end. Returns NULL if nothing is new, the last step as a list of `stage`, `done`, `of`
+    /// and `loss`, or the result of the work.
+    fn poll(&self, timeout: Duration) -> List {
         let (mut last, began) = (None, Instant::now());
-        let mut wait = self.events.recv_timeout(patience);
+        let mut wait = self.events.recv_timeout(timeout);
         loop {
             match wait {
                 Ok(Event::Done(result)) => return answer(result.map(|into_r| into_r())),
-                // Steps may come faster than they are read: R has its turn all the same.
-                Ok(Event::Step(step)) if began.elapsed() < patience => last = Some(step),
+                // Steps can come faster than R reads them; it returns after `timeout` in any case.
+                Ok(Event::Step(step)) if began.elapsed() < timeout => last = Some(step),
                 Err(RecvTimeoutError::Disconnected) => {
                     return answer(Err("the computation ended without a result".into()));
                 }
@@ -87,7 +87,7 @@ impl Drop for Job {
     }
 }
 
-/// Sends steps, and breaks off once it is to stop.
+/// Sends steps, and breaks when the work must stop.
 fn observer<'a>(
     send: &'a Sender<Event>,
     stop: &'a AtomicBool,

@@ -1,8 +1,8 @@
 //! The engine behind the R package `cdimc`.
 //!
-//! Whatever takes a moment is a [`Job`](job::Job) on threads of its own: R starts it, asks for its steps, and stops it
-//! when the user interrupts. Settings and findings go through as R lists, models as the bytes of their files, errors as
-//! text: conditions, defaults and documentation are R's.
+//! Long computations are a [`Job`](job::Job) on their own threads: R starts it, polls its steps, and stops it if the user
+//! interrupts. Settings and findings are passed as R lists, models as the bytes of their files, errors as text.
+//! Conditions, defaults and documentation are in R.
 
 mod experiments;
 mod fit;
@@ -13,7 +13,7 @@ mod value;
 
 use extendr_api::prelude::*;
 
-/// A result as R looks at it: `list(value, error)`, one of which is NULL.
+/// Returns a result in the form `list(value, error)`; one of them is NULL.
 pub(crate) fn answer(result: std::result::Result<Robj, String>) -> List {
     match result {
         Ok(value) => list!(value = value, error = NULL),
@@ -21,7 +21,7 @@ pub(crate) fn answer(result: std::result::Result<Robj, String>) -> List {
     }
 }
 
-/// An error as its text.
+/// Converts an error to text.
 pub(crate) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -1,4 +1,4 @@
-//! A trained model of any method: R keeps the bytes of its file.
+//! A trained model of any method; R holds the bytes of its file.
 
 use crate::job::{IntoR, Job};
 use crate::tables::{filled, tables};
@@ -9,7 +9,7 @@ use cdimc::data::Seed;
 use extendr_api::prelude::*;
 use serde_json::to_value;
 
-/// What the bytes of a model file hold: method, settings, facts, and the names of views and columns.
+/// Returns the content of a model file: method, settings, facts, and the names of views and columns.
 #[extendr]
 fn model_describe(bytes: Raw) -> List {
     let describe = |named: NamedModel| {
@@ -28,7 +28,7 @@ fn model_describe(bytes: Raw) -> List {
     answer(NamedModel::from_bytes(bytes.as_slice()).map(describe).map_err(text))
 }
 
-/// The clusters of new samples that have any of the views.
+/// Predicts the clusters of new samples with any subset of the views.
 #[extendr]
 fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
     let start = || {
@@ -58,7 +58,7 @@ fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List 
     answer(start())
 }
 
-/// All views of samples that have any of them, missing values filled in.
+/// Returns all views of samples with any subset of them, with missing values filled in.
 #[extendr]
 fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
     let start = || {
@@ -83,7 +83,7 @@ fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
     answer(start())
 }
 
-/// How far the clusters of the samples of the fit stay the same in subsamples.
+/// Returns the stability of the clusters of the fit in subsamples.
 #[extendr]
 fn model_stability(
     bytes: Raw,

@@ -1,14 +1,14 @@
-//! R's matrices as the tables that the engine joins.
+//! Conversion of R's matrices to tables for the engine.
 
 use crate::text;
 use cdimc::tables::{FilledColumn, Table};
 use extendr_api::prelude::*;
 use ndarray::{Array2, ShapeBuilder};
 
-/// The views as tables, each a list of `name`, `values` (a matrix of doubles), `samples` and `features` (names or NULL).
+/// Converts views to tables; a view is a list of `name`, `values` (matrix of doubles), `samples` and `features` (names or NULL).
 ///
 /// # Errors
-/// If one has no rows, an infinite value, or a name twice.
+/// If a view has no rows, an infinite value, or a repeated name.
 pub(crate) fn tables(views: &List) -> std::result::Result<Vec<Table>, String> {
     views.values().map(|view| table(&view)).collect()
 }
@@ -21,7 +21,7 @@ fn table(view: &Robj) -> std::result::Result<Table, String> {
     let columns = Array2::from_shape_vec(shape.f(), values.data().to_vec()).map_err(text)?;
     let numbered = || (0..shape.1).map(|j| j.to_string()).collect();
     let table = Table {
-        // What errors call the table.
+        // Name of the table in errors.
         path: name.as_str().into(),
         name,
         ids: part("samples")?.as_string_vector(),
@@ -34,7 +34,7 @@ fn table(view: &Robj) -> std::result::Result<Table, String> {
     Ok(table)
 }
 
-/// View, column and number of cells of every column with single missing cells.
+/// Returns view, column and number of cells of every column with single missing cells.
 pub(crate) fn filled(columns: &[FilledColumn]) -> List {
     let views: Vec<&str> = columns.iter().map(|column| column.view.as_str()).collect();
     let names: Vec<&str> = columns.iter().map(|column| column.column.as_str()).collect();

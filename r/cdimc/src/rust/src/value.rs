@@ -1,14 +1,14 @@
-//! R's values as JSON and back, arrays as R's matrices.
+//! Conversion between R's values and JSON, and of arrays to R's matrices.
 
 use extendr_api::prelude::*;
 use ndarray::Array2;
 use serde_json::{Map, Number, Value};
 
-/// An R value as JSON: one value is a scalar, a list with names an object, NA and NULL are null. Whole numbers become
-/// integers, whatever R calls them.
+/// Converts an R value to JSON: a single value to a scalar, a named list to an object, NA and NULL to null. Whole numbers
+/// become integers, whatever their type in R.
 ///
 /// # Errors
-/// If it is of a type that settings never have.
+/// If the value has a type that settings never have.
 pub(crate) fn to_json(value: &Robj) -> std::result::Result<Value, String> {
     let scalar_or_array = |mut values: Vec<Value>| match values.len() {
         1 => values.remove(0),
@@ -51,7 +51,7 @@ pub(crate) fn to_json(value: &Robj) -> std::result::Result<Value, String> {
     }
 }
 
-/// JSON as an R value; null is NULL, an array of numbers a vector with NA for null.
+/// Converts JSON to an R value; null becomes NULL, an array of numbers a vector with NA for null.
 pub(crate) fn from_json(value: &Value) -> Robj {
     match value {
         Value::Null => NULL.into(),
@@ -78,18 +78,18 @@ pub(crate) fn from_json(value: &Value) -> Robj {
     }
 }
 
-/// What there is of a value, or NULL.
+/// Returns the value, or NULL if there is none.
 pub(crate) fn or_null(value: Option<impl Into<Robj>>) -> Robj {
     value.map_or_else(|| NULL.into(), Into::into)
 }
 
-/// `(n_samples, n_features)` as a matrix.
+/// Converts `(n_samples, n_features)` to a matrix.
 pub(crate) fn matrix(values: &Array2<f64>) -> Robj {
     let (rows, columns) = values.dim();
     RMatrix::new_matrix(rows, columns, |i, j| values[[i, j]]).into()
 }
 
-/// Labels or counts as R's integers.
+/// Converts labels or counts to R's integers.
 pub(crate) fn integers(values: &[usize]) -> Robj {
     Integers::from_values(values.iter().map(|&x| x as i32)).into()
 }
