@@ -21,7 +21,7 @@ fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
             for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
                 // What is left of a text may still be a table.
                 let accepted = accepts(&bytes[..end]);
-                let is_text = ["csv", "mtx"].contains(&format);
+                let is_text = std::str::from_utf8(&bytes).is_ok();
                 assert!(!accepted || is_text, "{} of {end} bytes", path.display());
             }
         }

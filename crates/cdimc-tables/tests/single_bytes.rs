@@ -12,9 +12,12 @@ const SHARE: usize = 31;
 /// Formats with a structure. In text every byte is the user's; where a name says what is read, its bytes do so too.
 fn seeds() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let formats = formats().map(|(_, endings)| endings[0]).filter(|f| !["csv", "mtx"].contains(f));
-    let files = formats.flat_map(|format| std::fs::read_dir(corpus.join(format)).unwrap());
+    let folders = formats().map(|(_, endings)| corpus.join(endings[0]));
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    let is_text = |file: &Path| String::from_utf8(std::fs::read(file).unwrap()).is_ok();
+    let is_packed_text = |file: &Path| file.extension().is_some_and(|ending| ending == "gz");
+    files.retain(|file| !is_text(file) && !is_packed_text(file));
     files.retain(|file| !file.file_name().unwrap().to_string_lossy().starts_with("finding"));
     files.sort();
     files
