@@ -9,8 +9,9 @@ mod tables;
 
 use std::sync::LazyLock;
 
-static TARGET: LazyLock<String> =
-    LazyLock::new(|| std::env::var("CDIMC_FUZZ").expect("CDIMC_FUZZ names a folder of the corpora"));
+static TARGET: LazyLock<String> = LazyLock::new(|| {
+    std::env::var("CDIMC_FUZZ").expect("CDIMC_FUZZ names a folder of the corpora")
+});
 
 /// The crates that decode these may panic, which the reader catches. A panic that leaves the reader still ends the run.
 fn allow_caught_panics() {
