@@ -62,7 +62,6 @@ fn bad_requests_are_one_line_and_exit_code_2() {
         (&["smoke", "--threads", "0"], "threads = 0: must be at least 1"),
         (&["smoke", "--nonsense"], "unexpected argument '--nonsense'"),
         (&["smoke", "--device", "abacus"], "invalid value 'abacus' for '--device <DEVICE>'"),
-        (&["smoke", "--emit", "slurm", "--shards", "2", "--force"], "cannot be used with"),
         (
             &["sensitivity", "--dataset", "synthetic"],
             "experiment sensitivity: cells = 0 on synthetic: needs a pattern, and a row",
@@ -252,21 +251,6 @@ fn nothing_runs_before_all_experiments_are_planned() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.starts_with("error: experiment patterns: missing rate = 0.1"), "{said}");
     assert!(std::fs::read_dir(out.path()).unwrap().next().is_none());
-}
-
-#[test]
-fn scripts_name_a_file_by_its_whole_path_and_have_a_cell_for_every_part() {
-    let folder = tempfile::tempdir().unwrap();
-    let experiment = "title = 'x'\ndescription = 'x'\ndatasets = ['synthetic']\n\
-                      patterns = ['chain']\nrepetitions = 2\n[[methods]]\nname = 'bsv'\n";
-    std::fs::write(folder.path().join("my.toml"), experiment).unwrap();
-    let arguments = ["my.toml", "--emit", "slurm", "--shards", "100"];
-    let output = xtask(&arguments, Path::new("out")).current_dir(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let array = std::fs::read_to_string(folder.path().join("out/my/array.sbatch")).unwrap();
-    assert!(array.contains("#SBATCH --array=1-2\n"), "{array}");
-    let path = folder.path().canonicalize().unwrap().join("my.toml");
-    assert!(array.contains(&format!("reproduce {} --shard", path.display())), "{array}");
 }
 
 #[test]

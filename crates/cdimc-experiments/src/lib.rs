@@ -23,7 +23,6 @@ mod records;
 mod report;
 mod reproduce;
 mod runner;
-mod schedule;
 mod selection;
 mod settings;
 mod source;

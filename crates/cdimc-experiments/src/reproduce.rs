@@ -6,7 +6,6 @@ use crate::experiment::{self, Experiment};
 use crate::record::{Record, Status};
 use crate::records::{self, Finished};
 use crate::runner::Runner;
-use crate::schedule::{self, Job, Needs, Scheduler};
 use crate::selection::Selection;
 use crate::{methods, plan, report, source, workspace};
 use anyhow::{Context, Result, bail};
@@ -41,18 +40,6 @@ pub struct Arguments {
     /// Say what would run, and stop.
     #[arg(long)]
     dry_run: bool,
-    /// Write scripts by which a scheduler runs the cells in parts, and say how to submit them.
-    #[arg(
-        long,
-        value_name = "SCHEDULER",
-        value_enum,
-        requires = "shards",
-        conflicts_with_all = ["shard", "force"]
-    )]
-    emit: Option<Scheduler>,
-    /// Parts of what --emit writes, at most one for each cell.
-    #[arg(long, value_name = "N", requires = "emit", value_parser = clap::value_parser!(u32).range(1..))]
-    shards: Option<u32>,
     /// Print one JSON object for each finished cell and nothing else.
     #[arg(long)]
     json: bool,
@@ -90,8 +77,7 @@ fn run_experiment(
     let out = arguments.out.clone().unwrap_or_else(workspace::results);
     let folder = out.join(&experiment.name);
     let file = records::file_of(&folder, arguments.selection.shard);
-    let known = known(&out, &experiment.name, &file)?;
-    let finished = Finished::new(known.clone());
+    let finished = Finished::new(known(&out, &experiment.name, &file)?);
     // A failure is tried again.
     let of = |cell: &Cell| {
         let record = finished.of(cell).filter(|_| !arguments.force)?;
@@ -109,27 +95,6 @@ fn run_experiment(
         return Ok(false);
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    if let Some(scheduler) = arguments.emit {
-        // More parts would be parts without a cell.
-        let parts = (arguments.shards.unwrap_or(1) as usize).min(cells.len());
-        let name = match experiment::embedded(&experiment.name) {
-            Some(_) => experiment.name.clone(),
-            // A task may begin in another folder.
-            None => std::path::absolute(&arguments.experiment)?.display().to_string(),
-        };
-        let threads = arguments.threads.unwrap_or(1);
-        let job = Job {
-            experiment: &experiment.name,
-            request: [vec![name], arguments.selection.arguments()].concat(),
-            out: &out,
-            parts,
-            threads,
-            checkpoint_every: arguments.checkpoint_every,
-            needs: Needs::of(cells, parts, threads, &known),
-        };
-        say!("{}", schedule::emit(scheduler, &job)?);
-        return Ok(false);
-    }
     let (mut done, mut left) = (Vec::new(), Vec::new());
     for cell in cells {
         match of(cell) {

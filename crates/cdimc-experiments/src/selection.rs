@@ -39,26 +39,6 @@ pub(crate) struct Selection {
     pub shard: Option<Shard>,
 }
 
-impl Selection {
-    /// The arguments that select the same, without the shard.
-    pub(crate) fn arguments(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        let mut option = |name: &str, values: Vec<String>| {
-            words.extend(values.into_iter().flat_map(|value| [format!("--{name}"), value]));
-        };
-        option("dataset", self.dataset.clone());
-        option("method", self.method.clone());
-        option("pattern", self.pattern.clone());
-        option("rate", self.rate.iter().map(f64::to_string).collect());
-        option("fold", self.fold.iter().map(usize::to_string).collect());
-        option("repetitions", self.repetitions.iter().map(usize::to_string).collect());
-        option("seed", (self.seed != 0).then(|| self.seed.to_string()).into_iter().collect());
-        option("device", self.device.iter().cloned().collect());
-        option("set", self.set.iter().map(ToString::to_string).collect());
-        words
-    }
-}
-
 /// One of several parts into which the cells of an experiment are dealt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
@@ -100,24 +80,6 @@ impl FromStr for Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        selection: Selection,
-    }
-
-    #[test]
-    fn arguments_select_what_they_were_made_from() {
-        let line = "x --method a --method b --pattern ring --rate 0.1 --fold 3 --repetitions 2 --seed 7 --device cpu --set k.l=v";
-        let parse = |line: Vec<String>| <Line as clap::Parser>::parse_from(line).selection;
-        let selection = parse(line.split(' ').map(str::to_owned).collect());
-        let words = selection.arguments();
-        assert_eq!(words.join(" "), line[2..]);
-        let again = parse(std::iter::once("x".to_owned()).chain(words).collect());
-        assert_eq!(format!("{again:?}"), format!("{selection:?}"));
-        assert!(Selection::default().arguments().is_empty());
-    }
 
     #[test]
     fn every_item_belongs_to_exactly_one_part() {
