@@ -1,4 +1,4 @@
-"""Whether what `mutate read` read is what NumPy, SciPy, h5py and pyarrow read from the same file.
+"""Whether what `cargo xtask study damage read` read is what NumPy, SciPy, h5py and pyarrow read from the same file.
 
     python compare.py RESULTS.jsonl [SUMMARY.json]
 

@@ -1,7 +1,7 @@
 """Every single-byte change of small files is refused, read as before, or read as the format's reference does.
 
-    cargo build -p cdimc-tables --example mutate
-    python python/benchmarks/single_bytes.py target/debug/examples/mutate SEEDS OUT [SHARE]
+    cargo build -p xtask
+    python python/benchmarks/single_bytes.py target/debug/xtask SEEDS OUT [SHARE]
 
 SEEDS holds files as `fuzz/seeds.py` and this program's `more_seeds` make them; every SHARE-th byte (1) is changed
 in three ways. What is read differently is read again with NumPy, SciPy, h5py and pyarrow (page checksums on).
@@ -168,7 +168,7 @@ def main():
     unlike = 0
     # IDX is no format of views.
     for seed in sorted(seed for seed in seeds.iterdir() if ".idx" not in seed.name):
-        run = subprocess.run([program, "single", out, share, seed], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        run = subprocess.run([program, "study", "damage", "single", out, share, seed], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         total = totals[format_of(seed)]
         total["files"] += 1
         total["crashed"] += run.returncode != 0

@@ -26,6 +26,7 @@ mod runner;
 mod selection;
 mod settings;
 mod source;
+mod studies;
 mod table;
 mod worker;
 mod workspace;
@@ -54,6 +55,9 @@ pub enum Command {
     Bench(bench::Arguments),
     /// Time the compared methods next to their NumPy programs and imml.
     Compare(compare::Arguments),
+    /// Run one of the small experiments behind the tables of the documents.
+    #[command(subcommand)]
+    Study(studies::Study),
     /// Run one cell, given as JSON on standard input (used by `reproduce` itself).
     #[command(hide = true)]
     Cell,
@@ -78,6 +82,7 @@ impl Command {
             Self::Datasets(arguments) => datasets::run(arguments),
             Self::Bench(arguments) => bench::run(arguments),
             Self::Compare(arguments) => compare::run(arguments),
+            Self::Study(study) => study.run(),
             Self::Cell => worker::serve(),
             Self::BenchCase => bench::serve(),
             Self::CompareCase => compare::serve(),

@@ -1,0 +1,103 @@
+//! Accuracy of the mixture on a data set with known classes, over masks: the table before and after a change of it.
+
+use crate::source;
+use crate::table::Summary;
+use anyhow::{Context, Result};
+use cdimc::mixture::TMixture;
+use cdimc::say;
+use cdimc_core::{Clusterer, KMeans, Observer};
+use cdimc_data::{MultiView, Seed};
+use cdimc_metrics::{accuracy, scores};
+use ndarray::{Array2, Axis, concatenate};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A data set, as in experiments.
+    dataset: String,
+    /// A missing pattern, as in experiments, or `authors:RATE` for the masks published with the data.
+    pattern: String,
+    /// Number of masks.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    masks: usize,
+    /// Settings of t-mixture, a JSON object.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    settings: String,
+}
+
+/// Prints one line per mask, and the means.
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { dataset: name, pattern, masks, settings } = arguments;
+    let settings: TMixture = serde_json::from_str(settings)?;
+    let dataset = source::load(name)?;
+    let (truth, k) = (dataset.labels().context("a data set without classes")?, dataset.n_classes());
+    let published = pattern.strip_prefix("authors:").map(|rate| format!("per-view:{rate}"));
+    let text = published.as_ref().unwrap_or(pattern);
+    let mut all = Vec::new();
+    for i in 0..*masks {
+        let seed = Seed::new(i as u64);
+        let mask = source::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
+        let data = dataset.observe(mask)?;
+        let started = Instant::now();
+        let fitted = settings.fit(&data, k, seed, &Observer::silent())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let labels = &fitted.clustering.labels;
+        let confidence = fitted.clustering.confidence.unwrap_or_default();
+        let facts = fitted.model.map_or(serde_json::Value::Null, |model| model.facts());
+        let filled = KMeans::new(k).fit(mean_filled(&data)?.view(), seed)?;
+        let ours = scores(truth, labels)?;
+        let error = calibration_error(&confidence, &matched(truth, labels));
+        let found = [ours.acc, ours.nmi, error, accuracy(truth, &filled.labels)?];
+        let [acc, nmi, ece, plain] = found;
+        say!(
+            "{name} {pattern} {i}: acc {acc:.4} nmi {nmi:.4} ece {ece:.4} k-means {plain:.4} | {seconds:.2} s, \
+             kinds {}, exponent {:.3}",
+            facts["findings"]["coordinates"],
+            facts["calibration-exponent"].as_f64().unwrap_or(f64::NAN),
+        );
+        all.push(found);
+    }
+    let summary = |j: usize| {
+        let percent: Vec<f64> = all.iter().map(|found| 100.0 * found[j]).collect();
+        Summary::of(&percent).map_or_else(|| "-".to_owned(), |summary| summary.to_string())
+    };
+    let [acc, nmi, ece, plain] = [0, 1, 2, 3].map(summary);
+    say!("MEAN {name} {pattern}: acc {acc} nmi {nmi} ece {ece} k-means {plain}");
+    Ok(())
+}
+
+/// Whether each sample has the class that most samples of its cluster have.
+fn matched(truth: &[usize], labels: &[usize]) -> Vec<bool> {
+    let size = |numbers: &[usize]| numbers.iter().max().map_or(0, |most| most + 1);
+    let mut counts = vec![vec![0; size(truth)]; size(labels)];
+    labels.iter().zip(truth).for_each(|(&c, &y)| counts[c][y] += 1);
+    let most = |c: usize| (0..counts[c].len()).max_by_key(|&y| counts[c][y]);
+    labels.iter().zip(truth).map(|(&c, &y)| most(c) == Some(y)).collect()
+}
+
+/// Expected calibration error over ten bins of equal width.
+fn calibration_error(confidence: &[f64], right: &[bool]) -> f64 {
+    let mut bins = [(0.0, 0.0); 10];
+    for (&p, &right) in confidence.iter().zip(right) {
+        let (expected, found) = &mut bins[((p * 10.0) as usize).min(9)];
+        *expected += p;
+        *found += f64::from(u8::from(right));
+    }
+    let n = confidence.len().max(1) as f64;
+    bins.iter().map(|(expected, found)| (expected - found).abs() / n).sum()
+}
+
+/// All views side by side, missing rows at the mean of the observed ones.
+fn mean_filled(data: &MultiView) -> Result<Array2<f64>> {
+    let mut views = Vec::new();
+    for v in 0..data.n_views() {
+        let means = data.observed(v).mean_axis(Axis(0)).context("an empty view")?;
+        let mut view = data.view(v).to_owned();
+        for i in (0..data.n_samples()).filter(|&i| !data.mask().is_observed(i, v)) {
+            view.row_mut(i).assign(&means);
+        }
+        views.push(view);
+    }
+    let views: Vec<_> = views.iter().map(Array2::view).collect();
+    Ok(concatenate(Axis(1), &views)?)
+}

@@ -1,0 +1,255 @@
+//! How often a warning is raised where nothing is wrong, and missing where something is.
+//!
+//! Twelve kinds of sound and ten kinds of flawed data are clustered as the command does it.
+
+use super::simulated::{Design, joined, noise, normal};
+use anyhow::Result;
+use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::cluster_number::NumberRange;
+use cdimc::configured;
+use cdimc::say;
+use cdimc::tables::Joined;
+use cdimc::warnings::{ClustersFound, Sign};
+use cdimc_core::Observer;
+use cdimc_data::Seed;
+use ndarray::{Array2, Axis};
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Draws of each kind of data.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    draws: u64,
+    /// Use other numbers of samples, columns, views and clusters than those used to choose the thresholds.
+    #[arg(long)]
+    new: bool,
+}
+
+/// How one kind of data is made.
+#[derive(Clone, Copy)]
+struct Kind {
+    n_samples: usize,
+    widths: &'static [usize],
+    distance: f64,
+    /// Relative sizes of the clusters.
+    shares: &'static [f64],
+    own_factor: f64,
+    missing: f64,
+    /// Whether the number of clusters is searched for.
+    searched: bool,
+}
+
+const SOUND: Kind = Kind {
+    n_samples: 150,
+    widths: &[10, 15, 20],
+    distance: 4.0,
+    shares: &[1.0, 1.0, 1.0],
+    own_factor: 0.0,
+    missing: 0.3,
+    searched: false,
+};
+
+/// Unlike the data used to choose the thresholds.
+const NEW: Kind = Kind {
+    n_samples: 260,
+    widths: &[25, 8, 40, 14],
+    distance: 4.5,
+    shares: &[1.0, 1.0, 1.0, 1.0, 1.0],
+    missing: 0.4,
+    ..SOUND
+};
+
+impl Kind {
+    fn classes(&self, rng: &mut impl Rng) -> Vec<usize> {
+        let total: f64 = self.shares.iter().sum();
+        let draw = |_| {
+            let mut left = rng.r#gen::<f64>() * total;
+            let behind = |share: &&f64| {
+                left -= **share;
+                left > 0.0
+            };
+            self.shares.iter().take_while(behind).count().min(self.shares.len() - 1)
+        };
+        (0..self.n_samples).map(draw).collect()
+    }
+
+    fn view(&self, width: usize, classes: &[usize], rng: &mut impl Rng) -> Array2<f64> {
+        let &Self { distance, shares, own_factor, .. } = self;
+        let design = Design { n_clusters: shares.len(), distance, differing: width, own_factor };
+        design.view(width, classes, rng)
+    }
+
+    fn views(&self, classes: &[usize], rng: &mut impl Rng) -> Vec<Array2<f64>> {
+        self.widths.iter().map(|&width| self.view(width, classes, rng)).collect()
+    }
+
+    fn noise(&self, rng: &mut impl Rng) -> Vec<Array2<f64>> {
+        self.widths.iter().map(|&width| noise(self.n_samples, width, rng)).collect()
+    }
+}
+
+fn clustered(joined: &Joined, number: Number, seed: u64) -> Result<Outcome> {
+    let method = configured("t-mixture", serde_json::Value::Null)?;
+    let mut analysis = Analysis::new(&method, joined, number, Seed::new(seed));
+    analysis.compares = true;
+    analysis.n_subsamples = None;
+    Ok(analysis.run(&mut Interim::default(), &Observer::silent())?)
+}
+
+fn searched(from: usize) -> Number {
+    Number::Within(NumberRange { from, to: 8, seeds: None })
+}
+
+/// The warnings about one draw of sound data.
+fn sound(kind: &Kind, change: fn(f64) -> f64, draw: u64) -> Result<Vec<Sign>> {
+    let mut rng = Seed::new(draw).stream("sound").rng();
+    let classes = kind.classes(&mut rng);
+    let views = kind.views(&classes, &mut rng).into_iter().map(|view| view.mapv(change)).collect();
+    let joined = joined(views, kind.missing, &mut rng)?;
+    let number = if kind.searched { searched(2) } else { Number::Known(kind.shares.len()) };
+    let outcome = clustered(&joined, number, draw)?;
+    Ok(outcome.warnings.iter().map(|warning| warning.sign).collect())
+}
+
+/// Name of a kind of sound data, how it is drawn, and what its values become.
+type Sound = (&'static str, Kind, fn(f64) -> f64);
+/// Name of a flaw, the warnings raised, and those of which one must be raised.
+type Flawed = (&'static str, Vec<Sign>, &'static [Sign]);
+
+const N_FLAWS: usize = 10;
+
+/// One draw of the `flaw`-th kind of flawed data.
+fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
+    let mut rng = Seed::new(draw).stream("flawed").rng();
+    let (n, n_clusters, n_views) = (kind.n_samples, kind.shares.len(), kind.widths.len());
+    let classes = kind.classes(&mut rng);
+    let mut views = kind.views(&classes, &mut rng);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.shuffle(&mut rng);
+    let mut number = Number::Known(n_clusters);
+    let (name, expected): (_, &[Sign]) = match flaw {
+        0 => {
+            views[2] = noise(n, kind.widths[2], &mut rng);
+            ("a view of noise", &[Sign::UnrelatedView])
+        }
+        1 => {
+            views[1] = views[1].select(Axis(0), &order);
+            ("ids of one view mixed up", &[Sign::UnrelatedView])
+        }
+        2 => {
+            views = kind.noise(&mut rng);
+            ("noise alone", &[Sign::UnrelatedView])
+        }
+        3 => {
+            for view in &mut views {
+                let own = kind.classes(&mut rng);
+                *view = kind.view(view.ncols(), &own, &mut rng);
+            }
+            ("clusters in every view, each its own", &[Sign::UnrelatedView])
+        }
+        4 => {
+            views = kind.noise(&mut rng);
+            number = searched(1);
+            ("noise alone, `--k-range 1..8`", &[Sign::NoSharedStructure])
+        }
+        5 => ("clusters that are the pattern of missing views", &[Sign::MissingPattern]),
+        6 => ("clusters that are chance", &[Sign::UnrelatedView, Sign::PlainIsBetter]),
+        7 => {
+            number = Number::Known(3 * n_clusters);
+            ("three times as many clusters as there are", &[Sign::UnstableClusters])
+        }
+        8 => {
+            views.iter_mut().for_each(|view| view.row_mut(0).fill(300.0));
+            number = Number::Known(n_clusters + 1);
+            ("a sample far from all", &[Sign::FarSample])
+        }
+        _ => {
+            let gradient: Vec<f64> = (0..n).map(|_| 3.0 * normal(&mut rng)).collect();
+            for view in &mut views {
+                *view = noise(n, view.ncols(), &mut rng);
+                for (mut row, x) in view.rows_mut().into_iter().zip(&gradient) {
+                    row.iter_mut().take(4).for_each(|cell| *cell += x);
+                }
+            }
+            number = searched(2);
+            let expected = &[Sign::NumberUncertain, Sign::GradualChange];
+            ("a gradient without clusters, `--k-range 2..8`", expected)
+        }
+    };
+    let joined = joined(views, kind.missing, &mut rng)?;
+    let data = &joined.data;
+    let found = match flaw {
+        5 => {
+            let last = n_views - 1;
+            let absent =
+                |i: usize| (0..last).find(|&v| !data.mask().is_observed(i, v)).unwrap_or(last);
+            let labels: Vec<usize> = (0..n).map(absent).collect();
+            ClustersFound::new(&joined, &labels, n_views, None).warnings(false)
+        }
+        6 => {
+            let labels: Vec<usize> = order.iter().map(|&i| classes[i]).collect();
+            ClustersFound::new(&joined, &labels, n_clusters, None).warnings(false)
+        }
+        _ => clustered(&joined, number, draw)?.warnings,
+    };
+    Ok((name, found.iter().map(|warning| warning.sign).collect(), expected))
+}
+
+/// Prints both tables.
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let n_draws = arguments.draws;
+    let kind = if arguments.new { NEW } else { SOUND };
+    let mut n_missed = 0;
+    for flaw in 0..N_FLAWS {
+        let (mut missed, mut of) = (0, ("", &[][..]));
+        for draw in 0..n_draws {
+            let (name, found, expected) = flawed(&kind, flaw, draw)?;
+            missed += u64::from(!expected.iter().any(|sign| found.contains(sign)));
+            of = (name, expected);
+        }
+        n_missed += missed;
+        say!("| {} | {:?} | {missed} of {n_draws} |", of.0, of.1);
+    }
+    say!("| all | | {n_missed} of {} |", N_FLAWS as u64 * n_draws);
+    let as_is = |x: f64| x;
+    let uneven: &[f64] =
+        if arguments.new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
+    let wide: &[usize] = &[300, 300];
+    let overlapping = Kind { distance: 0.75 * kind.distance, ..kind };
+    let kinds: [Sound; 12] = [
+        ("round clusters", kind, as_is),
+        ("nothing missing", Kind { missing: 0.0, ..kind }, as_is),
+        ("half missing", Kind { missing: 0.5, ..kind }, as_is),
+        ("two views", Kind { widths: &[12, 12], ..kind }, as_is),
+        ("60 samples", Kind { n_samples: 60, ..kind }, as_is),
+        ("uneven clusters", Kind { shares: uneven, ..kind }, as_is),
+        ("clusters that overlap", overlapping, as_is),
+        ("skewed columns", kind, f64::exp),
+        ("round clusters, `--k-range 2..8`", Kind { searched: true, ..kind }, as_is),
+        ("clusters that overlap, `--k-range 2..8`", Kind { searched: true, ..overlapping }, as_is),
+        ("300 columns a view", Kind { widths: wide, distance: 2.0 * kind.distance, ..kind }, as_is),
+        (
+            "a large factor of every view's own",
+            Kind { own_factor: 3.0, distance: 1.5 * kind.distance, ..kind },
+            as_is,
+        ),
+    ];
+    let mut n_alarms = 0;
+    for (name, kind, change) in &kinds {
+        let (mut alarms, mut named, mut signs) = (0, 0, Vec::new());
+        for draw in 0..n_draws {
+            let mut found = sound(kind, *change, draw)?;
+            // Such a factor is there, so naming it is right.
+            let has_factor = kind.own_factor > 0.0;
+            named += u64::from(has_factor && found.contains(&Sign::OwnVariation));
+            found.retain(|&sign| !(has_factor && sign == Sign::OwnVariation));
+            alarms += u64::from(!found.is_empty());
+            signs.extend(found);
+        }
+        n_alarms += alarms;
+        say!("| {name} | {alarms} of {n_draws} | {signs:?} own factors named: {named} |");
+    }
+    say!("| all | {n_alarms} of {} | |", kinds.len() as u64 * n_draws);
+    Ok(())
+}
