@@ -1,103 +1,139 @@
-//! Circles among the parts of a crate: what uses each other in a ring can be read, tested and moved only together.
+//! Circles among the modules of a crate: what uses each other in a ring can be read, tested and moved only together.
 //!
-//! A part is a module right below the crate's root, with its folder where it has one. Tests may look sideways.
+//! Modules with the same parent are compared, each with the modules below it. Tests may look sideways.
 
 use super::rust_code;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+use std::str::Chars;
 
-/// The circles of one crate, given its files below `src` as (path without `.rs`, text): the parts of each.
+/// Path of a module or an item from the crate's root.
+type Path = Vec<String>;
+
+/// The circles of one crate, given its files below `src` as (path without `.rs`, text): the modules of each.
 pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
-    let part = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
-    let is_root = |path: &str| matches!(path, "lib" | "main");
-    let parts: BTreeSet<String> =
-        files.iter().filter(|(path, _)| !is_root(path)).map(|(path, _)| part(path)).collect();
-    // What the root shows under a name of its own lies in one of the parts.
-    let mut shown: BTreeMap<String, String> = BTreeMap::new();
-    for (_, text) in files.iter().filter(|(path, _)| is_root(path)) {
-        for path in named_paths(&without_tests(text)) {
-            if let (Some(first), Some(last)) = (path.first(), path.last())
-                && parts.contains(first)
-                && path.len() > 1
-            {
-                shown.insert(last.clone(), first.clone());
-            }
+    let module = |path: &str| -> Path {
+        let is_root = |part: &&str| !matches!(*part, "lib" | "main" | "mod");
+        path.split('/').filter(is_root).map(str::to_owned).collect()
+    };
+    let modules: BTreeSet<Path> = files.iter().map(|(path, _)| module(path)).collect();
+    let mentions: Vec<(Path, Vec<Path>)> = files
+        .iter()
+        .map(|(path, text)| {
+            let module = module(path);
+            let paths = named_paths(&without_tests(text), &module, &modules);
+            (module, paths)
+        })
+        .collect();
+    // What a module shows under a name of its own may lie in another.
+    let mut shown: BTreeMap<Path, &Path> = BTreeMap::new();
+    for (module, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
+        if let Some(name) = path.last().filter(|_| path.len() > module.len() + 1) {
+            shown.insert([&module[..], std::slice::from_ref(name)].concat(), path);
         }
     }
-    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (path, text) in files.iter().filter(|(path, _)| !is_root(path)) {
-        let user = part(path);
-        for named in named_paths(&without_tests(text)) {
-            let Some(first) = named.first() else { continue };
-            let used = if parts.contains(first) { Some(first) } else { shown.get(first) };
-            if let Some(used) = used.filter(|&used| *used != user) {
-                uses.entry(user.clone()).or_default().insert(used.clone());
-            }
+    let mut uses: BTreeMap<Path, BTreeSet<Path>> = BTreeMap::new();
+    for (user, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
+        let used = home(path, &modules, &shown);
+        let common = user.iter().zip(&used).take_while(|(a, b)| a == b).count();
+        if common < user.len().min(used.len()) {
+            uses.entry(user[..=common].to_vec()).or_default().insert(used[..=common].to_vec());
         }
     }
-    rings(&parts, &uses)
+    rings(&uses)
 }
 
-/// Groups of more than one part in which everything leads to everything.
-fn rings(parts: &BTreeSet<String>, uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
-    let reach = |from: &String| {
+/// The module in which what the path names is defined.
+fn home(path: &Path, modules: &BTreeSet<Path>, shown: &BTreeMap<Path, &Path>) -> Path {
+    let mut path = path.clone();
+    // A name may be shown through several modules, but not without end.
+    for _ in 0..8 {
+        let within = (0..=path.len()).rev().find(|&n| modules.contains(&path[..n])).unwrap_or(0);
+        let target = path.get(..=within).and_then(|name| shown.get(name));
+        match target.filter(|target| !target.starts_with(&path[..=within])) {
+            Some(target) => path = [&target[..], &path[within + 1..]].concat(),
+            None => return path[..within].to_vec(),
+        }
+    }
+    path
+}
+
+/// Groups of more than one module in which everything leads to everything.
+fn rings(uses: &BTreeMap<Path, BTreeSet<Path>>) -> Vec<Vec<String>> {
+    let reach = |from: &Path| {
         let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
         while let Some(at) = left.pop() {
             for next in uses.get(at).into_iter().flatten() {
-                if seen.insert(next.clone()) {
+                if seen.insert(next) {
                     left.push(next);
                 }
             }
         }
         seen
     };
-    let reached: BTreeMap<&String, BTreeSet<String>> =
-        parts.iter().map(|part| (part, reach(part))).collect();
-    let mut rings: BTreeSet<Vec<String>> = BTreeSet::new();
-    for (&part, there) in &reached {
-        let ring: Vec<String> =
-            there.iter().filter(|other| reached[*other].contains(part)).cloned().collect();
-        if ring.len() > 1 {
-            rings.insert(ring);
-        }
-    }
-    rings.into_iter().collect()
+    let reached: BTreeMap<&Path, BTreeSet<&Path>> =
+        uses.keys().map(|module| (module, reach(module))).collect();
+    let both = |a: &&Path, b: &Path| reached.get(*a).is_some_and(|there| there.contains(b));
+    let ring = |(module, there): (&&Path, &BTreeSet<&Path>)| -> Vec<String> {
+        there.iter().filter(|other| both(other, module)).map(|other| other.join("::")).collect()
+    };
+    let rings: BTreeSet<Vec<String>> = reached.iter().map(ring).collect();
+    rings.into_iter().filter(|ring| ring.len() > 1).collect()
 }
 
 /// A file up to its tests.
 fn without_tests(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let code = code.split("#[cfg(test)]\npub(crate) mod tests").next().unwrap_or_default();
-    rust_code(code)
+    let end = ["mod tests", "pub(crate) mod tests", "pub(super) mod tests"]
+        .iter()
+        .filter_map(|tests| text.find(&format!("#[cfg(test)]\n{tests}")))
+        .min();
+    rust_code(&text[..end.unwrap_or(text.len())])
 }
 
-/// The paths after every `crate::`, groups in braces taken apart.
-fn named_paths(code: &str) -> Vec<Vec<String>> {
+/// The paths from the root that the code of a module names, groups in braces taken apart.
+fn named_paths(code: &str, module: &[String], modules: &BTreeSet<Path>) -> Vec<Path> {
     let mut paths = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        let before = code[..at].chars().next_back();
-        if before.is_none_or(|c| !(c.is_alphanumeric() || c == '_' || c == '$')) {
-            take(&mut code[at + "crate::".len()..].chars().peekable(), &[], &mut paths);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, _) in code.match_indices("::") {
+        let start = code[..at].rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
+        if code[..start].ends_with([':', '$']) {
+            continue;
         }
+        let (mut base, mut rest) = (module.to_vec(), &code[start..]);
+        if let Some(after) = rest.strip_prefix("crate::") {
+            (base, rest) = (Path::new(), after);
+        } else if let Some(after) = rest.strip_prefix("self::") {
+            rest = after;
+        } else if rest.starts_with("super::") {
+            while let Some(after) = rest.strip_prefix("super::") {
+                base.pop();
+                rest = after;
+            }
+        } else {
+            // Else a path is of this crate only if it begins with a module below this one.
+            let child = [module, &[code[start..at].to_owned()]].concat();
+            if !modules.contains(&child) {
+                continue;
+            }
+        }
+        take(&mut rest.chars().peekable(), &base, &mut paths);
     }
     paths
 }
 
 /// Reads one path, `prefix` being what stands before it.
-fn take(
-    text: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    prefix: &[String],
-    paths: &mut Vec<Vec<String>>,
-) {
+fn take(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>) {
     let mut path = prefix.to_vec();
+    let skip = |text: &mut Peekable<Chars<'_>>, what: fn(char) -> bool| {
+        while text.next_if(|&c| what(c)).is_some() {}
+    };
     loop {
-        while text.next_if(|c| c.is_whitespace()).is_some() {}
+        skip(text, char::is_whitespace);
         if text.next_if_eq(&'{').is_some() {
-            while text.peek().is_some_and(|&c| c != '}') {
+            skip(text, char::is_whitespace);
+            while text.peek().is_some_and(|&c| c.is_alphanumeric() || "_{*".contains(c)) {
                 take(text, &path, paths);
-                while text.next_if(|&c| c == ',' || c.is_whitespace()).is_some() {}
-                if text.peek().is_some_and(|&c| !(c.is_alphanumeric() || "_{}*".contains(c))) {
-                    break;
-                }
+                skip(text, |c| c == ',' || c.is_whitespace());
             }
             text.next();
             return;
@@ -106,7 +142,8 @@ fn take(
         while let Some(c) = text.next_if(|&c| c.is_alphanumeric() || c == '_' || c == '*') {
             word.push(c);
         }
-        if !word.is_empty() {
+        // `{self}` names the module before the braces.
+        if !word.is_empty() && word != "self" {
             path.push(word);
         }
         if text.next_if_eq(&':').is_none() {
@@ -114,13 +151,8 @@ fn take(
         }
         text.next();
     }
-    // `use x as y` names y besides, which no other file can see.
-    while text
-        .peek()
-        .is_some_and(|&c| c != ',' && c != '}' && c != ';' && (c.is_alphanumeric() || c == ' '))
-    {
-        text.next();
-    }
+    // The new name of `use x as y` can be seen in this file alone.
+    skip(text, |c| c.is_alphanumeric() || c == '_' || c == ' ');
     paths.push(path);
 }
 
@@ -128,33 +160,47 @@ fn take(
 mod tests {
     use super::*;
 
-    fn files(files: &[(&str, &str)]) -> Vec<(String, String)> {
-        files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect()
+    fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let owned = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+        circles(&files.iter().map(owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn paths_are_taken_apart() {
-        let code = "use crate::{a::{B, c::D}, e, f::G as H};\nlet x = crate::i::j(1);";
-        let paths: Vec<String> = named_paths(code).iter().map(|path| path.join("::")).collect();
-        assert_eq!(paths, ["a::B", "a::c::D", "e", "f::G", "i::j"]);
+        let code = "use crate::{a::{B, c::D}, e, f::G as H};\nlet x = super::i::j(1);\nuse std::k;";
+        let module = ["m".to_owned(), "n".to_owned()];
+        let paths = named_paths(code, &module, &BTreeSet::new());
+        let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+        assert_eq!(paths, ["a::B", "a::c::D", "e", "f::G", "m::i::j"]);
     }
 
     #[test]
-    fn a_ring_is_found_and_what_lies_in_one_folder_or_in_tests_is_none() {
-        let ring = files(&[
+    fn a_ring_is_found_below_the_root_and_in_every_folder() {
+        let ring = [
             ("lib", "pub use crate::b::Bird;\nmod a;\nmod b;\nmod c;"),
             ("a", "use crate::Bird;"),
             ("b", "use crate::c::C;"),
             ("c/mod", "// crate::d::D\nfn f() { crate::a::g() }"),
             ("d", "use crate::a::A;"),
-        ]);
-        assert_eq!(circles(&ring), [["a", "b", "c"]]);
-        let none = files(&[
+        ];
+        assert_eq!(circles_of(&ring), [["a", "b", "c"]]);
+        let below = [
+            ("a/mod", "mod x;\nmod y;\npub(super) use y::Yes;"),
+            ("a/x", "use super::Yes;"),
+            ("a/y/mod", "mod z;"),
+            ("a/y/z", "use super::super::x::X;"),
+        ];
+        assert_eq!(circles_of(&below), [["a::x", "a::y"]]);
+    }
+
+    #[test]
+    fn a_module_and_its_parent_or_its_tests_are_no_ring() {
+        let none = [
             ("lib", "mod a;\nmod b;"),
-            ("a/x", "use crate::a::y::Y;"),
-            ("a/y", "use crate::a::x::X;\nuse crate::b::B;"),
+            ("a/mod", "mod x;\nuse x::X;\nuse crate::b::B;"),
+            ("a/x", "use super::A;"),
             ("b", "struct B;\n#[cfg(test)]\nmod tests {\n use crate::a::A;\n}"),
-        ]);
-        assert!(circles(&none).is_empty());
+        ];
+        assert!(circles_of(&none).is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! A page as blocks, and its two forms: Markdown with figures beside it, and one HTML file with everything in it.
 
 use crate::figure;
-use std::fmt::Write;
+
+/// The HTML page around its blocks.
+const PAGE: &str = include_str!("page.html");
 
 /// What a page is made of, from top to bottom.
 pub(super) enum Block {
@@ -89,13 +91,6 @@ impl Document {
 
     /// As one HTML file that asks for no other.
     pub(super) fn html(&self) -> String {
-        let title = escaped(&self.title);
-        let mut text = format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <link rel=\"icon\" href=\"data:,\"><title>{title}</title><style>{STYLE}</style></head>\n\
-             <body><main><h1>{title}</h1>\n"
-        );
         let sections = self.blocks.iter().filter_map(|block| match block {
             Block::Section(title) => Some(title),
             _ => None,
@@ -103,32 +98,37 @@ impl Document {
         let links: Vec<String> = sections
             .map(|title| format!("<a href=\"#{}\">{}</a>", anchor(title), escaped(title)))
             .collect();
-        let _ = writeln!(text, "<nav>{}</nav>", links.join(" · "));
-        for block in &self.blocks {
-            text += &match block {
-                Block::Section(title) => {
-                    format!("<h2 id=\"{}\">{}</h2>\n", anchor(title), escaped(title))
-                }
-                Block::Paragraph(words) => format!("<p>{}</p>\n", inline(words)),
-                Block::Table(table) => table.html(),
-                Block::Folded(title, table) => format!(
-                    "<details class=\"fold\"><summary>{}</summary>\n{}</details>\n",
-                    escaped(title),
-                    table.html()
-                ),
-                Block::Boxed(title, lines) => {
-                    let items = lines.iter().map(|line| format!("<li>{}</li>\n", inline(line)));
-                    let (title, items) = (escaped(title), items.collect::<String>());
-                    format!("<div class=\"box\"><b>{title}</b><ul>\n{items}</ul></div>\n")
-                }
-                Block::Figure(Figure { svg, caption, .. }) => format!(
-                    "<figure>{}<figcaption>{}</figcaption></figure>\n",
-                    svg.replace("xmlns=\"http://www.w3.org/2000/svg\"", ""),
-                    inline(caption)
-                ),
-            };
+        let blocks: String = self.blocks.iter().map(Block::html).collect();
+        PAGE.replace("{title}", &escaped(&self.title))
+            .replace("{links}", &links.join(" · "))
+            .replace("{blocks}", &blocks)
+    }
+}
+
+impl Block {
+    fn html(&self) -> String {
+        match self {
+            Self::Section(title) => {
+                format!("<h2 id=\"{}\">{}</h2>\n", anchor(title), escaped(title))
+            }
+            Self::Paragraph(words) => format!("<p>{}</p>\n", inline(words)),
+            Self::Table(table) => table.html(),
+            Self::Folded(title, table) => format!(
+                "<details class=\"fold\"><summary>{}</summary>\n{}</details>\n",
+                escaped(title),
+                table.html()
+            ),
+            Self::Boxed(title, lines) => {
+                let items = lines.iter().map(|line| format!("<li>{}</li>\n", inline(line)));
+                let (title, items) = (escaped(title), items.collect::<String>());
+                format!("<div class=\"box\"><b>{title}</b><ul>\n{items}</ul></div>\n")
+            }
+            Self::Figure(Figure { svg, caption, .. }) => format!(
+                "<figure>{}<figcaption>{}</figcaption></figure>\n",
+                svg.replace("xmlns=\"http://www.w3.org/2000/svg\"", ""),
+                inline(caption)
+            ),
         }
-        text + "</main></body></html>\n"
     }
 }
 
@@ -150,13 +150,13 @@ impl Table {
     fn html(&self) -> String {
         let head: String =
             self.head.iter().map(|word| format!("<th>{}</th>", inline(word))).collect();
-        let mut text =
-            format!("<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>\n");
-        for row in &self.rows {
-            let cells: String = row.iter().map(Cell::html).collect();
-            let _ = writeln!(text, "<tr>{cells}</tr>");
-        }
-        text + "</tbody></table></div>\n"
+        let row = |cells: &Vec<Cell>| {
+            format!("<tr>{}</tr>\n", cells.iter().map(Cell::html).collect::<String>())
+        };
+        let rows: String = self.rows.iter().map(row).collect();
+        format!(
+            "<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n"
+        )
     }
 }
 
@@ -190,46 +190,17 @@ impl Cell {
     }
 }
 
-const STYLE: &str = "
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: light-dark(#05603a, #6fd19f); --bad: light-dark(#a01c1c, #ff9a8a); }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0; background: Canvas; color: CanvasText; }
-main { max-width: 72rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.4rem; }
-p { max-width: 46rem; } nav { font-size: .9rem; }
-.wide { overflow-x: auto; margin: .8rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
-thead th { border-bottom: 2px solid var(--line); }
-summary { cursor: pointer; list-style: none; text-decoration: underline dotted; } summary::-webkit-details-marker { display: none; }
-td code { display: block; white-space: normal; text-align: left; min-width: 18rem; }
-code { font-size: .85em; background: var(--soft); padding: .05rem .25rem; overflow-wrap: anywhere; }
-.box { border: 2px solid var(--line); border-radius: .4rem; padding: .6rem 1rem; max-width: 60rem; } .box ul { margin: .4rem 0 0; padding-left: 1.2rem; }
-.fold > summary::before { content: '▸ '; }
-.good { color: var(--good); } .bad { color: var(--bad); }
-figure { display: inline-block; margin: .5rem 1rem 1rem 0; max-width: 100%; vertical-align: top; }
-figcaption { font-size: .85rem; max-width: 34rem; opacity: .85; }
-svg.figure { max-width: 100%; height: auto; }
-@media print { main { max-width: none; padding: 0; } nav { display: none; } .wide { overflow: visible; } table { font-size: 7.5pt; }
-  th, td { padding: .1rem .3rem; } summary { text-decoration: none; } figure { max-width: 48%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
-";
-
 /// Text with `code` and *emphasis* marked.
 fn inline(text: &str) -> String {
-    let mut html = String::new();
-    for (i, part) in text.split('`').enumerate() {
-        let part = escaped(part);
-        if i % 2 == 1 {
-            let _ = write!(html, "<code>{part}</code>");
-        } else {
-            for (i, part) in part.split("**").enumerate() {
-                let _ =
-                    if i % 2 == 1 { write!(html, "<b>{part}</b>") } else { write!(html, "{part}") };
-            }
-        }
-    }
-    html
+    let marked = |text: &str, mark: &str, tag: &str, other: &dyn Fn(&str) -> String| -> String {
+        let parts = text.split(mark).enumerate();
+        let part = |(i, part): (usize, &str)| {
+            if i % 2 == 1 { format!("<{tag}>{part}</{tag}>") } else { other(part) }
+        };
+        parts.map(part).collect()
+    };
+    let bold = |text: &str| marked(text, "**", "b", &str::to_owned);
+    marked(&escaped(text), "`", "code", &bold)
 }
 
 /// Text with HTML's special characters escaped.

@@ -17,6 +17,7 @@ use crate::{records, workspace};
 use anyhow::{Context, Result};
 use cdimc::say;
 use cdimc_data::write_whole;
+use document::Document;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,7 +74,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The files of the page by their paths.
 fn files(results: &Results) -> Result<Vec<(PathBuf, String)>> {
-    let document = sections::document(results)?;
+    let mut blocks = faithful::blocks(results)?;
+    blocks.extend(sections::reading());
+    for (experiment, name, remark) in DATASETS {
+        blocks.extend(sections::table_2(results, experiment, name, remark)?);
+    }
+    blocks.extend(figures::sections(results)?);
+    blocks.extend(sections::patterns(results));
+    blocks.extend(runs::sections(results)?);
+    let document = Document { title: "The experiments of CDIMC-net, run again".into(), blocks };
     let mut files = vec![
         (PathBuf::from("README.md"), document.markdown()),
         (PathBuf::from("report.html"), document.html()),

@@ -1,8 +1,8 @@
 //! The sections of the page on the paper's Table 2 and on other missing patterns.
 
-use super::document::{Block, Cell, Document, Figure, Table};
+use super::Results;
+use super::document::{Block, Cell, Figure, Table};
 use super::verdict::Verdict;
-use super::{DATASETS, Results, faithful, figures, runs};
 use crate::experiment;
 use crate::figure::{self, Series};
 use crate::methods::{AUTHORS, configured, recorded};
@@ -15,19 +15,6 @@ use cdimc_cluster::CdimcNet;
 use plotters::style::RGBColor;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// The whole page.
-pub(super) fn document(results: &Results) -> Result<Document> {
-    let mut blocks = faithful::blocks(results)?;
-    blocks.extend(reading());
-    for (experiment, name, remark) in DATASETS {
-        blocks.extend(table_2(results, experiment, name, remark)?);
-    }
-    blocks.extend(figures::sections(results)?);
-    blocks.extend(patterns(results));
-    blocks.extend(runs::sections(results)?);
-    Ok(Document { title: "The experiments of CDIMC-net, run again".into(), blocks })
-}
 
 /// Has to stand under every table that shows `t-mixture` on these data sets.
 pub(super) const TUNED_ON: &str = "The constants of `t-mixture` were chosen while looking at scores on Handwritten and BDGP \
@@ -53,7 +40,7 @@ pub(super) fn planned(results: &Results, experiment: &str) -> usize {
 }
 
 /// What holds for every table of scores.
-fn reading() -> Vec<Block> {
+pub(super) fn reading() -> Vec<Block> {
     vec![
         Block::Section("How to read the numbers".into()),
         Block::Paragraph(
@@ -71,7 +58,12 @@ fn reading() -> Vec<Block> {
 }
 
 /// One data set of Table 2: ACC against the rate, and every method at every rate.
-fn table_2(results: &Results, experiment: &str, name: &str, remark: &str) -> Result<Vec<Block>> {
+pub(super) fn table_2(
+    results: &Results,
+    experiment: &str,
+    name: &str,
+    remark: &str,
+) -> Result<Vec<Block>> {
     let mut table = Table::new(&[
         "method, rate",
         "runs",
@@ -264,7 +256,7 @@ fn against_rate(results: &Results, experiment: &str, tables: &[table::Table<'_>]
     series
 }
 
-fn patterns(results: &Results) -> Vec<Block> {
+pub(super) fn patterns(results: &Results) -> Vec<Block> {
     let tables = results.tables("patterns");
     let mut blocks = vec![
         Block::Section("Missing patterns of other papers and of studies".into()),
