@@ -2,6 +2,7 @@
 //!
 //! The experiments are the crate `cdimc-experiments`; the house rules and the torture of what is written are here.
 
+mod check;
 mod tidy;
 #[cfg(unix)]
 mod torture;
@@ -23,6 +24,8 @@ struct Arguments {
 enum Command {
     #[command(flatten)]
     Experiments(Experiments),
+    /// Check format, clippy and unit tests of the crates that differ from a branch.
+    Check(check::Arguments),
     /// Check the workspace against its house rules.
     Tidy,
     /// Kill and refuse `cdimc cluster` and `reproduce` at every step, and look at what they leave.
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Experiments(command) => command.run(),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Tidy => tidy::run(),
         #[cfg(unix)]
         Command::Torture(arguments) => torture::run(&arguments),
