@@ -1,4 +1,4 @@
-//! IDX, the format of MNIST: a magic number, big-endian extents, then the values.
+//! IDX, the format of MNIST: a magic number, big-endian extents, then unsigned bytes.
 //!
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
@@ -12,20 +12,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdxFile {
     path: PathBuf,
-    kind: Kind,
     shape: Vec<usize>,
-    /// The values, big-endian, the last dimension running fastest.
+    /// The values, the last dimension running fastest.
     values: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    U8,
-    I8,
-    I16,
-    I32,
-    F32,
-    F64,
 }
 
 impl IdxFile {
@@ -45,8 +34,8 @@ impl IdxFile {
     /// If the bytes are no IDX file, or damaged.
     pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DatasetError> {
         let path = path.into();
-        let (kind, shape, values) = parse(bytes).map_err(|r| DatasetError::file(&path, &r))?;
-        Ok(Self { path, kind, shape, values })
+        let (shape, values) = parse(bytes).map_err(|r| DatasetError::file(&path, &r))?;
+        Ok(Self { path, shape, values })
     }
 
     /// Number of samples.
@@ -95,51 +84,14 @@ impl IdxFile {
 
     /// Writes a sample that the file has into a row as wide as it.
     fn write_sample(&self, sample: usize, mut row: ArrayViewMut1<'_, f64>) {
-        let size = self.kind.size();
-        let values = self.values.chunks_exact(size).skip(sample * self.width());
-        for (value, bytes) in row.iter_mut().zip(values) {
-            *value = self.kind.number(bytes);
+        for (value, &byte) in row.iter_mut().zip(&self.values[sample * self.width()..]) {
+            *value = f64::from(byte);
         }
     }
 }
 
-impl Kind {
-    fn of(code: u8) -> Result<Self, String> {
-        Ok(match code {
-            0x08 => Self::U8,
-            0x09 => Self::I8,
-            0x0b => Self::I16,
-            0x0c => Self::I32,
-            0x0d => Self::F32,
-            0x0e => Self::F64,
-            _ => return Err(format!("no IDX file: type of values = {code:#04x}")),
-        })
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::U8 | Self::I8 => 1,
-            Self::I16 => 2,
-            Self::I32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The number in `bytes`, as many as [`Kind::size`] says.
-    fn number(self, bytes: &[u8]) -> f64 {
-        match (self, bytes) {
-            (Self::I8, &[a]) => f64::from(a as i8),
-            (Self::I16, &[a, b]) => f64::from(i16::from_be_bytes([a, b])),
-            (Self::I32, &[a, b, c, d]) => f64::from(i32::from_be_bytes([a, b, c, d])),
-            (Self::F32, &[a, b, c, d]) => f64::from(f32::from_be_bytes([a, b, c, d])),
-            (_, &[a, b, c, d, e, f, g, h]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
-            (_, bytes) => bytes.first().map_or(f64::NAN, |&a| f64::from(a)),
-        }
-    }
-}
-
-/// Type, shape and values; the shape is accepted only if the bytes are there.
-fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
+/// Shape and values; the shape is accepted only if the bytes are there.
+fn parse(bytes: &[u8]) -> Result<(Vec<usize>, Vec<u8>), String> {
     let mut content = gzip::content(bytes);
     let mut head = |n: usize| {
         let mut buffer = Vec::new();
@@ -155,7 +107,9 @@ fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
                     dimensions"
             .to_owned());
     }
-    let kind = Kind::of(magic[2])?;
+    if magic[2] != 0x08 {
+        return Err(format!("type of values = {:#04x}: must be 0x08, bytes", magic[2]));
+    }
     let extents = head(4 * usize::from(magic[3]))?;
     let shape: Vec<usize> = extents
         .chunks_exact(4)
@@ -166,7 +120,7 @@ fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
     }
     let promised = shape
         .iter()
-        .try_fold(kind.size(), |product, &extent| product.checked_mul(extent))
+        .try_fold(1_usize, |product, &extent| product.checked_mul(extent))
         .filter(|&promised| promised <= gzip::content_bound(bytes))
         .ok_or_else(|| format!("cut off or damaged: the shape {shape:?} exceeds the file"))?;
     let mut values = Vec::new();
@@ -181,7 +135,7 @@ fn parse(bytes: &[u8]) -> Result<(Kind, Vec<usize>, Vec<u8>), String> {
             "cut off or damaged: {promised} bytes of values promised, {found} found"
         ));
     }
-    Ok((kind, shape, values))
+    Ok((shape, values))
 }
 
 #[cfg(test)]
@@ -267,25 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn every_type_of_values_is_read() {
-        let values: [(u8, Vec<u8>); 6] = [
-            (0x08, vec![253]),
-            (0x09, vec![0xfd]),
-            (0x0b, (-3_i16).to_be_bytes().to_vec()),
-            (0x0c, (-3_i32).to_be_bytes().to_vec()),
-            (0x0d, (-3_f32).to_be_bytes().to_vec()),
-            (0x0e, (-3_f64).to_be_bytes().to_vec()),
-        ];
-        for (kind, bytes) in values {
-            let file = IdxFile::parse("a.idx", &file(kind, &[1], &bytes)).unwrap();
-            let expected = if kind == 0x08 { 253.0 } else { -3.0 };
-            assert_eq!(file.matrix(), array![[expected]], "type {kind:#x}");
-        }
-    }
-
-    #[test]
     fn promised_shapes_are_not_believed() {
-        let huge = file(0x0e, &[u32::MAX, u32::MAX, u32::MAX], &[1; 8]);
+        let huge = file(0x08, &[u32::MAX, u32::MAX, u32::MAX], &[1; 8]);
         assert!(message(&huge).contains("exceeds the file"));
         assert!(message(&file(0x08, &[1_000_000_000], &[1; 8])).contains("exceeds the file"));
         assert_eq!(
@@ -296,6 +233,8 @@ mod tests {
             message(&file(0x08, &[7], &[1; 8])).ends_with("7 bytes of values promised, more found")
         );
         assert!(message(b"MATLAB 5.0").contains("no IDX file"));
-        assert!(message(&file(0x0a, &[1], &[1])).contains("type of values = 0x0a"));
+        assert!(
+            message(&file(0x0d, &[1], &[0; 4])).contains("type of values = 0x0d: must be 0x08")
+        );
     }
 }
