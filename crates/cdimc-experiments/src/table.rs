@@ -2,6 +2,7 @@
 
 use crate::methods;
 use crate::record::Record;
+use cdimc_cluster::CdimcNet;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -142,26 +143,13 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
     kept
 }
 
-/// The paper's order of methods; those it does not have come before its own.
+/// The paper's order of methods: BSV, the compared methods, what the paper does not have, CDIMC-net.
 pub(crate) fn rank(method: &str) -> usize {
-    const BEFORE: [&str; 13] = [
-        "bsv",
-        "best-view",
-        "concat",
-        "pmvc",
-        "img",
-        "imc-grmf",
-        "mic",
-        "omvc",
-        "daimc",
-        "opimc",
-        "mkkm-ik",
-        "mkkm-ik-mkc",
-        "pmvc-cgan",
-    ];
-    match BEFORE.iter().position(|&known| known == method) {
-        Some(rank) => rank,
-        None => BEFORE.len() + usize::from(method == "cdimc-net"),
+    let compared = cdimc_baselines::NAMES;
+    match compared.iter().position(|&known| known == method) {
+        Some(rank) => rank + 1,
+        None if method == "bsv" => 0,
+        None => compared.len() + 1 + usize::from(method == CdimcNet::NAME),
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
-use crate::shared::refusals::at_most;
-use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, check::at_least_one};
+use crate::shared::refusals::counts;
+use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,8 +82,7 @@ impl Clusterer for BestView {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[], self.restarts)
     }
 
     fn run(

@@ -5,8 +5,8 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
-use crate::shared::refusals::at_most;
-use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::at_least_one};
+use crate::shared::refusals::counts;
+use cdimc_core::{ClusterError, Clusterer, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
 use schemars::JsonSchema;
@@ -35,8 +35,7 @@ impl Clusterer for Concat {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[], self.restarts)
     }
 
     fn run(

@@ -9,11 +9,8 @@ use crate::shared::linear_algebra::{entries, entries_mut, nearest_orthonormal, p
 use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
-use crate::shared::refusals::at_most;
-use cdimc_core::{
-    ClusterError, Clusterer, Cost, Fitted, Observer,
-    check::{at_least_one, not_negative},
-};
+use crate::shared::refusals::counts;
+use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, s};
@@ -238,12 +235,8 @@ impl Clusterer for ImcGrmf {
         not_negative("lambda1", self.lambda1)?;
         not_negative("lambda2", self.lambda2)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
-            ("neighbors", self.neighbors),
-            ("max-iterations", self.max_iterations),
-            ("restarts", self.restarts),
-        ])?;
-        at_most(&[("restarts", self.restarts)])
+        let all = [("neighbors", self.neighbors), ("max-iterations", self.max_iterations)];
+        counts(&all, self.restarts)
     }
 
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {

@@ -10,10 +10,10 @@ use crate::shared::linear_algebra::{
     add_product, mirror_upper, product, solve_general, solve_positive_definite, upper_gram,
 };
 use crate::shared::paired_views::PairedViews;
-use crate::shared::refusals::{at_most, not_finite};
+use crate::shared::refusals::{counts, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
-    check::{at_least_one, not_negative, positive},
+    check::{not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
@@ -315,8 +315,7 @@ impl Clusterer for Img {
         }
         positive("gamma", self.gamma)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[("max-iterations", self.max_iterations)], self.restarts)
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {

@@ -10,11 +10,8 @@ use crate::shared::kernel_partition::{
 use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{product, solve_general};
-use crate::shared::refusals::at_most;
-use cdimc_core::{
-    ClusterError, Clusterer, Cost, Fitted, Observer,
-    check::{at_least_one, not_negative},
-};
+use crate::shared::refusals::counts;
+use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
 use schemars::JsonSchema;
@@ -197,8 +194,7 @@ impl Clusterer for MkkmIk {
 
     fn check(&self) -> Result<(), ClusterError> {
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[("max-iterations", self.max_iterations)], self.restarts)
     }
 
     fn run(

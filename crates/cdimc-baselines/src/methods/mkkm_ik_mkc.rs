@@ -10,11 +10,11 @@ use crate::shared::kernel_partition::{
 use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
-use crate::shared::refusals::at_most;
+use crate::shared::refusals::counts;
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
-    check::{at_least_one, not_negative, positive},
+    check::{not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, s};
@@ -284,8 +284,7 @@ impl Clusterer for MkkmIkMkc {
             positive("lambda", lambda)?;
         }
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("max-iterations", self.max_iterations), ("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[("max-iterations", self.max_iterations)], self.restarts)
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {

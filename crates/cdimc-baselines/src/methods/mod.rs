@@ -38,7 +38,7 @@ use serde_json::Value;
 /// One line a method: the name on the command line and its parameter struct.
 macro_rules! methods {
     ($($(#[$condition:meta])? $name:literal => $method:ty),* $(,)?) => {
-        /// The names of all compared methods.
+        /// The names of all compared methods, in the order of the paper's tables.
         pub const NAMES: &[&str] = &[$($(#[$condition])? $name),*];
 
         /// The compared method `name` with these settings, together with all its settings.
@@ -67,15 +67,15 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
 methods! {
     "best-view" => BestView,
     "concat" => Concat,
+    "pmvc" => Pmvc,
+    "img" => Img,
+    "imc-grmf" => ImcGrmf,
     "mic" => Mic,
     "omvc" => Omvc,
     "daimc" => Daimc,
     "opimc" => Opimc,
-    "mkkm-ik-mkc" => MkkmIkMkc,
     "mkkm-ik" => MkkmIk,
-    "pmvc" => Pmvc,
-    "img" => Img,
-    "imc-grmf" => ImcGrmf,
+    "mkkm-ik-mkc" => MkkmIkMkc,
     #[cfg(feature = "networks")]
     "pmvc-cgan" => PmvcCgan,
 }

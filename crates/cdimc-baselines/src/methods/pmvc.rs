@@ -7,11 +7,8 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::product;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::paired_views::stack;
-use crate::shared::refusals::at_most;
-use cdimc_core::{
-    ClusterError, Clusterer, Fitted, Observer,
-    check::{at_least_one, not_negative},
-};
+use crate::shared::refusals::counts;
+use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use pulp::{Arch, Simd, WithSimd};
@@ -306,8 +303,7 @@ impl Clusterer for Pmvc {
     fn check(&self) -> Result<(), ClusterError> {
         not_negative("lambda", self.lambda)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[("iterations", self.iterations), ("restarts", self.restarts)])?;
-        at_most(&[("restarts", self.restarts)])
+        counts(&[("iterations", self.iterations)], self.restarts)
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {

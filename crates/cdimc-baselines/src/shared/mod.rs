@@ -11,6 +11,4 @@ pub(crate) mod nonnegative;
 pub(crate) mod observed_rows;
 pub(crate) mod paired_views;
 pub(crate) mod refusals;
-pub(crate) mod running_mean_fill;
 pub(crate) mod simplex;
-pub(crate) mod stream_chunk;

@@ -1,11 +1,28 @@
 //! Errors that several methods share.
 
-use cdimc_core::{ClusterError, check::setting};
+use cdimc_core::{
+    ClusterError,
+    check::{at_least_one, setting},
+};
 use std::fmt::Arguments;
 
 /// The most of what takes memory before anything is computed: starts of k-means, which go together, and units of a
 /// layer.
 const MOST: usize = 10_000;
+
+/// Checks that all counts and the `restarts` of k-means are at least 1, and that the restarts are not too many.
+///
+/// # Errors
+/// [`ClusterError::Setting`] for the first that is not so.
+pub(crate) fn counts(
+    counts: &[(&'static str, usize)],
+    restarts: usize,
+) -> Result<(), ClusterError> {
+    let restarts = [("restarts", restarts)];
+    at_least_one(counts)?;
+    at_least_one(&restarts)?;
+    at_most(&restarts)
+}
 
 /// Checks that no count is so large that its memory would end the program.
 ///

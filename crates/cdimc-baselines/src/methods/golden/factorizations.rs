@@ -4,11 +4,15 @@
 
 use crate::methods::daimc::{Daimc, DaimcFactors};
 use crate::methods::mic::{Mic, view::Factors};
-use crate::methods::omvc::{MissingWeight, Omvc, OmvcStream};
-use crate::methods::opimc::{Opimc, OpimcStream, Part};
-use crate::shared::stream_chunk::Chunk;
+use crate::methods::omvc::{ChunkRows, MissingWeight, Omvc, view::View};
+use crate::methods::opimc::{
+    Opimc,
+    centers::{Centers, Part, assign},
+};
+use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::Observed;
 use cdimc_core::Observer;
-use cdimc_data::{MultiView, Seed, ViewMask};
+use cdimc_data::{MultiView, ViewMask};
 use ndarray::{Array2, ArrayD, Axis, s};
 use std::{fs::File, io::BufReader, path::PathBuf};
 
@@ -97,27 +101,29 @@ fn opimc_equals_the_reference_after_two_passes() {
     let settings =
         Opimc { alpha: 0.5, chunk_size: CHUNK, iterations: ITERATIONS, ..Opimc::default() };
     let expected = fixture.matrices("opimc_centers");
-    let mut stream = OpimcStream::new(&settings, &data.widths(), 3, Seed::new(1));
+    let mut views: Vec<Centers> =
+        expected.iter().map(|centers| Centers::new(Array2::zeros(centers.raw_dim()))).collect();
     let rows: Vec<usize> = (0..N_SAMPLES).collect();
     let mut labels: Vec<Vec<usize>> = Vec::new();
     for pass in 0..2 {
         for (number, rows) in rows.chunks(CHUNK).enumerate() {
             let parts: Vec<_> = (0..N_VIEWS).map(|v| Part::of_rows(&data, rows, v)).collect();
-            if pass == 1 {
-                let before = labels[number].clone();
-                labels[number] = stream.revisit(&parts, before).expect("labels").labels;
+            let found = if pass == 1 {
+                settings.revisit(&mut views, &parts, labels[number].clone())
             } else if number == 0 {
-                let memberships = fixture.matrix("opimc_memberships");
-                labels.push(stream.settle_first(&parts, memberships).expect("labels").labels);
+                settings.settle_first(&mut views, &parts, fixture.matrix("opimc_memberships"))
             } else {
-                labels.push(stream.absorb(&parts, rows.len()).expect("labels").labels);
-            }
+                let (labels, _) = assign(&views, &parts, rows.len());
+                settings.settle(&mut views, &parts, labels, None)
+            };
+            labels.push(found.expect("labels").labels);
         }
     }
+    let labels = labels.split_off(rows.len() / CHUNK);
     let expected_labels: ArrayD<i64> = fixture.array("opimc_labels");
     let expected_labels: Vec<usize> = expected_labels.iter().map(|&label| label as usize).collect();
     assert_eq!(labels.concat(), expected_labels);
-    let centers: Vec<Array2<f64>> = stream.centers().cloned().collect();
+    let centers: Vec<Array2<f64>> = views.into_iter().map(|view| view.centers).collect();
     assert_all_close(&centers, &expected, "centers");
 }
 
@@ -151,24 +157,29 @@ fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
         [("full", MissingWeight::Full), ("presence", MissingWeight::Presence)]
     {
         let settings = Omvc { missing_weight, iterations: ITERATIONS, ..Omvc::default() };
-        let bases = fixture.matrices("omvc_start_b");
-        let totals: Vec<f64> = totals.iter().copied().collect();
-        let mut stream =
-            OmvcStream::from_bases(&settings, bases, &totals, Seed::new(1)).expect("a stream");
+        let start_views = fixture.matrices("omvc_start_b").into_iter().zip(&totals).enumerate();
+        let mut views: Vec<View> = start_views
+            .map(|(v, (basis, &total))| {
+                let mut rows = Observed::raw(&data, v);
+                Nonnegative::Clip.apply(&mut rows);
+                View::new(rows, basis, total)
+            })
+            .collect();
         let chunks = || (0..N_SAMPLES).step_by(CHUNK).map(|start| start..start + CHUNK);
-        let mut found = Vec::new();
+        let mut found: Vec<ChunkRows> = Vec::new();
         for pass in 1..=2 {
-            if pass == 2 {
-                stream.next_pass();
-            }
             for (number, rows) in chunks().enumerate() {
-                let chunk = Chunk::of_views(&data, &[0, 1, 2], &rows.clone().collect::<Vec<_>>());
+                let before = found.get(number);
+                let start = before.map_or_else(
+                    || start.iter().map(|u| u.slice(s![rows.clone(), ..]).to_owned()).collect(),
+                    |before| before.coefficients.clone(),
+                );
+                let rows: Vec<usize> = rows.collect();
+                let settled = settings.settle(&mut views, &rows, start, before).expect("rows");
                 if pass == 1 {
-                    let start =
-                        start.iter().map(|u| u.slice(s![rows.clone(), ..]).to_owned()).collect();
-                    found.push(stream.absorb_from(&chunk, start).expect("rows"));
+                    found.push(settled);
                 } else {
-                    found[number] = stream.revisit(&chunk, &found[number]).expect("rows");
+                    found[number] = settled;
                 }
             }
             let stored = format!("omvc_{name}{pass}");
@@ -182,8 +193,9 @@ fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
                     assert_close(found, &expected, &format!("{stored} coefficients"));
                 }
             }
-            let bases: Vec<Array2<f64>> = stream.bases().cloned().collect();
+            let bases: Vec<Array2<f64>> = views.iter().map(|view| view.basis.clone()).collect();
             assert_all_close(&bases, &fixture.matrices(&format!("{stored}_b")), &stored);
+            views.iter_mut().for_each(View::next_pass);
         }
     }
 }

@@ -7,10 +7,10 @@ mod settings;
 pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::refusals::{at_most, not_finite};
+use crate::shared::refusals::{counts, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
-    check::{at_least_one, not_negative, positive, setting},
+    check::{not_negative, positive, setting},
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
@@ -101,13 +101,8 @@ impl Clusterer for Mic {
             let within = (0.0..=1.0).contains(&weight);
             setting("missing-weight", weight, "must lie in [0, 1]", |_| within)?;
         }
-        at_least_one(&[
-            ("rounds", self.rounds),
-            ("sweeps", self.sweeps),
-            ("cycles", self.cycles),
-            ("restarts", self.restarts),
-        ])?;
-        at_most(&[("restarts", self.restarts)])
+        let all = [("rounds", self.rounds), ("sweeps", self.sweeps), ("cycles", self.cycles)];
+        counts(&all, self.restarts)
     }
 
     fn run(

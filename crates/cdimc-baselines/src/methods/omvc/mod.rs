@@ -3,23 +3,190 @@
 //! W. Shao, L. He, C.-T. Lu, P. S. Yu, IEEE BigData 2016, pp. 1012-1017, arXiv 1611.00481; update
 //! rules and settings of the first author's code, online-multiview-clustering-with-incomplete-view.
 
-mod settings;
-mod stream;
+pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::nonnegative::Nonnegative;
 use crate::shared::observed_rows::{Observed, put_back};
 use crate::shared::paired_views::stack;
-use crate::shared::refusals::at_most;
-use crate::shared::running_mean_fill::RunningFill;
-use crate::shared::stream_chunk::Chunk;
+use crate::shared::refusals::{counts, not_finite};
 use cdimc_core::{
-    ClusterError, Clusterer, Fitted, Observer,
-    check::{at_least_one, not_negative, positive},
+    ClusterError, Clusterer, Fitted, Observer, RowOrder,
+    check::{not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed, unit_of};
-pub use settings::{MissingWeight, Omvc};
-pub(crate) use stream::{OmvcRows, OmvcStream};
+use ndarray::{Array1, Array2, Axis};
+use rand::Rng;
+use rand::distributions::Standard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use view::{Fill, Part, View};
+
+/// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
+///
+/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
+/// chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups
+/// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
+/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
+/// is then 0 throughout has no part.
+/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Omvc {
+    /// Weight α of the consensus, positive: 1e-2 (authors' driver).
+    pub alpha: f64,
+    /// Weight β of the sparsity: 1e-7 (authors' driver), for views of sum 1.
+    pub beta: f64,
+    /// Samples in a chunk: 50 (authors' driver).
+    pub chunk_size: usize,
+    /// Passes over the data: 2 (authors' driver).
+    pub passes: usize,
+    /// Most iterations on a chunk: 200 (authors' driver).
+    pub iterations: usize,
+    /// Iterations stop when the loss changes by less than this share: 1e-4 (authors' driver).
+    pub tolerance: f64,
+    /// Weight c of the gaps.
+    pub missing_weight: MissingWeight,
+    /// How views are made nonnegative: clipped (authors' driver).
+    pub nonnegative: Nonnegative,
+    /// The order in which samples are read: shuffled (authors' driver).
+    pub order: RowOrder,
+    /// Starts of the last k-means: 20 (authors' driver).
+    pub restarts: usize,
+}
+
+/// How much the filled gaps of [`Omvc`] weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingWeight {
+    /// As much as observed rows: what the authors' driver really does.
+    #[default]
+    Full,
+    /// The share of the samples so far that the view observes: what the paper describes.
+    Presence,
+}
+
+impl Default for Omvc {
+    fn default() -> Self {
+        Self {
+            alpha: 1e-2,
+            beta: 1e-7,
+            chunk_size: 50,
+            passes: 2,
+            iterations: 200,
+            tolerance: 1e-4,
+            missing_weight: MissingWeight::Full,
+            nonnegative: Nonnegative::Clip,
+            order: RowOrder::Shuffled,
+            restarts: 20,
+        }
+    }
+}
+
+/// What was found for the samples of one chunk.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ChunkRows {
+    /// U*, `(n_samples, n_clusters)`: the common representation.
+    pub consensus: Array2<f64>,
+    /// Uᵥ, `(n_samples, n_clusters)` for each view.
+    pub coefficients: Vec<Array2<f64>>,
+}
+
+impl Omvc {
+    /// The views that are not 0 throughout once nonnegative, with random bases. Coefficients of 0 would fit such a view,
+    /// and pull those of the others down.
+    fn prepare(
+        &self,
+        data: &MultiView,
+        rows: &[usize],
+        n_clusters: usize,
+        seed: Seed,
+    ) -> Vec<View> {
+        let mut rng = seed.stream("bases").rng();
+        let mut views = Vec::new();
+        for view in 0..data.n_views() {
+            let mut observed = Observed::raw(data, view);
+            if self.nonnegative == Nonnegative::Clip {
+                // So that no sum is too large for a float.
+                observed.x /= unit_of(observed.x.iter().copied());
+            }
+            self.nonnegative.apply(&mut observed);
+            if observed.x.iter().all(|&x| x == 0.0) {
+                continue;
+            }
+            let mut fill = Fill::new(data.width(view));
+            let sums = rows.chunks(self.chunk_size).map(|rows| fill.rows(&observed, rows).0.sum());
+            let total = sums.sum();
+            let shape = (data.width(view), n_clusters);
+            let basis = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+            views.push(View::new(observed, basis, total));
+        }
+        views
+    }
+
+    /// Factorizes the samples `rows` from these coefficients, `(n_samples, n_clusters)` for each view.
+    ///
+    /// `before` is what the last pass found for them. As in the authors' code the sums of earlier passes stay, so that
+    /// every pass counts its samples once more.
+    pub(crate) fn settle(
+        &self,
+        views: &mut [View],
+        rows: &[usize],
+        mut coefficients: Vec<Array2<f64>>,
+        before: Option<&ChunkRows>,
+    ) -> Result<ChunkRows, ClusterError> {
+        let &Self { alpha, beta, .. } = self;
+        let parts: Vec<Part> =
+            views.iter_mut().map(|view| view.read(rows, self.missing_weight)).collect();
+        let zeros = || Array2::zeros(coefficients[0].raw_dim());
+        let mut consensus =
+            before.map_or_else(|| consensus_of(&parts, &coefficients), |b| b.consensus.clone());
+        // The stopping rule of the authors' code looks at the rows as stored: zeros before a chunk
+        // was seen, and the consensus of the last pass all along.
+        let stored_consensus = before.map_or_else(zeros, |before| before.consensus.clone());
+        let mut last: f64 = 0.0;
+        for (number, (view, part)) in views.iter().zip(&parts).enumerate() {
+            let stored = before.map_or_else(zeros, |before| before.coefficients[number].clone());
+            let pass = view.pass.with(&part.sums(&stored));
+            let penalty = part.penalty(&stored, &stored_consensus, alpha, beta);
+            last += view.loss(part, &pass, penalty);
+        }
+        for _ in 0..self.iterations {
+            let mut loss = 0.0;
+            for ((view, part), u) in views.iter_mut().zip(&parts).zip(&mut coefficients) {
+                let stepped = part.step_coefficients(&view.basis, u, &consensus, alpha, beta)?;
+                let pass = view.step_basis(part, &stepped)?;
+                let penalty = part.penalty(&stepped, &stored_consensus, alpha, beta);
+                *u = stepped * view.scale_basis();
+                loss += view.loss(part, &pass, penalty);
+            }
+            consensus = consensus_of(&parts, &coefficients);
+            if !loss.is_finite() {
+                return Err(not_finite("omvc", format_args!("a chunk")));
+            }
+            let settled = (loss - last).abs() < self.tolerance * last.abs();
+            last = loss;
+            if settled {
+                break;
+            }
+        }
+        for ((view, part), u) in views.iter_mut().zip(&parts).zip(&coefficients) {
+            view.keep(part, u, part.penalty(u, &consensus, alpha, beta));
+        }
+        Ok(ChunkRows { consensus, coefficients })
+    }
+}
+
+/// U* = Σᵥ c² Uᵥ / Σᵥ c², row by row.
+fn consensus_of(parts: &[Part], coefficients: &[Array2<f64>]) -> Array2<f64> {
+    let mut sum = Array2::<f64>::zeros(coefficients[0].raw_dim());
+    let mut weights = Array1::<f64>::zeros(sum.nrows());
+    for (part, u) in parts.iter().zip(coefficients) {
+        sum += &(u * &part.weights.view().insert_axis(Axis(1)));
+        weights += &part.weights;
+    }
+    sum / &weights.insert_axis(Axis(1))
+}
 
 impl Clusterer for Omvc {
     fn name(&self) -> &'static str {
@@ -30,13 +197,12 @@ impl Clusterer for Omvc {
         positive("alpha", self.alpha)?;
         not_negative("beta", self.beta)?;
         not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
+        let all = [
             ("chunk-size", self.chunk_size),
             ("passes", self.passes),
             ("iterations", self.iterations),
-            ("restarts", self.restarts),
-        ])?;
-        at_most(&[("restarts", self.restarts)])
+        ];
+        counts(&all, self.restarts)
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
@@ -58,29 +224,30 @@ impl Clusterer for Omvc {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let rows = self.order.rows(data.n_samples(), seed);
-        let source = Source::new(self, data);
-        if source.views.is_empty() {
+        let mut views = self.prepare(data, &rows, n_clusters, seed);
+        if views.is_empty() {
             let reason = "made nonnegative, every value of every view is 0".to_owned();
             return Err(ClusterError::Inapplicable { method: self.name(), reason });
         }
-        let totals = source.totals(&rows, self.chunk_size);
-        let mut stream = OmvcStream::new(self, &source.widths(), &totals, n_clusters, seed)?;
         let n_chunks = rows.len().div_ceil(self.chunk_size);
         let of = n_chunks.saturating_mul(self.passes);
-        let mut found: Vec<OmvcRows> = Vec::with_capacity(n_chunks);
+        let mut found: Vec<ChunkRows> = Vec::with_capacity(n_chunks);
         for pass in 0..self.passes {
-            if pass > 0 {
-                stream.next_pass();
-            }
             for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
-                let chunk = source.chunk(rows);
-                if pass == 0 {
-                    found.push(stream.absorb(&chunk)?);
-                } else {
-                    found[number] = stream.revisit(&chunk, &found[number])?;
+                if pass > 0 {
+                    let start = found[number].coefficients.clone();
+                    found[number] = self.settle(&mut views, rows, start, Some(&found[number]))?;
+                    continue;
                 }
+                let mut rng = seed.stream("coefficients").nth(number as u64).rng();
+                let shape = (rows.len(), n_clusters);
+                let random =
+                    |_: &View| Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+                let start = views.iter().map(random).collect();
+                found.push(self.settle(&mut views, rows, start, None)?);
             }
+            views.iter_mut().for_each(View::next_pass);
         }
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
         let embedding = put_back(&stack(&chunks), &rows);
@@ -89,78 +256,11 @@ impl Clusterer for Omvc {
     }
 }
 
-/// Data in memory as the stream reads it.
-struct Source<'a> {
-    data: &'a MultiView,
-    /// The views that are not 0 throughout once nonnegative. Such a one would be fitted by coefficients of 0, which
-    /// pull those of the others down.
-    views: Vec<usize>,
-    /// Nonnegative copies of their observed rows, where clipping in the stream is not enough.
-    nonnegative: Vec<Observed>,
-    /// What the values of each of them are divided by, so that no sum is too large for a float.
-    units: Vec<f64>,
-}
-
-impl<'a> Source<'a> {
-    fn new(settings: &Omvc, data: &'a MultiView) -> Self {
-        let mut source = Self { data, views: vec![], nonnegative: vec![], units: vec![] };
-        for view in 0..data.n_views() {
-            let unit = match settings.nonnegative {
-                Nonnegative::Clip => {
-                    let values = || data.view(view).into_iter().copied();
-                    let unit = unit_of(values());
-                    values().any(|x| x / unit > 0.0).then_some(unit)
-                }
-                Nonnegative::UnitShift | Nonnegative::MinMax => {
-                    let mut observed = Observed::raw(data, view);
-                    settings.nonnegative.apply(&mut observed);
-                    let says_something = observed.x.iter().any(|&x| x != 0.0);
-                    source.nonnegative.extend(says_something.then_some(observed));
-                    says_something.then_some(1.0)
-                }
-            };
-            source.views.extend(unit.map(|_| view));
-            source.units.extend(unit);
-        }
-        source
-    }
-
-    fn widths(&self) -> Vec<usize> {
-        self.views.iter().map(|&view| self.data.width(view)).collect()
-    }
-
-    fn chunk(&self, rows: &[usize]) -> Chunk {
-        let mut chunk = Chunk::of_views(self.data, &self.views, rows);
-        chunk.divide(&self.units);
-        for (view, observed) in self.nonnegative.iter().enumerate() {
-            for (place, row) in rows.iter().enumerate() {
-                if let Ok(index) = observed.rows.binary_search(row) {
-                    chunk.row_mut(view, place).assign(&observed.x.row(index));
-                }
-            }
-        }
-        chunk
-    }
-
-    /// The sum of all values of each view once its gaps are filled.
-    fn totals(&self, rows: &[usize], chunk_size: usize) -> Vec<f64> {
-        let mut fills: Vec<RunningFill> = self.widths().into_iter().map(RunningFill::new).collect();
-        let mut totals = vec![0.0; fills.len()];
-        for rows in rows.chunks(chunk_size) {
-            let chunk = self.chunk(rows);
-            for (view, fill) in fills.iter_mut().enumerate() {
-                totals[view] += fill.fill(&chunk, view).0.sum();
-            }
-        }
-        totals
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::RowOrder;
-    use ndarray::Array2;
+    use crate::shared::linear_algebra::dot;
+    use ndarray::array;
 
     fn data() -> MultiView {
         let mut views: Vec<Array2<f64>> = (0..2)
@@ -206,19 +306,23 @@ mod tests {
     }
 
     #[test]
-    fn chunks_fed_by_hand_give_the_embedding_of_the_method() {
-        let data = data();
-        let settings = Omvc { chunk_size: 10, passes: 1, order: RowOrder::File, ..Omvc::default() };
-        let whole = settings.cluster(&data, 2, Seed::new(3)).unwrap().embedding.unwrap();
-        let rows: Vec<usize> = (0..40).collect();
-        let source = Source::new(&settings, &data);
-        let totals = source.totals(&rows, 10);
-        // In the units of the data, which the method divides by a power of two first.
-        let totals: Vec<f64> = totals.iter().zip(&source.units).map(|(t, u)| t * u).collect();
-        let mut stream = OmvcStream::new(&settings, &[4, 4], &totals, 2, Seed::new(3)).unwrap();
-        let first = stream.absorb(&Chunk::of_views(&data, &[0, 1], &rows[..10])).unwrap();
-        let ratio = &first.consensus / &whole.slice(ndarray::s![..10, ..]);
-        let scale = ratio[[0, 0]];
-        assert!(ratio.iter().all(|r| r.is_nan() || (r / scale - 1.0).abs() < 1e-12));
+    fn more_iterations_never_fit_a_chunk_worse() {
+        let x = array![[1.0, 0.0, 2.0], [0.0, 2.0, 0.5], [0.5, 1.0, 0.2], [1.5, 0.2, 2.5]];
+        let data = MultiView::from_nan_rows(vec![x.clone()]).unwrap();
+        let fit = |iterations| {
+            let settings = Omvc { iterations, tolerance: 0.0, ..Omvc::default() };
+            let start = |rows, slope: f64| {
+                Array2::from_shape_fn((rows, 2), |(i, j)| {
+                    0.2 + slope * ((i * 3 + j * 2) % 5) as f64
+                })
+            };
+            let mut views = [View::new(Observed::raw(&data, 0), start(3, 0.1), 12.4)];
+            let found = settings.settle(&mut views, &[0, 1, 2, 3], vec![start(4, 0.15)], None);
+            let basis = &views[0].basis;
+            assert!((basis.sum_axis(Axis(0)) - 1.0).iter().all(|x| x.abs() < 1e-12));
+            let apart = &x / 12.4 - found.unwrap().coefficients[0].dot(&basis.t());
+            dot(&apart, &apart)
+        };
+        assert!(fit(50) <= fit(5) && fit(5) < fit(1));
     }
 }

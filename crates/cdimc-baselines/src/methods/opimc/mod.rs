@@ -3,17 +3,56 @@
 //! M. Hu, S. Chen, AAAI 2019, pp. 3838-3845, DOI 10.1609/aaai.v33i01.33013838; update rules of the
 //! code in Survey_IMC, OPIMC/OPIMC.m.
 
-mod settings;
-mod stream;
+pub(crate) mod centers;
 
 use cdimc_core::{
-    ClusterError, Clusterer, Clustering, Fitted, Observer,
+    ClusterError, Clusterer, Clustering, Fitted, Observer, RowOrder,
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
-pub use settings::Opimc;
-use stream::Assigned;
-pub(crate) use stream::{OpimcStream, Part};
+use centers::{Centers, Part, assign};
+use ndarray::Array2;
+use rand::Rng;
+use rand::distributions::Standard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
+///
+/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ, for one chunk of
+/// samples after the other, keeping only sums over the chunks before. Rows get unit length first. Any
+/// number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on
+/// a chunk with mᵥ observed rows, and memory for one chunk and the centers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Opimc {
+    /// Ridge α of the centers, positive: 1. The authors' 10 collapses small chunks of unit rows into
+    /// one cluster, because a center of c samples is shrunk by c / (c + α).
+    pub alpha: f64,
+    /// Samples in a chunk: 250 (imml; the authors' script for 116 samples has 30).
+    pub chunk_size: usize,
+    /// Passes over the data: 1, as the title says; later ones revise the labels chunk by chunk.
+    pub passes: usize,
+    /// Most iterations on a chunk: 30 (authors' script).
+    pub iterations: usize,
+    /// Iterations stop when the loss changes by less than this share: 1e-6 (authors' script).
+    pub tolerance: f64,
+    /// The order in which samples are read: shuffled (authors' script).
+    pub order: RowOrder,
+}
+
+impl Default for Opimc {
+    fn default() -> Self {
+        Self {
+            alpha: 1.0,
+            chunk_size: 250,
+            passes: 1,
+            iterations: 30,
+            tolerance: 1e-6,
+            order: RowOrder::Shuffled,
+        }
+    }
+}
 
 impl Clusterer for Opimc {
     fn name(&self) -> &'static str {
@@ -38,32 +77,35 @@ impl Clusterer for Opimc {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
-        let mut stream = OpimcStream::new(self, &data.widths(), n_clusters, seed);
+        let mut rng = seed.stream("centers").rng();
+        let mut uniform =
+            |width| Array2::from_shape_simple_fn((n_clusters, width), || rng.sample(Standard));
+        let mut views: Vec<Centers> =
+            data.widths().into_iter().map(|width| Centers::new(uniform(width))).collect();
         let mut labels = vec![0; data.n_samples()];
         let mut confidence = vec![0.0; data.n_samples()];
-        let mut keep = |rows: &[usize], found: Assigned, labels: &mut [usize]| {
-            for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
-                (labels[row], confidence[row]) = (label, sure);
-            }
-        };
         let n_chunks = order.len().div_ceil(self.chunk_size);
         let of = n_chunks.saturating_mul(self.passes);
-        // Later passes read the prepared rows again; a single pass holds one chunk at a time.
-        let mut kept: Vec<Vec<Part>> = Vec::new();
-        for (number, rows) in order.chunks(self.chunk_size).enumerate() {
-            observer.step("chunks", number, of, None)?;
-            let parts: Vec<Part> =
-                (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
-            keep(rows, stream.absorb(&parts, rows.len())?, &mut labels);
-            if self.passes > 1 {
-                kept.push(parts);
-            }
-        }
-        for pass in 1..self.passes {
-            for (number, (rows, parts)) in order.chunks(self.chunk_size).zip(&kept).enumerate() {
+        for pass in 0..self.passes {
+            for (number, rows) in order.chunks(self.chunk_size).enumerate() {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
-                let before: Vec<usize> = rows.iter().map(|&row| labels[row]).collect();
-                keep(rows, stream.revisit(parts, before)?, &mut labels);
+                let parts: Vec<Part> =
+                    (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
+                let found = if pass > 0 {
+                    let before = rows.iter().map(|&row| labels[row]).collect();
+                    self.revisit(&mut views, &parts, before)?
+                } else if number == 0 {
+                    let (shape, mut rng) =
+                        ((rows.len(), n_clusters), seed.stream("memberships").rng());
+                    let random = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+                    self.settle_first(&mut views, &parts, random)?
+                } else {
+                    let (labels, _) = assign(&views, &parts, rows.len());
+                    self.settle(&mut views, &parts, labels, None)?
+                };
+                for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
+                    (labels[row], confidence[row]) = (label, sure);
+                }
             }
         }
         let clustering =
@@ -75,8 +117,7 @@ impl Clusterer for Opimc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::RowOrder;
-    use ndarray::{Array1, Array2};
+    use ndarray::Array1;
 
     fn blobs() -> MultiView {
         let view = |shift: f64| {
@@ -94,22 +135,6 @@ mod tests {
             }
         }
         MultiView::from_nan_rows(vec![a, b]).unwrap()
-    }
-
-    #[test]
-    fn chunks_fed_by_hand_give_the_labels_of_the_method() {
-        let data = blobs();
-        let settings =
-            Opimc { chunk_size: 20, alpha: 0.1, order: RowOrder::File, ..Opimc::default() };
-        let whole = settings.cluster(&data, 3, Seed::new(5)).unwrap().labels;
-        let mut stream = OpimcStream::new(&settings, &[3, 3], 3, Seed::new(5));
-        let mut fed = Vec::new();
-        for start in [0, 20, 40] {
-            let rows: Vec<usize> = (start..start + 20).collect();
-            let parts = [0, 1].map(|view| Part::of_rows(&data, &rows, view));
-            fed.extend(stream.absorb(&parts, rows.len()).unwrap().labels);
-        }
-        assert_eq!(fed, whole);
     }
 
     #[test]

@@ -1,79 +1,44 @@
-//! OPIMC on a stream of chunks: labels and centers of one chunk after the other.
+//! OPIMC's labels and centers of one chunk after the other.
 
-use super::settings::Opimc;
+use super::Opimc;
 use crate::shared::linear_algebra::{inverse_positive_definite, product};
 use crate::shared::observed_rows::unit_rows;
 use crate::shared::refusals::not_finite;
 use cdimc_core::{ClusterError, confidence::relative_margin};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::MultiView;
 use ndarray::{Array1, Array2, ArrayView1, Axis};
-use rand::Rng;
-use rand::distributions::Standard;
-
-/// [`Opimc`] on a stream of chunks, in memory for one chunk and the centers.
-#[derive(Debug, Clone)]
-pub(crate) struct OpimcStream {
-    settings: Opimc,
-    views: Vec<Centers>,
-    n_clusters: usize,
-    /// Whether no chunk was absorbed yet.
-    fresh: bool,
-    seed: Seed,
-}
 
 /// The centers of one view and the sums over all chunks before.
 #[derive(Debug, Clone)]
-struct Centers {
+pub(crate) struct Centers {
     /// U, `(n_clusters, n_features)`.
-    centers: Array2<f64>,
+    pub(crate) centers: Array2<f64>,
     /// The sum of the samples of every cluster, `(n_clusters, n_features)`.
     sums: Array2<f64>,
     /// The number of samples of every cluster.
     counts: Array1<f64>,
 }
 
-impl OpimcStream {
-    /// A stream of views with `widths` features, before its first chunk; the centers are uniform random.
-    pub(crate) fn new(settings: &Opimc, widths: &[usize], n_clusters: usize, seed: Seed) -> Self {
-        let mut rng = seed.stream("centers").rng();
-        let one = |&width: &usize| {
-            let shape = (n_clusters, width);
-            let centers = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
-            Centers { centers, sums: Array2::zeros(shape), counts: Array1::zeros(n_clusters) }
-        };
-        let views = widths.iter().map(one).collect();
-        Self { settings: settings.clone(), views, n_clusters, fresh: true, seed }
+impl Centers {
+    pub(crate) fn new(centers: Array2<f64>) -> Self {
+        let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(centers.nrows()));
+        Self { centers, sums, counts }
     }
+}
 
-    /// The centers of each view, `(n_clusters, n_features)`, as they stand.
-    #[cfg(test)]
-    pub(crate) fn centers(&self) -> impl Iterator<Item = &Array2<f64>> {
-        self.views.iter().map(|view| &view.centers)
-    }
+/// What was found for the samples of one chunk.
+pub(crate) struct Assigned {
+    pub(crate) labels: Vec<usize>,
+    /// The relative margin of every sample between the centers as they stood.
+    pub(crate) confidence: Vec<f64>,
+}
 
-    /// Labels the samples of the next chunk, one part a view, and moves the centers.
-    ///
-    /// # Errors
-    /// If the centers stop being numbers.
-    pub(crate) fn absorb(
-        &mut self,
-        parts: &[Part],
-        n_samples: usize,
-    ) -> Result<Assigned, ClusterError> {
-        if !self.fresh {
-            let (labels, _) = self.assign(parts, n_samples);
-            return self.iterate(parts, labels, None);
-        }
-        let mut rng = self.seed.stream("memberships").rng();
-        let shape = (n_samples, self.n_clusters);
-        let memberships = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
-        self.settle_first(parts, memberships)
-    }
-
-    /// As [`OpimcStream::absorb`] for the very first chunk, from given memberships
-    /// `(n_samples, n_clusters)` instead of random ones; rows are scaled to sum 1.
+impl Opimc {
+    /// Labels the samples of the very first chunk from these memberships, `(n_samples, n_clusters)`; their rows are
+    /// scaled to sum 1.
     pub(crate) fn settle_first(
-        &mut self,
+        &self,
+        views: &mut [Centers],
         parts: &[Part],
         mut memberships: Array2<f64>,
     ) -> Result<Assigned, ClusterError> {
@@ -82,80 +47,82 @@ impl OpimcStream {
             row /= sum;
         }
         let labels = vec![0; memberships.nrows()];
-        self.iterate(parts, labels, Some(memberships))
+        self.settle(views, parts, labels, Some(memberships))
     }
 
-    /// Revises the labels of a chunk absorbed in an earlier pass, which were `before`.
-    ///
-    /// # Errors
-    /// As [`OpimcStream::absorb`].
+    /// Revises the labels of a chunk of an earlier pass, which were `before`.
     pub(crate) fn revisit(
-        &mut self,
+        &self,
+        views: &mut [Centers],
         parts: &[Part],
         before: Vec<usize>,
     ) -> Result<Assigned, ClusterError> {
-        for (view, part) in self.views.iter_mut().zip(parts) {
+        for (view, part) in views.iter_mut().zip(parts) {
             part.add(&before, -1.0, &mut view.sums, &mut view.counts);
         }
-        self.iterate(parts, before, None)
+        self.settle(views, parts, before, None)
     }
 
-    /// Alternates centers and labels on one chunk, then adds it to the sums.
-    fn iterate(
-        &mut self,
+    /// Alternates centers and labels on one chunk, one part a view, then adds it to the sums.
+    ///
+    /// # Errors
+    /// If the centers stop being numbers.
+    pub(crate) fn settle(
+        &self,
+        views: &mut [Centers],
         parts: &[Part],
         mut labels: Vec<usize>,
         mut memberships: Option<Array2<f64>>,
     ) -> Result<Assigned, ClusterError> {
         let first = memberships.is_some();
-        let mut distances = Array2::zeros((labels.len(), self.n_clusters));
-        let mut totals: Vec<Centers> = self.views.clone();
+        let n_clusters = views[0].counts.len();
+        let mut distances = Array2::zeros((labels.len(), n_clusters));
+        let mut totals: Vec<Centers> = views.to_vec();
         for (total, part) in totals.iter_mut().zip(parts) {
             part.add(&labels, 1.0, &mut total.sums, &mut total.counts);
         }
         let mut last = match &memberships {
-            None => self.loss(&totals),
-            Some(memberships) => self.soft_loss(parts, memberships),
+            None => self.loss(views, &totals),
+            Some(memberships) => self.soft_loss(views, parts, memberships),
         };
-        for _ in 0..self.settings.iterations {
+        for _ in 0..self.iterations {
             match memberships.take() {
-                Some(memberships) => self.soft_centers(parts, &memberships)?,
-                None => self.move_centers(&totals, parts, first),
+                Some(memberships) => self.soft_centers(views, parts, &memberships)?,
+                None => self.move_centers(views, &totals, parts, first),
             }
             let found;
-            (found, distances) = self.assign(parts, labels.len());
+            (found, distances) = assign(views, parts, labels.len());
             for (total, part) in totals.iter_mut().zip(parts) {
                 part.move_samples(&labels, &found, total);
             }
             labels = found;
-            let loss = self.loss(&totals);
+            let loss = self.loss(views, &totals);
             if !loss.is_finite() {
                 return Err(not_finite("opimc", format_args!("a chunk")));
             }
-            let settled = (loss - last).abs() < self.settings.tolerance * last.abs();
+            let settled = (loss - last).abs() < self.tolerance * last.abs();
             last = loss;
             if settled {
                 break;
             }
         }
-        for (view, part) in self.views.iter_mut().zip(parts) {
+        for (view, part) in views.iter_mut().zip(parts) {
             part.add(&labels, 1.0, &mut view.sums, &mut view.counts);
         }
-        self.fresh = false;
-        let used = |j: usize| self.views.iter().any(|view| view.counts[j] > 0.0);
-        let used: Vec<bool> = (0..self.n_clusters).map(used).collect();
+        let used = |j: usize| views.iter().any(|view| view.counts[j] > 0.0);
+        let used: Vec<bool> = (0..n_clusters).map(used).collect();
         let confidence = margins(parts, &distances, &labels, &used);
         Ok(Assigned { labels, confidence })
     }
 
     /// U = (sums) / (counts + α). An empty cluster keeps its center; in the first chunk it takes the
     /// mean of all rows, absent ones counted as 0 (authors' code).
-    fn move_centers(&mut self, totals: &[Centers], parts: &[Part], first: bool) {
-        for ((view, total), part) in self.views.iter_mut().zip(totals).zip(parts) {
+    fn move_centers(&self, views: &mut [Centers], totals: &[Centers], parts: &[Part], first: bool) {
+        for ((view, total), part) in views.iter_mut().zip(totals).zip(parts) {
             for (j, mut center) in view.centers.outer_iter_mut().enumerate() {
                 if total.counts[j] > 0.0 {
                     center.assign(&total.sums.row(j));
-                    center /= total.counts[j] + self.settings.alpha;
+                    center /= total.counts[j] + self.alpha;
                 } else if first {
                     center.assign(&part.mean);
                 }
@@ -164,12 +131,17 @@ impl OpimcStream {
     }
 
     /// The centers of soft memberships P of the first chunk: U = (Pᵀ W P + α I)⁻¹ Pᵀ X.
-    fn soft_centers(&mut self, parts: &[Part], p: &Array2<f64>) -> Result<(), ClusterError> {
-        for (view, part) in self.views.iter_mut().zip(parts) {
+    fn soft_centers(
+        &self,
+        views: &mut [Centers],
+        parts: &[Part],
+        p: &Array2<f64>,
+    ) -> Result<(), ClusterError> {
+        for (view, part) in views.iter_mut().zip(parts) {
             let p = p.select(Axis(0), &part.rows);
             let mut gram = product(p.t(), p.view());
             let empty: Vec<bool> = gram.diag().iter().map(|&count| count == 0.0).collect();
-            gram.diag_mut().mapv_inplace(|x| x + self.settings.alpha);
+            gram.diag_mut().mapv_inplace(|x| x + self.alpha);
             let sums = product(p.t(), part.x.view());
             view.centers = product(inverse_positive_definite("opimc", &gram)?.view(), sums.view());
             for (j, _) in empty.iter().enumerate().filter(|(_, empty)| **empty) {
@@ -179,50 +151,24 @@ impl OpimcStream {
         Ok(())
     }
 
-    /// The cluster of least Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties; and these sums,
-    /// `(n_samples, n_clusters)`.
-    fn assign(&self, parts: &[Part], n_samples: usize) -> (Vec<usize>, Array2<f64>) {
-        let mut distances = Array2::<f64>::zeros((n_samples, self.n_clusters));
-        for (view, part) in self.views.iter().zip(parts) {
-            let squares: Vec<f64> = view.centers.outer_iter().map(|u| u.dot(&u)).collect();
-            let similar = product(part.x.view(), view.centers.t());
-            for (similar, &row) in similar.outer_iter().zip(&part.rows) {
-                let to = distances.row_mut(row);
-                for ((to, similar), squares) in to.into_iter().zip(similar).zip(&squares) {
-                    *to += squares - 2.0 * similar;
-                }
-            }
-        }
-        let nearest = |row: ArrayView1<f64>| {
-            let mut best = 0;
-            for j in 1..row.len() {
-                if row[j] < row[best] {
-                    best = j;
-                }
-            }
-            best
-        };
-        (distances.outer_iter().map(nearest).collect(), distances)
-    }
-
     /// Σᵥ -2 ⟨U, sums⟩ + Σⱼ (counts + α) ‖uⱼ‖²: the objective up to Σ ‖x‖².
-    fn loss(&self, totals: &[Centers]) -> f64 {
+    fn loss(&self, views: &[Centers], totals: &[Centers]) -> f64 {
         let mut loss = 0.0;
-        for (view, total) in self.views.iter().zip(totals) {
+        for (view, total) in views.iter().zip(totals) {
             for (j, center) in view.centers.outer_iter().enumerate() {
-                let shrink = total.counts[j] + self.settings.alpha;
+                let shrink = total.counts[j] + self.alpha;
                 loss += shrink * center.dot(&center) - 2.0 * center.dot(&total.sums.row(j));
             }
         }
         loss
     }
 
-    fn soft_loss(&self, parts: &[Part], p: &Array2<f64>) -> f64 {
+    fn soft_loss(&self, views: &[Centers], parts: &[Part], p: &Array2<f64>) -> f64 {
         let mut loss = 0.0;
-        for (view, part) in self.views.iter().zip(parts) {
+        for (view, part) in views.iter().zip(parts) {
             let p = p.select(Axis(0), &part.rows);
             let mut gram = product(p.t(), p.view());
-            gram.diag_mut().mapv_inplace(|x| x + self.settings.alpha);
+            gram.diag_mut().mapv_inplace(|x| x + self.alpha);
             let centers = product(view.centers.view(), view.centers.t());
             loss += (&gram * &centers).sum();
             loss -= 2.0 * (&product(p.t(), part.x.view()) * &view.centers).sum();
@@ -231,11 +177,34 @@ impl OpimcStream {
     }
 }
 
-/// What [`OpimcStream`] found for the samples of one chunk.
-pub(crate) struct Assigned {
-    pub(crate) labels: Vec<usize>,
-    /// The relative margin of every sample between the centers as they stood.
-    pub(crate) confidence: Vec<f64>,
+/// The cluster of least Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties; and these sums,
+/// `(n_samples, n_clusters)`.
+pub(crate) fn assign(
+    views: &[Centers],
+    parts: &[Part],
+    n_samples: usize,
+) -> (Vec<usize>, Array2<f64>) {
+    let mut distances = Array2::<f64>::zeros((n_samples, views[0].counts.len()));
+    for (view, part) in views.iter().zip(parts) {
+        let squares: Vec<f64> = view.centers.outer_iter().map(|u| u.dot(&u)).collect();
+        let similar = product(part.x.view(), view.centers.t());
+        for (similar, &row) in similar.outer_iter().zip(&part.rows) {
+            let to = distances.row_mut(row);
+            for ((to, similar), squares) in to.into_iter().zip(similar).zip(&squares) {
+                *to += squares - 2.0 * similar;
+            }
+        }
+    }
+    let nearest = |row: ArrayView1<f64>| {
+        let mut best = 0;
+        for j in 1..row.len() {
+            if row[j] < row[best] {
+                best = j;
+            }
+        }
+        best
+    };
+    (distances.outer_iter().map(nearest).collect(), distances)
 }
 
 /// The relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`, between the
@@ -313,13 +282,13 @@ mod tests {
 
     #[test]
     fn clusters_without_a_sample_are_no_alternative() {
-        let mut stream = OpimcStream::new(&Opimc::default(), &[2], 3, Seed::new(1));
         let x = array![[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]];
         let data = MultiView::from_nan_rows(vec![x]).unwrap();
         let memberships =
             array![[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
         let parts = [Part::of_rows(&data, &[0, 1, 2, 3], 0)];
-        let found = stream.settle_first(&parts, memberships).unwrap();
+        let mut views = [Centers::new(array![[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])];
+        let found = Opimc::default().settle_first(&mut views, &parts, memberships).unwrap();
         assert_eq!(found.labels, [0, 0, 1, 1]);
         // Centers 2/3 along the axes; the third, of no sample, lies nearer at the mean.
         for sure in found.confidence {
