@@ -13,7 +13,7 @@ use std::process::ExitCode;
 pub enum Study {
     /// Count false and missed warnings on sound and flawed data: the tables of docs/comparisons.md.
     Warnings(warnings::Arguments),
-    /// Count false and found markers: the table of docs/guides/reading-the-report.md.
+    /// Count false and found markers: the table of docs/comparisons.md.
     Markers(markers::Arguments),
     /// Score t-mixture on a data set with known classes, one line per mask.
     Accuracy(accuracy::Arguments),
