@@ -1,39 +1,13 @@
 //! American spelling, throughout.
 
 /// Beginnings of words in British spelling, and how they begin here.
-const WORDS: &[(&str, &str)] = &[
-    ("analyse", "analyze"),
-    ("artefact", "artifact"),
-    ("behaviour", "behavior"),
-    ("catalogue", "catalog"),
-    ("centre", "center"),
-    ("colour", "color"),
-    ("favour", "favor"),
-    ("generalis", "generaliz"),
-    ("grey", "gray"),
-    ("initialis", "initializ"),
-    ("judgement", "judgment"),
-    ("labelled", "labeled"),
-    ("labelling", "labeling"),
-    ("learnt", "learned"),
-    ("licenc", "licens"),
-    ("maximis", "maximiz"),
-    ("minimis", "minimiz"),
-    ("misspelt", "misspelled"),
-    ("modelling", "modeling"),
-    ("neighbour", "neighbor"),
-    ("normalis", "normaliz"),
-    ("optimis", "optimiz"),
-    ("organis", "organiz"),
-    ("parallelis", "paralleliz"),
-    ("randomis", "randomiz"),
-    ("recognis", "recogniz"),
-    ("regularis", "regulariz"),
-    ("serialis", "serializ"),
-    ("standardis", "standardiz"),
-    ("summaris", "summariz"),
-    ("visualis", "visualiz"),
-];
+const WORDS: &str = "analyse:analyze artefact:artifact behaviour:behavior catalogue:catalog centre:center \
+    colour:color favour:favor generalis:generaliz grey:gray initialis:initializ \
+    judgement:judgment labelled:labeled labelling:labeling learnt:learned licenc:licens \
+    maximis:maximiz minimis:minimiz misspelt:misspelled modelling:modeling neighbour:neighbor \
+    normalis:normaliz optimis:optimiz organis:organiz parallelis:paralleliz randomis:randomiz \
+    recognis:recogniz regularis:regulariz serialis:serializ standardis:standardiz \
+    summaris:summariz visualis:visualiz";
 
 /// Words that only look so.
 const OTHERS: &[&str] = &["parallelism", "optimism", "optimist", "organism"];
@@ -42,12 +16,12 @@ const OTHERS: &[&str] = &["parallelism", "optimism", "optimist", "organism"];
 pub(super) fn british(line: &str) -> Vec<(String, &'static str)> {
     let lower = line.to_lowercase();
     let mut found = Vec::new();
-    for (british, american) in WORDS {
+    for (british, american) in WORDS.split(' ').filter_map(|pair| pair.split_once(':')) {
         for (at, _) in lower.match_indices(british) {
             let is_start = lower[..at].chars().next_back().is_none_or(|c| !c.is_alphabetic());
             let word: String = lower[at..].chars().take_while(|c| c.is_alphabetic()).collect();
             if is_start && !OTHERS.iter().any(|other| word.starts_with(other)) {
-                found.push((word, *american));
+                found.push((word, american));
             }
         }
     }

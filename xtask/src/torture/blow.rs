@@ -13,55 +13,28 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// The calls that change files, by what they do. The question mark passes over those a machine does not have.
-const KINDS: [(&str, &[&str]); 3] = [
-    ("a write", &["write", "writev", "pwrite64", "ftruncate"]),
-    ("an fsync", &["fsync", "fdatasync"]),
+const KINDS: [(&str, &str); 3] = [
+    ("a write", "write writev pwrite64 ftruncate"),
+    ("an fsync", "fsync fdatasync"),
     (
         "a change of names",
-        &[
-            "rename",
-            "renameat",
-            "renameat2",
-            "mkdir",
-            "mkdirat",
-            "unlink",
-            "unlinkat",
-            "rmdir",
-            "link",
-            "linkat",
-        ],
+        "rename renameat renameat2 mkdir mkdirat unlink unlinkat rmdir link linkat",
     ),
 ];
 
 /// Something that happens to a run.
 #[derive(Debug)]
 pub(super) enum Blow<'a> {
-    /// A signal as the main thread enters its `nth` call of this name.
-    At { signal: Signal, call: &'static str, nth: usize },
+    /// A signal, KILL or TERM, as the main thread enters its `nth` call of this name.
+    At { signal: &'static str, call: &'static str, nth: usize },
     /// That call fails, as on a full or broken disk.
     Refuse { call: &'static str, nth: usize },
     /// A signal after a while.
-    After { signal: Signal, wait: Duration },
+    After { signal: &'static str, wait: Duration },
     /// The same command once more, after a while, on the same output.
     Rival(Duration),
     /// A disk with so much room.
     Full { disk: &'a Disk, kilobytes: u64 },
-}
-
-/// What ends a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signal {
-    Kill,
-    Terminate,
-}
-
-impl Signal {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Kill => "KILL",
-            Self::Terminate => "TERM",
-        }
-    }
 }
 
 /// The exit code of a job that ended itself when it was asked to.
@@ -80,8 +53,7 @@ impl Blow<'_> {
     pub(super) fn deal(&self, victim: &Victim, place: &Path) -> Result<Dealt> {
         let output = match self {
             Self::At { signal, call, nth } => {
-                let what = format!("signal=SIG{}:when={nth}", signal.name());
-                injected(&victim.command(place), call, &what)?
+                injected(&victim.command(place), call, &format!("signal=SIG{signal}:when={nth}"))?
             }
             Self::Refuse { call, nth } => {
                 injected(&victim.command(place), call, &format!("error=ENOSPC:when={nth}"))?
@@ -91,7 +63,7 @@ impl Blow<'_> {
                 std::thread::sleep(*wait);
                 // It may have ended already, but keeps its number until it is waited for.
                 let mut kill = Command::new("kill");
-                kill.args([format!("-{}", signal.name()), run.id().to_string()]);
+                kill.args([format!("-{signal}"), run.id().to_string()]);
                 let _ = silent(&mut kill).status();
                 run.wait_with_output()?
             }
@@ -183,16 +155,19 @@ impl Calls {
 
     /// Every call, as its name and its place among those of the same name.
     pub(super) fn by_kind(&self) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
-        let each = |&call: &&'static str| {
+        let each = |call: &'static str| {
             let n = self.counts.get(call).copied().unwrap_or(0);
             (1..=n).map(move |nth| (call, nth))
         };
-        KINDS.iter().map(|(kind, calls)| (*kind, calls.iter().flat_map(each).collect())).collect()
+        KINDS
+            .iter()
+            .map(|(kind, calls)| (*kind, calls.split(' ').flat_map(each).collect()))
+            .collect()
     }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|(_, calls)| calls.iter().copied())
+    KINDS.iter().flat_map(|(_, calls)| calls.split(' '))
 }
 
 /// A disk of 64 MB in memory.
@@ -229,7 +204,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever cannot unmount it finds it in the list of mounts.
+        // A disk that stays is in the list of mounts.
         let _ = silent(Command::new("umount").arg(self.0.path())).status();
     }
 }

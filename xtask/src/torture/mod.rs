@@ -9,7 +9,7 @@ mod state;
 mod victim;
 
 use anyhow::{Context, Result, bail};
-use blow::{Blow, Calls, Disk, Signal};
+use blow::{Blow, Calls, Disk};
 use cdimc::{note, say};
 use cdimc_data::Seed;
 use rand::Rng;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     build()?;
     let desk = tempfile::tempdir()?;
     let victims = Victim::all(desk.path())?;
-    let (mut rows, mut kills) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for (nth, victim) in victims.iter().enumerate() {
         note!("{}", victim.name);
         let mut ring = Ring::new(victim, desk.path())?;
@@ -84,7 +84,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let mut moment = || std::time::Duration::from_secs_f64(rng.gen_range(0.0..takes));
         let blows = (0..share).map(|i| ring.kill(i, moment())).collect();
         ring.deal("kills and terminations", desk.path(), blows)?;
-        kills.extend(ring.rows.pop().map(|row| (takes, row)));
         if !arguments.kills_only {
             ring.calls(desk.path())?;
             let rivals = (0..RIVALS).map(|_| Blow::Rival(moment())).collect();
@@ -93,30 +92,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         rows.append(&mut ring.rows);
     }
-    if !rows.is_empty() {
-        say!("{:20} {:34} {:>6} {:>6}", "command", "what", "dealt", "held");
-        for Row { command, what, dealt, held, .. } in &rows {
-            say!("{command:20} {what:34} {dealt:>6} {held:>6}");
-        }
-    }
     say!(
-        "{:20} {:>7} {:>6} {:>6} {:>6} {:>8} {:>11} {:>9}",
-        "kills",
-        "seconds",
+        "{:26} {:34} {:>6} {:>6} {:>6} {:>9} {:>11} {:>9}",
+        "command",
+        "what",
         "dealt",
         "held",
         "ended",
-        "went on",
+        "continued",
         "began again",
         "most lost"
     );
-    for (takes, Row { command, dealt, held, whole, resumed, begun, lost, .. }) in &kills {
+    for Row { command, what, dealt, held, whole, resumed, begun, lost } in &rows {
         say!(
-            "{command:20} {takes:7.1} {dealt:>6} {held:>6} {whole:>6} {resumed:>8} {begun:>11} {lost:7.1} s"
+            "{command:26} {what:34} {dealt:>6} {held:>6} {whole:>6} {resumed:>9} {begun:>11} {lost:7.1} s"
         );
     }
-    let all = rows.iter().chain(kills.iter().map(|(_, row)| row));
-    let (dealt, held) = all.fold((0, 0), |(d, h), row| (d + row.dealt, h + row.held));
+    let (dealt, held) = rows.iter().fold((0, 0), |(d, h), row: &Row| (d + row.dealt, h + row.held));
     say!("{:20} {held} of {dealt}", "all held");
     Ok(if held == dealt { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -140,7 +132,7 @@ impl<'a> Ring<'a> {
 
     /// The kill number `i`: SIGKILL and SIGTERM in turn, at a random moment or at the last change of names.
     fn kill(&self, i: usize, wait: std::time::Duration) -> Blow<'static> {
-        let signal = if i.is_multiple_of(2) { Signal::Kill } else { Signal::Terminate };
+        let signal = if i.is_multiple_of(2) { "KILL" } else { "TERM" };
         match self.calls.as_ref().and_then(Calls::last_rename) {
             Some((call, nth)) if i % ROUND >= ROUND - 2 => Blow::At { signal, call, nth },
             _ => Blow::After { signal, wait },
@@ -153,7 +145,7 @@ impl<'a> Ring<'a> {
             return Ok(());
         };
         for (kind, each) in calls.by_kind() {
-            let kill = |&(call, nth)| Blow::At { signal: Signal::Kill, call, nth };
+            let kill = |&(call, nth)| Blow::At { signal: "KILL", call, nth };
             let refuse = |&(call, nth)| Blow::Refuse { call, nth };
             self.deal(&format!("SIGKILL at {kind}"), folder, each.iter().map(kill).collect())?;
             self.deal(&format!("refused {kind}"), folder, each.iter().map(refuse).collect())?;
