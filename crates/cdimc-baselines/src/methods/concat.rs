@@ -76,10 +76,4 @@ mod tests {
         assert_eq!(labels[3..], [labels[3]; 3]);
         assert_ne!(labels[0], labels[3]);
     }
-
-    #[test]
-    fn no_start_at_all_is_an_error() {
-        let error = Concat { restarts: 0 }.check().unwrap_err();
-        assert_eq!(error.to_string(), "restarts = 0: must be at least 1");
-    }
 }

@@ -2,3 +2,25 @@
 
 mod factorizations;
 mod kernel_and_paired;
+
+/// Holds every difference against the largest entry; a number that is none is never close.
+fn assert_close<'a>(
+    what: &str,
+    found: impl IntoIterator<Item = &'a f64>,
+    expected: impl IntoIterator<Item = &'a f64>,
+) {
+    let (found, expected): (Vec<f64>, Vec<f64>) =
+        (found.into_iter().copied().collect(), expected.into_iter().copied().collect());
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let largest = expected.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    for (found, expected) in found.iter().zip(&expected) {
+        let close = (found - expected).abs() <= 1e-8 * largest;
+        assert!(close, "{what}: {found} instead of {expected}, of {largest:e}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "weights: NaN instead of 1")]
+fn a_number_that_is_none_is_not_close() {
+    assert_close("weights", &[2.0, f64::NAN], &[2.0, 1.0]);
+}

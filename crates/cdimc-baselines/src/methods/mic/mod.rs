@@ -154,13 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn two_groups_are_found() {
-        let found = Mic::default().cluster(&data(), 2, Seed::new(1)).unwrap();
-        assert!((0..30).all(|i| found.labels[i] == found.labels[i % 2]));
-        assert_ne!(found.labels[0], found.labels[1]);
-    }
-
-    #[test]
     fn a_view_of_zeros_does_no_harm() {
         let views =
             vec![Array2::zeros((30, 3)), data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x })];
