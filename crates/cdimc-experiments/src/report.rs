@@ -5,7 +5,7 @@ use crate::figure::{self, HeatMap};
 use crate::methods;
 use crate::published::Published;
 use crate::record::{Record, Status};
-use crate::table::{Row, Summary, Table, or_dash, standing, tables};
+use crate::table::{self, Row, Summary, Table, counted, or_dash, reasons, standing, tables};
 use anyhow::Result;
 use cdimc_data::write_whole;
 use cdimc_metrics::Scores;
@@ -21,7 +21,8 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     for table in tables(records) {
         let (dataset, pattern) = (table.dataset, table.pattern);
         let _ = write!(text, "\n## {dataset}, {pattern}\n\n");
-        text += &aligned(&grid(&table, &published), true);
+        let lines = grid(&table, &published);
+        text += &table::markdown(&lines[0], &lines[1..]);
         for &figure in &experiment.figures {
             if let Some(svg) = draw(figure, &table)? {
                 let kind = format!("{figure:?}").to_lowercase();
@@ -44,7 +45,7 @@ pub(crate) fn terminal(experiment: &Experiment, records: &[Record]) -> Result<St
     let mut text = format!("\n{}\n", experiment.title);
     for table in tables(records) {
         let _ = write!(text, "\n{}, {}\n", table.dataset, table.pattern);
-        text += &aligned(&grid(&table, &published), false);
+        text += &aligned(&grid(&table, &published));
     }
     Ok(text + &remarks(records, &published))
 }
@@ -168,33 +169,16 @@ fn grid(table: &Table<'_>, published: &Published) -> Vec<Vec<String>> {
     lines
 }
 
-/// Text cells in columns, the first flush left, the others flush right.
-fn aligned(lines: &[Vec<String>], markdown: bool) -> String {
-    let columns = lines.first().map_or(0, Vec::len);
+/// Text cells in columns for a terminal, the first flush left, the others flush right.
+fn aligned(lines: &[Vec<String>]) -> String {
     let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let (left, between, right) = if markdown { ("| ", " | ", " |") } else { ("  ", "  ", "") };
+    let widths: Vec<usize> = (0..lines.first().map_or(0, Vec::len)).map(width).collect();
     let mut text = String::new();
-    for (i, line) in lines.iter().enumerate() {
-        let cells: Vec<String> = line
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(c, (cell, &width))| {
-                    if c == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") }
-                },
-            )
-            .collect();
-        let _ = writeln!(text, "{left}{}{right}", cells.join(between));
-        if i == 0 && markdown {
-            let rules: Vec<String> = widths
-                .iter()
-                .enumerate()
-                .map(|(c, &w)| if c == 0 { "-".repeat(w) } else { "-".repeat(w - 1) + ":" })
-                .collect();
-            let _ = writeln!(text, "| {} |", rules.join(" | "));
+    for line in lines {
+        for (c, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+            text += &if c == 0 { format!("  {cell:width$}") } else { format!("  {cell:>width$}") };
         }
+        text.push('\n');
     }
     text
 }
@@ -216,13 +200,7 @@ fn remarks(records: &[Record], published: &Published) -> String {
         (Status::Unusable, "Nothing usable"),
         (Status::Failed, "Failed"),
     ] {
-        let mut reasons: BTreeMap<_, (&str, usize)> = BTreeMap::new();
-        for record in kept.iter().filter(|record| record.outcome.status == status) {
-            let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-            let row = (&record.cell.dataset, methods::row(&record.cell));
-            reasons.entry(row).or_insert((reason, 0)).1 += 1;
-        }
-        for ((dataset, label), (reason, runs)) in reasons {
+        for ((label, dataset), (reason, runs)) in reasons(&kept, status) {
             let _ = writeln!(text, "{word}: {label} on {dataset} ({runs} of its runs): {reason}");
         }
     }
@@ -251,15 +229,13 @@ fn settings(experiment: &Experiment, records: &[Record]) -> String {
 
 /// Where the records come from.
 fn circumstances(records: &[Record]) -> String {
-    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    for record in standing(records) {
+    let groups = counted(standing(records).into_iter().map(|record| {
         let c = &record.circumstances;
-        let line = format!(
+        format!(
             "revision {}, {}, {} thread(s), {} cell(s) at a time",
             c.revision, c.cpu, c.threads, c.jobs
-        );
-        *groups.entry(line).or_default() += 1;
-    }
+        )
+    }));
     let mut text = String::from("\n## Runs\n\n");
     for (line, runs) in groups {
         let _ = writeln!(text, "- {runs} runs: {line}");
@@ -277,9 +253,6 @@ mod tests {
             vec!["method".to_owned(), "ACC".to_owned()],
             vec!["x".to_owned(), "1.00 ± 2".to_owned()],
         ];
-        assert_eq!(
-            aligned(&lines, true),
-            "| method |      ACC |\n| ------ | -------: |\n| x      | 1.00 ± 2 |\n"
-        );
+        assert_eq!(aligned(&lines), "  method       ACC\n  x       1.00 ± 2\n");
     }
 }

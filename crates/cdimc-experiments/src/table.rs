@@ -1,9 +1,10 @@
 //! Records in tables: which rows there are, and the mean and deviation of each.
 
 use crate::methods;
-use crate::record::Record;
+use crate::record::{Record, Status};
 use cdimc_cluster::CdimcNet;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -141,6 +142,37 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
         kept.extend(row.values().copied().filter(|record| newest.cell.is_like(&record.cell)));
     }
     kept
+}
+
+/// Why records of this status have no scores, by row and data set: the reason of the first run, and the number of
+/// runs. Reasons of the others differ in the sample or the epoch they name.
+pub(crate) fn reasons<'a>(
+    records: &[&'a Record],
+    status: Status,
+) -> BTreeMap<(Cow<'a, str>, &'a str), (&'a str, usize)> {
+    let mut reasons = BTreeMap::new();
+    for record in records.iter().filter(|record| record.outcome.status == status) {
+        let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
+        let row = (methods::row(&record.cell), record.cell.dataset.as_str());
+        reasons.entry(row).or_insert((reason, 0)).1 += 1;
+    }
+    reasons
+}
+
+/// The different lines, and how often each comes.
+pub(crate) fn counted(lines: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    lines.for_each(|line| *counts.entry(line).or_default() += 1);
+    counts
+}
+
+/// A table in Markdown, the first column flush left, the others flush right.
+pub(crate) fn markdown<T: AsRef<str>>(head: &[T], rows: &[Vec<String>]) -> String {
+    let line = |cells: String| format!("| {cells} |\n");
+    let cells: Vec<&str> = head.iter().map(T::as_ref).collect();
+    let rules: Vec<&str> = (0..head.len()).map(|c| if c == 0 { "---" } else { "---:" }).collect();
+    let rows: String = rows.iter().map(|row| line(row.join(" | "))).collect();
+    line(cells.join(" | ")) + &line(rules.join(" | ")) + &rows
 }
 
 /// The paper's order of methods: BSV, the compared methods, what the paper does not have, CDIMC-net.

@@ -1,6 +1,6 @@
 //! The top of the page: whether the paper's numbers come out again, counted from the records, and the main table.
 
-use super::document::{Block, Cell, Table};
+use super::document::{Block, Table};
 use super::sections::{TUNED_ON, dataset_of, labeled, planned, published, rate_of, shown};
 use super::verdict::Verdict;
 use super::{DATASETS, Results};
@@ -120,25 +120,22 @@ fn main(results: &Results) -> Table {
         let (tables, all) = (results.tables(experiment), planned(results, experiment));
         for (pattern, entry) in published(results, experiment, CdimcNet::NAME) {
             let acc = |label| labeled(&tables, &pattern, label).and_then(|row| row.percent("acc"));
-            let mut line = vec![
-                Cell::from(format!("{name}, {}", rate_of(&pattern))),
-                entry.acc.to_string().into(),
-            ];
+            let mut line = vec![format!("{name}, {}", rate_of(&pattern)), entry.acc.to_string()];
             for found in [AUTHORS, CdimcNet::NAME].map(acc) {
                 let verdict = Verdict::of(CdimcNet::NAME, found, entry.acc, all);
                 let ours = or_dash(found);
                 line.push(match found {
                     Some(Summary { n, .. }) if verdict == Verdict::Unfinished => {
-                        format!("{ours} ({n} of {all} masks)").into()
+                        format!("{ours} ({n} of {all} masks)")
                     }
                     Some(Summary { mean, .. }) => {
                         let difference = mean - entry.acc.mean;
-                        format!("{ours} ({difference:+.1} {})", verdict.sign()).into()
+                        format!("{ours} ({difference:+.1} {})", verdict.sign())
                     }
-                    None => ours.into(),
+                    None => ours,
                 });
             }
-            line.push(or_dash(acc("t-mixture")).into());
+            line.push(or_dash(acc("t-mixture")));
             table.rows.push(line);
         }
     }
@@ -174,12 +171,12 @@ fn program_table(results: &Results, runs: &[ProgramRun]) -> Table {
         };
         let paper = results.published.entry(&run.dataset, &run.pattern, CdimcNet::NAME);
         table.rows.push(vec![
-            where_run(run).into(),
-            run.settings.as_str().into(),
-            format!("{:.1}", run.acc).into(),
-            or_dash(acc(AUTHORS)).into(),
-            or_dash(acc(CdimcNet::NAME)).into(),
-            or_dash(paper.map(|paper| paper.acc)).into(),
+            where_run(run),
+            run.settings.clone(),
+            format!("{:.1}", run.acc),
+            or_dash(acc(AUTHORS)),
+            or_dash(acc(CdimcNet::NAME)),
+            or_dash(paper.map(|paper| paper.acc)),
         ]);
     }
     table

@@ -1,6 +1,6 @@
 //! Figures 2 to 4 of the paper from our records, each with what it says of the paper's claim.
 
-use super::document::{Block, Cell, Figure, Table};
+use super::document::{Block, Table, repeatable};
 use super::sections::command;
 use super::{DATASETS, Results};
 use crate::experiment;
@@ -50,16 +50,16 @@ fn bars_or_grid(
         if let Some(svg) = report::draw(kind, of_data)? {
             let name = format!("{experiment}-{}", of_data.dataset);
             let caption = format!("ACC x 100 on {}, {}.", of_data.dataset, of_data.pattern);
-            blocks.push(Block::Figure(Figure { name, svg, caption }));
+            blocks.push(Block::Figure(name, svg, caption));
         }
         blocks.extend(finding(of_data).map(Block::Paragraph));
         for row in &of_data.rows {
-            let by =
-                |score| Cell::by(or_dash(row.percent(score)), command(experiment, of_data, row));
+            let command = command(experiment, of_data, row);
+            let by = |score| repeatable(&or_dash(row.percent(score)), &command);
             values.rows.push(vec![
                 of_data.dataset.into(),
-                row.label.as_str().into(),
-                row.n_scored().to_string().into(),
+                row.label.clone(),
+                row.n_scored().to_string(),
                 by("acc"),
                 by("nmi"),
             ]);
@@ -154,11 +154,7 @@ fn curves(results: &Results) -> Result<Vec<Block>> {
                 let caption = format!(
                     "Clustering loss of CDIMC-net with the authors' settings on {name}, 10 % missing."
                 );
-                blocks.push(Block::Figure(Figure {
-                    name: format!("{experiment}-loss"),
-                    svg,
-                    caption,
-                }));
+                blocks.push(Block::Figure(format!("{experiment}-loss"), svg, caption));
                 blocks.extend(fall(name, &table).map(Block::Paragraph));
             }
         }

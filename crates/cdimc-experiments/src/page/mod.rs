@@ -17,7 +17,6 @@ use crate::{records, workspace};
 use anyhow::{Context, Result};
 use cdimc::say;
 use cdimc_data::write_whole;
-use document::Document;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -56,7 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.records.clone().unwrap_or_else(workspace::reference_records);
     let results = Results::read(&folder)?;
     let out = arguments.out.clone().unwrap_or_else(|| workspace::root().join("docs/results"));
-    let page = out.join("report.html");
     for (path, bytes) in files(&results)? {
         let path = out.join(path);
         let folder = path.parent().unwrap_or(&out);
@@ -68,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         write_whole(&path, quoted(&text, &faithful::main_table(&results))?.as_bytes())?;
     }
-    say!("{} and {}", out.join("README.md").display(), page.display());
+    say!("{}", out.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,12 +80,10 @@ fn files(results: &Results) -> Result<Vec<(PathBuf, String)>> {
     blocks.extend(figures::sections(results)?);
     blocks.extend(sections::patterns(results));
     blocks.extend(runs::sections(results)?);
-    let document = Document { title: "The experiments of CDIMC-net, run again".into(), blocks };
-    let mut files = vec![
-        (PathBuf::from("README.md"), document.markdown()),
-        (PathBuf::from("report.html"), document.html()),
-    ];
-    files.extend(document.figures().map(|(name, svg)| (Path::new("figures").join(name), svg)));
+    let text = document::markdown("The experiments of CDIMC-net, run again", &blocks);
+    let mut files = vec![(PathBuf::from("README.md"), text)];
+    let figures = document::figures(&blocks);
+    files.extend(figures.map(|(name, svg)| (Path::new("figures").join(name), svg)));
     Ok(files)
 }
 
@@ -221,11 +217,14 @@ mod tests {
         ] {
             assert!(markdown.contains(finding), "{markdown}");
         }
-        let html = text("report.html");
-        assert!(html.matches("<svg").count() >= 4, "rates, heat map and curves");
-        assert!(
-            html.contains("Figure 2") && html.contains("Figure 3") && html.contains("Figure 4")
-        );
+        for figure in [
+            "handwritten-acc",
+            "sensitivity-handwritten",
+            "ablation-handwritten",
+            "handwritten-loss",
+        ] {
+            assert!(text(&format!("{figure}.svg")).contains("<svg"), "{figure}");
+        }
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! What the page says of the runs themselves: their cost, which of them there are, and where they ran.
 
-use super::document::{Block, Cell, Table};
+use super::document::{Block, Table};
 use super::sections::shown;
 use super::{DATASETS, Results};
-use crate::methods;
-use crate::record::Status;
+use crate::record::{Record, Status};
 use crate::source;
-use crate::table::{Summary, or_dash, standing};
+use crate::table::{Summary, counted, or_dash, reasons, standing};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +40,11 @@ fn costs(results: &Results) -> Vec<Block> {
         for (row, [seconds, mebibytes]) in &runs {
             let threads: Vec<String> = threads[row].iter().map(ToString::to_string).collect();
             table.rows.push(vec![
-                format!("{row}, {name}").into(),
-                seconds.len().to_string().into(),
-                or_dash(Summary::of(seconds)).into(),
-                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean)))
-                    .into(),
-                threads.join(", ").into(),
+                format!("{row}, {name}"),
+                seconds.len().to_string(),
+                or_dash(Summary::of(seconds)),
+                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean))),
+                threads.join(", "),
             ]);
         }
     }
@@ -97,9 +95,9 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 with(Status::Failed),
                 cells.saturating_sub(of_data.len()),
             ];
-            let mut line = vec![Cell::from(format!("{}, {dataset}", experiment.name))];
-            line.extend(counts.map(|count| Cell::from(count.to_string())));
-            line.push(format!("{hours:.2}").into());
+            let mut line = vec![format!("{}, {dataset}", experiment.name)];
+            line.extend(counts.map(|count| count.to_string()));
+            line.push(format!("{hours:.2}"));
             table.rows.push(line);
         }
     }
@@ -111,20 +109,14 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
             seconds_of_all.values().sum::<f64>() / 3600.0
         )),
     ];
+    let all: Vec<&Record> = all(results).collect();
     for (status, word) in
         [(Status::Skipped, "Not applicable"), (Status::Unusable, "Nothing usable")]
     {
-        // The reason of a row's first run: those of the others differ in the sample or the epoch they name.
-        let mut reasons: BTreeMap<_, &str> = BTreeMap::new();
-        for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
-            if record.outcome.status == status {
-                let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-                let row = (methods::row(&record.cell), &record.cell.dataset);
-                reasons.entry(row).or_insert(reason);
-            }
-        }
+        let reasons = reasons(&all, status);
         if !reasons.is_empty() {
-            let words = |((label, dataset), reason)| format!("`{label}` on {dataset}: {reason}");
+            let words =
+                |((label, dataset), (reason, _))| format!("`{label}` on {dataset}: {reason}");
             let reasons: Vec<String> = reasons.into_iter().map(words).collect();
             blocks.push(Block::Paragraph(format!("{word}: {}.", reasons.join("; "))));
         }
@@ -132,21 +124,21 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
+/// The records of all experiments that count.
+fn all(results: &Results) -> impl Iterator<Item = &Record> {
+    results.experiments.iter().flat_map(|(_, records)| standing(records))
+}
+
 fn environment(results: &Results) -> Vec<Block> {
-    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
-    for record in results.experiments.iter().flat_map(|(_, records)| standing(records)) {
+    let runs = counted(all(results).map(|record| {
         let c = &record.circumstances;
-        let environment = format!(
+        format!(
             "{}, {}, revision {}, {} thread(s), {} at a time",
             c.cpu, c.system, c.revision, c.threads, c.jobs
-        );
-        *runs.entry(environment).or_default() += 1;
-    }
+        )
+    }));
     let mut table = Table::new(&["where and with what", "cells"]);
-    table.rows = runs
-        .into_iter()
-        .map(|(environment, n)| vec![environment.into(), n.to_string().into()])
-        .collect();
+    table.rows = runs.into_iter().map(|(place, n)| vec![place, n.to_string()]).collect();
     vec![
         Block::Section("Environment".into()),
         Block::Folded("Processors and revisions".into(), table),

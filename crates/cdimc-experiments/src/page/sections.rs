@@ -1,7 +1,7 @@
 //! The sections of the page on the paper's Table 2 and on other missing patterns.
 
 use super::Results;
-use super::document::{Block, Cell, Figure, Table};
+use super::document::{Block, Table, repeatable};
 use super::verdict::Verdict;
 use crate::experiment;
 use crate::figure::{self, Series};
@@ -77,7 +77,7 @@ pub(super) fn table_2(
         "purity",
     ]);
     let tables = results.tables(experiment);
-    let mut lines: BTreeMap<(usize, &str), Vec<Vec<Cell>>> = BTreeMap::new();
+    let mut lines: BTreeMap<(usize, &str), Vec<Vec<String>>> = BTreeMap::new();
     let published = results.published.entries();
     for of_pattern in &tables {
         // Methods that do not apply are named below, with their reasons.
@@ -116,13 +116,13 @@ pub(super) fn table_2(
             Some(("paired", _)) => "share of samples that have both views",
             _ => "share of the samples that each view lacks",
         };
-        blocks.push(Block::Figure(Figure {
-            name: format!("{experiment}-acc"),
-            svg: figure::against_rate(&format!("ACC on {name}"), x_name, &series)?,
-            caption: format!(
+        blocks.push(Block::Figure(
+            format!("{experiment}-acc"),
+            figure::against_rate(&format!("ACC on {name}"), x_name, &series)?,
+            format!(
                 "ACC x 100 on {name}. Bars are SDs over the masks. Gray lines are the compared methods, as we ran them."
             ),
-        }));
+        ));
     }
     blocks.extend(settings_of(results, experiment, &tables)?.map(Block::Paragraph));
     blocks.push(Block::Folded(format!("All methods on {name}, every number"), table));
@@ -169,13 +169,13 @@ fn line(
     table: &table::Table<'_>,
     row: &Row<'_>,
     entry: Option<Entry>,
-) -> Vec<Cell> {
+) -> Vec<String> {
     let scored = row.n_scored();
     let runs = if scored == all { scored.to_string() } else { format!("{scored} of {all}") };
     // Its view is the one that the truth picks.
     let mark = if row.method() == "bsv" { " (knows the truth)" } else { "" };
     let name = format!("{} {}{mark}", shown(&row.label), rate_of(table.pattern));
-    let mut line: Vec<Cell> = vec![name.into(), runs.into()];
+    let mut line = vec![name, runs];
     for (score, paper) in [("acc", entry.map(|e| e.acc)), ("nmi", entry.map(|e| e.nmi))] {
         let ours = row.percent(score);
         let difference = ours.zip(paper).map(|(ours, paper)| {
@@ -184,22 +184,22 @@ fn line(
         });
         // One command runs the whole line again.
         line.push(match score {
-            "acc" => Cell::by(or_dash(ours), command(experiment, table, row)),
-            _ => or_dash(ours).into(),
+            "acc" => repeatable(&or_dash(ours), &command(experiment, table, row)),
+            _ => or_dash(ours),
         });
-        line.extend([or_dash(paper), or_dash(difference)].map(Cell::from));
+        line.extend([or_dash(paper), or_dash(difference)]);
     }
-    line.extend(["ari", "purity"].map(|score| Cell::from(or_dash(row.percent(score)))));
+    line.extend(["ari", "purity"].map(|score| or_dash(row.percent(score))));
     line
 }
 
 /// One line of Table 2 that only the paper has.
-fn line_without_runs(name: &str, pattern: &str, entry: Entry) -> Vec<Cell> {
-    let mut line = vec![Cell::from(format!("{name} {}", rate_of(pattern))), "0".into()];
+fn line_without_runs(name: &str, pattern: &str, entry: Entry) -> Vec<String> {
+    let mut line = vec![format!("{name} {}", rate_of(pattern)), "0".into()];
     for paper in [entry.acc, entry.nmi] {
-        line.extend(["–".into(), paper.to_string(), Verdict::NotRun.to_string()].map(Cell::from));
+        line.extend(["–".into(), paper.to_string(), Verdict::NotRun.to_string()]);
     }
-    line.extend(["–", "–"].map(Cell::from));
+    line.extend(["–", "–"].map(str::to_owned));
     line
 }
 
@@ -273,11 +273,11 @@ pub(super) fn patterns(results: &Results) -> Vec<Block> {
     for table in &tables {
         for row in &table.rows {
             let mut line = vec![
-                Cell::from(format!("{}, {}", shown(&row.label), table.pattern)),
-                row.n_scored().to_string().into(),
+                format!("{}, {}", shown(&row.label), table.pattern),
+                row.n_scored().to_string(),
+                repeatable(&or_dash(row.percent("acc")), &command("patterns", table, row)),
             ];
-            line.push(Cell::by(or_dash(row.percent("acc")), command("patterns", table, row)));
-            line.extend(["nmi", "ari", "purity"].map(|score| or_dash(row.percent(score)).into()));
+            line.extend(["nmi", "ari", "purity"].map(|score| or_dash(row.percent(score))));
             lines.rows.push(line);
         }
     }
