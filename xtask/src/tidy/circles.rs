@@ -17,10 +17,15 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
         path.split('/').filter(is_root).map(str::to_owned).collect()
     };
     let modules: BTreeSet<Path> = files.iter().map(|(path, _)| module(path)).collect();
+    let of_tests: Vec<Path> = files
+        .iter()
+        .flat_map(|(path, text)| test_modules(text).map(|name| [module(path), vec![name]].concat()))
+        .collect();
     let mentions: Vec<(Path, Vec<Path>)> = files
         .iter()
-        .map(|(path, text)| {
-            let module = module(path);
+        .map(|(path, text)| (module(path), text))
+        .filter(|(module, _)| !of_tests.iter().any(|tests| module.starts_with(tests)))
+        .map(|(module, text)| {
             let paths = named_paths(&without_tests(text), &module, &modules);
             (module, paths)
         })
@@ -79,6 +84,12 @@ fn rings(uses: &BTreeMap<Path, BTreeSet<Path>>) -> Vec<Vec<String>> {
     };
     let rings: BTreeSet<Vec<String>> = reached.iter().map(ring).collect();
     rings.into_iter().filter(|ring| ring.len() > 1).collect()
+}
+
+/// The names of the modules in files of their own that are for tests alone.
+fn test_modules(text: &str) -> impl Iterator<Item = String> {
+    let declared = text.split("#[cfg(test)]\n").skip(1).map(str::trim_start);
+    declared.filter_map(|rest| Some(rest.strip_prefix("mod ")?.split_once(';')?.0.to_owned()))
 }
 
 /// A file up to its tests.
@@ -196,7 +207,8 @@ mod tests {
     #[test]
     fn a_module_and_its_parent_or_its_tests_are_no_ring() {
         let none = [
-            ("lib", "mod a;\nmod b;"),
+            ("lib", "mod a;\nmod b;\n#[cfg(test)]\nmod golden;"),
+            ("golden", "use crate::b::B;"),
             ("a/mod", "mod x;\nuse x::X;\nuse crate::b::B;"),
             ("a/x", "use super::A;"),
             ("b", "struct B;\n#[cfg(test)]\nmod tests {\n use crate::a::A;\n}"),
