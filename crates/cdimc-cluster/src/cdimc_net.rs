@@ -24,8 +24,9 @@ pub use centers::Choice;
 pub use finetune::{Finetune, Finetuning, Round};
 pub use input::Input;
 pub use model::CdimcModel;
+pub use run::Stage;
 pub use self_paced::{AgeRule, Scope};
-pub use training::{Stage, Training};
+pub use training::Training;
 
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Cost, Fitted, Observer, RowOrder, ViewAnalysis,

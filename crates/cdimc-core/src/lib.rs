@@ -20,7 +20,8 @@ assert_ne!(fit.labels[0], fit.labels[2]);
 
 pub use crate::{
     archive::note,
-    clusterer::{Clusterer, Clustering, Cost, Curve, Fitted, RowOrder, check_n_clusters},
+    clusterer::{Clusterer, Cost, Fitted, RowOrder, check_n_clusters},
+    clustering::{Clustering, Curve},
     configured::{Configured, MethodError, configure, configure_with, settings_of},
     distance::squared_distance,
     error::ClusterError,
@@ -35,6 +36,7 @@ pub mod check;
 pub mod confidence;
 
 mod clusterer;
+mod clustering;
 mod configured;
 mod distance;
 mod error;

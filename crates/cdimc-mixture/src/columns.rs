@@ -1,6 +1,6 @@
 //! Cluster means in the original columns of a view.
 
-use crate::coordinates::projection::length;
+use crate::coordinates::length;
 use cdimc_data::{MultiView, Standardizer};
 use ndarray::{Array1, Array2};
 

@@ -1,7 +1,7 @@
 //! Columns of a view on the scale of its coordinates.
 
 use crate::coordinates::Kind;
-use crate::coordinates::projection::{Projection, length};
+use crate::coordinates::{length, projection::Projection};
 use crate::fitted::MixtureModel;
 use cdimc_data::Matrix;
 use ndarray::ArrayView1;

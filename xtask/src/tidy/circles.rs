@@ -88,8 +88,10 @@ fn rings(uses: &BTreeMap<Path, BTreeSet<Path>>) -> Vec<Vec<String>> {
 
 /// The names of the modules in files of their own that are for tests alone.
 fn test_modules(text: &str) -> impl Iterator<Item = String> {
-    let declared = text.split("#[cfg(test)]\n").skip(1).map(str::trim_start);
-    declared.filter_map(|rest| Some(rest.strip_prefix("mod ")?.split_once(';')?.0.to_owned()))
+    let declared = text.split("#[cfg(test)]\n").skip(1);
+    // Another condition may stand between.
+    let declared = declared.filter_map(|rest| rest.lines().find(|line| !line.starts_with("#[")));
+    declared.filter_map(|line| Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned()))
 }
 
 /// A file up to its tests.

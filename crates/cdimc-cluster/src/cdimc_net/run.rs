@@ -2,15 +2,42 @@
 
 use super::centers::{InOrder, LEAST_GAIN, first_centers};
 use super::prepared::Prepared;
-use crate::{CdimcNet, Choice, Finetuning, Stage};
+use crate::{CdimcNet, Choice, Finetuning};
 use cdimc_core::{ClusterError, KMeans, SharedInformation, Step};
 use cdimc_data::Seed;
 use cdimc_nn::{Trainer, TrainingData, Weights, batches, trainer};
 use ndarray::Array2;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Rounds of fine-tuning without more shared information that end it.
 const PATIENCE: usize = 5;
+
+/// A part of the training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Pre-training of encoders and decoders (section 3.4, step 2).
+    Pretrain,
+    /// First centers on the pre-trained latents (Algorithm 1, initialization).
+    Kmeans,
+    /// Self-paced fine-tuning of the encoders (section 3.4, step 3).
+    Finetune,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Stage {
+    /// The name, as in settings and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pretrain => "pretrain",
+            Self::Kmeans => "kmeans",
+            Self::Finetune => "finetune",
+            Self::Done => "done",
+        }
+    }
+}
 
 /// A network in training.
 pub(crate) struct Run {

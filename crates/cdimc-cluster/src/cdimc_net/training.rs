@@ -3,14 +3,13 @@
 use super::assignment::Assignment;
 use super::contest::{Contest, Reached};
 use super::prepared::Prepared;
-use super::run::{Common, Run, Trained};
+use super::run::{Common, Run, Stage, Trained};
 use crate::{CdimcModel, CdimcNet, OneOrMore};
 use cdimc_core::{
     ClusterError, Clustering, Curve, Observer, SharedInformation, Step,
     confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Seed};
-use serde::{Deserialize, Serialize};
 
 /// A CDIMC-net in training: one run after another, each a pre-training and a fine-tuning.
 pub struct Training {
@@ -23,32 +22,6 @@ pub struct Training {
     pub(crate) run: Option<Run>,
     /// The answer so far, and the number of its run.
     pub(crate) best: Option<(usize, Trained)>,
-}
-
-/// A part of the training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Pre-training of encoders and decoders (section 3.4, step 2).
-    Pretrain,
-    /// First centers on the pre-trained latents (Algorithm 1, initialization).
-    Kmeans,
-    /// Self-paced fine-tuning of the encoders (section 3.4, step 3).
-    Finetune,
-    /// Nothing is left to do.
-    Done,
-}
-
-impl Stage {
-    /// The name, as in settings and records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pretrain => "pretrain",
-            Self::Kmeans => "kmeans",
-            Self::Finetune => "finetune",
-            Self::Done => "done",
-        }
-    }
 }
 
 impl Training {

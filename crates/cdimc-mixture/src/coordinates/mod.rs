@@ -9,7 +9,7 @@ mod sparse;
 use crate::observations::Observations;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView1, s};
 use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,18 @@ pub(crate) fn observe_given(
 
 fn rows_of(seen: &Array2<bool>, view: usize) -> Vec<usize> {
     (0..seen.nrows()).filter(|&i| seen[[i, view]]).collect()
+}
+
+/// Returns the Euclidean length, without overflow.
+pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
+    let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    if (1e-100..1e100).contains(&largest) {
+        row.iter().map(|x| x * x).sum::<f64>().sqrt()
+    } else if largest > 0.0 {
+        largest * row.iter().map(|x| (x / largest) * (x / largest)).sum::<f64>().sqrt()
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Map from the rows of one view to coordinates.
 
-use crate::coordinates::Kind;
 use crate::coordinates::leading::{self, product};
 use crate::coordinates::normal_scores::NormalScores;
 use crate::coordinates::profile::{ColumnProfile, resolutions};
 use crate::coordinates::sparse::SparseRows;
+use crate::coordinates::{Kind, length};
 use cdimc_core::ClusterError;
 use cdimc_data::Matrix;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 /// Rows per block.
@@ -355,18 +355,6 @@ pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
         3.0 * d * d + parts(d * d)
     } else {
         n * d + 3.0 * n * n + d * q
-    }
-}
-
-/// Returns the Euclidean length, without overflow.
-pub(crate) fn length(row: ArrayView1<'_, f64>) -> f64 {
-    let largest = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-    if (1e-100..1e100).contains(&largest) {
-        row.iter().map(|x| x * x).sum::<f64>().sqrt()
-    } else if largest > 0.0 {
-        largest * row.iter().map(|x| (x / largest) * (x / largest)).sum::<f64>().sqrt()
-    } else {
-        0.0
     }
 }
 

@@ -6,8 +6,7 @@
 // Code compiled for one processor must be inlined into one function.
 #![allow(clippy::inline_always)]
 
-use crate::coordinates::Kind;
-use crate::coordinates::projection::length;
+use crate::coordinates::{Kind, length};
 use cdimc_data::Sparse;
 use faer::{Mat, MatRef};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};

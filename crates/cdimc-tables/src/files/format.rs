@@ -1,7 +1,7 @@
 //! The formats that are read, and which of them a file has, by its first bytes: no renaming changes them.
 
 use crate::error::Problem;
-use crate::files::{Budget, Found, READERS, ReadOptions, ViewSource, gzip, text};
+use crate::files::{Budget, Found, READERS, ReadOptions, ViewSource, gzip};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -230,12 +230,13 @@ pub(crate) fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Re
         return Err(Problem::Message(format!("is {what}, which is not read: {cure}")));
     }
     // A damaged file of a binary format would otherwise be reported as odd text.
+    let text = READERS[READERS.len() - 1];
     match READERS.iter().find(|reader| head.ends(reader.endings)) {
-        Some(reader) if reader.name != text::TEXT.name => Err(Problem::NotA(reader.name)),
+        Some(reader) if reader.name != text.name => Err(Problem::NotA(reader.name)),
         _ if !head.begins(&[&[0x1f, 0x8b]]) && head.has(&[0]) => {
             Err(Problem::NotA("file of a format that is read"))
         }
-        _ => Ok(&text::TEXT),
+        _ => Ok(text),
     }
 }
 

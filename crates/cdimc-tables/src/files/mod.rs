@@ -24,8 +24,8 @@ pub use format::formats;
 pub use idx::IdxFile;
 pub use isolated::serve as decode_for_parent;
 pub use matlab::MatFile;
-pub use options::{Occurred, ReadOptions};
-pub use samples::{Replicates, SampleNames};
+pub use options::{Occurred, ReadOptions, Replicates};
+pub use samples::SampleNames;
 pub use source::ViewSource;
 pub use text::{Words, read_words};
 

@@ -1,10 +1,38 @@
 //! How a file is to be read.
 
-use super::Replicates;
 use crate::error::{Problem, listed};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What becomes of several rows of one sample in a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Replicates {
+    /// They are an error.
+    #[default]
+    Refuse,
+    /// The first row counts.
+    First,
+    /// Their mean counts, over those that have a value.
+    Mean,
+}
+
+impl FromStr for Replicates {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "refuse" => Ok(Self::Refuse),
+            "first" => Ok(Self::First),
+            "mean" => Ok(Self::Mean),
+            _ => Err("must be refuse, first or mean"),
+        }
+    }
+}
 
 /// What a file means beyond its format.
 #[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]

@@ -1,44 +1,15 @@
 //! Which sample a row is of, where its id says more than that: barcodes of aliquots, maps of assays, replicates.
 
 use crate::error::Problem;
-use crate::files::{ReadOptions, is_missing, read_words};
+use crate::files::{ReadOptions, Replicates, is_missing, read_words};
 use crate::overlap::{common_beginning, escaped};
 use crate::table::features_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 use regex::Regex;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-
-/// What becomes of several rows of one sample in a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Replicates {
-    /// They are an error.
-    #[default]
-    Refuse,
-    /// The first row counts.
-    First,
-    /// Their mean counts, over those that have a value.
-    Mean,
-}
-
-impl FromStr for Replicates {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "refuse" => Ok(Self::Refuse),
-            "first" => Ok(Self::First),
-            "mean" => Ok(Self::Mean),
-            _ => Err("must be refuse, first or mean"),
-        }
-    }
-}
 
 /// How ids become names of samples.
 ///

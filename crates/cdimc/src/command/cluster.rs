@@ -5,11 +5,11 @@ mod in_parts;
 mod labels;
 mod result;
 mod run;
+mod run_record;
 mod watch;
 
-pub(crate) use clinical::ClinicalInput;
+use clinical::ClinicalInput;
 pub(crate) use in_parts::prediction_csv;
-pub(crate) use watch::Seconds;
 
 use super::input::Input;
 use super::output::OutputFolder;

@@ -14,7 +14,6 @@ mod output;
 mod parts;
 mod predict;
 mod progress;
-mod run_record;
 
 use crate::{note, terminal};
 use clap::{Parser, Subcommand};

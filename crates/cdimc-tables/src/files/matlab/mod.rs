@@ -7,12 +7,13 @@ use crate::files::format::{Decode, Reader};
 use crate::files::{Found, ReadOptions, ViewSource, stem, views};
 use cdimc_data::Matrix;
 pub use file::MatFile;
-use file::MatValue;
+use value::MatValue;
 
 mod file;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod value;
 mod version73;
 
 /// Version 5; version 7.3 is HDF5.

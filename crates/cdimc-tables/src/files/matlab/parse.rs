@@ -1,6 +1,6 @@
 //! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
 
-use super::file::{EXACT, MAX_DEPTH, MatValue};
+use super::value::{EXACT, MAX_DEPTH, MatValue};
 use crate::files::Budget;
 use crate::files::gzip::MAX_EXPANSION;
 use crate::files::sparse::Compressed;

@@ -1,6 +1,6 @@
 //! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
 
-use super::file::{EXACT, MAX_DEPTH, MatValue};
+use super::value::{EXACT, MAX_DEPTH, MatValue};
 use crate::error::Flaw;
 use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
 

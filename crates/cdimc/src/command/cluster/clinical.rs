@@ -1,9 +1,7 @@
-//! What else is known of the samples, and what is written of it.
+//! What else is known of the samples, and how it is read.
 
-use super::run::Run;
-use crate::clinical::{Clinical, ClinicalTable, Comparison, SurvivalColumns};
+use crate::clinical::{Clinical, ClinicalTable, SurvivalColumns};
 use crate::command::input::Input;
-use crate::command::output::csv_bytes;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -35,20 +33,5 @@ impl ClinicalInput {
             tracing::warn!("{}: {note}", self.file.display());
         }
         Ok(clinical)
-    }
-}
-
-impl Run {
-    /// Writes how the clusters differ in what is known.
-    pub(super) fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
-        if !comparison.associations.is_empty() {
-            let (header, rows) = comparison.associations_table();
-            self.output.write("associations.csv", &csv_bytes(&header, rows)?)?;
-        }
-        if let Some(survival) = &comparison.survival {
-            let (header, rows) = survival.table();
-            self.output.write("survival.csv", &csv_bytes(&header, rows)?)?;
-        }
-        Ok(())
     }
 }

@@ -2,11 +2,12 @@
 
 use super::labels::Labels;
 use super::run::Run;
+use super::run_record::Status;
 use crate::NamedModel;
 use crate::analysis::Outcome;
+use crate::clinical::Comparison;
 use crate::command::output::csv_bytes;
 use crate::command::parts::Gaps;
-use crate::command::run_record::Status;
 use crate::markers::LISTED;
 use crate::report::Report;
 use crate::verdict::{Verdict, share_sure};
@@ -112,6 +113,19 @@ impl Run {
             std::iter::once(id.clone()).chain(row)
         });
         csv_bytes(&header, rows)
+    }
+
+    /// Writes how the clusters differ in what is known.
+    fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
+        if !comparison.associations.is_empty() {
+            let (header, rows) = comparison.associations_table();
+            self.output.write("associations.csv", &csv_bytes(&header, rows)?)?;
+        }
+        if let Some(survival) = &comparison.survival {
+            let (header, rows) = survival.table();
+            self.output.write("survival.csv", &csv_bytes(&header, rows)?)?;
+        }
+        Ok(())
     }
 }
 

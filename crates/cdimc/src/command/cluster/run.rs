@@ -1,14 +1,15 @@
 //! A run from its files to its folder, in one sitting or several.
 
+use super::clinical::ClinicalInput;
+use super::command_line;
 use super::in_parts::InParts;
+use super::run_record::{RunRecord, Status, file_records};
 use super::watch::{Seconds, Watch};
-use super::{ClinicalInput, command_line};
 use crate::analysis::{Analysis, Host, Interim, Number};
 use crate::clinical::Clinical;
 use crate::command::Interrupted;
 use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
-use crate::command::run_record::{RunRecord, Status, file_records};
 use crate::core::{ClusterError, Observer, Step};
 use crate::data::Seed;
 use crate::tables::Joined;

@@ -1,9 +1,10 @@
 //! `run.json`: everything needed to repeat a run.
 
-use super::cluster::{ClinicalInput, Seconds};
-use super::input::Input;
+use super::clinical::ClinicalInput;
+use super::watch::Seconds;
 use crate::analysis::Interim;
 use crate::cluster_number::NumberRange;
+use crate::command::input::Input;
 use crate::mixture::Stability;
 use crate::tables::datasets::sha256;
 use crate::warnings::Warning;
