@@ -10,7 +10,7 @@ const WORDS: &str = "analyse:analyze artefact:artifact behaviour:behavior catalo
     summaris:summariz visualis:visualiz";
 
 /// Words that only look so.
-const OTHERS: &[&str] = &["parallelism", "optimism", "optimist", "organism"];
+const OTHERS: &[&str] = &["analyses", "parallelism", "optimism", "optimist", "organism"];
 
 /// The British words of a line, each with its American beginning.
 pub(super) fn british(line: &str) -> Vec<(String, &'static str)> {
