@@ -3,7 +3,7 @@
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Dense, Device, Engine, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
+    Dense, Device, Engine, Goal, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
     ViewWeights, Weights, trainer,
 };
 use ndarray::{Array, Array2, ArrayD, Axis, Dimension, array};
@@ -108,10 +108,7 @@ impl Golden {
         };
         trainer.start(sgd).expect("valid optimizer");
         let batches = self.batches();
-        let mut epoch = || -> f64 {
-            let step = |batch: &Range<usize>| trainer.pretrain_step(batch.clone()).expect("step");
-            batches.iter().map(step).sum::<f64>() / batches.len() as f64
-        };
+        let mut epoch = || trainer.train(&batches, Goal::Reconstruction).expect("steps");
         (0..self.count("/pretrain/epochs")).map(|_| epoch()).collect()
     }
 }
@@ -156,7 +153,7 @@ fn the_first_batch_has_the_loss_and_gradients_of_pytorch() {
     for engine in ENGINES {
         let mut trainer = golden.trainer(engine);
         let (loss, gradients) =
-            trainer.pretrain_gradients(golden.batches()[0].clone()).expect("step");
+            trainer.gradients(golden.batches()[0].clone(), Goal::Reconstruction).expect("step");
         let what = format!("{engine:?}: first loss");
         assert_near(&what, golden.number("/pretrain/first_batch_loss"), loss, 1e-5);
         assert_eq!(expected.layers().count(), gradients.layers().count());

@@ -6,8 +6,8 @@
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Architecture, Device, Engine, NetworkInput, Normalization, ObservedView, Optimizer, Targets,
-    Trainer, TrainingData, Weights, trainer,
+    Architecture, Device, Engine, Goal, NetworkInput, Normalization, ObservedView, Optimizer,
+    Targets, Trainer, TrainingData, Weights, batches, trainer,
 };
 use divan::{Bencher, counter::ItemsCount};
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
@@ -64,11 +64,10 @@ fn candle_finetune_epoch(bencher: Bencher<'_, '_>, missing: f64) {
 fn pretrain_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
     let (mut trainer, operations, _) = handwritten(engine, missing);
     trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 }).expect("valid optimizer");
-    bencher.counter(ItemsCount::new(operations)).bench_local(|| {
-        for start in (0..N).step_by(BATCH) {
-            trainer.pretrain_step(start..(start + BATCH).min(N)).expect("step");
-        }
-    });
+    let batches: Vec<_> = batches(0..N, BATCH).collect();
+    bencher
+        .counter(ItemsCount::new(operations))
+        .bench_local(|| trainer.train(&batches, Goal::Reconstruction).expect("steps"));
 }
 
 fn finetune_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
@@ -78,17 +77,16 @@ fn finetune_epoch(bencher: Bencher<'_, '_>, engine: Engine, missing: f64) {
     let mut rng = Seed::new(3).rng();
     let centers = Array2::from_shape_simple_fn((LATENT, LATENT), || rng.gen_range(-1.0..1.0));
     let (labels, selected): (Vec<_>, Vec<_>) = (0..N).map(|i| (i % LATENT, true)).unzip();
-    bencher.counter(ItemsCount::new(operations)).bench_local(|| {
-        for start in (0..N).step_by(BATCH) {
-            let targets = Targets {
-                centers: centers.view(),
-                labels: &labels,
-                selected: &selected,
-                normalization: Normalization::Selected,
-            };
-            trainer.finetune_step(start..(start + BATCH).min(N), targets).expect("step");
-        }
+    let goal = Goal::Clusters(Targets {
+        centers: centers.view(),
+        labels: &labels,
+        selected: &selected,
+        normalization: Normalization::Selected,
     });
+    let batches: Vec<_> = batches(0..N, BATCH).collect();
+    bencher
+        .counter(ItemsCount::new(operations))
+        .bench_local(|| trainer.train(&batches, goal).expect("steps"));
 }
 
 /// A trainer, and the operations of one epoch of pre-training and of fine-tuning.

@@ -1,11 +1,10 @@
 /*!
-Layers on candle's tensors, trained through its automatic differentiation: those of the reference engine, and of methods
-that train networks of their own.
+Layers on candle's tensors, trained through its automatic differentiation, for methods that train networks of their own.
 */
 
 use crate::{Dense, Device, NnError, Optimizer};
 use candle_core::{DType, Result, Tensor, Var, backprop::GradStore};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::ArrayView2;
 
 /// The device of candle's tensors.
 ///
@@ -25,8 +24,8 @@ pub fn open(device: Device) -> std::result::Result<candle_core::Device, NnError>
 /// A variable and its optimizer's moments.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    pub(crate) value: Var,
-    pub(crate) moments: Vec<Tensor>,
+    value: Var,
+    moments: Vec<Tensor>,
 }
 
 impl Parameter {
@@ -48,9 +47,7 @@ impl Parameter {
     /// # Errors
     /// If candle fails.
     pub fn start(&mut self, optimizer: Optimizer) -> Result<()> {
-        // Each in memory of its own, for they are updated in place.
-        let zeros = |_| Ok(self.value.zeros_like()?.detach());
-        self.moments = (0..optimizer.n_moments()).map(zeros).collect::<Result<_>>()?;
+        self.moments = optimizer.no_moments(&self.value)?;
         Ok(())
     }
 
@@ -63,15 +60,17 @@ impl Parameter {
             Some(gradient) => gradient.detach().contiguous()?,
             None => self.value.zeros_like()?.detach(),
         };
-        optimizer.step(t).move_along(&self.value, &mut self.moments, &gradient)
+        let value = self.value.as_detached_tensor();
+        let moved = optimizer.step(t).move_along(&value, &mut self.moments, &gradient)?;
+        if moved.id() == value.id() { Ok(()) } else { self.value.set(&moved) }
     }
 }
 
 /// A fully connected layer x W + b, `W` of shape `(n_in, n_out)`; a layer may be without b, `(1, n_out)`.
 #[derive(Debug, Clone)]
 pub struct Layer {
-    pub(crate) weight: Parameter,
-    pub(crate) bias: Option<Parameter>,
+    weight: Parameter,
+    bias: Option<Parameter>,
 }
 
 impl Layer {
@@ -112,29 +111,6 @@ impl Layer {
     /// The weights, then the biases.
     pub fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
         std::iter::once(&mut self.weight).chain(&mut self.bias)
-    }
-
-    /// The tensor that `of` picks from each parameter, in the shape of the layer.
-    pub(crate) fn export(&self, of: impl Fn(&Parameter) -> Result<Tensor>) -> Result<Dense> {
-        let weight = of(&self.weight)?;
-        let (n_in, n_out) = weight.dims2()?;
-        let weight = Array2::from_shape_vec((n_in, n_out), weight.flatten_all()?.to_vec1()?);
-        let weight = weight.map_err(candle_core::Error::wrap)?.reversed_axes();
-        let bias = match &self.bias {
-            Some(bias) => Array1::from_vec(of(bias)?.flatten_all()?.to_vec1()?),
-            None => Array1::zeros(n_out),
-        };
-        Ok(Dense { weight: weight.as_standard_layout().into_owned(), bias })
-    }
-
-    /// Sets moment `i` of each parameter.
-    pub(crate) fn restore(&mut self, i: usize, saved: &Dense) -> Result<()> {
-        let device = self.weight.value.device().clone();
-        self.weight.moments[i] = weight_tensor(saved.weight.view(), &device)?;
-        if let Some(bias) = &mut self.bias {
-            bias.moments[i] = bias_tensor(saved, &device)?;
-        }
-        Ok(())
     }
 }
 

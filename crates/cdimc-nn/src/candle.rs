@@ -1,44 +1,58 @@
-//! The reference engine: candle's tensors and automatic differentiation, on CPU or CUDA.
+//! Engine on candle's tensors, on CPU or CUDA. A step takes few operations on large tensors, the data stay on the
+//! device, and the losses are read once per call of `train`.
 //!
-//! Absent rows have weight zero in fusion (eq. 4), reconstruction and graph, so only present rows are
-//! computed: one run of each view's observed rows a batch.
+//! One tensor holds the matrices of all views in a layer, padded with zeros to the widest view. The rows of a batch are
+//! padded the same way. Rows that a view did not observe have weight zero in fusion (eq. 4), reconstruction and graph.
+//! Padding has gradient zero and stays zero.
 
 use crate::{
-    Dense, Device, NnError, Optimizer, OptimizerState, Targets, Trainer, TrainingData, ViewWeights,
-    Weights,
-    autodiff::{self, Layer, Parameter},
-    optimizer, trainer,
+    Dense, Device, Goal, NnError, ObservedView, Optimizer, OptimizerState, Trainer, TrainingData,
+    ViewWeights, Weights, autodiff, optimizer, trainer,
 };
 use candle_core::{DType, Result as TensorResult, Tensor};
 use cdimc_graph::laplacian_product;
-use ndarray::Array2;
-use std::ops::Range;
+use ndarray::{Array2, Array3, s};
+use std::{collections::HashMap, ops::Range};
 
-/// A network whose parameters are candle variables.
+/// Network with written-out gradients.
 pub(crate) struct CandleTrainer {
     data: TrainingData,
     device: candle_core::Device,
-    views: Vec<ViewLayers>,
-    /// 1 / number of views of each sample, `(n_samples, 1)`.
-    share: Tensor,
+    /// Layers of the encoders, `n_encoder`, then of the decoders.
+    layers: Vec<Layer>,
+    n_encoder: usize,
     latent: usize,
+    /// 1 / number of views of each sample.
+    shares: Vec<f32>,
+    /// Row of ones. Sums are products with it, because candle's own sums copy their shape to the device.
+    ones: Tensor,
+    batches: HashMap<Range<usize>, Batch>,
     optimizer: Option<Optimizer>,
     steps: u64,
 }
 
-struct ViewLayers {
-    encoder: Vec<Layer>,
-    decoder: Vec<Layer>,
+/// Weights `(n_views, n_in, n_out)` and biases `(n_views, 1, n_out)`, or their gradients or moments.
+type Pair = [Tensor; 2];
+
+/// One layer in all views.
+struct Layer {
+    /// Widths `(n_in, n_out)` per view, without padding.
+    shapes: Vec<(usize, usize)>,
+    values: Pair,
+    moments: [Vec<Tensor>; 2],
 }
 
-/// What one view has of a batch.
-struct Part {
-    view: usize,
-    /// Positions among the view's observed rows.
-    positions: Range<usize>,
-    /// Positions in the batch, `(positions.len())`.
-    index: Tensor,
-    latent: Tensor,
+/// Data of a batch; all shapes begin with `(n_views, n_batch)`.
+#[derive(Clone)]
+struct Batch {
+    /// Observed values.
+    x: Tensor,
+    /// Weight 2 / (b m) of every observed value in the gradient of the reconstruction.
+    slope: Tensor,
+    /// 1 / number of views of the sample, where it has the view, repeated for every latent.
+    share: Tensor,
+    /// Laplacian with degrees inside the batch, times 2 alpha / (l b).
+    laplacian: Tensor,
 }
 
 impl CandleTrainer {
@@ -48,153 +62,221 @@ impl CandleTrainer {
         weights: &Weights,
     ) -> Result<Self, NnError> {
         let device = autodiff::open(device)?;
-        let layers = |layers: &[Dense]| -> TensorResult<Vec<Layer>> {
-            layers.iter().map(|layer| Layer::new(layer, &device)).collect()
-        };
-        let views = weights.views.iter().map(|view| {
-            Ok(ViewLayers { encoder: layers(&view.encoder)?, decoder: layers(&view.decoder)? })
-        });
-        let views = views.collect::<TensorResult<_>>()?;
-        let share: Vec<_> =
-            data.input.views_of_samples().iter().map(|&count| 1.0 / count as f32).collect();
-        let share = Tensor::from_vec(share, (data.input.n_samples, 1), &device)?;
-        let latent = weights.latent();
-        Ok(Self { data, device, views, share, latent, optimizer: None, steps: 0 })
-    }
-
-    /// The latents of every view that observes some sample of the batch.
-    fn parts(&self, batch: &Range<usize>) -> TensorResult<Vec<Part>> {
-        let mut parts = Vec::with_capacity(self.views.len());
-        for (view, (layers, observed)) in self.views.iter().zip(&self.data.input.views).enumerate()
-        {
-            let positions = observed.positions(batch);
-            if positions.is_empty() {
-                continue;
-            }
-            let rows = observed.rows[positions.clone()].iter().map(|&row| row - batch.start as u32);
-            let index = Tensor::from_iter(rows, &self.device)?;
-            let latent = chain(&layers.encoder, &self.observed(view, &positions)?)?;
-            parts.push(Part { view, positions, index, latent });
+        let depth = |view: &ViewWeights| (view.encoder.len(), view.decoder.len());
+        let (n_encoder, n_decoder) = depth(&weights.views[0]);
+        if weights.views.iter().any(|view| depth(view) != (n_encoder, n_decoder)) {
+            return Err(NnError::Format("views with different numbers of layers".to_owned()));
         }
-        Ok(parts)
+        let layers = positions(weights).map(|layers| Layer::new(&layers, &device));
+        let layers = layers.collect::<TensorResult<Vec<_>>>()?;
+        let widths = layers.iter().flat_map(|layer| layer.values[0].dims()).copied();
+        let longest = widths.max().unwrap_or(0).max(data.input.n_samples);
+        Ok(Self {
+            ones: Tensor::ones((1, longest), DType::F32, &device)?,
+            shares: data.input.shares(),
+            data,
+            device,
+            layers,
+            n_encoder,
+            latent: weights.latent(),
+            batches: HashMap::new(),
+            optimizer: None,
+            steps: 0,
+        })
     }
 
-    fn observed(&self, view: usize, positions: &Range<usize>) -> TensorResult<Tensor> {
-        let block = self.data.input.views[view].block(positions.clone());
-        let shape = block.dim();
-        let block = block.as_standard_layout();
-        Tensor::from_iter(block.iter().copied(), &self.device)?.reshape(shape)
-    }
-
-    /// Eq. 4: the mean of the latents of the views that each sample has.
-    fn fuse(&self, parts: &[Part], batch: &Range<usize>) -> TensorResult<Tensor> {
-        let mut z = Tensor::zeros((batch.len(), self.latent), DType::F32, &self.device)?;
-        for part in parts {
-            z = z.index_add(&part.index, &part.latent, 0)?;
+    /// Returns the data of a batch, copied to the device once.
+    fn batch(&mut self, range: &Range<usize>) -> TensorResult<Batch> {
+        if let Some(batch) = self.batches.get(range) {
+            return Ok(batch.clone());
         }
-        z.broadcast_mul(&self.share.narrow(0, batch.start, batch.len())?)
-    }
-
-    fn pretrain_loss(&self, batch: &Range<usize>) -> TensorResult<Tensor> {
-        let parts = self.parts(batch)?;
-        let z = self.fuse(&parts, batch)?;
-        let mut loss = self.graph_loss(&parts, batch)?;
-        for part in &parts {
-            let x = self.observed(part.view, &part.positions)?;
-            let decoded = chain(&self.views[part.view].decoder, &z.index_select(&part.index, 0)?)?;
-            let scale = 1.0 / (batch.len() * x.dim(1)?) as f64;
-            loss = (loss + (decoded.sub(&x)?.sqr()?.sum_all()? * scale)?)?;
-        }
-        Ok(loss)
-    }
-
-    fn finetune_loss(&self, batch: &Range<usize>, targets: &Targets<'_>) -> TensorResult<Tensor> {
-        let parts = self.parts(batch)?;
-        let graph = self.graph_loss(&parts, batch)?;
-        let selected: Vec<u32> = (0..batch.len())
-            .filter(|i| targets.selected[batch.start + i])
-            .map(|i| i as u32)
-            .collect();
-        if selected.is_empty() {
-            return Ok(graph);
-        }
-        let mut centers = Vec::<f32>::with_capacity(selected.len() * self.latent);
-        for &i in &selected {
-            centers.extend(targets.centers.row(targets.labels[batch.start + i as usize]));
-        }
-        let n_selected = selected.len();
-        let centers = Tensor::from_vec(centers, (n_selected, self.latent), &self.device)?;
-        let selected = Tensor::from_vec(selected, n_selected, &self.device)?;
-        let z = self.fuse(&parts, batch)?.index_select(&selected, 0)?;
-        let divisor = targets.normalization.divisor(n_selected, batch.len());
-        let scale = 1.0 / (self.latent * divisor) as f64;
-        (z.sub(&centers)?.sqr()?.sum_all()? * scale)? + graph
-    }
-
-    /// alpha / (l b) `sum_v` tr(`Z_v`^T `L_v` `Z_v`) with degrees inside the batch.
-    fn graph_loss(&self, parts: &[Part], batch: &Range<usize>) -> TensorResult<Tensor> {
-        let mut sum = Tensor::zeros((), DType::F32, &self.device)?;
-        for part in parts {
-            let rows = &self.data.input.views[part.view].rows[part.positions.clone()];
-            let graph = self.data.graphs[part.view].induced(rows);
-            let laplacian = laplacian_product(&graph, Array2::<f32>::eye(rows.len()).view());
-            let laplacian = Tensor::from_vec(
-                laplacian.into_raw_vec_and_offset().0,
-                (rows.len(), rows.len()),
-                &self.device,
-            )?;
-            sum = (sum + part.latent.mul(&laplacian.matmul(&part.latent)?)?.sum_all()?)?;
-        }
-        sum * (self.data.alpha / (self.views.len() * batch.len()) as f64)
-    }
-
-    fn gradients(&self, loss: &Tensor) -> Result<(f64, Weights), NnError> {
-        let gradients = loss.backward()?;
-        let gradient = |parameter: &Parameter| match gradients.get(&parameter.value) {
-            Some(gradient) => Ok(gradient.clone()),
-            None => parameter.value.zeros_like(),
-        };
-        Ok((f64::from(loss.to_scalar::<f32>()?), self.export(gradient)?))
-    }
-
-    fn step(&mut self, loss: &Tensor, decoders_move: bool) -> Result<f64, NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
-        let gradients = loss.backward()?;
-        self.steps += 1;
-        for view in &mut self.views {
-            let decoder = if decoders_move { view.decoder.as_mut_slice() } else { &mut [] };
-            for layer in view.encoder.iter_mut().chain(decoder) {
-                for parameter in layer.parameters_mut() {
-                    parameter.step(optimizer, self.steps, &gradients)?;
+        let TrainingData { input, graphs, alpha } = &self.data;
+        let (n_views, n_batch) = (input.views.len(), range.len());
+        let widest = input.views.iter().map(ObservedView::n_features).max().unwrap_or(0);
+        let zeros = |width| Array3::<f32>::zeros((n_views, n_batch, width));
+        let [mut x, mut slope] = [zeros(widest), zeros(widest)];
+        let [mut share, mut laplacian] = [zeros(self.latent), zeros(n_batch)];
+        let scale = (2.0 * alpha / (n_views * n_batch) as f64) as f32;
+        for (v, (view, graph)) in input.views.iter().zip(graphs.iter()).enumerate() {
+            let (rows, m) = (view.rows_of(range), view.n_features());
+            let graph = graph.induced(rows);
+            let products = laplacian_product(&graph, Array2::<f32>::eye(rows.len()).view());
+            let block = view.block(view.positions(range));
+            for ((&row, values), products) in rows.iter().zip(block.rows()).zip(products.rows()) {
+                let i = row as usize - range.start;
+                x.slice_mut(s![v, i, ..m]).assign(&values);
+                slope.slice_mut(s![v, i, ..m]).fill((2.0 / (n_batch * m) as f64) as f32);
+                share.slice_mut(s![v, i, ..]).fill(self.shares[row as usize]);
+                for (&other, product) in rows.iter().zip(products) {
+                    laplacian[[v, i, other as usize - range.start]] = scale * product;
                 }
             }
         }
-        Ok(f64::from(loss.to_scalar::<f32>()?))
+        let [x, slope, share, laplacian] =
+            [x, slope, share, laplacian].map(|array| tensor(array, &self.device));
+        let batch = Batch { x: x?, slope: slope?, share: share?, laplacian: laplacian? };
+        self.batches.insert(range.clone(), batch.clone());
+        Ok(batch)
     }
 
-    /// The tensor that `of` picks from every parameter, as [`Weights`].
-    fn export(&self, of: impl Fn(&Parameter) -> TensorResult<Tensor>) -> TensorResult<Weights> {
-        let chain = |layers: &[Layer]| {
-            layers.iter().map(|layer| layer.export(&of)).collect::<TensorResult<_>>()
-        };
-        let view = |view: &ViewLayers| -> TensorResult<_> {
-            Ok(ViewWeights { encoder: chain(&view.encoder)?, decoder: chain(&view.decoder)? })
-        };
-        Ok(Weights { views: self.views.iter().map(view).collect::<TensorResult<_>>()? })
+    /// Returns `x` and the output of every layer; `ReLU` follows all layers except the last.
+    fn forward(&self, layers: &[Layer], x: Tensor) -> TensorResult<Vec<Tensor>> {
+        let (n_views, n_batch, _) = x.dims3()?;
+        let ones = self.ones(n_batch, 1)?.broadcast_as((n_views, n_batch, 1))?;
+        let mut outputs = vec![x];
+        for (i, Layer { values: [weight, bias], .. }) in layers.iter().enumerate() {
+            let y = outputs[i].matmul(weight)?.add(&ones.matmul(bias)?)?;
+            outputs.push(if i + 1 < layers.len() { y.relu()? } else { y });
+        }
+        Ok(outputs)
     }
 
-    fn layers_mut(&mut self) -> impl Iterator<Item = &mut Layer> {
-        self.views.iter_mut().flat_map(|view| view.encoder.iter_mut().chain(&mut view.decoder))
+    /// Returns the gradients of the layers, and the gradient of the input if `onward`.
+    fn backward(
+        &self,
+        layers: &[Layer],
+        outputs: &[Tensor],
+        mut gradient: Tensor,
+        onward: bool,
+    ) -> TensorResult<(Vec<Pair>, Tensor)> {
+        let (n_views, n_batch, _) = gradient.dims3()?;
+        let ones = self.ones(1, n_batch)?.broadcast_as((n_views, 1, n_batch))?;
+        let mut gradients = Vec::with_capacity(layers.len());
+        for (i, (layer, x)) in layers.iter().zip(outputs).enumerate().rev() {
+            gradients.push([x.t()?.matmul(&gradient)?, ones.matmul(&gradient)?]);
+            if i > 0 {
+                // ReLU has slope 0 at 0, as in PyTorch.
+                gradient = gradient.matmul(&layer.values[0].t()?)?.mul(&x.sign()?)?;
+            } else if onward {
+                gradient = gradient.matmul(&layer.values[0].t()?)?;
+            }
+        }
+        gradients.reverse();
+        Ok((gradients, gradient))
     }
+
+    fn ones(&self, n_rows: usize, n_columns: usize) -> TensorResult<Tensor> {
+        self.ones.narrow(1, 0, n_rows * n_columns)?.reshape((n_rows, n_columns))
+    }
+
+    /// Sum over the views, `(n_batch, latent)`.
+    fn over_views(&self, x: &Tensor) -> TensorResult<Tensor> {
+        let (n_views, n_batch, latent) = x.dims3()?;
+        let x = x.reshape((n_views, n_batch * latent))?;
+        self.ones(1, n_views)?.matmul(&x)?.reshape((n_batch, latent))
+    }
+
+    /// Mean latent over the views of each sample (eq. 4).
+    fn fuse(&self, latents: &Tensor, batch: &Batch) -> TensorResult<Tensor> {
+        self.over_views(&latents.mul(&batch.share)?)
+    }
+
+    /// Row sums of a product; half their total is a term of the loss.
+    fn twice(&self, residual: &Tensor, gradient: &Tensor) -> TensorResult<Tensor> {
+        let width = residual.dims()[residual.rank() - 1];
+        let product = residual.mul(gradient)?.reshape(((), width))?;
+        product.matmul(&self.ones(width, 1)?)?.flatten_all()
+    }
+
+    /// Returns the gradients of the encoders and, without a pull, of the decoders. Half the total of what it adds to
+    /// `losses` is the loss: every term is a quadratic form, half the product of a residual and its gradient.
+    fn pass(
+        &self,
+        batch: &Batch,
+        pull: Option<&Pair>,
+        losses: &mut Vec<Tensor>,
+    ) -> TensorResult<Vec<Pair>> {
+        let (encoders, decoders) = self.layers.split_at(self.n_encoder);
+        let encoded = self.forward(encoders, batch.x.clone())?;
+        let latents = &encoded[self.n_encoder];
+        let shape @ (n_views, n_batch, latent) = latents.dims3()?;
+        let graph = batch.laplacian.matmul(latents)?;
+        losses.push(self.twice(latents, &graph)?);
+        let z = self.fuse(latents, batch)?;
+        let (of_decoders, z_gradient) = if let Some([centers, slope]) = pull {
+            let residual = z.sub(centers)?;
+            let gradient = residual.mul(slope)?;
+            losses.push(self.twice(&residual, &gradient)?);
+            (Vec::new(), gradient)
+        } else {
+            let decoded = self.forward(decoders, z.unsqueeze(0)?.broadcast_as(shape)?)?;
+            let residual = decoded[decoders.len()].sub(&batch.x)?;
+            let gradient = residual.mul(&batch.slope)?;
+            losses.push(self.twice(&residual, &gradient)?);
+            let (gradients, z_gradient) = self.backward(decoders, &decoded, gradient, true)?;
+            (gradients, self.over_views(&z_gradient)?)
+        };
+        let to_views = z_gradient.reshape((1, n_batch * latent))?;
+        let to_views = self.ones(n_views, 1)?.matmul(&to_views)?.reshape(shape)?;
+        let gradient = to_views.mul(&batch.share)?.add(&graph)?;
+        let (mut gradients, _) = self.backward(encoders, &encoded, gradient, false)?;
+        gradients.extend(of_decoders);
+        Ok(gradients)
+    }
+
+    /// Returns per batch the samples' centers and the weights of their residuals, both `(n_batch, latent)`. A weight
+    /// is 2 / (k divisor) for selected samples and 0 for others.
+    fn pulls(
+        &self,
+        batches: &[Range<usize>],
+        goal: Goal<'_>,
+    ) -> Result<Vec<Option<Pair>>, NnError> {
+        for batch in batches {
+            trainer::check_batch(batch, self.data.input.n_samples)?;
+        }
+        let Goal::Clusters(targets) = goal else { return Ok(vec![None; batches.len()]) };
+        targets.check(self.data.input.n_samples, self.latent)?;
+        let n_rows = batches.iter().map(ExactSizeIterator::len).sum();
+        let mut pull = Array3::<f32>::zeros((2, n_rows, self.latent));
+        let mut row = 0;
+        for batch in batches {
+            let n_selected = batch.clone().filter(|&i| targets.selected[i]).count();
+            let divisor = targets.normalization.divisor(n_selected, batch.len());
+            for i in batch.clone() {
+                if targets.selected[i] {
+                    let center = targets.centers.row(targets.labels[i]);
+                    pull.slice_mut(s![0, row, ..]).assign(&center);
+                    pull.slice_mut(s![1, row, ..]).fill(2.0 / (self.latent * divisor) as f32);
+                }
+                row += 1;
+            }
+        }
+        let pull = tensor(pull, &self.device)?;
+        let mut row = 0;
+        let narrow = |batch: &Range<usize>| {
+            let of_batch = |i: usize| pull.get(i)?.narrow(0, row, batch.len());
+            let both = [of_batch(0)?, of_batch(1)?];
+            row += batch.len();
+            Ok(Some(both))
+        };
+        Ok(batches.iter().map(narrow).collect::<TensorResult<_>>()?)
+    }
+
+    /// Converts the tensors that `of` returns for each layer.
+    fn export(&self, of: impl Fn(usize, &Layer) -> TensorResult<Pair>) -> TensorResult<Weights> {
+        let dense = |(i, layer): (usize, &Layer)| Ok(layer.unpack(&of(i, layer)?)?.into_iter());
+        let layers = self.layers.iter().enumerate().map(dense);
+        let mut layers = layers.collect::<TensorResult<Vec<_>>>()?;
+        let view = |_| {
+            let mut encoder: Vec<_> = layers.iter_mut().filter_map(Iterator::next).collect();
+            let decoder = encoder.split_off(self.n_encoder);
+            ViewWeights { encoder, decoder }
+        };
+        Ok(Weights { views: (0..self.data.input.views.len()).map(view).collect() })
+    }
+}
+
+/// Reads `losses` and returns half their sum.
+fn half_sum(losses: &[Tensor]) -> TensorResult<f64> {
+    let losses = Tensor::cat(losses, 0)?.to_vec1::<f32>()?;
+    Ok(0.5 * losses.into_iter().map(f64::from).sum::<f64>())
 }
 
 impl Trainer for CandleTrainer {
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError> {
         optimizer.check()?;
-        for layer in self.layers_mut() {
-            for parameter in layer.parameters_mut() {
-                parameter.start(optimizer)?;
-            }
+        for Layer { values: [weight, bias], moments, .. } in &mut self.layers {
+            *moments = [optimizer.no_moments(weight)?, optimizer.no_moments(bias)?];
         }
         self.optimizer = Some(optimizer);
         self.steps = 0;
@@ -207,51 +289,61 @@ impl Trainer for CandleTrainer {
         Ok(())
     }
 
-    fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError> {
-        trainer::check_batch(&batch, self.data.input.n_samples)?;
-        let loss = self.pretrain_loss(&batch)?;
-        self.step(&loss, true)
+    fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
+        let optimizer = optimizer::started(self.optimizer)?;
+        let pulls = self.pulls(batches, goal)?;
+        let mut losses = Vec::new();
+        for (batch, pull) in batches.iter().zip(&pulls) {
+            let batch = self.batch(batch)?;
+            let gradients = self.pass(&batch, pull.as_ref(), &mut losses)?;
+            self.steps += 1;
+            let step = optimizer.step(self.steps);
+            for (layer, gradients) in self.layers.iter_mut().zip(&gradients) {
+                let parameters = layer.values.iter_mut().zip(&mut layer.moments);
+                for ((value, moments), gradient) in parameters.zip(gradients) {
+                    *value = step.move_along(value, moments, gradient)?;
+                }
+            }
+        }
+        Ok(half_sum(&losses)? / batches.len() as f64)
     }
 
-    fn finetune_step(&mut self, batch: Range<usize>, targets: Targets<'_>) -> Result<f64, NnError> {
-        trainer::check_batch(&batch, self.data.input.n_samples)?;
-        targets.check(self.data.input.n_samples, self.latent)?;
-        let loss = self.finetune_loss(&batch, &targets)?;
-        self.step(&loss, false)
-    }
-
-    fn pretrain_gradients(&mut self, batch: Range<usize>) -> Result<(f64, Weights), NnError> {
-        trainer::check_batch(&batch, self.data.input.n_samples)?;
-        self.gradients(&self.pretrain_loss(&batch)?)
-    }
-
-    fn finetune_gradients(
+    fn gradients(
         &mut self,
         batch: Range<usize>,
-        targets: Targets<'_>,
+        goal: Goal<'_>,
     ) -> Result<(f64, Weights), NnError> {
-        trainer::check_batch(&batch, self.data.input.n_samples)?;
-        targets.check(self.data.input.n_samples, self.latent)?;
-        self.gradients(&self.finetune_loss(&batch, &targets)?)
+        let pulls = self.pulls(std::slice::from_ref(&batch), goal)?;
+        let batch = self.batch(&batch)?;
+        let mut losses = Vec::new();
+        let gradients = self.pass(&batch, pulls[0].as_ref(), &mut losses)?;
+        let gradient = |i: usize, layer: &Layer| match gradients.get(i) {
+            Some(gradients) => Ok(gradients.clone()),
+            None => Ok([layer.values[0].zeros_like()?, layer.values[1].zeros_like()?]),
+        };
+        Ok((half_sum(&losses)?, self.export(gradient)?))
     }
 
     fn embed(&mut self) -> Result<Array2<f32>, NnError> {
-        let mut latents = Vec::with_capacity(self.data.input.n_samples * self.latent);
+        let mut latents = Vec::new();
         for block in trainer::blocks(self.data.input.n_samples) {
-            let z = self.fuse(&self.parts(&block)?, &block)?;
-            latents.extend(z.flatten_all()?.to_vec1::<f32>()?);
+            let batch = self.batch(&block)?;
+            let encoded = self.forward(&self.layers[..self.n_encoder], batch.x.clone())?;
+            latents.push(self.fuse(&encoded[self.n_encoder], &batch)?);
         }
+        let latents = Tensor::cat(&latents, 0)?.flatten_all()?.to_vec1()?;
         let shape = (self.data.input.n_samples, self.latent);
         Ok(Array2::from_shape_vec(shape, latents).map_err(candle_core::Error::wrap)?)
     }
 
     fn weights(&self) -> Result<Weights, NnError> {
-        Ok(self.export(|parameter| Ok(parameter.value.as_detached_tensor()))?)
+        Ok(self.export(|_, layer| Ok(layer.values.clone()))?)
     }
 
     fn optimizer_state(&self) -> Result<OptimizerState, NnError> {
         let n_moments = optimizer::started(self.optimizer)?.n_moments();
-        let moment = |i: usize| self.export(|parameter| Ok(parameter.moments[i].clone()));
+        let moment =
+            |m: usize| self.export(|_, layer| Ok(layer.moments.each_ref().map(|of| of[m].clone())));
         let moments = (0..n_moments).map(moment).collect::<TensorResult<_>>()?;
         Ok(OptimizerState { steps: self.steps, moments })
     }
@@ -259,9 +351,10 @@ impl Trainer for CandleTrainer {
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError> {
         let optimizer = optimizer::started(self.optimizer)?;
         state.check(optimizer, &self.weights()?)?;
-        for (i, moment) in state.moments.iter().enumerate() {
-            for (layer, saved) in self.layers_mut().zip(moment.layers()) {
-                layer.restore(i, saved)?;
+        for (m, moment) in state.moments.iter().enumerate() {
+            for (layer, saved) in self.layers.iter_mut().zip(positions(moment)) {
+                let saved = pack(&saved, &self.device)?;
+                layer.moments.iter_mut().zip(saved).for_each(|(moments, saved)| moments[m] = saved);
             }
         }
         self.steps = state.steps;
@@ -269,14 +362,48 @@ impl Trainer for CandleTrainer {
     }
 }
 
-/// The layers in turn, `ReLU` after each but the last.
-fn chain(layers: &[Layer], x: &Tensor) -> TensorResult<Tensor> {
-    let mut x = x.clone();
-    for (i, layer) in layers.iter().enumerate() {
-        x = layer.forward(&x)?;
-        if i + 1 < layers.len() {
-            x = autodiff::relu(&x)?;
-        }
+impl Layer {
+    fn new(layers: &[&Dense], device: &candle_core::Device) -> TensorResult<Self> {
+        let shapes = layers.iter().map(|layer| (layer.n_in(), layer.n_out())).collect();
+        Ok(Self { shapes, values: pack(layers, device)?, moments: Default::default() })
     }
-    Ok(x)
+
+    /// Splits tensors of this layer by view.
+    fn unpack(&self, [weight, bias]: &Pair) -> TensorResult<Vec<Dense>> {
+        let array = |tensor: &Tensor| {
+            let values = tensor.flatten_all()?.to_vec1::<f32>()?;
+            Array3::from_shape_vec(tensor.dims3()?, values).map_err(candle_core::Error::wrap)
+        };
+        let (weight, bias) = (array(weight)?, array(bias)?);
+        let view = |(v, &(n_in, n_out)): (usize, &(usize, usize))| {
+            let weight = weight.slice(s![v, ..n_in, ..n_out]).reversed_axes();
+            let weight = weight.as_standard_layout().into_owned();
+            Dense { weight, bias: bias.slice(s![v, 0, ..n_out]).to_owned() }
+        };
+        Ok(self.shapes.iter().enumerate().map(view).collect())
+    }
+}
+
+/// Layers of all views at each position, encoders before decoders.
+fn positions(weights: &Weights) -> impl Iterator<Item = Vec<&Dense>> {
+    let depth = weights.layers().count() / weights.views.len();
+    (0..depth).map(move |position| weights.layers().skip(position).step_by(depth).collect())
+}
+
+/// Joins one layer of all views. Weights become `(n_in, n_out)`, the order in which their gradients are computed.
+fn pack(layers: &[&Dense], device: &candle_core::Device) -> TensorResult<Pair> {
+    let n_in = layers.iter().map(|layer| layer.n_in()).max().unwrap_or(0);
+    let n_out = layers.iter().map(|layer| layer.n_out()).max().unwrap_or(0);
+    let mut weights = Array3::zeros((layers.len(), n_in, n_out));
+    let mut biases = Array3::zeros((layers.len(), 1, n_out));
+    for (v, layer) in layers.iter().enumerate() {
+        weights.slice_mut(s![v, ..layer.n_in(), ..layer.n_out()]).assign(&layer.weight.t());
+        biases.slice_mut(s![v, 0, ..layer.n_out()]).assign(&layer.bias);
+    }
+    Ok([tensor(weights, device)?, tensor(biases, device)?])
+}
+
+fn tensor(values: Array3<f32>, device: &candle_core::Device) -> TensorResult<Tensor> {
+    let shape = values.dim();
+    Tensor::from_vec(values.into_raw_vec_and_offset().0, shape, device)
 }

@@ -1,15 +1,15 @@
 //! What both engines promise, on a small case with random biases: no unit sits on the kink of `ReLU`. With the feature
-//! `cuda` the reference engine promises it on a GPU too, which the tests then need.
+//! `cuda` the engine on tensors promises it on a GPU too, which the tests then need.
 
 use crate::{
-    Architecture, Dense, Device, Engine, NetworkInput, NnError, Normalization, ObservedView,
+    Architecture, Dense, Device, Engine, Goal, NetworkInput, NnError, Normalization, ObservedView,
     Optimizer, Targets, Trainer, TrainingData, Weights, fused::FusedTrainer, trainer,
 };
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
 use ndarray::{Array2, s};
 use rand::Rng;
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, slice, sync::Arc};
 
 const N: usize = 48;
 const WIDTHS: [usize; 3] = [6, 3, 5];
@@ -17,7 +17,7 @@ const LATENT: usize = 3;
 const ALPHA: f64 = 0.3;
 type Place = (Engine, Device);
 const FUSED: Place = (Engine::Fused, Device::Cpu);
-/// Automatic differentiation.
+/// Tensors.
 const CANDLE: &[Place] = &[
     (Engine::Candle, Device::Cpu),
     #[cfg(feature = "cuda")]
@@ -26,6 +26,7 @@ const CANDLE: &[Place] = &[
 const SGD: Optimizer = Optimizer::Sgd { learning_rate: 0.02, momentum: 0.9 };
 const ADAM: Optimizer =
     Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
+const FIRST: Range<usize> = 0..16;
 /// The last view observes nothing of this batch.
 const BLIND: Range<usize> = 16..32;
 
@@ -113,16 +114,25 @@ impl Case {
         }
     }
 
+    fn goal(&self) -> Goal<'_> {
+        Goal::Clusters(self.targets())
+    }
+
+    fn goals(&self) -> [Goal<'_>; 3] {
+        let batch = Targets { normalization: Normalization::Batch, ..self.targets() };
+        [Goal::Reconstruction, Goal::Clusters(batch), self.goal()]
+    }
+
     /// Losses of `n_steps` pre-training and as many fine-tuning steps.
     fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
         let mut losses = Vec::new();
         trainer.start(SGD).expect("valid optimizer");
         for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.pretrain_step(batch).expect("step"));
+            losses.push(trainer.train(&[batch], Goal::Reconstruction).expect("step"));
         }
         trainer.start(ADAM).expect("valid optimizer");
         for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.finetune_step(batch, self.targets()).expect("step"));
+            losses.push(trainer.train(&[batch], self.goal()).expect("step"));
         }
         losses
     }
@@ -134,7 +144,7 @@ fn places() -> impl Iterator<Item = Place> {
 
 /// The last one is smaller.
 fn batches() -> impl Iterator<Item = Range<usize>> + Clone {
-    [0..16, BLIND, 32..42, 42..N].into_iter()
+    [FIRST, BLIND, 32..42, 42..N].into_iter()
 }
 
 fn tensors(weights: &Weights) -> impl Iterator<Item = Vec<f32>> {
@@ -167,26 +177,15 @@ fn a_gradient_that_is_not_a_number_is_not_near_another() {
 
 /// Both in f32, where a gradient that nearly cancels keeps four digits.
 #[test]
-fn fused_gradients_are_those_of_automatic_differentiation() {
+fn both_engines_have_the_same_gradients() {
     for (seed, place) in (0..5).flat_map(|seed| CANDLE.iter().map(move |&place| (seed, place))) {
         let case = Case::new(seed);
         let (mut candle, mut fused) = (case.trainer(place), case.trainer(FUSED));
         for batch in batches().chain(std::iter::once(0..N)) {
-            let (expected_loss, expected) =
-                candle.pretrain_gradients(batch.clone()).expect("gradients");
-            let (loss, found) = fused.pretrain_gradients(batch.clone()).expect("gradients");
-            approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
-            assert!(
-                distance(&expected, &found) < 1e-4,
-                "{place:?}, {batch:?}: {}",
-                distance(&expected, &found)
-            );
-            for normalization in [Normalization::Selected, Normalization::Batch] {
-                let targets = Targets { normalization, ..case.targets() };
+            for goal in case.goals() {
                 let (expected_loss, expected) =
-                    candle.finetune_gradients(batch.clone(), targets).expect("gradients");
-                let (loss, found) =
-                    fused.finetune_gradients(batch.clone(), targets).expect("gradients");
+                    candle.gradients(batch.clone(), goal).expect("gradients");
+                let (loss, found) = fused.gradients(batch.clone(), goal).expect("gradients");
                 approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
                 assert!(
                     distance(&expected, &found) < 1e-4,
@@ -209,12 +208,13 @@ fn engines_agree_on_large_layers_and_batches() {
         fused.start(optimizer).expect("valid optimizer");
         for batch in [0..500, 500..900] {
             let (expected_loss, expected) =
-                candle.pretrain_gradients(batch.clone()).expect("gradients");
-            let (loss, found) = fused.pretrain_gradients(batch.clone()).expect("gradients");
+                candle.gradients(batch.clone(), Goal::Reconstruction).expect("gradients");
+            let (loss, found) =
+                fused.gradients(batch.clone(), Goal::Reconstruction).expect("gradients");
             approx::assert_relative_eq!(expected_loss, loss, max_relative = 1e-5);
             assert!(distance(&expected, &found) < 1e-4, "{}", distance(&expected, &found));
-            candle.pretrain_step(batch.clone()).expect("step");
-            fused.pretrain_step(batch).expect("step");
+            candle.train(slice::from_ref(&batch), Goal::Reconstruction).expect("step");
+            fused.train(&[batch], Goal::Reconstruction).expect("step");
         }
         let (expected, found) =
             (candle.weights().expect("weights"), fused.weights().expect("weights"));
@@ -232,23 +232,19 @@ fn engines_agree_on_large_layers_and_batches() {
 fn fused_gradients_are_the_slopes_of_the_loss() {
     const STEP: f32 = 1e-6;
     let case = Case::new(1);
-    let loss = |weights: &Weights, batch: &Range<usize>, finetune: bool| {
+    let loss = |weights: &Weights, batch: &Range<usize>, goal: Goal<'_>| {
         let mut trainer = FusedTrainer::<f64>::new(case.data(ALPHA), weights);
-        let gradients = if finetune {
-            trainer.finetune_gradients(batch.clone(), case.targets())
-        } else {
-            trainer.pretrain_gradients(batch.clone())
-        };
-        gradients.expect("gradients")
+        trainer.gradients(batch.clone(), goal).expect("gradients")
     };
-    for (batch, finetune) in [(0..16, true), (BLIND, false)] {
-        let (_, gradients) = loss(&case.weights, &batch, finetune);
+    let [reconstruction, _, clusters] = case.goals();
+    for (batch, goal) in [(FIRST, clusters), (FIRST, reconstruction), (BLIND, reconstruction)] {
+        let (_, gradients) = loss(&case.weights, &batch, goal);
         let mut weights = case.weights.clone();
         for (place, gradient) in parameters(&gradients.clone()).into_iter().enumerate() {
             let value = parameters(&weights)[place];
             let mut at = |value: f32| {
                 set_parameter(&mut weights, place, value);
-                loss(&weights, &batch, finetune).0
+                loss(&weights, &batch, goal).0
             };
             let slope = (at(value + STEP) - at(value - STEP))
                 / (f64::from(value + STEP) - f64::from(value - STEP));
@@ -314,7 +310,7 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn a_batch_without_selected_samples_has_the_graph_term_only() {
     let case = Case::new(4);
-    let batch = 0..16;
+    let batch = FIRST;
     let none = vec![false; N];
     let targets = Targets { selected: &none, ..case.targets() };
     let mut energy = 0.0;
@@ -339,10 +335,11 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
     let expected = ALPHA / (WIDTHS.len() * batch.len()) as f64 * energy;
     for place in places() {
         let mut trainer = case.trainer(place);
-        let (loss, _) = trainer.finetune_gradients(batch.clone(), targets).expect("gradients");
+        let (loss, _) =
+            trainer.gradients(batch.clone(), Goal::Clusters(targets)).expect("gradients");
         approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
         trainer.start(ADAM).expect("valid optimizer");
-        trainer.finetune_step(batch.clone(), targets).expect("step");
+        trainer.train(slice::from_ref(&batch), Goal::Clusters(targets)).expect("step");
         assert!(
             parameters(&trainer.weights().expect("weights")).iter().all(|value| value.is_finite())
         );
@@ -354,7 +351,8 @@ fn a_view_without_rows_in_the_batch_has_no_gradient() {
     let case = Case::new(5);
     assert!(case.input.views[2].positions(&BLIND).is_empty());
     for place in places() {
-        let (loss, gradients) = case.trainer(place).pretrain_gradients(BLIND).expect("gradients");
+        let (loss, gradients) =
+            case.trainer(place).gradients(BLIND, Goal::Reconstruction).expect("gradients");
         assert!(loss.is_finite());
         let is_zero = |v: usize| {
             let layers = gradients.views[v].encoder.iter().chain(&gradients.views[v].decoder);
@@ -372,7 +370,7 @@ fn fine_tuning_moves_no_decoder() {
     for place in places() {
         let mut trainer = case.trainer(place);
         trainer.start(ADAM).expect("valid optimizer");
-        trainer.finetune_step(0..16, case.targets()).expect("step");
+        trainer.train(&[FIRST], case.goal()).expect("step");
         for (before, after) in
             case.weights.views.iter().zip(trainer.weights().expect("weights").views)
         {
@@ -390,7 +388,7 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
             let mut first = case.trainer(place);
             first.start(optimizer).expect("valid optimizer");
             for batch in batches() {
-                first.pretrain_step(batch).expect("step");
+                first.train(&[batch], Goal::Reconstruction).expect("step");
             }
             let state = first.optimizer_state().expect("state");
             assert_eq!(state.steps, 4);
@@ -399,8 +397,13 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
             second.start(optimizer).expect("valid optimizer");
             second.restore_optimizer(&state).expect("state of the same shape");
             for batch in batches() {
-                let expected = first.pretrain_step(batch.clone()).expect("step");
-                assert_eq!(expected, second.pretrain_step(batch).expect("step"), "{place:?}");
+                let expected =
+                    first.train(slice::from_ref(&batch), Goal::Reconstruction).expect("step");
+                assert_eq!(
+                    expected,
+                    second.train(&[batch], Goal::Reconstruction).expect("step"),
+                    "{place:?}"
+                );
             }
             assert!(
                 first.weights().expect("weights") == second.weights().expect("weights"),
@@ -435,12 +438,12 @@ fn another_step_length_keeps_the_momentum() {
         let moved = |rate: Option<f64>| {
             let mut trainer = case.trainer(place);
             trainer.start(SGD).expect("valid optimizer");
-            trainer.pretrain_step(0..16).expect("a step");
+            trainer.train(&[FIRST], Goal::Reconstruction).expect("a step");
             let before = trainer.weights().expect("weights").views[0].encoder[0].weight.clone();
             if let Some(rate) = rate {
                 trainer.set_learning_rate(rate).expect("valid step length");
             }
-            trainer.pretrain_step(0..16).expect("a step");
+            trainer.train(&[FIRST], Goal::Reconstruction).expect("a step");
             trainer.weights().expect("weights").views[0].encoder[0].weight.clone() - before
         };
         let (whole, half) = (moved(None), moved(Some(learning_rate / 2.0)));
@@ -468,22 +471,19 @@ fn parts_that_do_not_fit_are_errors() {
         assert!(case.try_trainer(place, -1.0).is_err());
         assert!(case.try_trainer(place, f64::NAN).is_err());
         let mut trainer = case.trainer(place);
-        assert!(trainer.pretrain_step(0..16).is_err(), "a step before the stage");
+        assert!(trainer.train(&[FIRST], Goal::Reconstruction).is_err(), "a step before the stage");
         assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
         assert!(trainer.set_learning_rate(0.1).is_err(), "a step length before the stage");
         trainer.start(SGD).expect("valid optimizer");
         assert!(trainer.set_learning_rate(0.0).is_err());
-        assert!(trainer.pretrain_step(5..5).is_err());
-        assert!(trainer.pretrain_step(40..N + 1).is_err());
+        for batch in [5..5, 40..N + 1] {
+            assert!(trainer.train(&[batch], Goal::Reconstruction).is_err());
+        }
         let labels = vec![4; N];
-        assert!(
-            trainer.finetune_step(0..16, Targets { labels: &labels, ..case.targets() }).is_err()
-        );
-        assert!(
-            trainer
-                .finetune_step(0..16, Targets { labels: &labels[1..], ..case.targets() })
-                .is_err()
-        );
+        for labels in [&labels[..], &labels[1..]] {
+            let goal = Goal::Clusters(Targets { labels, ..case.targets() });
+            assert!(trainer.train(&[FIRST], goal).is_err());
+        }
     }
     let mut blind = Case::new(9);
     let mut input = NetworkInput::clone(&blind.input);

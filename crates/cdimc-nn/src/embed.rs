@@ -18,7 +18,7 @@ impl Weights {
     pub fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, NnError> {
         input.check()?;
         self.check_input(input)?;
-        let counts = input.views_of_samples();
+        let shares = input.shares();
         let blocks: Vec<_> = trainer::blocks(input.n_samples).collect();
         let latent = self.latent();
         let fused = blocks.into_par_iter().map(|block| {
@@ -32,8 +32,8 @@ impl Weights {
                     z += &latent;
                 }
             }
-            for (mut z, &count) in z.rows_mut().into_iter().zip(&counts[block]) {
-                z *= 1.0 / count as f32;
+            for (mut z, &share) in z.rows_mut().into_iter().zip(&shares[block]) {
+                z *= share;
             }
             z.into_raw_vec_and_offset().0
         });

@@ -11,7 +11,7 @@ pub enum Engine {
     /// Forward and backward passes written out over matrix products; CPU only.
     #[default]
     Fused,
-    /// candle's tensors and automatic differentiation; CPU and CUDA.
+    /// Gradients written out over candle's tensors; CPU and CUDA.
     Candle,
 }
 

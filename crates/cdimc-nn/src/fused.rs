@@ -5,8 +5,8 @@
 //! on the number of threads.
 
 use crate::{
-    NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData, ViewWeights,
-    Weights, optimizer, real::Real, trainer,
+    Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
+    ViewWeights, Weights, optimizer, real::Real, trainer,
 };
 use cdimc_graph::{KnnGraph, laplacian_product};
 use chain::{Chain, Gradients, Part, Update};
@@ -51,13 +51,6 @@ struct View<T> {
 /// Multiplications below which threads cost more than they give.
 pub(crate) const WORTH_THREADS: usize = 1 << 22;
 
-/// What a batch is trained towards.
-#[derive(Clone, Copy)]
-enum Goal<'a> {
-    Reconstruction,
-    Clusters(Targets<'a>),
-}
-
 impl<T: Real> FusedTrainer<T> {
     pub(crate) fn new(data: TrainingData, weights: &Weights) -> Self {
         let view = |view: &ViewWeights| View {
@@ -71,9 +64,8 @@ impl<T: Real> FusedTrainer<T> {
             reconstruction_loss: 0.0,
             graph_loss: 0.0,
         };
-        let counts = data.input.views_of_samples();
         Self {
-            shares: counts.iter().map(|&count| 1.0 / count as f32).collect(),
+            shares: data.input.shares(),
             views: weights.views.iter().map(view).collect(),
             latent: weights.latent(),
             n_parameters: weights.n_parameters(),
@@ -166,19 +158,6 @@ impl<T: Real> FusedTrainer<T> {
         Ok(Update::Step(optimizer.step(self.steps)))
     }
 
-    fn gradients(
-        &mut self,
-        batch: Range<usize>,
-        goal: Goal<'_>,
-    ) -> Result<(f64, Weights), NnError> {
-        for view in &mut self.views {
-            view.encoder.forget_gradients();
-            view.decoder.forget_gradients();
-        }
-        let loss = self.pass(batch, goal, Update::Keep)?;
-        Ok((loss, self.export(Part::Gradient)))
-    }
-
     fn export(&self, part: Part) -> Weights {
         let view = |view: &View<T>| ViewWeights {
             encoder: view.encoder.export(part),
@@ -265,26 +244,26 @@ impl<T: Real> Trainer for FusedTrainer<T> {
         Ok(())
     }
 
-    fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError> {
-        let update = self.next_step()?;
-        self.pass(batch, Goal::Reconstruction, update)
+    fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
+        let mut sum = 0.0;
+        for batch in batches {
+            let update = self.next_step()?;
+            sum += self.pass(batch.clone(), goal, update)?;
+        }
+        Ok(sum / batches.len() as f64)
     }
 
-    fn finetune_step(&mut self, batch: Range<usize>, targets: Targets<'_>) -> Result<f64, NnError> {
-        let update = self.next_step()?;
-        self.pass(batch, Goal::Clusters(targets), update)
-    }
-
-    fn pretrain_gradients(&mut self, batch: Range<usize>) -> Result<(f64, Weights), NnError> {
-        self.gradients(batch, Goal::Reconstruction)
-    }
-
-    fn finetune_gradients(
+    fn gradients(
         &mut self,
         batch: Range<usize>,
-        targets: Targets<'_>,
+        goal: Goal<'_>,
     ) -> Result<(f64, Weights), NnError> {
-        self.gradients(batch, Goal::Clusters(targets))
+        for view in &mut self.views {
+            view.encoder.forget_gradients();
+            view.decoder.forget_gradients();
+        }
+        let loss = self.pass(batch, goal, Update::Keep)?;
+        Ok((loss, self.export(Part::Gradient)))
     }
 
     fn embed(&mut self) -> Result<Array2<f32>, NnError> {

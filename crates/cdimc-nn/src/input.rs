@@ -47,7 +47,7 @@ pub struct NetworkInput {
 
 impl NetworkInput {
     /// Number of views that observe each sample: the denominators of eq. 4.
-    pub(crate) fn views_of_samples(&self) -> Vec<u32> {
+    fn views_of_samples(&self) -> Vec<u32> {
         let mut count = vec![0; self.n_samples];
         for view in &self.views {
             for &row in &view.rows {
@@ -55,6 +55,11 @@ impl NetworkInput {
             }
         }
         count
+    }
+
+    /// 1 / number of views of each sample.
+    pub(crate) fn shares(&self) -> Vec<f32> {
+        self.views_of_samples().into_iter().map(|count| 1.0 / count as f32).collect()
     }
 
     /// Whether the rows of every view are samples, each once and in order, and every sample has a view.

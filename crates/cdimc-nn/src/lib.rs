@@ -8,8 +8,8 @@ The principal type is [`Trainer`]: one interface for a training step, with the w
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
 use cdimc_nn::{
-    Architecture, Device, Engine, NetworkInput, ObservedView, Optimizer, TrainingData, Weights,
-    trainer,
+    Architecture, Device, Engine, Goal, NetworkInput, ObservedView, Optimizer, TrainingData,
+    Weights, trainer,
 };
 use ndarray::array;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ let weights = Weights::glorot(&Architecture::default(), &[2, 3], 2, Seed::new(0)
 let data = TrainingData { input: Arc::clone(&input), graphs: Arc::new(graphs), alpha: 1e-3 };
 let mut trainer = trainer(Engine::default(), Device::Cpu, data, weights)?;
 trainer.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
-let first = trainer.pretrain_step(0..3)?;
+let first = trainer.train(&[0..3], Goal::Reconstruction)?;
 for _ in 0..20 {
-    trainer.pretrain_step(0..3)?;
+    trainer.train(&[0..3], Goal::Reconstruction)?;
 }
-assert!(trainer.pretrain_step(0..3)? < first);
+assert!(trainer.train(&[0..3], Goal::Reconstruction)? < first);
 
 // Two latents for each sample, and the view that the first sample lacks.
 let latents = trainer.weights()?.embed(&input)?;
@@ -45,7 +45,7 @@ pub use crate::{
     error::NnError,
     input::{NetworkInput, ObservedView},
     optimizer::{Optimizer, OptimizerState},
-    trainer::{Normalization, Targets, Trainer, TrainingData, batches},
+    trainer::{Goal, Normalization, Targets, Trainer, TrainingData, batches},
     weights::{Architecture, Dense, ViewWeights, Weights},
 };
 

@@ -1,7 +1,7 @@
 //! SGD with momentum and Adam: their settings, their state, and what one step of them does.
 
 use crate::{NnError, Weights, real::Real};
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result as TensorResult, Tensor, Var};
+use candle_core::{CpuStorage, InplaceOp1, Layout, Result as TensorResult, Tensor};
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -98,6 +98,11 @@ impl Optimizer {
             Self::Adam { .. } => 2,
         }
     }
+
+    /// Returns the moments of `theta` before the first step, in memory of their own, because steps change them in place.
+    pub(crate) fn no_moments(self, theta: &Tensor) -> TensorResult<Vec<Tensor>> {
+        (0..self.n_moments()).map(|_| Ok(theta.zeros_like()?.detach())).collect()
+    }
 }
 
 /// One step of an optimizer, with the bias corrections of its number.
@@ -165,16 +170,15 @@ impl Step {
         }
     }
 
-    /// Moves the variable `theta` and its `moments` along a gradient: on the CPU in one pass, elsewhere by tensors.
+    /// Updates `moments` and returns the new `theta`. On the CPU it changes `theta` in place, in one pass.
     pub(crate) fn move_along(
         self,
-        theta: &Var,
+        theta: &Tensor,
         moments: &mut [Tensor],
         gradient: &Tensor,
-    ) -> TensorResult<()> {
+    ) -> TensorResult<Tensor> {
         if !theta.device().is_cpu() {
-            let decrease = self.decrease(moments, gradient)?;
-            return theta.set(&theta.as_detached_tensor().sub(&decrease)?);
+            return theta.sub(&self.decrease(moments, gradient)?);
         }
         with_numbers(gradient, |gradient| {
             with_numbers(theta, |theta| match &*moments {
@@ -190,7 +194,8 @@ impl Step {
                 }),
                 _ => unreachable!("a stage starts with the moments of its optimizer"),
             })
-        })
+        })?;
+        Ok(theta.clone())
     }
 
     /// Updates `moments` with a gradient and returns the decrease of the parameter.
@@ -260,7 +265,7 @@ impl OptimizerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candle_core::Device;
+    use candle_core::{Device, Var};
 
     const OPTIMIZERS: [Optimizer; 2] = [
         Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },

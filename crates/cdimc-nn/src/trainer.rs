@@ -40,6 +40,16 @@ impl Normalization {
     }
 }
 
+/// Loss of a training step.
+#[derive(Debug, Clone, Copy)]
+pub enum Goal<'a> {
+    /// Pre-training: reconstruction of the views (eq. 7).
+    Reconstruction,
+    /// Fine-tuning: distance from the centers (eq. 11). A batch without a selected sample has the graph term only.
+    /// Decoders do not move.
+    Clusters(Targets<'a>),
+}
+
 /// What a network is trained on.
 #[derive(Debug, Clone)]
 pub struct TrainingData {
@@ -94,35 +104,18 @@ pub trait Trainer: Send {
     /// If no stage has started, or the length is not finite and above 0.
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError>;
 
-    /// One step on the pre-training loss of one batch (eq. 7), which is returned.
+    /// Takes one step per batch, in order, and returns the mean loss.
     ///
     /// # Errors
-    /// If the engine fails.
-    fn pretrain_step(&mut self, batch: Range<usize>) -> Result<f64, NnError>;
+    /// If no stage has started, a batch or the targets do not fit, or the engine fails.
+    fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError>;
 
-    /// One step on the fine-tuning loss of one batch (eq. 11, divided as [`Targets::normalization`]
-    /// says; a batch without a selected sample has the graph term only), which is returned. Decoders
-    /// do not move.
+    /// Returns loss and gradients of one batch, without a step; zero for decoders that do not move.
     ///
     /// # Errors
-    /// If the engine fails.
-    fn finetune_step(&mut self, batch: Range<usize>, targets: Targets<'_>) -> Result<f64, NnError>;
-
-    /// Loss and gradients of the pre-training loss of one batch, without a step.
-    ///
-    /// # Errors
-    /// If the engine fails.
-    fn pretrain_gradients(&mut self, batch: Range<usize>) -> Result<(f64, Weights), NnError>;
-
-    /// Loss and gradients of the fine-tuning loss of one batch, without a step; zero for decoders.
-    ///
-    /// # Errors
-    /// If the engine fails.
-    fn finetune_gradients(
-        &mut self,
-        batch: Range<usize>,
-        targets: Targets<'_>,
-    ) -> Result<(f64, Weights), NnError>;
+    /// If the batch or the targets do not fit, or the engine fails.
+    fn gradients(&mut self, batch: Range<usize>, goal: Goal<'_>)
+    -> Result<(f64, Weights), NnError>;
 
     /// The fused latents H* of all samples (eq. 4), `(n_samples, latent)`.
     ///

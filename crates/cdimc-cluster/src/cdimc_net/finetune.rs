@@ -4,7 +4,7 @@ use super::assignment::Assignment;
 use super::self_paced::{Pace, Scope};
 use crate::CdimcNet;
 use cdimc_core::ClusterError;
-use cdimc_nn::{Optimizer, Targets, Trainer, batches};
+use cdimc_nn::{Goal, Optimizer, Targets, Trainer, batches};
 use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,16 +125,15 @@ impl Finetuning {
         trainer: &mut dyn Trainer,
         net: &CdimcNet,
     ) -> Result<(), ClusterError> {
-        let targets = Targets {
+        let goal = Goal::Clusters(Targets {
             centers: self.centers.view(),
             labels: &self.labels,
             selected: &self.pace.selected,
             normalization: net.advanced.normalization,
-        };
+        });
+        let batches: Vec<_> = batches(0..self.labels.len(), net.batch_size).collect();
         for _ in 0..net.finetune.epochs_per_round {
-            for batch in batches(0..self.labels.len(), net.batch_size) {
-                self.refuse_nan(trainer.finetune_step(batch, targets)?)?;
-            }
+            self.refuse_nan(trainer.train(&batches, goal)?)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::prepared::Prepared;
 use crate::{CdimcNet, Choice, Finetuning};
 use cdimc_core::{ClusterError, KMeans, SharedInformation, Step};
 use cdimc_data::Seed;
-use cdimc_nn::{Trainer, TrainingData, Weights, batches, trainer};
+use cdimc_nn::{Goal, Trainer, TrainingData, Weights, batches, trainer};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
@@ -220,14 +220,10 @@ impl Run {
 
     /// One epoch on eq. 7, batch by batch.
     fn pretrain_epoch(&mut self, common: Common<'_>, epoch: usize) -> Result<Step, ClusterError> {
-        let settings = common.settings;
+        let (settings, n_samples) = (common.settings, common.prepared.input.n_samples);
         self.trainer.set_learning_rate(settings.learning_rate_in(epoch))?;
-        let (mut sum, mut n_batches) = (0.0, 0);
-        for batch in batches(0..common.prepared.input.n_samples, settings.batch_size) {
-            sum += self.trainer.pretrain_step(batch)?;
-            n_batches += 1;
-        }
-        let loss = sum / f64::from(n_batches);
+        let batches: Vec<_> = batches(0..n_samples, settings.batch_size).collect();
+        let loss = self.trainer.train(&batches, Goal::Reconstruction)?;
         if !loss.is_finite() {
             return Err(ClusterError::Diverged { stage: Stage::Pretrain.name(), epoch });
         }

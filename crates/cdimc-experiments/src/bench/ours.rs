@@ -12,8 +12,8 @@ use cdimc_core::{Clusterer, KMeans, Model, Observer};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
-    Architecture, Device, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
-    TrainingData, Weights, batches, trainer,
+    Architecture, Device, Goal, NetworkInput, Normalization, ObservedView, Optimizer, Targets,
+    Trainer, TrainingData, Weights, batches, trainer,
 };
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
@@ -133,13 +133,9 @@ fn ring(case: &Case, observed: &[u32]) -> Result<KnnGraph> {
 fn epochs(case: &Case) -> Result<Measured> {
     let mut network = network(case)?;
     let batches: Vec<_> = batches(0..case.n_samples, case.batch_size).collect();
-    let mean = |losses: Vec<f64>| Some(losses.iter().sum::<f64>() / losses.len() as f64);
     if case.task == Task::Pretrain {
         network.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
-        return timed(case.times, || {
-            let step = |batch: &std::ops::Range<usize>| network.pretrain_step(batch.clone());
-            Ok(mean(batches.iter().map(step).collect::<Result<_, _>>()?))
-        });
+        return timed(case.times, || Ok(Some(network.train(&batches, Goal::Reconstruction)?)));
     }
     network.start(Optimizer::Adam {
         learning_rate: 1e-4,
@@ -153,16 +149,13 @@ fn epochs(case: &Case) -> Result<Measured> {
     let centers = Array2::from_shape_vec((k, k), values.collect::<Result<_>>()?)?;
     let labels: Vec<usize> = (0..case.n_samples).map(|i| i % k).collect();
     let selected = vec![true; case.n_samples];
-    timed(case.times, || {
-        let targets = Targets {
-            centers: centers.view(),
-            labels: &labels,
-            selected: &selected,
-            normalization: Normalization::Selected,
-        };
-        let step = |batch: &std::ops::Range<usize>| network.finetune_step(batch.clone(), targets);
-        Ok(mean(batches.iter().map(step).collect::<Result<_, _>>()?))
-    })
+    let goal = Goal::Clusters(Targets {
+        centers: centers.view(),
+        labels: &labels,
+        selected: &selected,
+        normalization: Normalization::Selected,
+    });
+    timed(case.times, || Ok(Some(network.train(&batches, goal)?)))
 }
 
 /// CDIMC-net with the case's epochs; the rule that ends it early is not asked.
