@@ -40,16 +40,11 @@ pub(super) fn blocks(results: &Results) -> Result<Vec<Block>> {
     let AuthorsProgram { runs } = toml::from_str(include_str!("../../authors_program.toml"))?;
     let authors = |method: &str| (method == CdimcNet::NAME).then_some(AUTHORS);
     let ours = |method: &str| (method == CdimcNet::NAME).then_some(CdimcNet::NAME);
-    let in_words = |run: &ProgramRun| {
-        let paper = results.published.entry(&run.dataset, &run.pattern, CdimcNet::NAME);
-        let paper = or_dash(paper.map(|paper| paper.acc));
-        format!("ACC {:.1} on {} (paper: {paper})", run.acc, where_run(run))
-    };
-    let program: Vec<String> = runs.iter().map(in_words).collect();
+    let accs = || runs.iter().map(|run| run.acc);
+    let (least, most) = (accs().fold(100.0, f64::min), accs().fold(0.0, f64::max));
     let program = match runs.len() {
         0 => "not run.".to_owned(),
-        1 => format!("1 run, {}.", program[0]),
-        n => format!("{n} runs, {}.", program.join(", ")),
+        n => format!("{n} runs, ACC {least:.1} to {most:.1}; the table is below."),
     };
     let lines = vec![
         "**Code**: our own implementation in Rust, not the authors' programs.".to_owned(),
