@@ -308,22 +308,6 @@ impl Trainer for CandleTrainer {
         Ok(half_sum(&losses)? / batches.len() as f64)
     }
 
-    fn gradients(
-        &mut self,
-        batch: Range<usize>,
-        goal: Goal<'_>,
-    ) -> Result<(f64, Weights), NnError> {
-        let pulls = self.pulls(std::slice::from_ref(&batch), goal)?;
-        let batch = self.batch(&batch)?;
-        let mut losses = Vec::new();
-        let gradients = self.pass(&batch, pulls[0].as_ref(), &mut losses)?;
-        let gradient = |i: usize, layer: &Layer| match gradients.get(i) {
-            Some(gradients) => Ok(gradients.clone()),
-            None => Ok([layer.values[0].zeros_like()?, layer.values[1].zeros_like()?]),
-        };
-        Ok((half_sum(&losses)?, self.export(gradient)?))
-    }
-
     fn embed(&mut self) -> Result<Array2<f32>, NnError> {
         let mut latents = Vec::new();
         for block in trainer::blocks(self.data.input.n_samples) {

@@ -6,10 +6,10 @@
 
 use crate::{
     Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
-    ViewWeights, Weights, optimizer, real::Real, trainer,
+    ViewWeights, Weights, optimizer, optimizer::Step, real::Real, trainer,
 };
 use cdimc_graph::{KnnGraph, laplacian_product};
-use chain::{Chain, Gradients, Part, Update};
+use chain::{Chain, Gradients, Part};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -77,13 +77,8 @@ impl<T: Real> FusedTrainer<T> {
         }
     }
 
-    /// Loss of a batch, its gradients handed to `update`.
-    fn pass(
-        &mut self,
-        batch: Range<usize>,
-        goal: Goal<'_>,
-        update: Update,
-    ) -> Result<f64, NnError> {
+    /// Returns the loss of a batch, and takes a step along its gradients.
+    fn pass(&mut self, batch: Range<usize>, goal: Goal<'_>, step: Step) -> Result<f64, NnError> {
         trainer::check_batch(&batch, self.data.input.n_samples)?;
         if let Goal::Clusters(targets) = goal {
             targets.check(self.data.input.n_samples, self.latent)?;
@@ -92,7 +87,7 @@ impl<T: Real> FusedTrainer<T> {
         self.z_gradient.clear();
         self.z_gradient.resize(batch.len() * self.latent, T::default());
         let loss = match goal {
-            Goal::Reconstruction => self.reconstruction(batch.len(), update),
+            Goal::Reconstruction => self.reconstruction(batch.len(), step),
             Goal::Clusters(targets) => self.clustering(&batch, &targets),
         };
         let Self { data, shares, views, latent, z_gradient, n_parameters, .. } = self;
@@ -102,7 +97,7 @@ impl<T: Real> FusedTrainer<T> {
             let graph = &data.graphs[v].induced(data.input.views[v].rows_of(&batch));
             view.latent_gradient(z_gradient, *latent);
             view.graph_term(graph, scale);
-            view.encoder.backward(&view.x, &mut view.gradients, update, false);
+            view.encoder.backward(&view.x, &mut view.gradients, step, false);
         });
         Ok(loss + self.views.iter().map(|view| view.graph_loss).sum::<f64>())
     }
@@ -121,9 +116,9 @@ impl<T: Real> FusedTrainer<T> {
     }
 
     /// The reconstruction term; its gradient goes into the decoders and `z_gradient`.
-    fn reconstruction(&mut self, n_batch: usize, update: Update) -> f64 {
+    fn reconstruction(&mut self, n_batch: usize, step: Step) -> f64 {
         let Self { views, z, z_gradient, latent, n_parameters, .. } = self;
-        each(views, n_batch * *n_parameters, |_, view| view.reconstruct(z, n_batch, update));
+        each(views, n_batch * *n_parameters, |_, view| view.reconstruct(z, n_batch, step));
         for view in views.iter() {
             add_rows(z_gradient, &view.samples, &view.z_gradient, *latent);
         }
@@ -152,10 +147,10 @@ impl<T: Real> FusedTrainer<T> {
         sum * scale
     }
 
-    fn next_step(&mut self) -> Result<Update, NnError> {
+    fn next_step(&mut self) -> Result<Step, NnError> {
         let optimizer = optimizer::started(self.optimizer)?;
         self.steps += 1;
-        Ok(Update::Step(optimizer.step(self.steps)))
+        Ok(optimizer.step(self.steps))
     }
 
     fn export(&self, part: Part) -> Weights {
@@ -179,7 +174,7 @@ impl<T: Real> View<T> {
     }
 
     /// Decodes the fused latents of the present samples; loss, gradients and updates of the decoder.
-    fn reconstruct(&mut self, z: &[T], n_batch: usize, update: Update) {
+    fn reconstruct(&mut self, z: &[T], n_batch: usize, step: Step) {
         let latent = z.len() / n_batch;
         self.z.clear();
         for &i in &self.samples {
@@ -192,7 +187,7 @@ impl<T: Real> View<T> {
         let width = self.decoder.n_out();
         let scale = 1.0 / (n_batch * width) as f64;
         self.reconstruction_loss = passes::reconstruction(gradient, &self.x, width, scale);
-        self.decoder.backward(&self.z, &mut self.gradients, update, true);
+        self.decoder.backward(&self.z, &mut self.gradients, step, true);
         self.z_gradient.clear();
         self.z_gradient.extend_from_slice(&self.gradients.output);
     }
@@ -247,23 +242,10 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
         let mut sum = 0.0;
         for batch in batches {
-            let update = self.next_step()?;
-            sum += self.pass(batch.clone(), goal, update)?;
+            let step = self.next_step()?;
+            sum += self.pass(batch.clone(), goal, step)?;
         }
         Ok(sum / batches.len() as f64)
-    }
-
-    fn gradients(
-        &mut self,
-        batch: Range<usize>,
-        goal: Goal<'_>,
-    ) -> Result<(f64, Weights), NnError> {
-        for view in &mut self.views {
-            view.encoder.forget_gradients();
-            view.decoder.forget_gradients();
-        }
-        let loss = self.pass(batch, goal, Update::Keep)?;
-        Ok((loss, self.export(Part::Gradient)))
     }
 
     fn embed(&mut self) -> Result<Array2<f32>, NnError> {

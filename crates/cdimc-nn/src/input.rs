@@ -63,9 +63,6 @@ impl NetworkInput {
     }
 
     /// Whether the rows of every view are samples, each once and in order, and every sample has a view.
-    ///
-    /// # Errors
-    /// If not, naming the view or the sample.
     pub(crate) fn check(&self) -> Result<(), NnError> {
         for (view, observed) in self.views.iter().enumerate() {
             let rows = &observed.rows;

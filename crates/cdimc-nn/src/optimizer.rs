@@ -52,9 +52,6 @@ pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError
 
 impl Optimizer {
     /// Whether every setting lies in its range.
-    ///
-    /// # Errors
-    /// If not, naming the setting.
     pub(crate) fn check(&self) -> Result<(), NnError> {
         let rate = |name, value: f64| {
             let holds = value.is_finite() && value > 0.0;
@@ -78,9 +75,6 @@ impl Optimizer {
     }
 
     /// The same with steps of another length.
-    ///
-    /// # Errors
-    /// If the length is not finite and above 0.
     pub(crate) fn with_learning_rate(mut self, rate: f64) -> Result<Self, NnError> {
         match &mut self {
             Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate, .. } => {

@@ -98,7 +98,7 @@ pub trait Trainer: Send {
     /// If the engine cannot hold the state.
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError>;
 
-    /// Has the steps from here on this length; the optimizer's state is kept.
+    /// Sets the length of the next steps; the optimizer's state is kept.
     ///
     /// # Errors
     /// If no stage has started, or the length is not finite and above 0.
@@ -109,13 +109,6 @@ pub trait Trainer: Send {
     /// # Errors
     /// If no stage has started, a batch or the targets do not fit, or the engine fails.
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError>;
-
-    /// Returns loss and gradients of one batch, without a step; zero for decoders that do not move.
-    ///
-    /// # Errors
-    /// If the batch or the targets do not fit, or the engine fails.
-    fn gradients(&mut self, batch: Range<usize>, goal: Goal<'_>)
-    -> Result<(f64, Weights), NnError>;
 
     /// The fused latents H* of all samples (eq. 4), `(n_samples, latent)`.
     ///

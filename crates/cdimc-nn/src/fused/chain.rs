@@ -9,14 +9,6 @@ use crate::{
 use faer::MatRef;
 use ndarray::{Array1, Array2};
 
-/// What becomes of a gradient.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Update {
-    Step(Step),
-    /// Kept as it is.
-    Keep,
-}
-
 /// Affine layers, `ReLU` after each but the last.
 pub(crate) struct Chain<T> {
     layers: Vec<Layer<T>>,
@@ -35,8 +27,6 @@ struct Layer<T> {
 struct Parameter<T> {
     value: Vec<T>,
     moments: Vec<Vec<T>>,
-    /// The last gradient that was kept.
-    gradient: Vec<T>,
 }
 
 /// Which numbers of a parameter.
@@ -44,7 +34,6 @@ struct Parameter<T> {
 pub(crate) enum Part {
     Value,
     Moment(usize),
-    Gradient,
 }
 
 /// Gradients on their way through the layers of a view.
@@ -90,13 +79,13 @@ impl<T: Real> Chain<T> {
         }
     }
 
-    /// Turns the gradient of the output, in `gradients.output`, into updates and, where wanted, into the gradient of
+    /// Turns the gradient of the output, in `gradients.output`, into a step and, where wanted, into the gradient of
     /// the input, which is then in `gradients.output`.
     pub(crate) fn backward(
         &mut self,
         x: &[T],
         gradients: &mut Gradients<T>,
-        update: Update,
+        step: Step,
         wants_input: bool,
     ) {
         for (i, layer) in self.layers.iter_mut().enumerate().rev() {
@@ -106,7 +95,7 @@ impl<T: Real> Chain<T> {
                 let output = rows(&gradients.output, layer.n_out);
                 multiply(&mut gradients.input, output, layer.weight().transpose());
             }
-            layer.update(x, gradients, update);
+            layer.update(x, gradients, step);
             if i > 0 {
                 passes::relu_gradient(&mut gradients.input, x);
             }
@@ -119,10 +108,6 @@ impl<T: Real> Chain<T> {
         for parameter in self.parameters_mut() {
             parameter.moments = vec![vec![T::default(); parameter.value.len()]; n_moments];
         }
-    }
-
-    pub(crate) fn forget_gradients(&mut self) {
-        self.parameters_mut().for_each(|parameter| parameter.gradient.clear());
     }
 
     pub(crate) fn export(&self, part: Part) -> Vec<Dense> {
@@ -144,7 +129,7 @@ impl<T: Real> Chain<T> {
 
 impl<T: Real> Layer<T> {
     fn new(dense: &Dense) -> Self {
-        let parameter = |value| Parameter { value, moments: Vec::new(), gradient: Vec::new() };
+        let parameter = |value| Parameter { value, moments: Vec::new() };
         let mut layer = Self {
             n_in: dense.n_in(),
             n_out: dense.n_out(),
@@ -177,7 +162,7 @@ impl<T: Real> Layer<T> {
     }
 
     /// Updates weights from their gradient x^T g, where g is that of the output, and biases from the sums of g.
-    fn update(&mut self, x: &[T], gradients: &mut Gradients<T>, update: Update) {
+    fn update(&mut self, x: &[T], gradients: &mut Gradients<T>, step: Step) {
         let Gradients { output, parameters, .. } = gradients;
         let (x, g) = (rows(x, self.n_in), rows(output, self.n_out));
         let (a, b, width) = if self.starts_with_inputs() {
@@ -190,11 +175,11 @@ impl<T: Real> Layer<T> {
             let a = a.subrows(start, n_panel.min(a.nrows() - start));
             parameters.resize(a.nrows() * width, T::default());
             multiply(parameters, a, b);
-            self.weight.update(start * width, parameters, update);
+            self.weight.update(start * width, parameters, step);
         }
         parameters.resize(self.n_out, T::default());
         passes::column_sums(output, parameters);
-        self.bias.update(0, parameters, update);
+        self.bias.update(0, parameters, step);
     }
 
     fn export(&self, part: Part) -> Dense {
@@ -211,29 +196,18 @@ impl<T: Real> Layer<T> {
 }
 
 impl<T: Real> Parameter<T> {
-    /// Applies `update` to a gradient, that of the numbers from `start` on.
-    fn update(&mut self, start: usize, gradient: &[T], update: Update) {
+    /// Takes a step along a gradient, which is that of the numbers from `start` on.
+    fn update(&mut self, start: usize, gradient: &[T], step: Step) {
         let range = start..start + gradient.len();
-        match update {
-            Update::Step(step) => {
-                let moments = self.moments.iter_mut().map(|moment| &mut moment[range.clone()]);
-                let mut moments: Vec<_> = moments.collect();
-                step.take(&mut self.value[range.clone()], &mut moments, gradient);
-            }
-            Update::Keep => {
-                self.gradient.resize(self.value.len(), T::default());
-                self.gradient[range].copy_from_slice(gradient);
-            }
-        }
+        let moments = self.moments.iter_mut().map(|moment| &mut moment[range.clone()]);
+        let mut moments: Vec<_> = moments.collect();
+        step.take(&mut self.value[range], &mut moments, gradient);
     }
 
     fn export(&self, part: Part) -> Vec<f32> {
         let numbers = match part {
             Part::Value => &self.value,
             Part::Moment(i) => &self.moments[i],
-            // No gradient reached it.
-            Part::Gradient if self.gradient.is_empty() => return vec![0.0; self.value.len()],
-            Part::Gradient => &self.gradient,
         };
         numbers.iter().map(|x| x.as_f64() as f32).collect()
     }
