@@ -153,7 +153,7 @@ pub(crate) fn observe_given(
     views: &[usize],
     projections: &[Projection],
 ) -> Observations {
-    tracing::debug!(n_samples = data.n_samples(), "views projected");
+    tracing::trace!(n_samples = data.n_samples(), "views projected");
     let mut seen = Array2::from_elem((data.n_samples(), projections.len()), false);
     let coordinates: Vec<Array2<f64>> = projections
         .iter()
