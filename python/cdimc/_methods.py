@@ -359,6 +359,228 @@ class Concat(MultiViewClusterer):
         self.n_jobs = n_jobs
 
 
+class PMVC(MultiViewClusterer):
+    """Partial multi-view clustering: two views, every sample in both or in one.
+
+    min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + ``l_c`` ‖``P_c``‖₁ + ``Σ_v`` ``l_v`` ‖``P_v`` single‖₁,
+    all factors at least 0, with the rows ``P_c`` of the paired samples shared; ``l_v`` = λ ``d_v`` / k
+    and ``l_c`` = ``l_1`` + ``l_2``. Rows are scaled to unit length first; negative features fit worse.
+
+    Its name in the command is ``pmvc``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
+    lambda_ : float, default=0.01
+        λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
+    paired_iterations : int, default=20
+        Rounds on the paired samples alone; 20 (authors' code).
+    iterations : int, default=20
+        Rounds on all samples; 20 (authors' code). The cap is part of the method: only P is penalized, so P
+        shrinks and U grows for ever.
+    tolerance : float, default=1e-06
+        Stops either once the objective changes by less than this share; 1e-6 (authors' code).
+    restarts : int, default=20
+        Starts of k-means, of which the best is kept; the authors take 1 and average 20 runs.
+    n_clusters_range : tuple[int, int], default=(2, 12)
+        First and last number of clusters that "auto" tries.
+    strict : bool, default=False
+        Whether single missing cells are an error instead of being filled in.
+    random_state : Any, default=None
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
+    n_jobs : int | None, default=None
+        Number of threads, -1 for all cores; the result does not depend on it.
+
+    See Also
+    --------
+    MultiViewClusterer : its methods and attributes.
+    """
+
+    _method = "pmvc"
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = 8,
+        *,
+        lambda_: float = 0.01,
+        paired_iterations: int = 20,
+        iterations: int = 20,
+        tolerance: float = 1e-06,
+        restarts: int = 20,
+        n_clusters_range: tuple[int, int] = (2, 12),
+        strict: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lambda_ = lambda_
+        self.paired_iterations = paired_iterations
+        self.iterations = iterations
+        self.tolerance = tolerance
+        self.restarts = restarts
+        self.n_clusters_range = n_clusters_range
+        self.strict = strict
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class IMG(MultiViewClusterer):
+    """Incomplete multi-modal grouping: two views, every sample in both or in one.
+
+    min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + λ ‖``U_v``‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with
+    columns of sum 1, by an augmented Lagrangian with P = Q. Rows are scaled to unit length first.
+
+    Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
+    costs n³/3 operations.
+
+    Its name in the command is ``img``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
+    lambda_ : float, default=0.1
+        λ, the weight of the bases; 0.1 (authors' driver).
+    beta : float, default=0.3
+        β, the weight of the graph; 0.3 (authors' driver).
+    gamma : float, default=0.1
+        γ, the evenness of the affinities; 0.1 (authors' driver).
+    first_laplacian : {"zero", "random"}, default="zero"
+        What stands for the graph in the first iteration.
+    max_iterations : int, default=200
+        Most iterations; 200 (authors' code).
+    tolerance : float, default=1e-08
+        Stops once no entry of P - Q is larger; 1e-8 (authors' code).
+    read_out : {"normalized-cut", "representation"}, default="normalized-cut"
+        What the labels are read from.
+    restarts : int, default=100
+        Starts of k-means, of which the best is kept; 100 (authors' code).
+    max_bytes : int, default=8589934592
+        Refuses data whose n-by-n matrices need more; 8 GiB.
+    n_clusters_range : tuple[int, int], default=(2, 12)
+        First and last number of clusters that "auto" tries.
+    strict : bool, default=False
+        Whether single missing cells are an error instead of being filled in.
+    random_state : Any, default=None
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
+    n_jobs : int | None, default=None
+        Number of threads, -1 for all cores; the result does not depend on it.
+
+    See Also
+    --------
+    MultiViewClusterer : its methods and attributes.
+    """
+
+    _method = "img"
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = 8,
+        *,
+        lambda_: float = 0.1,
+        beta: float = 0.3,
+        gamma: float = 0.1,
+        first_laplacian: Literal["zero", "random"] = "zero",
+        max_iterations: int = 200,
+        tolerance: float = 1e-08,
+        read_out: Literal["normalized-cut", "representation"] = "normalized-cut",
+        restarts: int = 100,
+        max_bytes: int = 8589934592,
+        n_clusters_range: tuple[int, int] = (2, 12),
+        strict: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lambda_ = lambda_
+        self.beta = beta
+        self.gamma = gamma
+        self.first_laplacian = first_laplacian
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.read_out = read_out
+        self.restarts = restarts
+        self.max_bytes = max_bytes
+        self.n_clusters_range = n_clusters_range
+        self.strict = strict
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class IMCGRMF(MultiViewClusterer):
+    """Graph regularized matrix factorization: every sample in all views or in exactly one, and no more
+    clusters than a view has features.
+
+    min ``Σ_v`` ``Σ_ij`` ``W_v[i,j]`` ‖``x_i`` - Q ``p_j``‖² + ``λ_1`` ‖``P_v``[paired] - ``P_c``‖² +
+    ``λ_2`` ‖``P_v``‖₁ over ``QᵀQ`` = I, W the symmetric 0/1 graph of nearest neighbors in a view. Rows
+    are scaled to unit length first.
+
+    Memory is linear in the samples: the graph is sparse.
+
+    Its name in the command is ``imc-grmf``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
+    lambda1 : float, default=100.0
+        ``λ_1``, which ties the views on paired samples; 100 (authors' demo).
+    lambda2 : float, default=0.001
+        ``λ_2``, the sparsity; 1e-3 (authors' demo; 0.1 there where a tenth of the samples is paired).
+    neighbors : int, default=10
+        Nearest neighbors in the graph of a view; 10 (authors' demo). At most the other samples.
+    max_iterations : int, default=100
+        Most iterations; 100 (authors' code).
+    tolerance : float, default=1e-07
+        Stops after at least three iterations once the objective changes by less, an absolute difference;
+        1e-7 (authors' code).
+    restarts : int, default=20
+        Starts of k-means, of which the best is kept; 20 (authors' demo).
+    n_clusters_range : tuple[int, int], default=(2, 12)
+        First and last number of clusters that "auto" tries.
+    strict : bool, default=False
+        Whether single missing cells are an error instead of being filled in.
+    random_state : Any, default=None
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
+    n_jobs : int | None, default=None
+        Number of threads, -1 for all cores; the result does not depend on it.
+
+    See Also
+    --------
+    MultiViewClusterer : its methods and attributes.
+    """
+
+    _method = "imc-grmf"
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = 8,
+        *,
+        lambda1: float = 100.0,
+        lambda2: float = 0.001,
+        neighbors: int = 10,
+        max_iterations: int = 100,
+        tolerance: float = 1e-07,
+        restarts: int = 20,
+        n_clusters_range: tuple[int, int] = (2, 12),
+        strict: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.neighbors = neighbors
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.restarts = restarts
+        self.n_clusters_range = n_clusters_range
+        self.strict = strict
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
 class MIC(MultiViewClusterer):
     """Weighted nonnegative factorization of every view with a common consensus U*.
 
@@ -689,6 +911,77 @@ class OPIMC(MultiViewClusterer):
         self.n_jobs = n_jobs
 
 
+class MKKMIK(MultiViewClusterer):
+    """Multiple kernel k-means with incomplete kernels, the cheap relative of ``MkkmIkMkc``.
+
+    ``min tr(K_γ (I - HHᵀ))``, ``K_γ = Σ_p γ_p² K_p``, over ``HᵀH = I``, γ on the simplex, and ``K_p`` ⪰
+    0 with its observed block given. Any number of views, any mask.
+
+    Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
+
+    Its name in the command is ``mkkm-ik``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters; "auto" selects one from ``n_clusters_range``.
+    kernel : {"linear", "gaussian", "quadratic"}, default="linear"
+        The kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
+    scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
+        Scaling of the features before the kernel.
+    max_iterations : int, default=100
+        Most iterations; 100 (authors' code).
+    tolerance : float, default=0.001
+        Stops after at least three iterations once the objective changes by less than this share; 1e-3
+        (authors' code).
+    restarts : int, default=50
+        Starts of k-means, of which the best is kept; 50 (authors' code).
+    max_bytes : int, default=8589934592
+        Refuses data whose n-by-n matrices need more; 8 GiB.
+    n_clusters_range : tuple[int, int], default=(2, 12)
+        First and last number of clusters that "auto" tries.
+    strict : bool, default=False
+        Whether single missing cells are an error instead of being filled in.
+    random_state : Any, default=None
+        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
+    n_jobs : int | None, default=None
+        Number of threads, -1 for all cores; the result does not depend on it.
+
+    See Also
+    --------
+    MultiViewClusterer : its methods and attributes.
+    """
+
+    _method = "mkkm-ik"
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = 8,
+        *,
+        kernel: Literal["linear", "gaussian", "quadratic"] = "linear",
+        scaling: Literal["unit-rows", "standard", "none"] = "unit-rows",
+        max_iterations: int = 100,
+        tolerance: float = 0.001,
+        restarts: int = 50,
+        max_bytes: int = 8589934592,
+        n_clusters_range: tuple[int, int] = (2, 12),
+        strict: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.scaling = scaling
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.restarts = restarts
+        self.max_bytes = max_bytes
+        self.n_clusters_range = n_clusters_range
+        self.strict = strict
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
 class MKKMIKMKC(MultiViewClusterer):
     """Multiple kernel k-means with mutual kernel completion.
 
@@ -767,299 +1060,6 @@ class MKKMIKMKC(MultiViewClusterer):
         self.tolerance = tolerance
         self.restarts = restarts
         self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class MKKMIK(MultiViewClusterer):
-    """Multiple kernel k-means with incomplete kernels, the cheap relative of ``MkkmIkMkc``.
-
-    ``min tr(K_γ (I - HHᵀ))``, ``K_γ = Σ_p γ_p² K_p``, over ``HᵀH = I``, γ on the simplex, and ``K_p`` ⪰
-    0 with its observed block given. Any number of views, any mask.
-
-    Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
-
-    Its name in the command is ``mkkm-ik``.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-        Number of clusters; "auto" selects one from ``n_clusters_range``.
-    kernel : {"linear", "gaussian", "quadratic"}, default="linear"
-        The kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
-    scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
-        Scaling of the features before the kernel.
-    max_iterations : int, default=100
-        Most iterations; 100 (authors' code).
-    tolerance : float, default=0.001
-        Stops after at least three iterations once the objective changes by less than this share; 1e-3
-        (authors' code).
-    restarts : int, default=50
-        Starts of k-means, of which the best is kept; 50 (authors' code).
-    max_bytes : int, default=8589934592
-        Refuses data whose n-by-n matrices need more; 8 GiB.
-    n_clusters_range : tuple[int, int], default=(2, 12)
-        First and last number of clusters that "auto" tries.
-    strict : bool, default=False
-        Whether single missing cells are an error instead of being filled in.
-    random_state : Any, default=None
-        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
-    n_jobs : int | None, default=None
-        Number of threads, -1 for all cores; the result does not depend on it.
-
-    See Also
-    --------
-    MultiViewClusterer : its methods and attributes.
-    """
-
-    _method = "mkkm-ik"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        kernel: Literal["linear", "gaussian", "quadratic"] = "linear",
-        scaling: Literal["unit-rows", "standard", "none"] = "unit-rows",
-        max_iterations: int = 100,
-        tolerance: float = 0.001,
-        restarts: int = 50,
-        max_bytes: int = 8589934592,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.scaling = scaling
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class PMVC(MultiViewClusterer):
-    """Partial multi-view clustering: two views, every sample in both or in one.
-
-    min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + ``l_c`` ‖``P_c``‖₁ + ``Σ_v`` ``l_v`` ‖``P_v`` single‖₁,
-    all factors at least 0, with the rows ``P_c`` of the paired samples shared; ``l_v`` = λ ``d_v`` / k
-    and ``l_c`` = ``l_1`` + ``l_2``. Rows are scaled to unit length first; negative features fit worse.
-
-    Its name in the command is ``pmvc``.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-        Number of clusters; "auto" selects one from ``n_clusters_range``.
-    lambda_ : float, default=0.01
-        λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
-    paired_iterations : int, default=20
-        Rounds on the paired samples alone; 20 (authors' code).
-    iterations : int, default=20
-        Rounds on all samples; 20 (authors' code). The cap is part of the method: only P is penalized, so P
-        shrinks and U grows for ever.
-    tolerance : float, default=1e-06
-        Stops either once the objective changes by less than this share; 1e-6 (authors' code).
-    restarts : int, default=20
-        Starts of k-means, of which the best is kept; the authors take 1 and average 20 runs.
-    n_clusters_range : tuple[int, int], default=(2, 12)
-        First and last number of clusters that "auto" tries.
-    strict : bool, default=False
-        Whether single missing cells are an error instead of being filled in.
-    random_state : Any, default=None
-        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
-    n_jobs : int | None, default=None
-        Number of threads, -1 for all cores; the result does not depend on it.
-
-    See Also
-    --------
-    MultiViewClusterer : its methods and attributes.
-    """
-
-    _method = "pmvc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda_: float = 0.01,
-        paired_iterations: int = 20,
-        iterations: int = 20,
-        tolerance: float = 1e-06,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda_ = lambda_
-        self.paired_iterations = paired_iterations
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class IMG(MultiViewClusterer):
-    """Incomplete multi-modal grouping: two views, every sample in both or in one.
-
-    min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + λ ‖``U_v``‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with
-    columns of sum 1, by an augmented Lagrangian with P = Q. Rows are scaled to unit length first.
-
-    Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
-    costs n³/3 operations.
-
-    Its name in the command is ``img``.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-        Number of clusters; "auto" selects one from ``n_clusters_range``.
-    lambda_ : float, default=0.1
-        λ, the weight of the bases; 0.1 (authors' driver).
-    beta : float, default=0.3
-        β, the weight of the graph; 0.3 (authors' driver).
-    gamma : float, default=0.1
-        γ, the evenness of the affinities; 0.1 (authors' driver).
-    first_laplacian : {"zero", "random"}, default="zero"
-        What stands for the graph in the first iteration.
-    max_iterations : int, default=200
-        Most iterations; 200 (authors' code).
-    tolerance : float, default=1e-08
-        Stops once no entry of P - Q is larger; 1e-8 (authors' code).
-    read_out : {"normalized-cut", "representation"}, default="normalized-cut"
-        What the labels are read from.
-    restarts : int, default=100
-        Starts of k-means, of which the best is kept; 100 (authors' code).
-    max_bytes : int, default=8589934592
-        Refuses data whose n-by-n matrices need more; 8 GiB.
-    n_clusters_range : tuple[int, int], default=(2, 12)
-        First and last number of clusters that "auto" tries.
-    strict : bool, default=False
-        Whether single missing cells are an error instead of being filled in.
-    random_state : Any, default=None
-        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
-    n_jobs : int | None, default=None
-        Number of threads, -1 for all cores; the result does not depend on it.
-
-    See Also
-    --------
-    MultiViewClusterer : its methods and attributes.
-    """
-
-    _method = "img"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda_: float = 0.1,
-        beta: float = 0.3,
-        gamma: float = 0.1,
-        first_laplacian: Literal["zero", "random"] = "zero",
-        max_iterations: int = 200,
-        tolerance: float = 1e-08,
-        read_out: Literal["normalized-cut", "representation"] = "normalized-cut",
-        restarts: int = 100,
-        max_bytes: int = 8589934592,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda_ = lambda_
-        self.beta = beta
-        self.gamma = gamma
-        self.first_laplacian = first_laplacian
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.read_out = read_out
-        self.restarts = restarts
-        self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class IMCGRMF(MultiViewClusterer):
-    """Graph regularized matrix factorization: every sample in all views or in exactly one, and no more
-    clusters than a view has features.
-
-    min ``Σ_v`` ``Σ_ij`` ``W_v[i,j]`` ‖``x_i`` - Q ``p_j``‖² + ``λ_1`` ‖``P_v``[paired] - ``P_c``‖² +
-    ``λ_2`` ‖``P_v``‖₁ over ``QᵀQ`` = I, W the symmetric 0/1 graph of nearest neighbors in a view. Rows
-    are scaled to unit length first.
-
-    Memory is linear in the samples: the graph is sparse.
-
-    Its name in the command is ``imc-grmf``.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-        Number of clusters; "auto" selects one from ``n_clusters_range``.
-    lambda1 : float, default=100.0
-        ``λ_1``, which ties the views on paired samples; 100 (authors' demo).
-    lambda2 : float, default=0.001
-        ``λ_2``, the sparsity; 1e-3 (authors' demo; 0.1 there where a tenth of the samples is paired).
-    neighbors : int, default=10
-        Nearest neighbors in the graph of a view; 10 (authors' demo). At most the other samples.
-    max_iterations : int, default=100
-        Most iterations; 100 (authors' code).
-    tolerance : float, default=1e-07
-        Stops after at least three iterations once the objective changes by less, an absolute difference;
-        1e-7 (authors' code).
-    restarts : int, default=20
-        Starts of k-means, of which the best is kept; 20 (authors' demo).
-    n_clusters_range : tuple[int, int], default=(2, 12)
-        First and last number of clusters that "auto" tries.
-    strict : bool, default=False
-        Whether single missing cells are an error instead of being filled in.
-    random_state : Any, default=None
-        Seed; an int gives the same bits as ``--seed`` of the command, None draws one.
-    n_jobs : int | None, default=None
-        Number of threads, -1 for all cores; the result does not depend on it.
-
-    See Also
-    --------
-    MultiViewClusterer : its methods and attributes.
-    """
-
-    _method = "imc-grmf"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda1: float = 100.0,
-        lambda2: float = 0.001,
-        neighbors: int = 10,
-        max_iterations: int = 100,
-        tolerance: float = 1e-07,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.neighbors = neighbors
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
         self.n_clusters_range = n_clusters_range
         self.strict = strict
         self.random_state = random_state
