@@ -1,4 +1,4 @@
-//! Missing patterns: which views of which samples are hidden.
+//! Missing patterns, which select the views of each sample that are hidden.
 //!
 //! A rate of 0.3 has four meanings in the literature, so each pattern is named for what its rate counts.
 

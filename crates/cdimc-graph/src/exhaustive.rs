@@ -91,7 +91,7 @@ impl<'a> Rows<'a> {
         Self { cloud, centered, half_norms, half_scale: scale * scale / 2.0 }
     }
 
-    /// Computes the `f32` products of the rows of `first` with those of `second`.
+    /// Computes the `f32` inner products of each row of `first` and each row of `second`.
     fn products(&self, first: Range<usize>, second: Range<usize>, products: &mut Vec<f32>) {
         let m = self.cloud.n_features();
         let rows_of = |range: Range<usize>| {

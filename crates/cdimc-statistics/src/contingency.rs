@@ -4,7 +4,7 @@ use crate::distributions::chi_squared_tail;
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-/// Factor by which the probability of a table may exceed that of the observed one and still count as equal, as in R.
+/// Tables up to this factor more probable than the observed table count as equally probable, as in R.
 const TIE_FACTOR: f64 = 1.0 + 1e-7;
 /// Number of exceedances that ends a permutation test (Besag and Clifford 1991).
 const MAX_EXCEEDANCES: usize = 100;

@@ -9,7 +9,7 @@ pub(crate) const FEW: f64 = 0.1;
 /// How many ids are shown of each side, and how many pairs that differ in writing.
 const SHOWN: usize = 2;
 const SHOWN_PAIRS: usize = 8;
-/// A beginning of fewer characters names nobody.
+/// A prefix of fewer characters identifies no sample.
 const SHORTEST: usize = 4;
 /// No barcode is longer; ids that are sequences are not tried at every length.
 const LONGEST: usize = 64;

@@ -3,7 +3,6 @@
 use crate::analysis::Outcome;
 use crate::markers::Markers;
 use crate::warnings::Sign;
-use std::fmt::{Display, Formatter};
 
 /// Confidence from which a sample counts as sure.
 pub(crate) const SURE: f64 = 0.9;
@@ -79,19 +78,17 @@ impl Verdict {
         };
         Self { trust, doubts, n_reasons }
     }
-}
 
-/// The verdict in a sentence.
-impl Display for Verdict {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+    /// Returns the verdict as a sentence; `place`: where the reasons stand, such as "below".
+    pub fn sentence(&self, place: &str) -> String {
         let what = match self.trust {
-            Trust::Sound => return write!(f, "Looks sound: no check raised a doubt."),
+            Trust::Sound => return "Looks sound: no check raised a doubt.".to_owned(),
             Trust::Care => "Use with care",
             Trust::None => "Do not use",
         };
         match self.n_reasons {
-            0 | 1 => write!(f, "{what}, for the reason below."),
-            n => write!(f, "{what}, for the {n} reasons below."),
+            0 | 1 => format!("{what}, for the reason {place}."),
+            n => format!("{what}, for the {n} reasons {place}."),
         }
     }
 }

@@ -228,7 +228,7 @@ fn watched(file: &Path) -> Result<()> {
     let errors = String::from_utf8_lossy(&errors.join().unwrap_or_default()).into_owned();
     let mut line = serde_json::from_slice::<Value>(&answer).unwrap_or_else(|_| json!({}));
     let peak = fs::read_to_string(&decoder_peak).unwrap_or_default();
-    // A file left by this process would be read as that of the next.
+    // The next process would report the peak of this one.
     let _ = fs::remove_file(&decoder_peak);
     line["file"] = json!(file);
     line["decoder_peak_bytes"] = json!(peak.parse::<u64>().ok());

@@ -81,11 +81,11 @@ impl Kind {
 /// Tested columns of one way to test.
 #[derive(Default, Clone, Copy)]
 struct Counts {
-    /// Columns that are no markers; those of them with p <= 0.05, and with q <= 0.05.
+    /// Number of columns that are no markers; how many of these have p <= 0.05; how many have q <= 0.05.
     others: usize,
     false_positives: usize,
     falsely_found: usize,
-    /// Columns that are markers, and those of them with q <= 0.05.
+    /// Number of columns that are markers; how many of these have q <= 0.05.
     markers: usize,
     found: usize,
 }

@@ -114,7 +114,7 @@ fn sound(kind: &Kind, change: fn(f64) -> f64, draw: u64) -> Result<Vec<Sign>> {
 
 /// Name of a kind of sound data, how it is drawn, and what its values become.
 type Sound = (&'static str, Kind, fn(f64) -> f64);
-/// Name of a flaw, the warnings raised, and those of which one must be raised.
+/// Name of a flaw, the warnings raised, and the warnings that count as a detection.
 type Flawed = (&'static str, Vec<Sign>, &'static [Sign]);
 
 const N_FLAWS: usize = 10;

@@ -196,7 +196,7 @@ impl<T: Real> Layer<T> {
 }
 
 impl<T: Real> Parameter<T> {
-    /// Takes a step along a gradient, which is that of the numbers from `start` on.
+    /// Takes a step along `gradient`, which belongs to the numbers from `start` on.
     fn update(&mut self, start: usize, gradient: &[T], step: Step) {
         let range = start..start + gradient.len();
         let moments = self.moments.iter_mut().map(|moment| &mut moment[range.clone()]);

@@ -132,7 +132,7 @@ mod tests {
             dense.message().contains("`number` looks like an id")
                 && dense.message().contains("--id 'number'")
         );
-        // The index of pandas names nobody.
+        // A pandas index of row numbers is no id.
         let index = |name: fn(usize) -> String| {
             let patient = |first: usize| move |i: usize| (first + i) as f64;
             let of = |at: &str, first| {

@@ -132,7 +132,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing_value(label, options)).for_each(String::clear);
-        // A word for "missing" names nobody: two files that have it would share a sample.
+        // A word for "missing" is no id: two files that have it would share a sample.
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;

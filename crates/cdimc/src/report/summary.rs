@@ -31,7 +31,7 @@ impl Report<'_> {
     }
 
     pub(super) fn summary(&self, page: &mut Page) {
-        page.lead(&self.verdict().to_string());
+        page.lead(&self.verdict().sentence("below"));
         page.cards(&self.cards());
         page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
         self.strongest(page);

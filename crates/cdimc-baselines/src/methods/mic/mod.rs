@@ -113,7 +113,7 @@ impl Clusterer for Mic {
         observer: &Observer<'_>,
     ) -> Result<Fitted, ClusterError> {
         let mut views = self.prepare(data);
-        // A view of zeros is fitted by coefficients of 0, which would pull those of the others down.
+        // Coefficients of 0 fit a view of zeros and would shrink the coefficients of the other views.
         views.retain(|view| !view.is_zero());
         if views.is_empty() {
             let reason = "made nonnegative, every value of every view is 0".to_owned();

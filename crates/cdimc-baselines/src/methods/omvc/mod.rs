@@ -93,8 +93,8 @@ pub(crate) struct ChunkRows {
 }
 
 impl Omvc {
-    /// The views that are not 0 throughout once nonnegative, with random bases. Coefficients of 0 would fit such a view,
-    /// and pull those of the others down.
+    /// The views that are not 0 throughout once nonnegative, with random bases. Coefficients of 0 would fit a view of
+    /// zeros and shrink the coefficients of the other views.
     fn prepare(
         &self,
         data: &MultiView,

@@ -6,7 +6,7 @@ use crate::shared::observed_rows::Observed;
 use cdimc_core::ClusterError;
 use ndarray::{Array1, Array2, Axis, Zip};
 
-/// Trials of a step of half the length each, of which the last is kept (authors' code).
+/// Largest number of step lengths, each half of the one before; the last is kept (authors' code).
 const TRIALS: usize = 252;
 /// The least column sum of a basis (authors' code).
 const SUM_FLOOR: f64 = 1e-20;
@@ -126,7 +126,7 @@ impl View {
         Part { x, weights, squares }
     }
 
-    /// The loss of this view over the rows of this pass, those of `part` included in `sums`.
+    /// Returns the loss of this view over the rows of this pass; `sums` includes the rows of `part`.
     pub(super) fn loss(&self, part: &Part, sums: &Sums, penalty: f64) -> f64 {
         self.squares + part.squares + sums.misfit(&self.basis) + self.penalty + penalty
     }

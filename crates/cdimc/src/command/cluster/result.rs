@@ -94,8 +94,8 @@ impl Run {
         }
         let report = Path::new(output.shown()).join("report.html");
         if !quiet {
-            note!("{}", summary(outcome));
-            note!("{}", Verdict::of(outcome, &markers));
+            note!("{}", summary(outcome, self.record.n_samples));
+            note!("{}", Verdict::of(outcome, &markers).sentence("in the report"));
         }
         self.output.finish(&self.record)?;
         say!("{}", report.display());
@@ -129,8 +129,8 @@ impl Run {
     }
 }
 
-/// Sizes of the clusters and the share of sure samples, in a line.
-fn summary(outcome: &Outcome) -> String {
+/// Sizes of the clusters and the share of sure samples, in a line. Of samples in parts, these are the samples searched.
+fn summary(outcome: &Outcome, n_samples: usize) -> String {
     let labels = &outcome.clustering.labels;
     let n_clusters = labels.iter().max().map_or(0, |&last| last + 1);
     let size = |cluster| labels.iter().filter(|&&label| label == cluster).count().to_string();
@@ -138,5 +138,9 @@ fn summary(outcome: &Outcome) -> String {
     let sure = share_sure(outcome).map_or_else(String::new, |share| {
         format!("; {:.0} % of the samples are sure", 100.0 * share)
     });
-    format!("{n_clusters} clusters of {} samples{sure}", sizes.join(", "))
+    let searched = match labels.len() {
+        n if n == n_samples => String::new(),
+        n => format!(" among the {n} searched of {n_samples}"),
+    };
+    format!("{n_clusters} clusters of {} samples{searched}{sure}", sizes.join(", "))
 }

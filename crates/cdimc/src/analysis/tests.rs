@@ -1,0 +1,111 @@
+//! Tests of the analysis.
+
+use super::*;
+use crate::tables::Table;
+use ndarray::Array2;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tracing_subscriber::{Layer, layer, layer::SubscriberExt};
+
+fn two_groups() -> Joined {
+    let table = |name: &str, sign: f64| Table {
+        name: name.into(),
+        path: name.into(),
+        ids: None,
+        labels: None,
+        features: vec!["x".into(), "y".into()],
+        left_out: vec![],
+        values: Array2::from_shape_fn((40, 2), |(i, j)| {
+            sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
+        })
+        .into(),
+    };
+    crate::training_set(vec![table("rna", 1.0), table("protein", -1.0)], false).unwrap()
+}
+
+fn one_thread() -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+}
+
+/// Counts the events of the module that projects views.
+struct Projections(Arc<AtomicUsize>);
+
+impl<S: tracing::Subscriber> Layer<S> for Projections {
+    fn on_event(&self, event: &tracing::Event<'_>, _: layer::Context<'_, S>) {
+        let projects = event.metadata().target() == "cdimc_mixture::coordinates";
+        self.0.fetch_add(usize::from(projects), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn nothing_that_follows_a_fit_projects_the_views_again() {
+    let samples = two_groups();
+    let method = crate::configured("t-mixture", Value::Null).unwrap();
+    let projections = |run: &(dyn Fn() + Sync)| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let subscriber = tracing_subscriber::registry().with(Projections(count.clone()));
+        let counted = || tracing::subscriber::with_default(subscriber, run);
+        // Events are seen by the thread that counts.
+        one_thread().install(counted);
+        count.load(Ordering::Relaxed)
+    };
+    let seed = Seed::new(0);
+    let fit = || {
+        method.clusterer.fit(&samples.data, 2, seed, &Observer::silent()).unwrap();
+    };
+    let analyze = || {
+        let mut analysis = Analysis::new(&method, &samples, Number::Known(2), seed);
+        (analysis.n_subsamples, analysis.compares, analysis.tests_markers) = (Some(3), true, true);
+        let outcome = analysis.run(&mut Interim::default(), &Observer::silent()).unwrap();
+        assert!(outcome.stability.is_some() && outcome.by_others.is_some());
+        let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture).unwrap();
+        assert_eq!(fitted.labels_by_view().len(), 2);
+        assert_eq!(fitted.contributions_by_cluster().dim(), (2, 2));
+        assert_eq!(outcome.markers(&samples, 1).clusters.len(), 2);
+    };
+    let of_fit = projections(&fit);
+    assert!(of_fit > 0);
+    assert_eq!(projections(&analyze), of_fit);
+}
+
+#[test]
+fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
+    let samples = two_groups();
+    let method = crate::configured("t-mixture", Value::Null).unwrap();
+    let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
+    analysis.n_subsamples = Some(3);
+    analysis.tests_markers = true;
+    // What is reported before the run ends or is stopped at this step, one thread taking the parts in turn.
+    let one = one_thread();
+    let run = |interim: &mut Interim, stop_at: (&str, usize)| {
+        let seen = Mutex::new(Vec::new());
+        let report = |step: &Step| {
+            seen.lock().unwrap().push((step.stage, step.done));
+            if (step.stage, step.done) == stop_at {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let found = one.install(|| analysis.run(interim, &Observer::new(&report)));
+        (found, seen.into_inner().unwrap())
+    };
+    let whole = run(&mut Interim::default(), ("none", 0)).0.unwrap();
+    assert!(whole.stability.is_some());
+    let mut interim = Interim::default();
+    for (stop_at, parts) in [
+        (("stability", 2), vec!["subsample 0", "subsample 1"]),
+        (("other views", 1), vec!["subsample 0", "subsample 1", "subsample 2", "without view 0"]),
+    ] {
+        let stopped = run(&mut interim, stop_at).0;
+        // The run stops rather than leave out the stability that was requested.
+        assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
+        assert_eq!(interim.parts.keys().collect::<Vec<_>>(), parts);
+    }
+    let (rest, seen) = run(&mut interim, ("none", 0));
+    let again = |(stage, done): &(&str, usize)| *stage != "calibration" && *done == 0;
+    assert!(!seen.iter().any(again), "{seen:?}");
+    let rest = rest.unwrap();
+    assert_eq!(rest.clustering, Clustering { curves: vec![], ..whole.clustering });
+    assert_eq!((rest.stability, rest.by_others), (whole.stability, whole.by_others));
+    assert_eq!(rest.warnings, whole.warnings);
+}

@@ -1,0 +1,174 @@
+//! Tests of the warnings.
+
+use super::*;
+use cdimc_core::Observer;
+use cdimc_data::ViewMask;
+use ndarray::Array2;
+use rand::Rng;
+use std::any::Any;
+
+/// Three groups seen by `n_views` views; the last one is noise if `noise`.
+fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
+    let mut rng = Seed::new(1).rng();
+    let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();
+    let mut view = |v: usize| {
+        let blind = noise && v + 1 == n_views;
+        Array2::from_shape_fn((n, 4), |(i, j)| {
+            let center = if blind { 0.0 } else { (labels[i] as f64 * (j as f64 + 1.3)).sin() };
+            3.0 * center + rng.gen_range(-1.0..1.0)
+        })
+    };
+    let views = (0..n_views).map(&mut view).collect();
+    (MultiView::from_nan_rows(views).unwrap(), labels)
+}
+
+fn names(data: &MultiView) -> Vec<String> {
+    ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect()
+}
+
+fn warnings_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Warning> {
+    ClustersFound::of((data, &names(data)), labels, n_clusters, None).warnings(false)
+}
+
+fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
+    warnings_of(data, labels, n_clusters).into_iter().map(|warning| warning.sign).collect()
+}
+
+#[test]
+fn a_sound_clustering_shows_no_sign() {
+    let (data, labels) = groups(150, 3, false);
+    assert_eq!(signs_of(&data, &labels, 3), []);
+}
+
+#[test]
+fn empty_and_single_clusters_are_counted() {
+    let (data, mut labels) = groups(150, 2, false);
+    labels[7] = 4;
+    assert_eq!(signs_of(&data, &labels, 6), [Sign::EmptyClusters, Sign::SingleSamples]);
+    assert_eq!(sizes(&labels, 6)[0].text, "2 of 6 clusters are empty");
+}
+
+#[test]
+fn clusters_that_follow_the_mask_are_seen_and_a_random_mask_is_not() {
+    let (data, truth) = groups(150, 2, false);
+    let views: Vec<Array2<f64>> = (0..2).map(|v| data.view(v).to_owned()).collect();
+    let mut rng = Seed::new(4).rng();
+    let lacks: Vec<usize> = (0..150).map(|_| rng.gen_range(0..3)).collect();
+    let entries = Array2::from_shape_fn((150, 2), |(i, v)| lacks[i] != v);
+    let masked = MultiView::new(views, ViewMask::new(entries).unwrap()).unwrap();
+    assert_eq!(signs_of(&masked, &truth, 3), []);
+    // Of clusters that are the pattern no view knows anything.
+    assert_eq!(signs_of(&masked, &lacks, 3), [Sign::MissingPattern, Sign::UnrelatedView]);
+}
+
+#[test]
+fn a_view_of_noise_shares_nothing() {
+    let (data, labels) = groups(150, 3, true);
+    let found = warnings_of(&data, &labels, 3);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].text.starts_with("view `c` shares hardly anything with the others: "),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_negative_estimate_beyond_chance_is_no_finding() {
+    let view = |shared_information, p_value| {
+        let text = format!(
+            r#"{{"shared-information":{shared_information},"p-value":{p_value},"own-variation":0.1}}"#
+        );
+        Some(serde_json::from_str::<ViewSharing>(&text).unwrap())
+    };
+    let names = ["a".to_owned(), "b".to_owned()];
+    let found = |second| sharing(&[view(0.9, 0.01), second], &names);
+    assert_eq!(found(view(-0.045, 0.01)), []);
+    assert_eq!(found(view(-0.045, 0.5)).len(), 1);
+    assert_eq!(found(view(0.05, 0.01)).len(), 1);
+}
+
+#[test]
+fn a_batch_that_one_view_knows_of_is_named_as_what_it_is() {
+    let (data, labels) = groups(150, 3, false);
+    let mut rng = Seed::new(9).rng();
+    let batches: Vec<f64> = (0..150).map(|_| f64::from(rng.gen_range(0..2))).collect();
+    let shifted =
+        Array2::from_shape_fn((150, 4), |(i, j)| data.view(1)[[i, j]] + 30.0 * batches[i]);
+    let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
+    let data = MultiView::from_nan_rows(views).unwrap();
+    let found = warnings_of(&data, &labels, 3);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].sign, Sign::OwnVariation);
+    assert!(found[0].text.starts_with("view `b` varies mostly in ways"), "{found:?}");
+}
+
+/// The batch is all that one direction of view `b` shows.
+#[test]
+fn warnings_follow_the_settings_of_the_fit() {
+    let (data, _) = groups(150, 3, false);
+    let shifted = Array2::from_shape_fn((150, 4), |(i, j)| {
+        data.view(1)[[i, j]] + 30.0 * f64::from(u8::from(i % 7 < 3))
+    });
+    let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
+    let data = MultiView::from_nan_rows(views).unwrap();
+    let sign_with = |dimensions: usize| {
+        let coordinates = cdimc_mixture::Coordinates::Centered;
+        let settings = TMixture { dimensions, coordinates, ..TMixture::default() };
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let model: Box<dyn Any> = fitted.model.unwrap();
+        let mixture = model.downcast_ref::<FittedMixture>();
+        let labels = &fitted.clustering.labels;
+        let names = names(&data);
+        let found = ClustersFound::of((&data, &names), labels, 3, mixture).warnings(false);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].text.starts_with("view `b`"), "{found:?}");
+        found[0].sign
+    };
+    assert_eq!([1, 20].map(sign_with), [Sign::UnrelatedView, Sign::OwnVariation]);
+}
+
+#[test]
+fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
+    let (data, truth) = groups(150, 3, false);
+    let nonsense: Vec<usize> = (0..150).map(|i| i / 50).collect();
+    let names = names(&data);
+    let plain = |labels| ClustersFound::of((&data, &names), labels, 3, None).plain_is_better();
+    assert_eq!(plain(&nonsense).unwrap().sign, Sign::PlainIsBetter);
+    assert_eq!(plain(&truth), None);
+}
+
+#[test]
+fn seeds_that_disagree_are_told_of() {
+    let (a, b) = (vec![0, 0, 1, 1, 2, 2], vec![2, 2, 0, 0, 1, 1]);
+    assert_eq!(seeds_disagree(&[a.clone(), b]), None);
+    let other = seeds_disagree(&[a.clone(), vec![0, 1, 2, 0, 1, 2]]).unwrap();
+    assert_eq!(other.sign, Sign::SeedsDisagree);
+    assert_eq!(seeds_disagree(&[a]), None, "one seed agrees with itself");
+}
+
+#[test]
+fn clusters_that_subsamples_hardly_find_are_named() {
+    let stability = |clusters: &[f64]| Stability {
+        clusters: clusters.iter().map(|&jaccard| Some(jaccard)).collect(),
+        samples: Vec::new(),
+        consensus: None,
+        ambiguous: None,
+        n_subsamples: 50,
+        n_afresh: 0,
+    };
+    let found = of_stability(&stability(&[0.9, 0.55, 0.8, 0.4])).unwrap();
+    assert!(
+        found.text.starts_with("2 of 4 clusters") && found.text.ends_with("1 (0.55), 3 (0.40)")
+    );
+    assert_eq!(of_stability(&stability(&[0.9, 0.6])), None);
+}
+
+#[test]
+fn units_change_nothing() {
+    let (data, labels) = groups(90, 2, false);
+    let scaled = |factor: f64| {
+        let views = (0..2).map(|v| data.view(v).mapv(|x| x * factor)).collect();
+        signs_of(&MultiView::from_nan_rows(views).unwrap(), &labels, 3)
+    };
+    assert_eq!([scaled(1e-200), scaled(1e200)], [vec![], vec![]]);
+}
