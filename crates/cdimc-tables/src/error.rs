@@ -1,6 +1,6 @@
-//! What can be wrong with a user's file or a data set; the message names the file and the row or column.
+//! Errors of reading a user's file or a data set; messages name the file and the row or column.
 
-// Where no file is read, few of these occur.
+// Without the feature `files` most of these are unused.
 #![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
 
 use crate::option_names::line_of_names;
@@ -8,7 +8,7 @@ use cdimc_data::DataError;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// A file that cannot be used, and why.
+/// A file that cannot be used, with the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", escaped(&format!("{}: {problem}", path.display())))]
 pub struct TableError {
@@ -22,12 +22,12 @@ impl TableError {
     }
 }
 
-/// Why a file cannot be used. Rows count from 1, without a header.
+/// Reason why a file cannot be used. Rows count from 1, without the header.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error("{}", io_reason(.0))]
     Io(#[from] std::io::Error),
-    /// What another process reported about the file.
+    /// A message without a kind, or from the decoding process.
     #[error("{0}")]
     Message(String),
     #[error(
@@ -77,7 +77,7 @@ pub(crate) enum Problem {
     Ragged { row: usize, line: u64, expected: usize, found: usize, begin: String },
     #[error(
         "`{comma}` has a comma and `{point}` a point: one of them groups thousands; write all numbers with a point \
-         before the decimals and none else"
+         before the decimals and no other mark"
     )]
     TwoDecimals { comma: String, point: String },
     #[error("row {row}, column `{column}` = {value}: values must be finite")]
@@ -114,7 +114,7 @@ pub(crate) enum Problem {
     ElementType { name: String, kind: String },
 }
 
-/// What is wrong with the content of a file, in a line.
+/// One line that states what is wrong with the content of a file.
 #[cfg(feature = "files")]
 #[derive(Debug)]
 pub(crate) struct Flaw(pub(crate) String);
@@ -141,7 +141,7 @@ impl From<String> for Problem {
 
 #[cfg(feature = "files")]
 impl Problem {
-    /// A row of other than `expected` cells.
+    /// Returns the error for a row that does not have `expected` cells.
     pub(crate) fn ragged(
         row: usize,
         line: u64,
@@ -154,32 +154,32 @@ impl Problem {
     }
 }
 
-/// The ways a data set can be unusable; every message names the file or the data set.
+/// Reason why a data set cannot be used; every message names the file or the data set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// Views, labels or masks that do not fit together.
+    /// Views, labels or masks do not fit together.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A file that cannot be read, or does not hold what it should.
+    /// A file cannot be read or has unexpected content.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// A variable that a `.mat` file does not have.
+    /// A `.mat` file lacks a variable.
     #[error("{}: no variable {name}: it has {available}", path.display())]
     NoVariable {
         /// The file.
         path: PathBuf,
-        /// The variable asked for.
+        /// The requested variable.
         name: String,
         /// The variables of the file.
         available: String,
     },
-    /// A file with another checksum than its manifest says.
+    /// The checksum of a file differs from its manifest.
     #[error("{}: sha256 = {found}: must be {expected}", path.display())]
     Checksum {
         /// The file.
@@ -189,49 +189,49 @@ pub enum DatasetError {
         /// The checksum of the file or of its content.
         found: String,
     },
-    /// A data set that no manifest describes.
+    /// No manifest describes the data set.
     #[error("no data set {name}: there are {known}")]
     UnknownDataset {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// Files of a data set that are nowhere.
+    /// Files of a data set are in none of the folders.
     #[error("data set {dataset} lacks {files} ({folders}); its home is {home}")]
     MissingFiles {
         /// The data set.
         dataset: String,
         /// The missing files.
         files: String,
-        /// Where they were looked for.
+        /// The folders that were searched.
         folders: String,
         /// The page of the data set.
         home: String,
     },
-    /// Files that do not hold what the manifest of their data set says.
+    /// The files do not match the manifest of their data set.
     #[error("data set {dataset}: {reason}")]
     Undecodable {
         /// The data set.
         dataset: String,
-        /// What does not fit.
+        /// The mismatch.
         reason: String,
     },
 }
 
 impl DatasetError {
-    /// The file at `path` cannot be used for this reason.
+    /// Returns the error that the file at `path` cannot be used for this reason.
     pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
         Self::File { path: path.to_owned(), reason: reason.to_string() }
     }
 }
 
-/// The first line of what another crate says.
+/// Returns the first line of another crate's error.
 pub(crate) fn one_line(error: &dyn Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the system says, without its number.
+/// Returns the system's message without its error number.
 fn io_reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),
@@ -240,18 +240,18 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
-/// A text with its control characters spelled out: a file's names are not to steer a terminal.
+/// Replaces control characters by escapes, so that names in a file cannot control a terminal.
 fn escaped(text: &str) -> String {
     let spelled =
         |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(spelled).collect()
 }
 
-/// The first names of a list, for a message of one line.
+/// Returns the first names of a list for a one-line message.
 pub(crate) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
-    const SHOWN: usize = 8;
+    const MAX_SHOWN: usize = 8;
     let mut names = names.into_iter();
-    let shown = names.by_ref().take(SHOWN).map(|name| format!("`{}`", name.as_ref()));
+    let shown = names.by_ref().take(MAX_SHOWN).map(|name| format!("`{}`", name.as_ref()));
     let shown: Vec<String> = shown.collect();
     match names.count() {
         0 if shown.is_empty() => "none".into(),

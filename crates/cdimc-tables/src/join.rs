@@ -1,4 +1,4 @@
-//! Tables become views of the same samples: joined by id, or row by row.
+//! Joins tables into views of the same samples, by id or row by row.
 
 use crate::checks::{self, forgotten_id};
 use crate::{Table, overlap};
@@ -11,24 +11,23 @@ use std::collections::HashMap;
 pub struct Joined {
     /// The views, in the order of the tables.
     pub data: MultiView,
-    /// The name of each sample: in order of first appearance over the tables; row numbers from 1 if
-    /// the tables have no ids.
+    /// Name of each sample, in order of first appearance; row numbers from 1 if the tables have no ids.
     pub ids: Vec<String>,
-    /// The samples that no table holds a value of; they are in no view and cannot be clustered.
+    /// Samples without a value in any table; they are in no view and cannot be clustered.
     pub unobserved: Vec<String>,
-    /// The name of each view.
+    /// Name of each view.
     pub names: Vec<String>,
-    /// The name of each column of each view.
+    /// Name of each column of each view.
     pub features: Vec<Vec<String>>,
-    /// The known class of each sample, if a table has them; empty where unknown.
+    /// Known class of each sample, if a table has classes; empty where unknown.
     pub labels: Option<Vec<String>>,
-    /// The columns with single missing cells, which hold the column's mean now.
+    /// Columns whose single missing cells were filled with the column's mean.
     pub filled: Vec<FilledColumn>,
-    /// What looks wrong: ids of tables that hardly agree, codes for "not measured", row numbers, rows that are no samples.
+    /// Findings: ids that hardly agree, codes for "not measured", row numbers, rows that are no samples.
     pub warnings: Vec<String>,
 }
 
-/// A column of which some cells were missing inside rows that have others.
+/// A column with missing cells in rows that have other values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilledColumn {
@@ -36,18 +35,18 @@ pub struct FilledColumn {
     pub view: String,
     /// The column's name.
     pub column: String,
-    /// How many of its cells were filled in.
+    /// Number of cells filled in.
     pub n_cells: usize,
 }
 
-/// Why tables cannot be put together.
+/// Reason why tables cannot be joined.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// Tables that do not go together; the message names their files.
+    /// The tables do not fit together; the message names their files.
     #[error("{0}")]
     Tables(String),
-    /// The data obey no method's rules.
+    /// The data break a rule of all methods.
     #[error(transparent)]
     Data(#[from] DataError),
 }
@@ -58,18 +57,17 @@ impl From<String> for JoinError {
     }
 }
 
-/// Joins the tables of a training set by id: a sample that a table lacks, or all of whose cells are
-/// missing there, is unobserved in that view. Without ids the rows of all tables are taken to be the
-/// same samples.
+/// Joins the tables of a training set by id. A sample is unobserved in a view if the table lacks it or has only missing
+/// cells for it. Without ids, row `i` of every table is the same sample.
 ///
-/// Single missing cells are filled with their column's mean over the observed rows and reported,
-/// or refused if `strict`.
+/// Single missing cells are filled with their column's mean over the observed rows and reported; with `strict` they are
+/// an error.
 ///
 /// # Errors
-/// If names repeat, the tables share no sample, rows differ in a column of ids that was not named, a view has no values or
-/// tells nothing apart; the message names the file.
+/// If names repeat, no sample is shared, an unnamed id column shows that rows differ, or a view has no values or only
+/// constant columns; the message names the file.
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
-    check_nothing_shared(&tables)?;
+    check_ids_overlap(&tables)?;
     tables.iter().try_for_each(check_measured)?;
     let mut tables = tables;
     let left_out: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
@@ -86,12 +84,11 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     Ok(Joined { warnings, ..joined })
 }
 
-/// As [`join`], for new samples of a trained model: few samples may share nothing or be equal, a single
-/// missing cell takes the mean of the training samples, `means[view][column]`, and a view of which no
-/// sample has a value is left out, where there is another.
+/// Joins new samples of a trained model. Unlike [`join`], it accepts few, unshared or equal samples. A single missing
+/// cell takes the training mean `means[view][column]`, and a view without any value is left out if there is another.
 ///
 /// # Errors
-/// As [`join`].
+/// Same as [`join`].
 pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Joined, JoinError> {
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let mean = |table: &Table, column: usize| {
@@ -166,7 +163,7 @@ fn assemble(
     })
 }
 
-/// What is said where nothing but their numbers joins the rows of several files.
+/// Returns a warning if the rows of several files are joined by row number because no file names samples.
 pub fn joined_by_number(tables: &[Table]) -> Option<String> {
     let mut paths: Vec<&std::path::Path> =
         tables.iter().map(|table| table.path.as_path()).collect();
@@ -182,8 +179,8 @@ pub fn joined_by_number(tables: &[Table]) -> Option<String> {
     })
 }
 
-/// Views of which no two have a sample in common say nothing about each other.
-fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
+/// Checks that two tables share at least one id.
+fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
     let mut seen = std::collections::HashSet::new();
     let with_ids = || tables.iter().filter_map(|table| table.ids.as_ref());
     if tables.len() < 2 || with_ids().count() < tables.len() {
@@ -194,13 +191,13 @@ fn check_nothing_shared(tables: &[Table]) -> Result<(), JoinError> {
         return Err(JoinError::Tables(format!(
             "no id is shared by any two files ({}): are the id columns the right ones? {}",
             files.join(", "),
-            overlap::nothing_shared(tables)
+            overlap::describe_disjoint_ids(tables)
         )));
     }
     Ok(())
 }
 
-/// Leaves out the columns without a value in any observed row, and says which.
+/// Leaves out columns without a value in any observed row and returns a warning that names them.
 fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
     let n_observed = (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count();
     let gaps = table.values.missing_cells();
@@ -222,7 +219,7 @@ fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
     Some(line)
 }
 
-/// A view without any value says nothing.
+/// Checks that the table has a value.
 fn check_measured(table: &Table) -> Result<(), JoinError> {
     if (0..table.values.nrows()).all(|i| table.values.is_missing(i)) {
         return Err(format!("{}: all values are missing", file(table)).into());
@@ -230,12 +227,12 @@ fn check_measured(table: &Table) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// A view whose columns are all constant is the same for all samples.
+/// Checks that some column varies.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let is_observed = |&i: &usize| !table.values.is_missing(i);
     if (0..table.values.nrows()).filter(is_observed).nth(1).is_some() && !table.values.varies() {
         return Err(JoinError::Tables(format!(
-            "{}: every column is constant over the observed rows: the view tells no samples apart",
+            "{}: every column is constant over the observed rows: the view cannot distinguish samples",
             file(table)
         )));
     }
@@ -257,7 +254,7 @@ fn check_names(tables: &[Table]) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// The samples of all tables, in order of first appearance.
+/// Returns the samples of all tables, in order of first appearance.
 fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
     if let Some(with) = tables.iter().find(|table| table.ids.is_some()) {
@@ -300,7 +297,7 @@ fn other_row_count(first: &Table, odd: &Table) -> JoinError {
     ))
 }
 
-/// The class of each kept sample, from whichever table knows it first.
+/// Returns the class of each kept sample from the first table that has it.
 fn known_labels(
     tables: &[Table],
     rows_of: &impl Fn(&Table) -> Vec<usize>,
@@ -320,14 +317,14 @@ fn known_labels(
     known.map(|known| kept.iter().map(|&i| known[i].clone()).collect())
 }
 
-/// The mean of the cells that are not missing.
+/// Returns the mean of the cells that are not missing.
 fn column_mean(values: &Matrix, column: usize) -> Option<f64> {
     let measured = || (0..values.nrows()).map(|i| values[[i, column]]).filter(|x| !x.is_nan());
     let n_measured = measured().count();
     (n_measured > 0).then(|| measured().sum::<f64>() / n_measured as f64)
 }
 
-/// Puts a column's mean where single cells of observed rows are missing.
+/// Fills single missing cells of observed rows with the column's mean.
 fn fill_cells(
     table: &mut Table,
     fill: impl Fn(&Table, usize) -> Option<f64>,
@@ -400,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_any_value_are_left_out_with_a_word() {
+    fn columns_without_any_value_are_left_out_with_a_warning() {
         let gap = f64::NAN;
         let a = table("a", None, array![[1.0, gap, 5.0, gap], [2.0, gap, gap, gap], [gap; 4]]);
         let b = table("b", None, array![[1.0], [2.0], [4.0]]);
@@ -413,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_only_row_numbers_join_are_told_and_arrays_of_one_file_are_not() {
+    fn files_joined_by_row_number_get_a_warning_and_arrays_of_one_file_do_not() {
         let one = |name, path: &str, ids: Option<&[&str]>| {
             let path = path.into();
             Table { path, ..table(name, ids, array![[1.0], [2.0]]) }
@@ -433,7 +430,7 @@ mod tests {
     fn samples_without_any_value_are_set_aside() {
         let a = table("a", Some(&["x", "y"]), array![[1.0], [f64::NAN]]);
         let b = table("b", Some(&["x", "z"]), array![[1.0], [2.0]]);
-        // A view seen once cannot vary; two rows of b keep it from being constant.
+        // Two rows of b keep it from being constant.
         let joined = join(vec![a, b], false).unwrap();
         assert_eq!(
             (joined.ids, joined.unobserved),
@@ -453,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_joined_is_named() {
+    fn errors_name_what_cannot_be_joined() {
         let a = || table("a", Some(&["x", "y"]), array![[1.0], [2.0]]);
         let plain = |name: &str, values| table(name, None, values);
         let c = || plain("c", array![[1.0], [2.0]]);

@@ -1,12 +1,11 @@
 /*!
-A user's own files: one table a view, in the formats assays come in.
+Reads a user's files, one table per view, and joins them by id.
 
-A view is named on the command line as `[NAME=]PATH[#MEMBER]`; MEMBER picks one array of a file
-that holds several. Without it, every matrix of the file is a view.
+The command line names a view as `[NAME=]PATH[#MEMBER]`. MEMBER selects one array of a file that holds several; without
+it, every matrix of the file is a view.
 
-Nothing that a file declares is believed: what it holds is checked first and may take no more memory
-than its budget, and Parquet, Arrow and HDF5, which crates of others decode, are decoded where a
-panic is caught, or in a process of their own ([`ReadOptions::decoder`]).
+Sizes that a file declares are checked against its content and against a memory budget. Parquet, Arrow and HDF5 are
+decoded by third-party crates, either with panics caught or in a separate process ([`ReadOptions::decoder`]).
 
 ```
 use cdimc_tables::{ReadOptions, join, read_views};

@@ -1,6 +1,6 @@
-//! Names of columns in the values of options.
+//! Lists of column names in option values.
 
-/// The names in a value of an option such as `--drop`: a line of CSV, so that a name with a comma stands in quotes.
+/// Returns the names in an option value such as `--drop`: one line of CSV, with quotes around names that have a comma.
 pub fn names_in(line: &str) -> Vec<String> {
     let (mut names, mut is_quoted) = (vec![String::new()], false);
     let mut characters = line.chars().peekable();
@@ -19,7 +19,7 @@ pub fn names_in(line: &str) -> Vec<String> {
     names
 }
 
-/// The line from which [`names_in`] reads these names.
+/// Returns the line that [`names_in`] splits into these names.
 pub fn line_of_names(names: &[impl AsRef<str>]) -> String {
     let quoted = |name: &str| {
         if name.contains([',', '"']) {

@@ -1,25 +1,24 @@
-//! Whether the ids of tables name the same samples, and what to say where they hardly do.
+//! Checks whether the ids of tables name the same samples, and advises what to do if few agree.
 
 use crate::Table;
-use crate::spelling::{is_made_date, plain_spelling, with_invisible_shown};
+use crate::spelling::{escape_invisible, is_made_date, plain_spelling};
 use std::collections::{HashMap, HashSet};
 
-/// A table gets a warning if less than this share of its ids occurs in others.
-pub(crate) const FEW: f64 = 0.1;
-/// How many ids are shown of each side, and how many pairs that differ in writing.
-const SHOWN: usize = 2;
+/// A table gets a warning if a smaller share of its ids occurs in other tables.
+pub(crate) const MIN_SHARED_SHARE: f64 = 0.1;
+/// Number of example ids per side in a message.
+const SHOWN_IDS: usize = 2;
 const SHOWN_PAIRS: usize = 8;
-/// A prefix of fewer characters identifies no sample.
-const SHORTEST: usize = 4;
-/// No barcode is longer; ids that are sequences are not tried at every length.
-const LONGEST: usize = 64;
+/// Shorter prefixes identify no sample.
+const MIN_PREFIX_LENGTH: usize = 4;
+/// Barcodes are not longer; the limit bounds the time for ids that are sequences.
+const MAX_PREFIX_LENGTH: usize = 64;
 
-/// A line for each table whose ids hardly occur in the other tables, though they may be meant to, or differ from theirs in
-/// writing.
+/// Returns a line for each table that shares few ids with the others, or whose ids differ from theirs in spelling only.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
-    let sides = (0..tables.len()).filter_map(|t| Sides::of(tables, t));
-    let mut lines: Vec<(bool, String)> = sides.filter_map(|sides| sides.warning()).collect();
-    // Of two tables each would be told what the other is told: the line with advice counts.
+    let overlaps = (0..tables.len()).filter_map(|t| IdOverlap::of(tables, t));
+    let mut lines: Vec<(bool, String)> = overlaps.filter_map(|overlap| overlap.warning()).collect();
+    // With two tables both lines report the same mismatch: keep the one with advice.
     if tables.len() == 2 {
         lines.sort_by_key(|(has_advice, _)| !has_advice);
         lines.truncate(1);
@@ -27,22 +26,22 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// Ids of both sides and what may be wrong, for tables that share no id at all.
-pub(crate) fn nothing_shared(tables: &[Table]) -> String {
+/// Returns example ids of all tables and advice, for tables that share no id.
+pub(crate) fn describe_disjoint_ids(tables: &[Table]) -> String {
     let examples: Vec<String> = tables
         .iter()
         .map(|table| format!("{} has {}", table.path.display(), examples(ids(table))))
         .collect();
-    let hint = (0..tables.len()).find_map(|t| Sides::of(tables, t)?.hint());
+    let hint = (0..tables.len()).find_map(|t| IdOverlap::of(tables, t)?.hint());
     format!("{}{}", examples.join(", "), hint.map_or(String::new(), |hint| format!("; {hint}")))
 }
 
-/// What would make more of the ids `own` agree with `others`, if there is anything.
+/// Returns advice that would make more of the ids `own` agree with `others`.
 pub fn id_advice(own: &[String], others: &[String]) -> Option<String> {
     let side = |ids| Side { label: String::new(), ids, columns: &[] };
     let own = side(own.iter().map(String::as_str).collect());
     let other = side(others.iter().map(String::as_str).collect());
-    Sides::new(own, vec![other]).hint()
+    IdOverlap::new(own, vec![other]).hint()
 }
 
 /// The ids of one table.
@@ -58,7 +57,7 @@ impl<'a> Side<'a> {
         Self { label, ids: ids(table).collect(), columns: &table.features }
     }
 
-    /// The ids by their form; `None` where two have it: how they are written tells them apart.
+    /// Maps each form to its id, or to `None` if several ids have that form.
     fn by_form(&self, form: fn(&str) -> String) -> HashMap<String, Option<&'a str>> {
         let mut of_form = HashMap::with_capacity(self.ids.len());
         for &id in &self.ids {
@@ -67,11 +66,11 @@ impl<'a> Side<'a> {
         of_form
     }
 
-    /// What all ids begin with and what they end in; only up to a separator and from one on, if `whole_parts`.
+    /// Returns the common prefix and suffix of all ids; with `whole_parts`, cut at separators.
     fn affixes(&self, whole_parts: bool) -> (&'a str, &'a str) {
         let Some(&first) = self.ids.first().filter(|_| self.ids.len() > 1) else { return ("", "") };
-        let prefix = self.ids.iter().fold(first, |prefix, id| common_beginning(prefix, id));
-        let suffix = self.ids.iter().fold(first, |suffix, id| common_end(suffix, id));
+        let prefix = self.ids.iter().fold(first, |prefix, id| common_prefix(prefix, id));
+        let suffix = self.ids.iter().fold(first, |suffix, id| common_suffix(suffix, id));
         if !whole_parts {
             return (prefix, suffix);
         }
@@ -82,15 +81,15 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The ids of one table and those of all others.
-struct Sides<'a> {
+/// The ids of one table and of all others.
+struct IdOverlap<'a> {
     own: Side<'a>,
     others: Vec<Side<'a>>,
     known: HashSet<&'a str>,
 }
 
-impl<'a> Sides<'a> {
-    /// Nothing where a table has no ids or there is no other.
+impl<'a> IdOverlap<'a> {
+    /// Returns `None` if a table has no ids or there is only one table.
     fn of(tables: &'a [Table], t: usize) -> Option<Self> {
         let all_named = tables.iter().all(|table| table.ids.is_some());
         let others = || tables.iter().enumerate().filter(|&(o, _)| o != t);
@@ -104,18 +103,18 @@ impl<'a> Sides<'a> {
         Self { own, others, known }
     }
 
-    /// The ids that no other table has.
-    fn alone(&self) -> impl Iterator<Item = &'a str> {
+    /// Returns the ids that no other table has.
+    fn unshared(&self) -> impl Iterator<Item = &'a str> {
         self.own.ids.iter().copied().filter(|id| !self.known.contains(id))
     }
 
-    /// Whether hardly any id occurs in another table.
+    /// Returns whether few ids occur in another table.
     fn shares_few(&self) -> bool {
         let n = self.own.ids.len();
-        ((n - self.alone().count()) as f64) < FEW * n as f64
+        ((n - self.unshared().count()) as f64) < MIN_SHARED_SHARE * n as f64
     }
 
-    /// What looks wrong, and whether there is advice in it.
+    /// Returns the warning, and whether it contains advice.
     fn warning(&self) -> Option<(bool, String)> {
         let hint = self.hint();
         if !self.shares_few() && hint.is_none() {
@@ -131,29 +130,29 @@ impl<'a> Sides<'a> {
         let line = format!(
             "{}: {} of {} ids are in no other file: it has {}{elsewhere}{}",
             self.own.label,
-            self.alone().count(),
+            self.unshared().count(),
             self.own.ids.len(),
-            examples(self.alone()),
+            examples(self.unshared()),
             hint.map_or(String::new(), |hint| format!("; {hint}"))
         );
         Some((has_advice, line))
     }
 
-    /// What would make more ids agree.
+    /// Returns advice that would make more ids agree.
     fn hint(&self) -> Option<String> {
-        // Columns may be counted as the rows are, which says nothing where the rows agree.
+        // Numbered columns look like numbered rows: a finding only if the rows do not agree.
         let turned = if self.shares_few() { self.samples_in_columns() } else { None };
         let writing = || {
-            let found = [self.written_alike(), self.made_dates()];
+            let found = [self.spelling_advice(), self.date_advice()];
             Some(found.into_iter().flatten().collect::<Vec<_>>().join("; "))
         };
         turned
             .or_else(|| writing().filter(|found| !found.is_empty()))
-            .or_else(|| self.same_beginnings())
-            .or_else(|| self.same_cores())
+            .or_else(|| self.prefix_advice())
+            .or_else(|| self.affix_advice())
     }
 
-    /// That the columns of one table are named as the rows of another.
+    /// Checks whether the columns of one table are named as the rows of another.
     fn samples_in_columns(&self) -> Option<String> {
         let own = &self.own;
         let mut pairs = self.others.iter().flat_map(|other| [(own, other), (other, own)]);
@@ -168,21 +167,21 @@ impl<'a> Sides<'a> {
         ))
     }
 
-    /// How long a beginning of the ids names samples that others have as well.
-    fn same_beginnings(&self) -> Option<String> {
+    /// Returns the prefix length that makes ids agree with other tables.
+    fn prefix_advice(&self) -> Option<String> {
         if !self.shares_few() {
             return None;
         }
         let others: Vec<&[&str]> = self.others.iter().map(|other| other.ids.as_slice()).collect();
-        let (length, shared) = shared_beginning(&self.own.ids, &others)?;
+        let (length, shared) = shared_prefix(&self.own.ids, &others)?;
         let of = self.own.ids.len();
         Some(format!(
             "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
         ))
     }
 
-    /// What all ids of a table begin with or end in that the others have not.
-    fn same_cores(&self) -> Option<String> {
+    /// Returns the prefixes and suffixes that only some tables have.
+    fn affix_advice(&self) -> Option<String> {
         if !self.shares_few() {
             return None;
         }
@@ -193,12 +192,10 @@ impl<'a> Sides<'a> {
         let sides = || std::iter::once(&self.own).chain(&self.others);
         let (mut prefixes, mut suffixes): (Vec<&str>, Vec<&str>) =
             sides().map(|side| side.affixes(whole_parts)).unzip();
-        // What all tables have belongs to the names.
-        let end = prefixes.iter().fold(prefixes[0], |end, prefix| common_end(end, prefix)).len();
-        let begin = suffixes
-            .iter()
-            .fold(suffixes[0], |begin, suffix| common_beginning(begin, suffix))
-            .len();
+        // A part that all tables have belongs to the names.
+        let end = prefixes.iter().fold(prefixes[0], |end, prefix| common_suffix(end, prefix)).len();
+        let begin =
+            suffixes.iter().fold(suffixes[0], |begin, suffix| common_prefix(begin, suffix)).len();
         prefixes.iter_mut().for_each(|prefix| *prefix = &prefix[..prefix.len() - end]);
         suffixes.iter_mut().for_each(|suffix| *suffix = &suffix[begin..]);
         let cores: Vec<HashSet<&str>> = sides()
@@ -211,7 +208,7 @@ impl<'a> Sides<'a> {
         let shared = cores[0].iter().filter(|id| cores[1..].iter().any(|ids| ids.contains(*id)));
         let (shared, of) = (shared.count(), self.own.ids.len());
         let all_differ = sides().zip(&cores).all(|(side, cores)| side.ids.len() == cores.len());
-        // `A01` and `B01` are two samples rather than one, `A01` and `01` may be one.
+        // `A01` and `B01` are two samples; `A01` and `01` may be one.
         let n_affixed = |affixes: &[&str]| affixes.iter().filter(|affix| !affix.is_empty()).count();
         let is_clear = whole_parts || (n_affixed(&prefixes) < 2 && n_affixed(&suffixes) < 2);
         if !all_differ || !is_clear || 2 * shared < of {
@@ -229,27 +226,28 @@ impl<'a> Sides<'a> {
         ))
     }
 
-    /// How many ids differ from those of others in their writing alone. Two lanes may have the same barcode, and count only
-    /// where many would agree without them.
-    fn written_alike(&self) -> Option<String> {
-        let least = FEW * self.own.ids.len() as f64;
-        let pairs = Some(self.alike(plain_spelling)).filter(|pairs| !pairs.is_empty());
+    /// Returns the ids that differ from others in spelling only. Two lanes may have the same barcode, so lanes are
+    /// ignored only where that makes many ids agree.
+    fn spelling_advice(&self) -> Option<String> {
+        let least = MIN_SHARED_SHARE * self.own.ids.len() as f64;
+        let pairs = Some(self.same_form(plain_spelling)).filter(|pairs| !pairs.is_empty());
         let pairs =
-            pairs.or_else(|| Some(self.alike(without_copy)).filter(|pairs| !pairs.is_empty()));
+            pairs.or_else(|| Some(self.same_form(without_copy)).filter(|pairs| !pairs.is_empty()));
         let pairs = pairs.or_else(|| {
-            Some(self.alike(bare)).filter(|pairs| !pairs.is_empty() && pairs.len() as f64 >= least)
+            Some(self.same_form(bare))
+                .filter(|pairs| !pairs.is_empty() && pairs.len() as f64 >= least)
         })?;
         let shown = |(own, other): &(&str, &str)| {
-            format!("`{}` and `{}`", with_invisible_shown(own), with_invisible_shown(other))
+            format!("`{}` and `{}`", escape_invisible(own), escape_invisible(other))
         };
         let first: Vec<String> = pairs.iter().take(SHOWN_PAIRS).map(shown).collect();
         let n_alike = pairs.len();
         Some(format!("{n_alike} more would agree if written alike, as {}", first.join(", ")))
     }
 
-    /// The ids that no other table has, each with the one that has its form.
-    fn alike(&self, form: fn(&str) -> String) -> Vec<(&'a str, &'a str)> {
-        if self.alone().next().is_none() {
+    /// Pairs each unshared id with the id of another table that has the same form.
+    fn same_form(&self, form: fn(&str) -> String) -> Vec<(&'a str, &'a str)> {
+        if self.unshared().next().is_none() {
             return Vec::new();
         }
         let own = self.own.by_form(form);
@@ -263,13 +261,12 @@ impl<'a> Sides<'a> {
             own[&form]?;
             Some((id, (*known.get(&form)?)?))
         };
-        self.alone().filter_map(pair).collect()
+        self.unshared().filter_map(pair).collect()
     }
 
-    /// The ids that a program took for days, where no other table has days for ids.
-    fn made_dates(&self) -> Option<String> {
+    /// Finds ids that a program turned into dates, if only one table has dates as ids.
+    fn date_advice(&self) -> Option<String> {
         let is_date = |id: &&str| is_made_date(id);
-        // Whichever side has them.
         let all = || std::iter::once(&self.own).chain(&self.others);
         let of_side = |side: &Side<'a>| side.ids.iter().copied().filter(is_date).count();
         let mut with_dates = all().filter(|side| of_side(side) > 0);
@@ -288,17 +285,17 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// How many characters at the beginning of ids make names that `own` and the others share, though the ids differ, and
-/// how many of `own` they are: the most, with as few characters as do, preferably up to a separator.
+/// Returns the prefix length that makes most ids of `own` agree with the others, and the number that agree. Of equally
+/// good lengths it prefers one that ends at a separator, then the shortest.
 ///
-/// Nothing where two ids of one table would become one name, or fewer than half of `own` are shared.
-fn shared_beginning(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
+/// Returns `None` if two ids of one table would become equal, or fewer than half of `own` are shared.
+fn shared_prefix(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
     let all = || others.iter().copied().flatten().chain(own);
     let ends = |length: usize| {
         all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
     };
     let names = |ids: &[&str], length: usize| -> Option<HashSet<String>> {
-        let names: HashSet<String> = ids.iter().map(|id| beginning(id, length)).collect();
+        let names: HashSet<String> = ids.iter().map(|id| prefix_of(id, length)).collect();
         (names.len() == ids.len()).then_some(names)
     };
     let longest = own.iter().map(|id| id.chars().count()).max()?;
@@ -308,18 +305,18 @@ fn shared_beginning(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> 
         let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
         Some((shared, ends(length), length))
     };
-    // Of ids that are shorter than all others the whole is a beginning of those.
-    let best = (SHORTEST..=longest.min(LONGEST)).filter_map(candidate).rev();
+    // If the ids of one table are shorter, each may be a prefix of another table's id.
+    let best = (MIN_PREFIX_LENGTH..=longest.min(MAX_PREFIX_LENGTH)).filter_map(candidate).rev();
     let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
     (2 * shared >= own.len()).then_some((length, shared))
 }
 
-/// The first characters of an id.
-fn beginning(id: &str, length: usize) -> String {
+/// Returns the first `length` characters of an id.
+fn prefix_of(id: &str, length: usize) -> String {
     id.chars().take(length).collect()
 }
 
-/// A name, or a part of one, as a part of a regular expression.
+/// Escapes a name for use in a regular expression.
 pub(crate) fn escaped(affix: &str) -> String {
     let spelled =
         |c: char| if "\\.+*?()|[]{}^$".contains(c) { format!("\\{c}") } else { c.to_string() };
@@ -330,24 +327,24 @@ fn ids(table: &Table) -> impl Iterator<Item = &str> {
     table.ids.iter().flatten().map(String::as_str)
 }
 
-/// The first of some ids.
+/// Returns the first ids for a message.
 fn examples<'a>(ids: impl Iterator<Item = &'a str>) -> String {
-    ids.take(SHOWN).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    ids.take(SHOWN_IDS).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What both texts begin with.
-pub(crate) fn common_beginning<'a>(one: &'a str, other: &str) -> &'a str {
-    let alike = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
-    &one[..alike.map(|(c, _)| c.len_utf8()).sum()]
+/// Returns the common prefix of two texts.
+pub(crate) fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    &one[..same.map(|(c, _)| c.len_utf8()).sum()]
 }
 
-/// What both texts end in.
-fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
-    let alike = one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b);
-    &one[one.len() - alike.map(|(c, _)| c.len_utf8()).sum::<usize>()..]
+/// Returns the common suffix of two texts.
+fn common_suffix<'a>(one: &'a str, other: &str) -> &'a str {
+    let same = one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b);
+    &one[one.len() - same.map(|(c, _)| c.len_utf8()).sum::<usize>()..]
 }
 
-/// The plain spelling of an id without the number that R puts behind a name that it has twice.
+/// Returns the plain spelling without the number that R appends to a repeated name.
 fn without_copy(id: &str) -> String {
     plain_spelling(match id.rsplit_once('.') {
         Some((name, copy)) if !name.is_empty() && copy.parse::<u8>().is_ok() => name,
@@ -355,7 +352,7 @@ fn without_copy(id: &str) -> String {
     })
 }
 
-/// An id without what may tell samples apart: all separators, and the number of the lane behind a cell's barcode.
+/// Returns the id without separators and without the lane number after a cell barcode.
 fn bare(id: &str) -> String {
     let id = match id.rsplit_once('-') {
         Some((barcode, lane)) if barcode.len() >= 8 && lane.parse::<u8>().is_ok() => barcode,
@@ -375,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_written_in_another_way_are_shown_with_their_number() {
+    fn ids_in_another_spelling_are_shown_with_their_number() {
         let [a, b, c] = [
             table("a", &["s1", "s2", "s3"]),
             table("b", &["s2", "s3"]),
@@ -398,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn barcodes_that_begin_alike_are_told_to_be_cut() {
+    fn barcodes_with_a_common_prefix_get_a_pattern() {
         let barcodes = |tail: &str, from: usize, n: usize| -> Vec<String> {
             (from..from + n).map(|i| format!("TCGA-OR-A5{i:02}-01A-{tail}")).collect()
         };
@@ -408,14 +405,14 @@ mod tests {
         let (rna, protein) =
             (named("rna", &barcodes("11R-07", 0, 20)), named("protein", &barcodes("21-20", 3, 19)));
         let hint = "the first 12 characters are shared by 17 of 20: --id-pattern '^(.{12})'";
-        let message = nothing_shared(&[rna.clone(), protein.clone()]);
+        let message = describe_disjoint_ids(&[rna.clone(), protein.clone()]);
         assert!(message.ends_with(hint), "{message}");
         assert!(warnings(&[rna.clone(), protein])[0].ends_with(hint));
         // Two rows of one patient cannot both be that patient.
         let twice = named("twice", &[barcodes("31-20", 0, 9), barcodes("21-20", 0, 9)].concat());
-        assert!(!nothing_shared(&[rna, twice]).contains("--id-pattern"));
+        assert!(!describe_disjoint_ids(&[rna, twice]).contains("--id-pattern"));
         assert!(
-            !nothing_shared(&[table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])])
+            !describe_disjoint_ids(&[table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])])
                 .contains("first")
         );
     }
@@ -428,17 +425,17 @@ mod tests {
         let (own, other) = (sequences("A"), sequences("C"));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         let other: Vec<&str> = other.iter().map(String::as_str).collect();
-        assert_eq!(shared_beginning(&own, &[&other]), None);
+        assert_eq!(shared_prefix(&own, &[&other]), None);
     }
 
     #[test]
-    fn tables_that_share_a_fair_part_are_left_in_peace() {
+    fn tables_that_share_enough_ids_get_no_warning() {
         assert!(warnings(&[table("a", &["x", "y"]), table("b", &["y", "z"])]).is_empty());
         assert!(warnings(&[table("a", &["x"])]).is_empty());
     }
 
     #[test]
-    fn columns_counted_as_the_rows_are_say_nothing_where_rows_agree() {
+    fn numbered_columns_are_no_finding_where_rows_agree() {
         let counted = |name: &str| {
             let features = vec!["0".into(), "1".into()];
             Table { features, ..table(name, &["0", "1"]) }
@@ -447,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tables_of_genes_are_told_to_be_turned_by_the_one_of_samples() {
+    fn two_tables_with_samples_in_columns_are_reported_once() {
         let genes = |name: &str| {
             let features = vec!["p1".into(), "p2".into()];
             Table { features, ..table(name, &["brca1", "tp53"]) }
@@ -461,10 +458,10 @@ mod tests {
     }
 
     #[test]
-    fn samples_in_columns_are_told_from_other_samples() {
+    fn samples_in_columns_are_reported() {
         let mut genes = table("genes", &["brca1", "tp53", "egfr"]);
         genes.features = vec!["p1".into(), "p2".into()];
-        let message = nothing_shared(&[genes, table("b", &["p1", "p2"])]);
+        let message = describe_disjoint_ids(&[genes, table("b", &["p1", "p2"])]);
         assert!(
             message.contains("the columns of genes.csv are named as the rows of b.csv"),
             "{message}"
@@ -472,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_ids_that_differ_in_writing_are_named_beside_many_that_agree() {
+    fn a_few_ids_in_another_spelling_are_reported_among_many_that_agree() {
         let ids = |change: &dyn Fn(usize) -> String| (0..60).map(change).collect::<Vec<_>>();
         let plain = |i: usize| format!("P{i:03}");
         let own = ids(&plain);
@@ -481,14 +478,14 @@ mod tests {
         {
             let others = ids(&|i| if i == place { other.into() } else { plain(i) });
             let advice = id_advice(&own, &others).unwrap();
-            let pair = format!("as `P{place:03}` and `{}`", with_invisible_shown(other));
+            let pair = format!("as `P{place:03}` and `{}`", escape_invisible(other));
             assert!(
                 advice.starts_with("1 more would agree") && advice.ends_with(&pair),
                 "{advice}"
             );
         }
         assert_eq!(id_advice(&own, &own[..50]), None, "a sample may be absent");
-        // Where a table has both writings they are two samples, as are two lanes of a barcode that few share.
+        // If one table has both spellings they are two samples, as are two lanes of a barcode that few share.
         let both = [&own[..], &["p004".into()]].concat();
         assert_eq!(id_advice(&both, &own), None);
         let lanes =
@@ -497,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn days_beginnings_and_ends_are_told_whatever_the_order_of_the_tables() {
+    fn advice_does_not_depend_on_the_order_of_the_tables() {
         let ids = |name: &dyn Fn(usize) -> String| (1..30).map(name).collect::<Vec<_>>();
         let both = |one: &[String], other: &[String], expected: &str| {
             for (own, others) in [(one, other), (other, one)] {

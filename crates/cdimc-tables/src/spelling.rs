@@ -1,25 +1,24 @@
-//! Names without the traces of the programs and people that wrote them.
+//! Compares names regardless of how programs and people spell them.
 
-/// Stands for every letter with a mark, whether that is a character of its own or follows the letter.
-const MARKED: char = 'é';
+/// Stands for every letter with a diacritic, composed or decomposed.
+const ACCENTED: char = 'é';
 
-/// Returns `text` in a plain spelling, in which names agree that differ in writing alone: in case, separators, zeros before
-/// a number, `.0` behind it, `1e+05`, quotes of spreadsheets (`="0002"`), R's `X` before a digit, invisible characters, and
-/// composed or decomposed letters.
+/// Returns `text` in a plain spelling that ignores case, separators, zeros before a number, a trailing `.0`, `1e+05`,
+/// quotes of spreadsheets (`="0002"`), R's `X` before a digit, invisible characters and the composition of letters.
 ///
-/// Signs that tell names apart stay: `A+` and `A-`, `<60` and `>60`, `1-11` and `11-1`.
+/// Signs that distinguish names stay: `A+` and `A-`, `<60` and `>60`, `1-11` and `11-1`.
 pub fn plain_spelling(text: &str) -> String {
     let mut letters: Vec<char> = Vec::with_capacity(text.len());
     for c in text.chars().filter(|&c| !is_invisible(c)) {
         match (c, letters.last_mut()) {
-            ('\u{300}'..='\u{36f}', Some(last)) => *last = MARKED,
-            ('\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}', _) => letters.push(MARKED),
+            ('\u{300}'..='\u{36f}', Some(last)) => *last = ACCENTED,
+            ('\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}', _) => letters.push(ACCENTED),
             _ => letters.extend(c.to_lowercase()),
         }
     }
     let text: String = letters.into_iter().collect();
     let text = text.trim_matches(|c: char| c.is_whitespace() || "=\"'`".contains(c));
-    // Digits beyond those of a double would be lost.
+    // A double cannot hold more digits.
     let whole = text.parse().ok().filter(|x: &f64| x.fract() == 0.0 && x.abs() < 1e15);
     if let Some(whole) = whole {
         return format!("{whole:.0}");
@@ -51,8 +50,8 @@ pub fn plain_spelling(text: &str) -> String {
     plain
 }
 
-/// `text` with its invisible characters and single marks spelled out, to be shown beside one that looks alike.
-pub(crate) fn with_invisible_shown(text: &str) -> String {
+/// Returns `text` with escapes for invisible characters and single diacritics, so that it differs from a look-alike.
+pub(crate) fn escape_invisible(text: &str) -> String {
     let is_hidden = |c: char| is_invisible(c) || matches!(c, '\u{300}'..='\u{36f}' | '\u{a0}');
     let shown = |c: char| {
         if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }
@@ -64,14 +63,13 @@ fn is_invisible(c: char) -> bool {
     c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
-/// Whether the names are 0, 1, 2, ... or 1, 2, 3, ...: how programs name rows and columns without a name.
+/// Returns whether the names are 0, 1, 2, ... or 1, 2, 3, ..., as programs number rows and columns.
 pub(crate) fn counts_up(names: &[String]) -> bool {
     let from = |start: usize| names.iter().enumerate().all(|(j, n)| *n == (start + j).to_string());
     from(0) || from(1)
 }
 
-/// Whether a spreadsheet or a reader of tables makes such a text of a name that it takes for a day: `03-Jan`, `Jan-03`,
-/// `3. Mai`, `2023-01-03`.
+/// Returns whether `text` is a date as spreadsheets make from names: `03-Jan`, `Jan-03`, `3. Mai`, `2023-01-03`.
 pub(crate) fn is_made_date(text: &str) -> bool {
     const MONTHS: [&str; 18] = [
         "jan", "feb", "mar", "mrz", "mär", "apr", "may", "mai", "jun", "jul", "aug", "sep", "oct",
@@ -100,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_differ_in_writing_alone_have_one_plain_spelling() {
+    fn spellings_of_one_name_have_the_same_plain_spelling() {
         for (one, other) in [
             ("P004", "p004"),
             ("P004", "P-004"),
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_programs_make_of_names_are_known_from_names() {
+    fn dates_made_from_names_are_recognized() {
         for text in ["03-Jan", "3. Mai", "Jan-03", "03-Mar-2021", "2023-01-03 00:00:00", "01.Feb"] {
             assert!(is_made_date(text), "{text}");
         }

@@ -1,34 +1,34 @@
-//! One view as a table, and the rules of every table.
+//! A view as a table, and the rules of every table.
 
 use crate::error::{Problem, TableError};
 use cdimc_data::Matrix;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Names of several features that a message shows.
-const SHOWN_REPEATS: usize = 20;
+/// Largest number of repeated names in a message.
+const MAX_SHOWN_NAMES: usize = 20;
 
-/// One view as its file gives it.
+/// A view as read from its file.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The view's name: given, or the file's or member's name.
+    /// Name of the view: given by the user, or the name of the file or member.
     pub name: String,
-    /// The file it came from.
+    /// File that holds the table.
     pub path: PathBuf,
-    /// The name of each row, where the file has one.
+    /// Name of each row, if the file has names.
     pub ids: Option<Vec<String>>,
-    /// The known class of each row, where asked for and present; empty where unknown.
+    /// Known class of each row, if requested and present; empty where unknown.
     pub labels: Option<Vec<String>>,
-    /// The name of each column; their numbers where the file has no names.
+    /// Name of each column, or its number if the file has no names.
     pub features: Vec<String>,
-    /// The names of `ReadOptions::drop` that the file has.
+    /// Columns of `ReadOptions::drop` that the file has.
     pub left_out: Vec<String>,
     /// `(n_rows, n_features)`, dense or sparse, NaN where a cell is missing.
     pub values: Matrix,
 }
 
 impl Table {
-    /// A table without names of rows and columns.
+    /// Returns a table without names of rows and columns.
     #[cfg(any(test, feature = "files"))]
     pub(crate) fn of(name: &str, path: &std::path::Path, values: impl Into<Matrix>) -> Self {
         Self {
@@ -42,11 +42,11 @@ impl Table {
         }
     }
 
-    /// Checks the rules of every table, wherever it comes from: its name is no path, it has rows and
-    /// columns, its values are finite or NaN, no id or column occurs twice.
+    /// Checks the rules of every table: the name is not a path, there are rows and columns, values are finite or NaN,
+    /// ids and columns are unique.
     ///
     /// # Errors
-    /// If it does not; the message begins with the path.
+    /// If the table breaks a rule; the message begins with the path.
     pub fn check(&self) -> Result<(), TableError> {
         check_name(&self.name)
             .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
@@ -57,7 +57,7 @@ impl Table {
 
 #[cfg(test)]
 impl Table {
-    /// A table of the file `NAME.csv` with columns `f0`, `f1`, ...
+    /// Returns a table of the file `NAME.csv` with columns `f0`, `f1`, ...
     pub(crate) fn with_ids(
         name: &str,
         ids: Option<Vec<String>>,
@@ -69,10 +69,10 @@ impl Table {
     }
 }
 
-/// Whether a view may have this name: outputs are named after views, and no name is to be a path.
+/// Checks that a view may have this name. Output files are named after views, so a name must not be a path.
 ///
 /// # Errors
-/// What the rule is, if not.
+/// With the rule that the name breaks.
 pub fn check_name(name: &str) -> Result<(), &'static str> {
     let drive =
         name.chars().nth(1) == Some(':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -87,14 +87,14 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// What every table must obey, whatever its format.
+/// Checks the rules of every table except the one for its name.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
     check_ids_once(table)?;
     check_features_once(table, "features")
 }
 
-/// That there are rows and columns of finite or missing numbers, and a name for each that has one.
+/// Checks that there are rows and columns, that values are finite or missing, and that there are as many names as rows.
 pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     let (n_rows, n_features) = table.values.dim();
     if n_rows == 0 {
@@ -118,7 +118,7 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
         if id.is_empty() {
             return Err(Problem::EmptyId { row: row + 1 });
         }
-        // A zero byte ends words of fixed width, and a line break stands where a quote was never closed.
+        // Zero bytes come from words of fixed width, line breaks from a quote that is never closed.
         if id.contains(char::is_control) {
             let message = format!("row {}: id {id:?} has a control character in it", row + 1);
             return Err(Problem::Message(message));
@@ -130,7 +130,7 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     }
 }
 
-/// That no id occurs twice.
+/// Checks that no id occurs twice.
 pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     let mut first = HashMap::with_capacity(table.values.nrows());
     for (row, id) in table.ids.iter().flatten().enumerate() {
@@ -141,7 +141,7 @@ pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The places of features of one name, in the order of the first of them.
+/// Returns the positions of each feature name, in order of first appearance.
 pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
     let mut place = HashMap::with_capacity(features.len());
     let mut names: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
     names
 }
 
-/// That no feature occurs twice; the features are the `lines` of the file.
+/// Checks that no feature occurs twice; messages call the features `lines` of the file.
 pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
     let repeated: Vec<String> = features_by_name(&table.features)
         .into_iter()
@@ -168,11 +168,11 @@ pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<
     if repeated.is_empty() {
         return Ok(());
     }
-    let more = match repeated.len().saturating_sub(SHOWN_REPEATS) {
+    let more = match repeated.len().saturating_sub(MAX_SHOWN_NAMES) {
         0 => String::new(),
-        more => format!(", and {more} names more"),
+        more => format!(", and {more} more names"),
     };
-    let shown = repeated[..repeated.len().min(SHOWN_REPEATS)].join(", ");
+    let shown = repeated[..repeated.len().min(MAX_SHOWN_NAMES)].join(", ");
     Err(Problem::Message(format!(
         "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each"
     )))
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_of_a_view_is_a_path() {
+    fn the_name_of_a_view_is_not_a_path() {
         for name in ["", ".", "..", "../x", "/x", "a/b", "a\\b", "C:x", "a\nb", "\u{1b}[31m"] {
             assert!(check_name(name).is_err(), "{name:?}");
         }

@@ -1,8 +1,8 @@
-//! What the tests of all readers share: options, tables and cases, each written in one line.
+//! Shared by the tests of all readers: options, tables and cases, each written in one line.
 
 use crate::{ReadOptions, Table, ViewSource, read_bytes};
 
-/// Options in short: `id=id label=class missing=-999 transposed`.
+/// Parses options in short form: `id=id label=class missing=-999 transposed`.
 pub(crate) fn options(text: &str) -> ReadOptions {
     let mut options = ReadOptions::default();
     for word in text.split_whitespace() {
@@ -25,7 +25,7 @@ pub(crate) fn options(text: &str) -> ReadOptions {
     options
 }
 
-/// The tables in `bytes`, a file of the name in `source` (`[NAME=]FILE[#MEMBER]`), or why there are none.
+/// Reads the tables in `bytes`, a file named by `source` (`[NAME=]FILE[#MEMBER]`).
 pub(crate) fn tables(
     source: &str,
     bytes: impl Into<Vec<u8>>,
@@ -35,13 +35,13 @@ pub(crate) fn tables(
     read_bytes(bytes.into(), &source, &options(short)).map_err(|error| error.to_string())
 }
 
-/// As [`tables`], each as [`shown`], a line each.
+/// Same as [`tables`], formatted by [`shown`], one line per table.
 pub(crate) fn read(source: &str, bytes: impl Into<Vec<u8>>, short: &str) -> Result<String, String> {
     let tables = tables(source, bytes, short)?;
     Ok(tables.iter().map(shown).collect::<Vec<String>>().join("\n"))
 }
 
-/// A table as `name | ids | classes | features | rows`, with `-` for what it has not.
+/// Formats a table as `name | ids | classes | features | rows`, with `-` for an absent part.
 pub(crate) fn shown(table: &Table) -> String {
     let names = |names: &Option<Vec<String>>| names.as_ref().map_or("-".into(), |n| n.join(" "));
     let rows = table.values.dense();
@@ -55,7 +55,8 @@ pub(crate) fn shown(table: &Table) -> String {
     format!("{} | {ids} | {labels} | {features} | {rows}", table.name)
 }
 
-/// The cases in a text, one a line: its parts between ` :: `, in which `\n`, `\r`, `\t` and `\u{..}` stand for characters.
+/// Returns the cases in a text, one per line: parts between ` :: `, with the escapes `
+/// `, `\r`, `\t` and `\u{..}`.
 pub(crate) fn cases<const N: usize>(text: &str) -> impl Iterator<Item = [String; N]> {
     text.lines().map(str::trim_start).filter(|line| !line.is_empty()).map(|line| {
         let parts: Vec<String> = line.split(" :: ").map(unescaped).collect();

@@ -1,6 +1,6 @@
-//! Files with one damaged byte or field: none may lose a view, its ids or a value in silence.
+//! Tests that files with one damaged byte or field do not lose a view, ids or a value silently.
 //!
-//! Those in `broken/` were made by programs and hold no real data.
+//! The files in `broken/` were generated and hold no real data.
 #![allow(clippy::unwrap_used)]
 
 use cdimc_tables::{ReadOptions, ViewSource, join, read_bytes, read_views};
@@ -16,7 +16,7 @@ fn refused(file: &str, id: Option<&str>) -> String {
     read_views(&source, &by_id(id)).map(|_| file).unwrap_err().to_string()
 }
 
-/// What is said of these bytes under this name.
+/// Returns the error for these bytes under this name.
 fn refused_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> String {
     let source = ViewSource { name: None, path: name.into(), member: None };
     let read = read_bytes(bytes.into(), &source, &by_id(None));
@@ -29,7 +29,7 @@ fn corpus(file: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_cannot_be_parsed_is_not_nothing() {
+fn damaged_parts_are_errors() {
     for (file, id, reason) in [
         ("view_gone.h5", None, "unreadable HDF5 file"),
         ("ids_gone.h5", None, "unreadable HDF5 file"),
@@ -41,20 +41,20 @@ fn what_cannot_be_parsed_is_not_nothing() {
         ("two_members.npz", None, "two members are named"),
         // The separator behind the first name is lost.
         ("header_short.csv", Some("id"), "a name is missing"),
-        // The checksum of a page does not fit; the file says 12 rows, its groups none.
+        // The checksum of a page is wrong; the file declares 12 rows, its groups none.
         #[cfg(feature = "columnar")]
         ("page_crc.parquet", Some("id"), "unreadable Parquet file"),
         #[cfg(feature = "columnar")]
-        ("rows_gone.parquet", None, "it says 12 rows, its groups 0"),
+        ("rows_gone.parquet", None, "it declares 12 rows, its groups have 0"),
     ] {
         let message = refused(file, id);
         assert!(message.contains(reason), "{message}");
     }
 }
 
-/// What one changed byte made of files that other programs wrote.
+/// Files of other programs with one changed byte.
 #[test]
-fn a_byte_takes_no_column_no_ids_and_no_name_away() {
+fn one_damaged_byte_removes_no_column_ids_or_name() {
     // The separator behind the empty name of the row names became a letter of a name.
     let message = refused_bytes("a.csv", ",a-b,c\nr1,1,2,3\nr2,2,1,4\n");
     assert!(message.contains("the header has 3 names, the first row 4 cells"), "{message}");
@@ -76,7 +76,7 @@ fn a_byte_takes_no_column_no_ids_and_no_name_away() {
             usize::from(refused_bytes("a.h5ad", bytes).contains("has a zero byte in its name"));
     }
     assert_eq!(n_names, 1);
-    // What packed the chunks is lost.
+    // The filter of the chunks is lost.
     let mut bytes = corpus("h5/packed.h5ad");
     let filters = bytes.windows(8).position(|word| word == b"\x0b\0 \0\x01\0\0\0").unwrap();
     bytes[filters + 1] = 1;
@@ -85,9 +85,9 @@ fn a_byte_takes_no_column_no_ids_and_no_name_away() {
 }
 
 #[test]
-fn what_stands_behind_a_link_is_not_nothing() {
+fn a_soft_link_is_an_error() {
     let mut bytes = corpus("h5/plain.h5");
-    // The kind of the first name: 2 for a path in place of an address.
+    // The kind of the first name: 2 for a path instead of an address.
     let symbols = bytes.windows(4).position(|word| word == b"SNOD").unwrap();
     bytes[symbols + 8 + 16] = 2;
     let message = refused_bytes("a.h5", bytes);
@@ -95,7 +95,7 @@ fn what_stands_behind_a_link_is_not_nothing() {
 }
 
 #[test]
-fn a_few_bytes_name_no_millions_of_rows_and_columns() {
+fn a_few_bytes_cannot_declare_millions_of_rows() {
     for sizes in ["2 30000000", "15000000 15000000"] {
         let text = format!("%%MatrixMarket matrix coordinate real general\n{sizes} 1\n1 1 5\n");
         let message = refused_bytes("a.mtx", text);
@@ -113,7 +113,7 @@ fn a_mean_that_overflows_names_file_id_and_column() {
 }
 
 #[test]
-fn ids_beside_an_array_are_a_plain_file() {
+fn ids_beside_an_array_must_be_a_plain_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     std::fs::write(&path, corpus("npy/f8.npy")).unwrap();

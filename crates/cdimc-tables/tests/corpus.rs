@@ -1,4 +1,4 @@
-//! The corpora of the fuzz targets: every file is read or refused, and so is every file cut short.
+//! Tests that every file of the fuzz corpora, whole or truncated, is read or refused.
 
 #[path = "../../../fuzz/bodies/corpus.rs"]
 mod corpus;
@@ -10,7 +10,7 @@ use corpus::{files, is_finding};
 use std::path::Path;
 
 #[test]
-fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
+fn every_seed_of_the_corpora_is_read_and_every_finding_refused() {
     let is_built =
         |format: &&str| cfg!(feature = "columnar") || !["parquet", "feather"].contains(format);
     for format in formats().map(|(_, endings)| endings[0]).filter(is_built) {
@@ -19,7 +19,7 @@ fn every_seed_of_the_corpora_is_read_and_every_finding_answered() {
             let accepts = |bytes: &[u8]| tables::table(&path.to_string_lossy(), bytes);
             assert_eq!(accepts(&bytes), !is_finding(&path), "{}", path.display());
             for end in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
-                // What is left of a text may still be a table.
+                // A truncated text may still be a table.
                 let accepted = accepts(&bytes[..end]);
                 let is_text = std::str::from_utf8(&bytes).is_ok();
                 assert!(!accepted || is_text, "{} of {end} bytes", path.display());

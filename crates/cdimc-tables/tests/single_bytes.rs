@@ -1,15 +1,15 @@
-//! A changed byte may change a value, a name or a type, as it does for every reader of the format; it makes no view
-//! and no ids vanish in silence. `python/benchmarks/single_bytes.py` holds every byte against the formats' own readers.
+//! Tests that a changed byte, which may change a value, a name or a type, never removes a view or ids silently.
+//! `python/benchmarks/single_bytes.py` compares every byte with the formats' own readers.
 #![allow(clippy::unwrap_used)]
 
 use cdimc_tables::{ReadOptions, Table, ViewSource, formats, read_views};
 use hdf5_pure::{AttrValue, FileBuilder};
 use std::path::{Path, PathBuf};
 
-/// One in so many bytes is changed; prime, so that every place in a record is met.
-const SHARE: usize = 31;
+/// Distance between changed bytes; prime, so that every position in a record occurs.
+const STEP: usize = 31;
 
-/// Formats with a structure. In text every byte is the user's; where a name says what is read, its bytes do so too.
+/// Returns the binary seeds. In text and in names every byte is content.
 fn seeds() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let folders = formats().map(|(_, endings)| corpus.join(endings[0]));
@@ -23,7 +23,7 @@ fn seeds() -> Vec<PathBuf> {
     files
 }
 
-/// What must stay, view by view: the shape, whether there are ids, and that rows do not become columns.
+/// Returns what must not change for each view: the shape, whether there are ids, and whether rows became columns.
 fn frame(tables: &[Table], sound: &[Table]) -> Vec<((usize, usize), bool, bool)> {
     let is_turned = |(table, sound): (&Table, &Table)| {
         let values = table.values.dense();
@@ -35,7 +35,7 @@ fn frame(tables: &[Table], sound: &[Table]) -> Vec<((usize, usize), bool, bool)>
     tables.iter().zip(turned).map(of_view).collect()
 }
 
-/// A square `AnnData` in compressed columns, whose transpose has the same shape.
+/// Returns a square `AnnData` in compressed columns, whose transpose has the same shape.
 fn square() -> Vec<u8> {
     let text = |value: &str| AttrValue::VarLenString(value.into());
     let mut file = FileBuilder::new();
@@ -57,7 +57,7 @@ fn square() -> Vec<u8> {
 }
 
 #[test]
-fn no_changed_byte_takes_a_view_or_the_ids_away() {
+fn no_changed_byte_removes_a_view_or_the_ids() {
     let folder = tempfile::tempdir().unwrap();
     let (mut n_changes, mut lost) = (0, Vec::new());
     let square_file = folder.path().join("square.h5ad");
@@ -72,13 +72,13 @@ fn no_changed_byte_takes_a_view_or_the_ids_away() {
         };
         let Ok(sound) = read(&original) else { continue };
         let expected = frame(&sound, &sound);
-        // Every byte of the words that say how a matrix lies, and those of links.
+        // Also every byte of the encoding's name and of links.
         let words = original
             .windows(4)
             .enumerate()
             .filter(|(_, four)| [&b"csc_"[..], b"SNOD"].contains(four));
-        let told = words.flat_map(|(at, _)| at..(at + 48).min(original.len()));
-        for at in (0..original.len()).step_by(SHARE).chain(told) {
+        let marked = words.flat_map(|(at, _)| at..(at + 48).min(original.len()));
+        for at in (0..original.len()).step_by(STEP).chain(marked) {
             for other in [original[at] ^ 1, original[at] ^ 2, original[at] ^ 0x80, 0] {
                 let mut bytes = original.clone();
                 bytes[at] = other;

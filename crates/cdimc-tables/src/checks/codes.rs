@@ -1,27 +1,27 @@
-//! Numbers that stand for "not measured": -999, 99.
+//! Finds numbers that stand for "not measured": -999, 99.
 
-use super::FEWEST_ROWS;
+use super::MIN_ROWS;
 use crate::Table;
 use std::collections::BTreeMap;
 
-/// The most codes that stand beside each other, such as 97 (unknown), 98 (refused) and 99 (not asked).
-const MOST_CODES: usize = 3;
-/// The share of the columns with the value in which it must be far from all others.
-const FAR_SHARE: f64 = 0.8;
-/// Distance of a code from the values, in the distance of the last two of them: squares of small counts are 0, 1, 4, 9.
-const SCALE_STEPS: f64 = 2.0;
+/// Largest number of adjacent codes, such as 97 (unknown), 98 (refused) and 99 (not asked).
+const MAX_CODES: usize = 3;
+/// Smallest share of the columns with the value that must have it far from all others.
+const MIN_FAR_SHARE: f64 = 0.8;
+/// Smallest ratio of a code's distance to the distance of the last two values: squares of small counts are 0, 1, 4, 9.
+const MIN_GAP_RATIO: f64 = 2.0;
 
-/// A line for each value of table `t` that looks like a code for "not measured".
+/// Returns one line per value of table `t` that looks like a code for "not measured".
 ///
-/// In a column it is a whole number beyond all others by at least their range, and by more than twice the distance of the
-/// last two of those. Several codes are closer to each other. The same value is so in two columns and three cells at least, in most columns that have any value so far
-/// outside, and in four of five columns that have it: the ends of a scale are beside others in most columns, and counts
-/// with rare large values have another one in each column. Zeros are values.
+/// In a column, a code is a whole number other than 0. Its distance to the other values is at least their range, more
+/// than twice the distance of their last two, and more than the distance between codes. The same value must be far in
+/// at least two columns and three cells, in most columns that have any far value, and in four of five columns that
+/// contain it. This excludes the ends of scales and rare large counts.
 pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
     let table = &tables[t];
     let rows: Vec<usize> =
         (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).collect();
-    if rows.len() < FEWEST_ROWS {
+    if rows.len() < MIN_ROWS {
         return Vec::new();
     }
     let far = table.values.map_columns(&rows, |_, values| far_values(&values));
@@ -47,7 +47,7 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, (value, (is_above, columns, cells))) in columns_of.into_iter().enumerate() {
         let with_value = has.iter().filter(|of_column| of_column[place]).count();
-        if (columns as f64) < FAR_SHARE * with_value as f64 {
+        if (columns as f64) < MIN_FAR_SHARE * with_value as f64 {
             continue;
         }
         let x = value as f64;
@@ -69,7 +69,7 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
     lines
 }
 
-/// The whole numbers far below and far above the other values of a column, with how often each occurs.
+/// Returns the whole numbers far below and far above the other values of a column, with their counts.
 fn far_values(values: &[f64]) -> [Vec<(i64, usize)>; 2] {
     [-1.0, 1.0].map(|sign| {
         let (mut ends, mut least) = (Vec::<(f64, usize)>::new(), f64::INFINITY);
@@ -79,13 +79,13 @@ fn far_values(values: &[f64]) -> [Vec<(i64, usize)>; 2] {
                 Some(place) if ends[place].0 == x => ends[place].1 += 1,
                 place => ends.insert(place.unwrap_or(ends.len()), (x, 1)),
             }
-            ends.truncate(MOST_CODES + 2);
+            ends.truncate(MAX_CODES + 2);
         }
-        let n_codes = (1..ends.len().min(MOST_CODES + 1)).find(|&n| {
+        let n_codes = (1..ends.len().min(MAX_CODES + 1)).find(|&n| {
             let (gap, range) = (ends[n - 1].0 - ends[n].0, ends[n].0 - least);
             let step = ends.get(n + 1).map_or(range, |next| ends[n].0 - next.0);
             let between_codes = ends[0].0 - ends[n - 1].0;
-            range > 0.0 && gap >= range && gap > SCALE_STEPS * step && gap > between_codes
+            range > 0.0 && gap >= range && gap > MIN_GAP_RATIO * step && gap > between_codes
         });
         let codes = &ends[..n_codes.unwrap_or(0)];
         let is_code = |x: f64| x != 0.0 && x.fract() == 0.0 && x.abs() < 1e15;
@@ -102,7 +102,7 @@ mod tests {
     use super::super::tests::table;
     use super::*;
 
-    /// Lines on four columns of 30 rows.
+    /// Returns the warnings for four columns of 30 rows.
     fn lines(of_cell: &dyn Fn(usize, usize) -> f64) -> Vec<String> {
         let of_column = |j: usize| move |i: usize| of_cell(i, j);
         let [a, b, c, d] = [0, 1, 2, 3].map(of_column);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_for_not_measured_are_named_with_their_number() {
+    fn codes_for_not_measured_are_reported_with_their_count() {
         let normal = |i: usize, j: usize| ((i * 7 + j * 3) % 31) as f64 / 7.0 - 2.0;
         let found = lines(&|i, j| if (i + j) % 13 == 5 { -999.0 } else { normal(i, j) });
         assert_eq!(
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_a_code_that_another_table_measures_is_told_for_its_file_alone() {
+    fn a_code_that_another_table_measures_is_limited_to_its_file() {
         let column = |code: f64| move |i: usize| if i % 9 == 4 { code } else { (i % 5) as f64 };
         let measured = |i: usize| (90 + i * 7 % 30) as f64;
         let tables = [

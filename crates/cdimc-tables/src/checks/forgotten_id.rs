@@ -1,30 +1,30 @@
-//! Columns of several tables that look like ids, where rows would be joined by their number.
+//! Finds columns of several tables that look like ids where rows would be joined by their number.
 
-use super::FEWEST_ROWS;
+use super::MIN_ROWS;
 use crate::Table;
-use crate::overlap::FEW;
+use crate::overlap::MIN_SHARED_SHARE;
 use crate::spelling::counts_up;
 use std::collections::{HashMap, HashSet};
 
-/// Expected number of equal pairs of random values; if there are none, chance is below e^-7, a thousandth.
-const UNLIKELY_COLLISIONS: f64 = 7.0;
+/// Smallest expected number of equal pairs among random values. Without any such pair, chance is unlikely (below e^-7).
+const MIN_EXPECTED_COLLISIONS: f64 = 7.0;
 
-/// A column that several tables have, whose values look like ids.
+/// A column of several tables whose values look like ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForgottenId {
     pub(crate) column: String,
     pub(crate) files: [String; 2],
-    /// Whether rows of the same number have other values: they are of other samples.
+    /// Whether rows with the same number have different values, so that they are different samples.
     pub(crate) differs: bool,
 }
 
-/// The first column that looks like the ids of two tables, one whose rows differ before all others; nothing where tables
-/// have ids that do more than count the rows, as the index of pandas does.
+/// Returns the first column that looks like the ids of two tables, preferring one whose rows differ. Returns `None` if
+/// the tables have ids that are more than row numbers.
 ///
-/// Both tables have distinct whole numbers in it that are partly the same. Measured whole numbers can be distinct too, but
-/// then not so close together that chance would repeat some (the birthday problem), and two tables share no more of them
-/// than their density gives. A column that is the same in every row was measured once, unless its values rise or are as
-/// close together.
+/// Both tables must have distinct whole numbers in the column, and share some. Measured whole numbers can be distinct
+/// too. But then they are spread so widely that chance repeats none (the birthday problem), and two tables share no
+/// more of them than chance gives. A column that is equal in every row counts only if its values rise or are as dense
+/// as ids.
 pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
     let is_nameless = |table: &Table| table.ids.as_ref().is_none_or(|ids| counts_up(ids));
     if !tables.iter().all(is_nameless) {
@@ -32,9 +32,9 @@ pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
     }
     let mut found: Option<ForgottenId> = None;
     let mut earlier: HashMap<&str, (&Table, Vec<f64>)> = HashMap::new();
-    for table in tables.iter().filter(|table| table.values.nrows() >= FEWEST_ROWS) {
+    for table in tables.iter().filter(|table| table.values.nrows() >= MIN_ROWS) {
         for (j, name) in table.features.iter().enumerate() {
-            // A column that is named by its place has the name by chance.
+            // A column named by its position has that name by chance.
             if *name == j.to_string() {
                 continue;
             }
@@ -49,7 +49,7 @@ pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
             let is_id = if differs {
                 are_ids(of_first, &values)
             } else {
-                (rises || collisions(&values) >= UNLIKELY_COLLISIONS / 2.0) && !counts
+                (rises || collisions(&values) >= MIN_EXPECTED_COLLISIONS / 2.0) && !counts
             };
             if is_id && found.as_ref().is_none_or(|found| differs && !found.differs) {
                 let files = [first, table].map(|table| table.path.display().to_string());
@@ -60,31 +60,31 @@ pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
     found
 }
 
-/// The values of a column, if they are distinct whole numbers of 0 or more.
+/// Returns the values of a column if they are distinct whole numbers of at least 0.
 fn distinct_whole(table: &Table, j: usize) -> Option<Vec<f64>> {
     let mut seen = HashSet::new();
     let values = (0..table.values.nrows()).map(|i| table.values[[i, j]]);
-    let is_new = |x: &f64| *x >= 0.0 && x.fract() == 0.0 && seen.insert(x.to_bits());
-    let mut is_new = is_new;
+    let mut is_new = |x: &f64| *x >= 0.0 && x.fract() == 0.0 && seen.insert(x.to_bits());
     values.map(|x| is_new(&x).then_some(x)).collect()
 }
 
-/// Whether distinct whole numbers of two tables are too close together, or too often the same, to be measured.
+/// Returns whether distinct whole numbers of two tables are too dense, or too often equal, to be measurements.
 fn are_ids(a: &[f64], b: &[f64]) -> bool {
     let (n_a, n_b) = (a.len() as f64, b.len() as f64);
     let of_a: HashSet<u64> = a.iter().map(|x| x.to_bits()).collect();
     let shared = b.iter().filter(|x| of_a.contains(&x.to_bits())).count() as f64;
     let by_chance = n_a * n_b / range(a.iter().chain(b));
-    shared >= FEW * n_a.min(n_b)
-        && (collisions(a) + collisions(b) >= UNLIKELY_COLLISIONS || shared > 3.0 + 4.0 * by_chance)
+    shared >= MIN_SHARED_SHARE * n_a.min(n_b)
+        && (collisions(a) + collisions(b) >= MIN_EXPECTED_COLLISIONS
+            || shared > 3.0 + 4.0 * by_chance)
 }
 
-/// The pairs of equal values that chance gives among so many whole numbers of their range.
+/// Returns the expected number of equal pairs among as many random whole numbers in the same range.
 fn collisions(values: &[f64]) -> f64 {
     (values.len() as f64).powi(2) / (2.0 * range(values.iter()))
 }
 
-/// How many whole numbers lie between the least and the largest of them.
+/// Returns the number of whole numbers from the smallest value to the largest.
 fn range<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
     let (low, high) = values.fold(ends, |(low, high), &x| (low.min(x), high.max(x)));
@@ -92,20 +92,20 @@ fn range<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
 }
 
 impl ForgottenId {
-    /// What is said of it.
+    /// Returns the warning or error.
     pub(crate) fn message(&self) -> String {
         let Self { column, files: [first, second], differs } = self;
-        let cure = format!(
+        let advice = format!(
             "name it with --id '{column}', or leave it out with --drop '{column}' if it is a measurement"
         );
         if *differs {
             format!(
                 "rows of {first} and {second} would be joined by their number, but column `{column}` looks like an id and \
-                 differs in the same rows: {cure}"
+                 differs in the same rows: {advice}"
             )
         } else {
             format!(
-                "column `{column}` of {first} and {second} looks like an id and is clustered on: {cure}"
+                "column `{column}` of {first} and {second} looks like an id and is clustered on: {advice}"
             )
         }
     }
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_dense_or_shared_by_chance_of_none_are_ids() {
+    fn numbers_that_are_dense_or_shared_more_than_by_chance_are_ids() {
         let dense = found(&|i| (1009 + i) as f64, &|i| (1001 + i) as f64).unwrap();
         assert!(dense.differs);
         assert!(
             dense.message().contains("`number` looks like an id")
                 && dense.message().contains("--id 'number'")
         );
-        // A pandas index of row numbers is no id.
+        // A pandas index of row numbers does not name samples.
         let index = |name: fn(usize) -> String| {
             let patient = |first: usize| move |i: usize| (first + i) as f64;
             let of = |at: &str, first| {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(index(|i| format!("s{i}")), None);
         let sparse = |i: usize| (1_000_000 + i * i * 977 % 900_001) as f64;
         assert!(found(&sparse, &|i| sparse(i + 12)).is_some_and(|found| found.differs));
-        // In the same order rows are joined rightly, and the numbers would be clustered on.
+        // In the same order rows are joined correctly, but the numbers would be clustered on.
         let same = found(&|i| (1001 + 3 * i) as f64, &|i| (1001 + 3 * i) as f64).unwrap();
         assert!(!same.differs && same.message().contains("is clustered on"));
         let shuffled = |i: usize| (1001 + i * 7 % 30) as f64;
@@ -152,12 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn measured_whole_numbers_are_no_ids_though_they_are_distinct() {
+    fn distinct_measured_whole_numbers_are_no_ids() {
         let depth = |i: usize| (20_000 + (i * 7919) % 30_011) as f64;
         assert_eq!(found(&depth, &|i| depth(i + 500) + 3.0), None);
         assert_eq!(found(&depth, &depth), None, "measured once, and in both tables");
         assert_eq!(found(&|i| (i % 29) as f64, &|i| (i + 3) as f64), None, "one is not distinct");
         assert_eq!(found(&|i| i as f64 / 2.0, &|i| (i + 3) as f64 / 2.0), None);
-        assert_eq!(found(&|i| i as f64, &|i| i as f64), None, "row numbers are told as such");
+        assert_eq!(found(&|i| i as f64, &|i| i as f64), None, "row numbers are reported elsewhere");
     }
 }

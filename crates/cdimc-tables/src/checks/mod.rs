@@ -1,5 +1,4 @@
-//! What is in tables that no table of measurements should have: forgotten ids, codes for "not measured", row numbers, and
-//! rows that are no samples.
+//! Finds forgotten ids, codes for "not measured", row numbers, and rows that are no samples.
 
 mod codes;
 mod forgotten_id;
@@ -9,20 +8,20 @@ pub(crate) use forgotten_id::forgotten_id;
 
 use crate::Table;
 
-/// Columns and tables of fewer rows give no evidence.
-const FEWEST_ROWS: usize = 10;
+/// Tables with fewer rows give no evidence.
+const MIN_ROWS: usize = 10;
 
-/// A line for each finding.
+/// Returns one line per finding.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let of_table = |t: usize| codes::warnings(tables, t).into_iter().chain(row_numbers(&tables[t]));
     (0..tables.len()).flat_map(of_table).chain(no_samples::warnings(tables)).collect()
 }
 
-/// The columns that count the rows in their order, from 0 or 1; of columns that programs name so, also those that only rise,
-/// as is left of them when rows are taken out.
+/// Finds columns that count the rows from 0 or 1. A column with a typical name counts even if rows were removed: it
+/// only has to rise.
 fn row_numbers(table: &Table) -> Option<String> {
     let n_rows = table.values.nrows();
-    if n_rows < FEWEST_ROWS {
+    if n_rows < MIN_ROWS {
         return None;
     }
     let counts = |j: &usize| {
@@ -47,7 +46,7 @@ fn row_numbers(table: &Table) -> Option<String> {
     })
 }
 
-/// Whether programs name row numbers so: `X.1` of R, `index` and `level_0` of pandas.
+/// Returns whether programs give row numbers this name: `X.1` in R, `index` and `level_0` in pandas.
 fn is_row_number(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c == '.' || c == '_' || c.is_ascii_digit());
     matches!(
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
     use ndarray::Array2;
 
-    /// A table of 30 rows with these columns.
+    /// Returns a table of 30 rows with these columns.
     pub(super) fn table(
         name: &str,
         ids: Option<Vec<String>>,
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_number_the_rows_are_named_and_times_are_not() {
+    fn row_numbers_are_reported_and_times_are_not() {
         let noise = |i: usize| (i * 7 % 11) as f64 / 3.0;
         let line = |name: &str, of: &dyn Fn(usize) -> f64| {
             warnings(&[table("a", None, &[(name, of), ("b", &noise)])]).pop().unwrap_or_default()

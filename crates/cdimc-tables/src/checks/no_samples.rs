@@ -1,18 +1,18 @@
-//! Rows that are no samples: sums and means below a table, and, where samples are columns, what annotates the features.
+//! Finds rows that are no samples: summaries below a table, and annotation of features where samples are columns.
 
-use super::FEWEST_ROWS;
+use super::MIN_ROWS;
 use crate::Table;
 use crate::error::listed;
 use crate::overlap::escaped;
 use std::collections::HashMap;
 
-/// What rows below a table are named that sum it up.
+/// Names of rows that summarize a table.
 const SUMMARIES: &str = "mean average avg median sd std stdev stddev standarddeviation se sem var variance cv min max sum total \
                          count n mittelwert summe";
 
-/// What is said of the rows that look like no samples: named without a number where most names of their table have one, and
-/// either named as a summary or, in their mean, their mean size or their share of whole numbers, beyond the range of all rows
-/// with a number by half of it, in each table that has them.
+/// Returns a warning for rows that look like no samples. Such a row has no number in its name while most rows have one.
+/// It is also named as a summary, or its mean, mean size or share of whole numbers is outside the range of the numbered
+/// rows by half that range, in every table that has it.
 pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
     let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
     let has = |table: &Table, id: &str| table.ids.iter().flatten().any(|other| other == id);
@@ -24,7 +24,7 @@ pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
     let of_table = |(odd, table): (&HashMap<&str, bool>, &Table)| {
         let ids = table.ids.iter().flatten().map(String::as_str).filter(|id| odd.contains_key(id));
         let (summaries, rest): (Vec<&str>, Vec<&str>) = ids.partition(|id| is_summary(id));
-        // Beside one of them, others of such names in no other file are rather no samples either.
+        // If one such row is found, other rows of this kind that are in no other file count too.
         let is_found = rest.iter().any(|id| is_outside_everywhere(id));
         let rest =
             rest.into_iter().filter(|id| is_found && (is_alone(id) || is_outside_everywhere(id)));
@@ -52,12 +52,13 @@ pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
     odd.iter().zip(tables).flat_map(of_table).collect()
 }
 
-/// The rows whose names have no number, where most have one, and whether each is outside all rows that have one.
+/// Returns the rows without a number in their name, if most rows have one, and whether each is outside the range of the
+/// numbered rows.
 fn odd_rows(table: &Table) -> HashMap<&str, bool> {
     let Some(ids) = &table.ids else { return HashMap::new() };
     let (regular, odd): (Vec<usize>, Vec<usize>) =
         (0..ids.len()).partition(|&i| has_number(&ids[i]));
-    if odd.is_empty() || regular.len() < FEWEST_ROWS.max(odd.len()) {
+    if odd.is_empty() || regular.len() < MIN_ROWS.max(odd.len()) {
         return HashMap::new();
     }
     let mut range = [(f64::INFINITY, f64::NEG_INFINITY); 3];
@@ -76,7 +77,7 @@ fn odd_rows(table: &Table) -> HashMap<&str, bool> {
     odd.into_iter().map(|i| (ids[i].as_str(), is_outside(i))).collect()
 }
 
-/// The mean of a row, its mean size and its share of whole numbers; `None` of a row without values.
+/// Returns the mean, mean size and share of whole numbers of a row, or `None` if it has no values.
 fn shape(table: &Table, i: usize) -> Option<[f64; 3]> {
     let mut buffer = Vec::new();
     let measured = table.values.row(i, &mut buffer).iter().filter(|x| !x.is_nan());
@@ -89,7 +90,7 @@ fn shape(table: &Table, i: usize) -> Option<[f64; 3]> {
     (n > 0.0).then(|| sums.map(|sum| sum / n))
 }
 
-/// Whether a name has a number in it; that of a logarithm's base is none.
+/// Returns whether a name contains a number other than the base of a logarithm.
 fn has_number(name: &str) -> bool {
     let name = name.to_lowercase().replace("log2", "").replace("log10", "");
     name.contains(|c: char| c.is_ascii_digit())
@@ -105,7 +106,7 @@ mod tests {
     use super::super::tests::table;
     use super::*;
 
-    /// What is said of 30 samples and these rows, whose values are `of_row`.
+    /// Returns the warnings for 30 samples and these rows with values `of_row`.
     fn lines(names: &[&str], of_row: fn(usize) -> f64) -> Vec<String> {
         let samples = (0..30).map(|i| format!("P{i:03}"));
         let ids: Vec<String> = names.iter().map(|&name| name.to_owned()).chain(samples).collect();
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn annotation_and_summaries_among_samples_are_named() {
+    fn annotation_and_summaries_among_samples_are_reported() {
         let found = lines(&["Start", "Gene.Length", "log2FoldChange"], |i| (1000 * i + 7) as f64);
         assert_eq!(found.len(), 1);
         assert!(
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_other_names_or_other_values_alone_are_samples() {
+    fn an_odd_name_or_odd_values_alone_do_not_make_a_finding() {
         assert_eq!(lines(&["pool", "reference"], |i| [1.1, 1.7, 2.3, 1.5][i]), [""; 0]);
         assert_eq!(lines(&["P777"], |_| 1e6), [""; 0]);
         let names: Vec<&str> = ["ann", "bob", "cay", "dan", "eve", "fay"].repeat(6);

@@ -1,4 +1,4 @@
-//! Which data sets there are, where their files lie, and what is missing.
+//! Lists data sets, finds their files and reports missing ones.
 
 use super::decode;
 use super::manifest::{Checksum, DataFile, Manifest};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// The manifests that come with the crate.
+/// Manifests that come with the crate.
 const MANIFESTS: [(&str, &str); 6] = [
     ("digits.toml", include_str!("../../datasets/digits.toml")),
     ("bdgp.toml", include_str!("../../datasets/bdgp.toml")),
@@ -24,15 +24,14 @@ const MANIFESTS: [(&str, &str); 6] = [
     ("mnist70k.toml", include_str!("../../datasets/mnist70k.toml")),
 ];
 
-/// The files that come with the crate, by path: they need no folder.
+/// Files that come with the crate, by path.
 const EMBEDDED: [(&str, &[u8]); 1] =
     [("digits/digits.csv.gz", include_bytes!("../../datasets/digits/digits.csv.gz"))];
 
-/// Data sets by name, read from files in a list of folders.
+/// Data sets by name, read from a list of folders.
 ///
-/// Six manifests come with the crate; a `*.toml` in one of the folders adds one or replaces that
-/// of the same name. The files of a data set lie in a subfolder of any of the folders; those of
-/// `digits` come with the crate. Nothing is ever downloaded here.
+/// Six manifests come with the crate; a `*.toml` in a folder adds one or replaces one of the same name. The files of a
+/// data set are in a subfolder of any folder; those of `digits` come with the crate. Nothing is downloaded.
 ///
 /// ```
 /// use cdimc_tables::datasets::Catalog;
@@ -46,22 +45,21 @@ pub struct Catalog {
     manifests: BTreeMap<String, Manifest>,
 }
 
-/// Whether a data set can be loaded.
+/// Status of a data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DatasetStatus {
-    /// All files are there and are what they should be.
+    /// All files exist and have the right checksum.
     Present,
     /// These files are in none of the folders.
     Missing(Vec<String>),
-    /// These files have another checksum than the manifest says, or cannot be read.
+    /// These files have a wrong checksum or cannot be read.
     Damaged(Vec<PathBuf>),
 }
 
 impl Catalog {
-    /// The catalog of the data sets whose files lie in `folders`, searched in this order.
-    ///
-    /// Folders that do not exist are passed over.
+    /// Returns the catalog of the data sets in `folders`, searched in this order. Folders that do not exist are
+    /// skipped.
     ///
     /// # Errors
     /// If a manifest in one of the folders cannot be read.
@@ -92,27 +90,26 @@ impl Catalog {
         Ok(Self { folders, manifests })
     }
 
-    /// The catalog over the folder in the environment variable `CDIMC_DATASETS`, where set, and
-    /// then over `fallback`.
+    /// Returns the catalog over the folder in the environment variable `CDIMC_DATASETS`, if set, and then `fallback`.
     ///
     /// # Errors
-    /// As [`Catalog::new`].
+    /// Same as [`Catalog::new`].
     pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, DatasetError> {
         let set = std::env::var_os("CDIMC_DATASETS").filter(|value| !value.is_empty());
         Self::new(set.map(PathBuf::from).into_iter().chain(fallback))
     }
 
-    /// The folders, in the order in which they are searched.
+    /// Returns the folders, in search order.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// All manifests, by name.
+    /// Returns all manifests, sorted by name.
     pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
         self.manifests.values()
     }
 
-    /// The manifest of the data set `name`.
+    /// Returns the manifest of the data set `name`.
     ///
     /// # Errors
     /// If there is none; the message lists those there are.
@@ -126,18 +123,16 @@ impl Catalog {
     /// Reads the data set `name` after verifying the checksums of its files.
     ///
     /// # Errors
-    /// If there is no such data set, a file is missing, has a wrong checksum, or does not hold
-    /// what the manifest says.
+    /// If there is no such data set, or a file is missing, has a wrong checksum, or does not match the manifest.
     pub fn load(&self, name: &str) -> Result<Dataset, DatasetError> {
         let manifest = self.manifest(name)?;
         decode::dataset(manifest, &|file| self.open(manifest, file))
     }
 
-    /// The masks published with the data set `name` for the missing rate `rate`, one a fold;
-    /// none if none are published for that rate.
+    /// Returns the masks published with the data set `name` for the missing rate `rate`, one per fold, or `None`.
     ///
     /// # Errors
-    /// As [`Catalog::load`].
+    /// Same as [`Catalog::load`].
     pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, DatasetError> {
         let manifest = self.manifest(name)?;
         let source = manifest.masks.iter().find(|masks| (masks.rate - rate).abs() < 1e-9);
@@ -145,7 +140,7 @@ impl Catalog {
         source.map(read).transpose()
     }
 
-    /// Whether every file of the data set `name` is there; their content is not looked at.
+    /// Returns whether every file of the data set `name` exists, without reading it.
     ///
     /// # Errors
     /// If there is no such data set.
@@ -153,7 +148,7 @@ impl Catalog {
         Ok(self.missing(self.manifest(name)?).is_empty())
     }
 
-    /// Whether the data set `name` can be loaded, with every checksum verified.
+    /// Returns the status of the data set `name`, with every checksum verified.
     ///
     /// # Errors
     /// If there is no such data set.
@@ -190,7 +185,7 @@ impl Catalog {
         file.checksum.verify(path, bytes)
     }
 
-    /// Where the file of this path lies, compressed or not.
+    /// Returns the location of the file with this path, compressed or not.
     pub fn find(&self, path: &str) -> Option<PathBuf> {
         let plain = path.strip_suffix(".gz");
         let names = || [Some(path), plain].into_iter().flatten();
@@ -204,7 +199,7 @@ impl Catalog {
         paths.filter(|path| !there(path)).collect()
     }
 
-    /// The bytes of a file of `manifest`, once their checksum is right.
+    /// Returns the bytes of a file of `manifest` after verifying its checksum.
     fn open(
         &self,
         manifest: &Manifest,
@@ -240,7 +235,7 @@ impl Catalog {
 }
 
 impl Checksum {
-    /// Verifies the file of these bytes; `path` is what the error calls it.
+    /// Verifies a file from its bytes; errors call it `path`.
     ///
     /// # Errors
     /// If the checksum differs or the content cannot be uncompressed.
@@ -258,7 +253,7 @@ impl Checksum {
     }
 }
 
-/// The SHA-256 of what `reader` gives, in lower-case hexadecimal digits.
+/// Returns the SHA-256 of the content of `reader`, in lower-case hexadecimal digits.
 ///
 /// # Errors
 /// If it cannot be read to its end.

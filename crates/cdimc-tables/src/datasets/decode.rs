@@ -1,4 +1,4 @@
-//! From the files of a manifest to a data set and its published masks.
+//! Decodes the files of a manifest into a data set and its published masks.
 
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
@@ -11,10 +11,10 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Gives the verified bytes of a file of the manifest, with the path that errors name.
+/// Returns the verified bytes of a file of the manifest, and its path for errors.
 pub(crate) type Open<'a> = dyn Fn(&str) -> Result<(PathBuf, Cow<'static, [u8]>), DatasetError> + 'a;
 
-/// The data set that `manifest` describes.
+/// Decodes the data set that `manifest` describes.
 pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DatasetError> {
     let mut decoder = Decoder { manifest, open, parsed: None };
     let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
@@ -28,7 +28,7 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
         views.push(matrix);
     }
     let labels = decoder.matrix(&manifest.labels, 1, &|_| None)?;
-    // A row of labels is as good as a column.
+    // Labels may be a row or a column.
     let labels = if labels.nrows() == 1 { labels.reversed_axes() } else { labels };
     decoder.expect("labels", &labels, 1)?;
     let labels = classes(labels.iter().copied()).map_err(|r| decoder.flaw(&r))?;
@@ -40,7 +40,7 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
     Ok(Dataset::new(&manifest.name, views, Some(labels))?)
 }
 
-/// The masks in the cells of the variable that `source` names.
+/// Decodes the masks in the cells of the variable of `source`.
 pub(crate) fn masks(
     manifest: &Manifest,
     source: &MaskSource,
@@ -73,7 +73,7 @@ pub(crate) fn masks(
         .collect()
 }
 
-/// Each value's position among the sorted distinct values.
+/// Returns each value's position among the sorted distinct values.
 ///
 /// # Errors
 /// If a value is not finite.
@@ -90,7 +90,7 @@ pub(crate) fn classes(values: impl Iterator<Item = f64> + Clone) -> Result<Vec<u
 struct Decoder<'a> {
     manifest: &'a Manifest,
     open: &'a Open<'a>,
-    /// The file parsed last: the views of a data set mostly share one.
+    /// Last parsed file: the views of a data set usually share one.
     parsed: Option<(String, Parsed)>,
 }
 
@@ -100,7 +100,7 @@ enum Parsed {
 }
 
 impl Decoder<'_> {
-    /// The matrix of `source` with the rows of the data set.
+    /// Returns the matrix of `source` with the rows of the data set.
     fn matrix<'v>(
         &mut self,
         source: &Source,
@@ -110,7 +110,7 @@ impl Decoder<'_> {
         let images = |of: &str| {
             earlier(of).ok_or_else(|| self.flaw(&format!("no earlier view is named {of}")))
         };
-        // Computed views have the right rows already, and IDX files never make more than those.
+        // Computed views have the right rows already, and IDX files select them themselves.
         let matrix = match source {
             Source::Edge { of, image } => return Ok(image::edges(images(of)?, *image)),
             Source::Fourier { of, image } => {
@@ -151,8 +151,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The wanted rows of the files one after the other; never more than one file and the result
-    /// in memory.
+    /// Returns the selected rows of consecutive files; only one file and the result are in memory.
     fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DatasetError> {
         let n_samples = self.manifest.n_samples;
         let mut matrix = Array2::zeros((n_samples, width));
@@ -164,7 +163,7 @@ impl Decoder<'_> {
             let end = start + file.n_samples();
             match &self.manifest.rows {
                 None => {
-                    // Samples beyond those described are counted below and refused.
+                    // Extra samples are counted below and cause an error.
                     let rows = start.min(n_samples)..end.min(n_samples);
                     file.fill(matrix.slice_mut(s![rows, ..]), |i| i)?;
                 }
@@ -238,7 +237,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The numbers of a comma-separated table without header, compressed or plain.
+/// Returns the numbers of a comma-separated table without header, compressed or plain.
 fn table(bytes: &[u8]) -> Result<Array2<f64>, String> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(gzip::content(bytes));
     let (mut values, mut n_rows) = (Vec::new(), 0);

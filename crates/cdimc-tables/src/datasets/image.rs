@@ -1,11 +1,11 @@
-//! Views computed from gray images stored one a row: edges, Fourier magnitudes, profiles.
+//! Computes views of gray images, stored one per row: edges, Fourier magnitudes, profiles.
 
 use ndarray::{Array2, ArrayView2};
 
-/// The edge image: 3x3 gray dilation with a zero border, minus the image.
+/// Returns the edge image: 3x3 gray dilation with a zero border, minus the image.
 ///
-/// `images`: `(n_samples, height * width)`. Gives the same shape. It equals the edge view that the
-/// authors of `PMVC_CGAN` distribute for MNIST.
+/// `images`: `(n_samples, height * width)`; the result has the same shape. It equals the edge view that the authors of
+/// `PMVC_CGAN` distribute for MNIST.
 ///
 /// # Panics
 /// If a row does not hold `height * width` values.
@@ -29,10 +29,10 @@ pub(crate) fn edges(images: ArrayView2<f64>, [height, width]: [usize; 2]) -> Arr
     edges
 }
 
-/// The magnitudes of the two-dimensional discrete Fourier transform, each once.
+/// Returns the magnitudes of the two-dimensional discrete Fourier transform, each once.
 ///
-/// |F(u, v)| of a real image equals |F(-u, -v)|, so one of each such pair is kept: 34 of 64 for an
-/// image of 8 x 8. `images`: `(n_samples, height * width)`.
+/// |F(u, v)| of a real image equals |F(-u, -v)|, so one of each pair is kept: 34 of 64 for an image of 8 x 8. `images`:
+/// `(n_samples, height * width)`.
 ///
 /// # Panics
 /// If a row does not hold `height * width` values.
@@ -69,9 +69,9 @@ pub(crate) fn fourier_magnitudes(
     magnitudes
 }
 
-/// The sums over rows, columns, diagonals and anti-diagonals, in this order.
+/// Returns the sums over rows, columns, diagonals and anti-diagonals, in this order.
 ///
-/// `images`: `(n_samples, height * width)`; gives `(n_samples, 3 (height + width) - 2)`.
+/// `images`: `(n_samples, height * width)`; the result is `(n_samples, 3 (height + width) - 2)`.
 ///
 /// # Panics
 /// If a row does not hold `height * width` values.
@@ -103,17 +103,17 @@ mod tests {
         let dilated = [5.0; 9];
         let expected: Vec<f64> = dilated.iter().zip(image.row(0)).map(|(d, x)| d - x).collect();
         assert_eq!(edges(image.view(), [3, 3]).into_raw_vec_and_offset().0, expected);
-        // Below zero, the border is what dilates.
+        // Below zero, the border is the largest value.
         let image = array![[-1.0, -2.0, -3.0, -4.0]];
         assert_eq!(edges(image.view(), [2, 2]), array![[1.0, 2.0, 3.0, 4.0]]);
-        // Only the pixel in the middle of 3 x 3 sees no border.
+        // Only the middle pixel of 3 x 3 does not touch the border.
         let image = Array2::from_elem((1, 9), -1.0);
         let expected = array![[1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0]];
         assert_eq!(edges(image.view(), [3, 3]), expected);
     }
 
     #[test]
-    fn fourier_magnitudes_keep_the_energy_and_forget_the_position() {
+    fn fourier_magnitudes_keep_energy_and_ignore_position() {
         let pixel = |i: usize| ((i * 37 + 11) % 17) as f64;
         let image = Array2::from_shape_fn((1, 64), |(_, i)| pixel(i));
         let magnitudes = fourier_magnitudes(image.view(), [8, 8]);

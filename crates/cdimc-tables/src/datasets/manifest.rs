@@ -1,42 +1,41 @@
-//! What a data set is, where its files come from and how they become views: `NAME.toml`.
+//! Descriptions of data sets: `NAME.toml`.
 
 use crate::error::DatasetError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The description of one data set, read from a TOML file.
+/// Description of a data set, read from a TOML file.
 ///
-/// Paths of files are relative to a folder of data sets. A matrix in a file is described by a
-/// [`Source`].
+/// File paths are relative to a folder of data sets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// The name by which the data set is asked for.
+    /// Name of the data set.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
-    /// The page of the data set.
+    /// Web page of the data set.
     pub home: String,
-    /// The license of the data.
+    /// License of the data.
     #[serde(alias = "licence")]
     pub license: String,
     /// Number of samples.
     pub n_samples: usize,
     /// Number of classes.
     pub n_classes: usize,
-    /// The files it is read from.
+    /// Files of the data set.
     #[serde(rename = "file")]
     pub files: Vec<DataFile>,
     /// The views, in order.
     #[serde(rename = "view")]
     pub views: Vec<ViewSource>,
-    /// The class of each sample; values are mapped to `0..n_classes` in ascending order.
+    /// Class of each sample; values are mapped to `0..n_classes` in ascending order.
     pub labels: Source,
-    /// The masks published with the data, by missing rate.
+    /// Masks published with the data, by missing rate.
     #[serde(default)]
     pub masks: Vec<MaskSource>,
-    /// The samples taken, where not all of the file.
+    /// Selected samples, if not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Rows>,
 }
@@ -47,32 +46,32 @@ pub struct Manifest {
 pub struct DataFile {
     /// Path relative to a folder of data sets, parts separated by `/`.
     pub path: String,
-    /// Where the file can be downloaded as it is.
+    /// Address of the file, if it can be downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// How to make the file where no plain copy can be downloaded.
+    /// Instructions for making a file that cannot be downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
-    /// Size in bytes of the public copy, for the progress of a download.
+    /// Size of the public copy in bytes, for the progress of a download.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The checksum the file must have.
+    /// Required checksum.
     #[serde(flatten)]
     pub checksum: Checksum,
 }
 
-/// The SHA-256 of a file or of what it holds, in lower-case hexadecimal digits.
+/// SHA-256 of a file or its content, in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Checksum {
-    /// Of the file as it stands.
+    /// Of the file.
     Sha256(String),
-    /// Of the uncompressed content, where copies differ in their compression.
+    /// Of the decompressed content, if copies differ in their compression.
     ContentSha256(String),
 }
 
-/// A named view and where it comes from.
+/// A named view and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ViewSource {
@@ -80,11 +79,11 @@ pub struct ViewSource {
     pub name: String,
     /// Number of features.
     pub width: usize,
-    /// Where its matrix is.
+    /// Source of its matrix.
     pub source: Source,
 }
 
-/// Where a matrix is: in a file, or computed from another view.
+/// Source of a matrix: a file, or a computation from another view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -101,7 +100,7 @@ pub enum Source {
         /// Whether samples are rows or columns.
         #[serde(default)]
         samples: Orientation,
-        /// First feature and end (0-based, the end excluded), where not all are taken.
+        /// First feature and end (0-based, the end excluded), if not all are used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         features: Option<[usize; 2]>,
     },
@@ -110,15 +109,14 @@ pub enum Source {
         /// The files.
         files: Vec<String>,
     },
-    /// Columns of a comma-separated file without header, one sample a line.
+    /// Columns of a comma-separated file without header, one sample per line.
     Csv {
         /// The file.
         file: String,
         /// First column and end (0-based, the end excluded).
         columns: [usize; 2],
     },
-    /// The edges of the images that an earlier view holds: 3x3 gray dilation (zero border) minus
-    /// the image.
+    /// Edges of the images in an earlier view: 3x3 gray dilation (zero border) minus the image.
     Edge {
         /// The view of the images.
         of: String,
@@ -152,7 +150,7 @@ pub enum Orientation {
     Columns,
 }
 
-/// The masks published for one missing rate: a cell array of `(n_samples, n_views)`, 1 = present.
+/// Masks published for one missing rate: a cell array of `(n_samples, n_views)`, 1 = present.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MaskSource {
@@ -160,11 +158,11 @@ pub struct MaskSource {
     pub rate: f64,
     /// The `.mat` file.
     pub file: String,
-    /// The cell array, one cell a fold.
+    /// The cell array, one cell per fold.
     pub variable: String,
 }
 
-/// The samples that a data set takes from its files.
+/// Samples of a data set within its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rows {
@@ -173,10 +171,10 @@ pub struct Rows {
 }
 
 impl Manifest {
-    /// Reads the manifest in `text`; `path` is what errors call it.
+    /// Parses the manifest in `text`; errors call it `path`.
     ///
     /// # Errors
-    /// If the text is no manifest, or names a file or view that it does not describe.
+    /// If the text is not a manifest, or uses a file or view that it does not describe.
     pub fn parse(path: &Path, text: &str) -> Result<Self, DatasetError> {
         let manifest: Self = toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
@@ -187,12 +185,12 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The file of this path.
+    /// Returns the file with this path.
     pub(crate) fn file(&self, path: &str) -> Option<&DataFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The missing rates for which masks are published, ascending as listed.
+    /// Returns the missing rates with published masks, as listed.
     pub fn mask_rates(&self) -> Vec<f64> {
         self.masks.iter().map(|masks| masks.rate).collect()
     }

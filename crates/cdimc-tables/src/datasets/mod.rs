@@ -1,5 +1,5 @@
 /*!
-The data sets of the experiments: what each is, where its files lie, and how they become views with labels.
+Data sets of the experiments: descriptions, files, and their decoding into views and labels.
 
 A [`Manifest`] describes one, a [`Catalog`] finds and reads them.
 */

@@ -1,16 +1,15 @@
-//! How much memory the content of one file may take, whatever the file says of itself.
+//! Limits the memory for the content of a file, whatever sizes the file declares.
 
 use std::cell::Cell;
 
-/// Memory for any file: small files often compress well.
-const FLOOR: u64 = 256 << 20;
-/// Memory for each byte of a file: counts of single cells, mostly zero, compress about this well.
-const EXPANSION: u64 = 64;
+/// Smallest budget: small files often compress well.
+const MIN_BUDGET_BYTES: u64 = 256 << 20;
+/// Memory per byte of a file: sparse counts of single cells compress about this well.
+const BUDGET_PER_FILE_BYTE: u64 = 64;
 
-/// The memory that the content of one file may still take.
+/// Remaining memory for the content of one file.
 ///
-/// Readers ask before they allocate what a file declares: a few damaged bytes, or a file made to do
-/// harm, can declare any size.
+/// Readers call it before each allocation: damaged or malicious files can declare any size.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     limit: u64,
@@ -18,23 +17,22 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For a file of `n_bytes`: 64 bytes for each byte and at least 256 MiB, or
-    /// `max_bytes` where it is given.
+    /// Returns the budget of a file of `n_bytes`: `max_bytes`, or 64 bytes per byte and at least 256 MiB.
     pub(crate) fn of_file(n_bytes: usize, max_bytes: Option<u64>) -> Self {
-        let default = (n_bytes as u64).saturating_mul(EXPANSION).max(FLOOR);
+        let default = (n_bytes as u64).saturating_mul(BUDGET_PER_FILE_BYTE).max(MIN_BUDGET_BYTES);
         let limit = max_bytes.unwrap_or(default);
         Self { limit, left: Cell::new(limit) }
     }
 
-    /// The bytes that were there to begin with.
+    /// The initial budget in bytes.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes the memory of an array of 8-byte numbers, and returns how many there are.
+    /// Takes the memory of an array of 8-byte numbers and returns the number of its values.
     ///
     /// # Errors
-    /// If it is more than is left.
+    /// If less memory is left.
     pub(crate) fn values(&self, shape: &[usize]) -> Result<usize, String> {
         let product = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         let bytes = product.and_then(|n| n.checked_mul(size_of::<f64>()));
@@ -47,7 +45,7 @@ impl Budget {
     /// Takes `n_bytes` of memory.
     ///
     /// # Errors
-    /// If it is more than is left.
+    /// If less memory is left.
     pub(crate) fn bytes(&self, n_bytes: u64) -> Result<(), String> {
         let Some(left) = self.left.get().checked_sub(n_bytes) else {
             return Err(format!(
@@ -61,7 +59,7 @@ impl Budget {
     }
 }
 
-/// A number of bytes for people to read.
+/// Formats a number of bytes.
 fn size(n_bytes: u64) -> String {
     match n_bytes {
         0..=9_999 => format!("{n_bytes} bytes"),
@@ -76,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_gone() {
+    fn taken_memory_is_not_available_again() {
         let budget = Budget::of_file(0, Some(100));
         assert_eq!(budget.values(&[3, 4]), Ok(12));
         let message = budget.values(&[1]).unwrap_err();
@@ -85,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn large_files_may_hold_more() {
+    fn large_files_have_larger_budgets() {
         assert_eq!(Budget::of_file(10, None).limit(), 256 << 20);
         assert_eq!(Budget::of_file(1 << 30, None).limit(), 64 << 30);
         assert!(Budget::of_file(1 << 30, None).values(&[usize::MAX, 2]).is_err());

@@ -1,49 +1,49 @@
-//! The formats that are read, and which of them a file has, by its first bytes: no renaming changes them.
+//! Detects the format of a file by its first bytes, so that renaming a file does not matter.
 
 use crate::error::Problem;
-use crate::files::{Budget, Found, READERS, ReadOptions, ViewSource, gzip};
+use crate::files::{Budget, Decoded, READERS, ReadOptions, ViewSource, gzip};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// How far into a file the marks of formats lie.
-const HEAD: u64 = 4096;
-/// The most that is read from an endless stream.
-const STREAM_LIMIT: u64 = 4 << 30;
+/// Bytes at the beginning of a file that identify its format.
+const HEAD_BYTES: u64 = 4096;
+/// Largest number of bytes read from a stream.
+const MAX_STREAM_BYTES: u64 = 4 << 30;
 
-/// A format that is read.
+/// A supported format.
 pub(crate) struct Reader {
-    /// What messages call a file of this format.
+    /// Name of such a file in messages.
     pub(crate) name: &'static str,
-    /// What people call it.
+    /// Common name of the format.
     pub(crate) known_as: &'static str,
-    /// The endings of its files' names, the usual one first: that of its folder in `fuzz/corpus`.
+    /// File name endings, the usual one first; it is also the folder in `fuzz/corpus`.
     pub(crate) endings: &'static [&'static str],
-    /// Whether a file with this beginning has the format.
+    /// Returns whether a file with this beginning has the format.
     pub(crate) sniff: fn(&Head<'_>) -> bool,
-    /// Whether a file holds a single table, which needs no name.
+    /// Whether a file holds one table, which needs no name.
     pub(crate) holds_one_table: bool,
-    /// Whether a third-party crate decodes it, which may crash on a damaged file.
+    /// Whether a third-party crate decodes it and may crash on a damaged file.
     pub(crate) is_foreign: bool,
     pub(crate) decode: Decode,
 }
 
-/// How a file becomes tables.
+/// Function that turns a file into tables.
 pub(crate) enum Decode {
-    /// As it comes: it may be larger than memory.
-    Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Found, Problem>),
-    /// From all of its bytes.
-    Bytes(fn(Vec<u8>, &Budget, &ViewSource, &ReadOptions) -> Result<Found, Problem>),
+    /// Reads a stream; the file may exceed memory.
+    Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
+    /// Reads the bytes of the whole file.
+    Bytes(fn(Vec<u8>, &Budget, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
 }
 
-/// Returns what people call each format that is read, text first, and the endings of its files' names.
+/// Returns the common name and the file name endings of each format, text first.
 pub fn formats() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     READERS.iter().rev().map(|reader| (reader.known_as, reader.endings))
 }
 
-/// The beginning of a file and the ending of its name.
+/// The beginning of a file and its name's ending.
 pub(crate) struct Head<'a> {
     pub(crate) bytes: &'a [u8],
-    /// The first bytes of the content, unpacked if it is gzipped.
+    /// First bytes of the content, decompressed if gzipped.
     pub(crate) content: Vec<u8>,
     ending: Option<&'a str>,
 }
@@ -51,27 +51,27 @@ pub(crate) struct Head<'a> {
 impl<'a> Head<'a> {
     fn new(bytes: &'a [u8], ending: Option<&'a str>) -> Self {
         let mut content = Vec::new();
-        // What was unpacked before the head ends stays.
+        // The head may end within the compressed data.
         let _ = gzip::content(bytes).take(64).read_to_end(&mut content);
         Self { bytes, content, ending }
     }
 
-    /// Whether the file begins with one of these marks.
+    /// Returns whether the file begins with one of these marks.
     pub(crate) fn begins(&self, marks: &[&[u8]]) -> bool {
         marks.iter().any(|mark| self.bytes.starts_with(mark))
     }
 
-    /// Whether the name has one of these endings.
+    /// Returns whether the name has one of these endings.
     pub(crate) fn ends(&self, endings: &[&str]) -> bool {
         self.ending.is_some_and(|ending| endings.contains(&ending))
     }
 
-    /// Whether these bytes occur.
+    /// Returns whether these bytes occur.
     pub(crate) fn has(&self, part: &[u8]) -> bool {
         self.bytes.windows(part.len()).any(|window| window == part)
     }
 
-    /// Whether this is a zip archive whose first entry is an array of NumPy or, if not `of_arrays`, anything else.
+    /// Returns whether this is a zip archive whose first entry is a NumPy array or, unless `of_arrays`, anything else.
     pub(crate) fn is_zip(&self, of_arrays: bool) -> bool {
         let length = self.bytes.get(26..).and_then(|rest| rest.first_chunk());
         let length = length.map_or(0, |two| usize::from(u16::from_le_bytes(*two)));
@@ -87,8 +87,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A format that is not read: the beginnings of its files once unpacked, the endings of their names, what they are, and
-/// what to do.
+/// An unsupported format: first bytes of its files after decompression, name endings, description, advice.
 type Unread = (&'static [&'static [u8]], &'static [&'static str], &'static str, &'static str);
 const UNREAD: [Unread; 10] = [
     (
@@ -138,13 +137,13 @@ const UNREAD: [Unread; 10] = [
     (&[b"\xff\xfe", b"\xfe\xff"], &[], "text in UTF-16", "save it as UTF-8"),
 ];
 
-/// A file opened once: a pipe cannot be opened again.
+/// A file opened once, because a pipe cannot be reopened.
 pub(crate) struct Opened {
     path: PathBuf,
     head: Vec<u8>,
-    /// What follows the head.
+    /// The bytes after the head.
     rest: Box<dyn Read>,
-    /// The length of a regular file; a pipe has none.
+    /// Length of a regular file; `None` for a pipe.
     n_bytes: Option<u64>,
 }
 
@@ -155,12 +154,12 @@ impl Opened {
         }
         let file = std::fs::File::open(path)?;
         let about = file.metadata()?;
-        // The system's own files say that they are empty, and give what they like.
+        // System files report a length of 0 but have content.
         let n_bytes = Some(about.len()).filter(|&n_bytes| about.is_file() && n_bytes > 0);
         Self::begin(path, Box::new(file), n_bytes)
     }
 
-    /// A file whose bytes are at hand.
+    /// Opens a file from its bytes.
     pub(crate) fn of_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, Problem> {
         let n_bytes = bytes.len() as u64;
         Self::begin(path, Box::new(Cursor::new(bytes)), Some(n_bytes))
@@ -168,7 +167,7 @@ impl Opened {
 
     fn begin(path: &Path, mut rest: Box<dyn Read>, n_bytes: Option<u64>) -> Result<Self, Problem> {
         let mut head = Vec::new();
-        rest.by_ref().take(HEAD).read_to_end(&mut head)?;
+        rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
         if head.is_empty() {
             return Err(Problem::EmptyFile);
         }
@@ -179,22 +178,22 @@ impl Opened {
         &self.head
     }
 
-    /// The length of a regular file.
+    /// Length of a regular file.
     pub(crate) fn n_bytes(&self) -> Option<u64> {
         self.n_bytes
     }
 
-    /// The bytes that the file may give: its own, or of a stream 4 GiB or `max_bytes`.
+    /// Largest number of bytes to read: the file's length; for a stream, `max_bytes` or 4 GiB.
     pub(crate) fn limit(&self, max_bytes: Option<u64>) -> u64 {
-        self.n_bytes.unwrap_or_else(|| max_bytes.unwrap_or(STREAM_LIMIT))
+        self.n_bytes.unwrap_or_else(|| max_bytes.unwrap_or(MAX_STREAM_BYTES))
     }
 
-    /// All that the file gives, from its beginning.
+    /// Returns the content from the beginning.
     pub(crate) fn stream(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)
     }
 
-    /// The bytes of the file, no more than its [`limit`](Self::limit).
+    /// Reads the bytes of the file, up to its [`limit`](Self::limit).
     pub(crate) fn bytes(self, max_bytes: Option<u64>) -> Result<Vec<u8>, Problem> {
         let limit = self.limit(max_bytes);
         let mut bytes = Vec::with_capacity(usize::try_from(self.n_bytes.unwrap_or(0)).unwrap_or(0));
@@ -213,7 +212,7 @@ impl Opened {
     }
 }
 
-/// The reader of a file that begins with `head`; `ending` distinguishes damaged binary files from odd text.
+/// Returns the reader of a file that begins with `head`; `ending` distinguishes damaged binary files from odd text.
 pub(crate) fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Reader, Problem> {
     let head = Head::new(head, ending);
     if let Some(reader) = READERS.iter().find(|reader| (reader.sniff)(&head)) {
@@ -226,8 +225,8 @@ pub(crate) fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Re
     };
     let is_open_document = head.is_zip(false) && head.has(b"opendocument");
     let unread = if is_open_document { UNREAD.first() } else { UNREAD.iter().find(known) };
-    if let Some((_, _, what, cure)) = unread {
-        return Err(Problem::Message(format!("is {what}, which is not read: {cure}")));
+    if let Some((_, _, what, advice)) = unread {
+        return Err(Problem::Message(format!("is {what}, which is not read: {advice}")));
     }
     // A damaged file of a binary format would otherwise be reported as odd text.
     let text = READERS[READERS.len() - 1];
@@ -248,14 +247,14 @@ mod tests {
         reader_of(head, ending).map(|reader| reader.name).map_err(|problem| problem.to_string())
     }
 
-    /// The beginning of an archive whose first entry has this name and content.
+    /// Returns the beginning of an archive whose first entry has this name and content.
     fn archive(name: &str, content: &str) -> Vec<u8> {
         let header = [&b"PK\x03\x04"[..], &[0; 22], &[name.len() as u8, 0, 0, 0]].concat();
         [&header[..], name.as_bytes(), content.as_bytes()].concat()
     }
 
     #[test]
-    fn an_array_that_holds_the_name_of_a_part_is_no_spreadsheet() {
+    fn an_array_that_contains_the_name_of_a_sheet_is_no_spreadsheet() {
         let format = |name: &str, content: &str| named(&archive(name, content), None);
         assert_eq!(format("X.npy", "...xl/...").unwrap(), "NumPy archive");
         for name in ["[Content_Types].xml", "xl/a"] {
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_not_read_are_named_for_what_they_are() {
+    fn files_of_other_formats_are_named_with_advice() {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut packed, b"X\n\0\0\0\x02\0\x02\x03\0").unwrap();
         let packed = packed.finish().unwrap();
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_begin_with_the_letters_of_another_format() {
+    fn text_may_begin_with_the_letters_of_another_format() {
         for text in ["PAR1,b\n1,2\n", "ARROW1,b\n1,2\n"] {
             assert_eq!(named(text.as_bytes(), Some("csv")).unwrap(), "text table");
         }

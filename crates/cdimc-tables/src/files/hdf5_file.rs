@@ -1,7 +1,6 @@
-//! What HDF5 files hold as matrices, numbers and words; the conventions are the callers'.
+//! Reads matrices, numbers and words of HDF5 files; callers know the conventions.
 //!
-//! A shape is accepted only if the file can hold it, and what the file does not hold is an
-//! error: HDF5 itself would give a fill value for a part that is absent.
+//! A shape is accepted only if the file can hold it. Missing parts are errors, while HDF5 itself returns fill values.
 
 use crate::error::{Flaw, Problem};
 use crate::files::sparse::Compressed;
@@ -22,30 +21,29 @@ impl From<Error> for Problem {
     }
 }
 
-/// An open file and the memory that its content may still take.
+/// An open file and its memory budget.
 #[derive(Debug)]
 pub(crate) struct Hdf5File {
     file: File,
     n_bytes: usize,
     budget: Budget,
-    /// Where in the file the nodes of chunk indices begin, once looked up.
+    /// Positions of the nodes of chunk indices, computed once.
     nodes: OnceLock<Vec<usize>>,
 }
 
-/// Whether the bytes are of an HDF5 file.
+/// Returns whether the bytes are an HDF5 file.
 ///
-/// HDF5 may stand behind a block of another program's text, of 512 bytes or a power of two more: MATLAB
-/// 7.3 and `MuData` write one.
+/// A block of 512 bytes, or a power of two more, may precede it: MATLAB 7.3 and `MuData` write one.
 pub(crate) fn is_hdf5(bytes: &[u8]) -> bool {
     let starts_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(SIGNATURE));
     [0, 512, 1024, 2048].into_iter().any(starts_at)
 }
 
 impl Hdf5File {
-    /// Opens the file of these bytes.
+    /// Opens a file from its bytes.
     ///
     /// # Errors
-    /// If they are no HDF5 file, or not all of one.
+    /// If they are not a whole HDF5 file.
     pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, Flaw> {
         let n_bytes = bytes.len();
         let file = File::from_bytes(bytes)?;
@@ -59,19 +57,19 @@ impl Hdf5File {
         Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
     }
 
-    /// The group that holds all others.
+    /// Returns the root group.
     pub(crate) fn root(&self) -> Group {
         self.file.root()
     }
 
-    /// The names in a group, in order.
+    /// Returns the names in a group, sorted.
     ///
     /// # Errors
     /// If the group is damaged.
     pub(crate) fn names(group: &Group) -> Result<Vec<String>, Flaw> {
         let mut names = group.datasets()?;
         names.extend(group.groups()?);
-        // A dataset whose header lost a part looks like a type of data that bears a name.
+        // A dataset with a damaged header looks like a named data type.
         if let Some(name) = group.named_datatypes()?.first() {
             return Err(format!("`{name}` is neither a dataset nor a group").into());
         }
@@ -79,10 +77,10 @@ impl Hdf5File {
         Ok(names)
     }
 
-    /// The dataset of this name in a group, `None` if the group has none.
+    /// Returns the dataset of this name in a group, or `None` if there is none.
     ///
     /// # Errors
-    /// If what bears the name is damaged: that is not the same as nothing.
+    /// If the object of this name is damaged.
     pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, Flaw> {
         match group.dataset(name) {
             Ok(dataset) => Ok(Some(dataset)),
@@ -91,10 +89,10 @@ impl Hdf5File {
         }
     }
 
-    /// The group of this name in another, `None` if there is none.
+    /// Returns the group of this name in another, or `None` if there is none.
     ///
     /// # Errors
-    /// As [`Self::dataset`].
+    /// Same as [`Self::dataset`].
     pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, Flaw> {
         match group.group(name) {
             Ok(group) => Ok(Some(group)),
@@ -103,7 +101,7 @@ impl Hdf5File {
         }
     }
 
-    /// The extents of a dataset.
+    /// Returns the extents of a dataset.
     ///
     /// # Errors
     /// If it is damaged.
@@ -112,10 +110,10 @@ impl Hdf5File {
         Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
     }
 
-    /// A dataset of two dimensions.
+    /// Reads a dataset of two dimensions.
     ///
     /// # Errors
-    /// If it has another shape, holds something else than numbers, or is damaged.
+    /// If it has another shape, does not hold numbers, or is damaged.
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
@@ -129,11 +127,11 @@ impl Hdf5File {
         Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
     }
 
-    /// The matrix that a group of `data`, `indices` and `indptr` (as of `AnnData`) or `data`, `ir` and
-    /// `jc` (as of MATLAB) holds in compressed rows or columns.
+    /// Reads a sparse matrix: a group of `data`, `indices` and `indptr` (`AnnData`) or of `data`, `ir` and `jc`
+    /// (MATLAB).
     ///
     /// # Errors
-    /// If it is none, its parts disagree, or it takes too much memory.
+    /// If it is not a sparse matrix, its parts disagree, or it takes too much memory.
     pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, Flaw> {
         let attrs = group.attrs()?;
         let of_matlab = attrs.get("MATLAB_sparse");
@@ -142,7 +140,7 @@ impl Hdf5File {
         let is_there = |part: &str| group.dataset(part).is_ok();
         let list = |part: &str| self.list(group, part);
         let shape = match of_matlab {
-            // Its columns are counted by their starts.
+            // The number of columns follows from their starts.
             Some(n_rows) => integers(n_rows).map(|n_rows| [n_rows, vec![0]].concat()),
             None => attrs.get("shape").and_then(integers),
         };
@@ -153,7 +151,7 @@ impl Hdf5File {
         let attr = |name: &str| attrs.get(name).and_then(text).unwrap_or_default();
         let (kind, version) = (attr("encoding-type"), attr("encoding-version"));
         let by_column = of_matlab.is_some() || kind == "csc_matrix";
-        // What is neither, one byte of rows may have become.
+        // A damaged byte may have changed the encoding.
         if of_matlab.is_none() && !(by_column || kind == "csr_matrix") {
             return Err(format!(
                 "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
@@ -180,10 +178,10 @@ impl Hdf5File {
         Ok(Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)?)
     }
 
-    /// The counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics: columns of barcodes, compressed.
+    /// Reads the counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics.
     ///
     /// # Errors
-    /// As [`Self::sparse`].
+    /// Same as [`Self::sparse`].
     pub(crate) fn counts(&self, group: &Group) -> Result<Sparse, Flaw> {
         let shape = <[usize; 2]>::try_from(self.list(group, "shape")?);
         let [n_features, n_barcodes] =
@@ -195,35 +193,35 @@ impl Hdf5File {
         Ok(parts.read("matrix", &self.budget)?)
     }
 
-    /// Places in a matrix; what can be none becomes one that is in no matrix.
+    /// Reads indices; invalid ones become `usize::MAX`, which is in no matrix.
     fn list(&self, group: &Group, name: &str) -> Result<Vec<usize>, Flaw> {
         let dataset = group.dataset(name)?;
         let beyond = |x: i64| usize::try_from(x).unwrap_or(usize::MAX);
         Ok(self.integers(&dataset)?.into_iter().map(beyond).collect())
     }
 
-    /// The values of a dataset of any shape, the last dimension running fastest.
+    /// Reads the values of a dataset of any shape, the last dimension running fastest.
     ///
     /// # Errors
-    /// If they are no real numbers, or the dataset is damaged.
+    /// If they are not real numbers, or the dataset is damaged.
     pub(crate) fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, Flaw> {
         use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         match dataset.dtype()? {
             F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {}
-            // The truth values of h5py.
+            // Booleans of h5py.
             Enum(words) if words == ["FALSE", "TRUE"] => {}
             other => return Err(not_read(name, &other.to_string())),
         }
-        self.admit(dataset)?;
+        self.check_memory(dataset)?;
         Ok(dataset.read_f64()?)
     }
 
-    /// The values of a dataset as signed whole numbers.
+    /// Reads the values of a dataset as signed whole numbers.
     ///
     /// # Errors
-    /// If they are none, or the dataset is damaged.
+    /// If they are not whole, or the dataset is damaged.
     pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, Flaw> {
-        self.admit(dataset)?;
+        self.check_memory(dataset)?;
         if matches!(dataset.dtype()?, DType::F32 | DType::F64) {
             let values = dataset.read_f64()?;
             return match values.iter().find(|x| x.fract() != 0.0) {
@@ -234,30 +232,30 @@ impl Hdf5File {
         Ok(dataset.read_i64()?)
     }
 
-    /// The codes of a text in UTF-16.
+    /// Reads a text in UTF-16.
     ///
     /// # Errors
     /// If the dataset is damaged.
     pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, Flaw> {
-        self.admit(dataset)?;
+        self.check_memory(dataset)?;
         Ok(String::from_utf16_lossy(&dataset.read_u16()?))
     }
 
-    /// What the references of a dataset point at.
+    /// Reads the objects that a dataset refers to.
     ///
     /// # Errors
-    /// If it holds none, or is damaged.
+    /// If it holds no references, or is damaged.
     pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, Flaw> {
-        self.admit(dataset)?;
+        self.check_memory(dataset)?;
         Ok(dataset.dereference()?)
     }
 
-    /// The values of a dataset as words: strings, or numbers with all their digits.
+    /// Reads the values of a dataset as strings; numbers keep all digits.
     ///
     /// # Errors
     /// If it holds neither, or is damaged.
     pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, Flaw> {
-        self.admit(dataset)?;
+        self.check_memory(dataset)?;
         let words = match dataset.dtype()? {
             DType::String => dataset.read_string()?,
             DType::VariableLengthString => {
@@ -273,15 +271,15 @@ impl Hdf5File {
             DType::U64 => shown(&dataset.read_u64()?),
             _ => shown(&dataset.read_i64()?),
         };
-        // The decoder puts this character in place of what it cannot read, which makes one word of several.
+        // The decoder replaces invalid UTF-8, so that different words become equal.
         if words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER)) {
             return Err("it holds text that is not UTF-8".into());
         }
         Ok(words)
     }
 
-    /// Whether the file can hold what the dataset declares, and the memory for it is left.
-    fn admit(&self, dataset: &Dataset) -> Result<(), Flaw> {
+    /// Checks that the file can hold the declared values and that memory for them is left.
+    fn check_memory(&self, dataset: &Dataset) -> Result<(), Flaw> {
         let shape = Self::shape(dataset)?;
         let n_values = self.budget.values(&shape)? as u64;
         let element = dataset.element_size()?;
@@ -307,7 +305,7 @@ impl Hdf5File {
                 let chunk = chunk.unwrap_or(u64::MAX);
                 self.budget.bytes(chunk)?;
                 let chunks = dataset.chunks()?;
-                // Where the filters are lost, what they packed would be taken for values.
+                // If the filters are lost, compressed bytes would be read as values.
                 if dataset.filters().is_empty() && chunks.iter().any(|c| c.storage_size != chunk) {
                     return Err("damaged: a chunk without filters has another size".into());
                 }
@@ -330,11 +328,10 @@ impl Hdf5File {
 }
 
 impl Hdf5File {
-    /// Whether HDF5 itself finds these chunks in their index, which our decoder reads from end to end.
+    /// Returns whether HDF5 itself finds these chunks in their index; our decoder reads the whole index.
     ///
-    /// HDF5 searches: a chunk that lies under none of the keys on its way is absent to it, and reads as fill
-    /// values. A node has a key before and behind each entry; a key counts chunks along every dimension and
-    /// along the bytes of an element.
+    /// HDF5 searches the index: a chunk outside the keys on its path is absent and read as fill values. A node has a
+    /// key before and after each entry; a key counts chunks along every dimension and along the bytes of an element.
     fn keys_are_sound(&self, chunks: &[Chunk], chunk_shape: &[u64], element: u64) -> bool {
         const HEAD: usize = 24;
         let bytes = self.file.as_bytes();
@@ -349,10 +346,10 @@ impl Hdf5File {
         };
         let nodes = self.nodes.get_or_init(|| {
             let starts = (0..bytes.len().saturating_sub(HEAD)).filter(|&at| bytes[at] == b'T');
-            // The mark of a node, of an index of chunks.
+            // Mark of a node in an index of chunks.
             starts.filter(|&at| bytes[at..].starts_with(b"TREE\x01")).collect()
         });
-        // The first and the last chunk under every address of a level.
+        // First and last chunk below every address of a level.
         let mut below: HashMap<u64, [Vec<u64>; 2]> = HashMap::new();
         for chunk in chunks {
             let Some(place) = counts(&[&chunk.offset[..], &[0]].concat()) else { return false };
@@ -394,12 +391,12 @@ impl Hdf5File {
     }
 }
 
-/// The text of an attribute.
+/// Returns the text of an attribute.
 pub(crate) fn text(value: &AttrValue) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The texts of an attribute.
+/// Returns the texts of an attribute.
 pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
     use AttrValue as A;
     match value {
@@ -410,7 +407,7 @@ pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
     }
 }
 
-/// The whole numbers of an attribute, none of them negative.
+/// Returns the whole numbers of an attribute if none is negative.
 pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
     use AttrValue as A;
     let all = |values: &[i64]| values.iter().map(|&x| usize::try_from(x).ok()).collect();
@@ -427,7 +424,7 @@ pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
     }
 }
 
-/// Says that values of this kind are not read.
+/// Returns the error for values of an unsupported type.
 pub(crate) fn not_read(name: &str, kind: &str) -> Flaw {
     format!("`{name}` holds values of type {kind}, which are not read as numbers or names").into()
 }

@@ -1,9 +1,8 @@
-//! What HDF5 demands of the object headers under a file's root, and its decoder does not.
+//! Checks that HDF5 requires of object headers and its decoder omits.
 //!
-//! A header of the first version bears no checksum. One whose messages do not fill it, or which lost the
-//! message that makes it a dataset or a group, would be passed over: a view or the ids would be gone.
-//! The layouts are those of "Version 1 Data Object Header Prefix" to "Group Symbol Table Nodes" in the
-//! HDF5 file format specification.
+//! A header of the first version has no checksum. The decoder skips a header with missing messages, and so would lose a
+//! view or the ids. The layouts are in "Version 1 Data Object Header Prefix" to "Group Symbol Table Nodes" of the HDF5
+//! file format specification.
 
 use hdf5_pure::Superblock;
 use std::collections::hash_map::Entry;
@@ -13,13 +12,13 @@ const CONTINUATION: u16 = 0x10;
 const DATASPACE: u16 = 0x01;
 const DATATYPE: u16 = 0x03;
 const FILTERS: u16 = 0x0b;
-/// Link information, a link, and a symbol table: what makes a header a group.
-const OF_A_GROUP: [u16; 3] = [0x02, LINK, SYMBOL_TABLE];
+/// Messages that only groups have: link information, link, symbol table.
+const GROUP_MESSAGES: [u16; 3] = [0x02, LINK, SYMBOL_TABLE];
 const ATTRIBUTE: u16 = 0x0c;
 const LAYOUT: u16 = 0x08;
 const LINK: u16 = 0x06;
 const SYMBOL_TABLE: u16 = 0x11;
-/// The versions there are of messages whose first byte says it: data space, fill value, link, layout, filters,
+/// Valid versions of messages whose first byte is the version: data space, fill value, link, layout, filters,
 /// attribute.
 const VERSIONS: [(u16, u8, u8); 6] = [
     (DATASPACE, 1, 2),
@@ -29,17 +28,17 @@ const VERSIONS: [(u16, u8, u8); 6] = [
     (FILTERS, 1, 2),
     (ATTRIBUTE, 1, 3),
 ];
-/// A message that lies elsewhere, which many objects share.
+/// Flag of a message that is stored elsewhere and shared.
 const SHARED: u64 = 2;
 
-/// Groups of `AnnData` in which no view, id or class is looked for: links in them may lead elsewhere.
-const UNUSED: [&str; 6] = ["obsp", "raw", "uns", "varm", "varp", "#refs#"];
+/// Groups of `AnnData` without views, ids or classes: links in them are ignored.
+const IGNORED_GROUPS: [&str; 6] = ["obsp", "raw", "uns", "varm", "varp", "#refs#"];
 
-/// Checks every object that hangs on the root by links that can be followed.
+/// Checks every object that can be reached from the root.
 ///
 /// # Errors
-/// If an object is neither a dataset nor a group nor a type of data, its header does not hold together, or a name is
-/// that of a soft or external link, behind which a view or the ids may be.
+/// If an object is not a dataset, group or data type, its header is inconsistent, or a soft or external link may hide a
+/// view or the ids.
 pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String> {
     if superblock.offset_size != 8 || superblock.length_size != 8 {
         return Ok(());
@@ -47,7 +46,7 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
     let base = superblock.base_address.get();
     let n_symbols = superblock.group_leaf_node_k.map_or(0, |k| 2 * usize::from(k));
     let file = Bytes { bytes, base, n_symbols };
-    // That of the root counts from the beginning already.
+    // The address of the root is absolute.
     let mut open = vec![(superblock.root_group_address.wrapping_sub(base), String::new())];
     let mut seen = HashSet::new();
     while let Some((address, path)) = open.pop() {
@@ -59,7 +58,7 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
             match target {
                 Target::Address(address) => open.push((address, name)),
                 Target::Path(_)
-                    if UNUSED.iter().any(|part| name.split('/').any(|of| of == *part)) => {}
+                    if IGNORED_GROUPS.iter().any(|part| name.split('/').any(|of| of == *part)) => {}
                 Target::Path(kind) => {
                     return Err(format!(
                         "`{name}` is {kind} link, which is not read: save the file with the data in its place"
@@ -71,29 +70,29 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
     Ok(())
 }
 
-/// A name in a group and what it stands for.
+/// A name in a group and its target.
 struct Link {
     name: String,
     target: Target,
 }
 
 enum Target {
-    /// Where the object lies.
+    /// Address of the object.
     Address(u64),
-    /// A path in this or another file, by the kind of link.
+    /// A path in this or another file, with the kind of link.
     Path(&'static str),
 }
 
-/// The file, its numbers and where its addresses point.
+/// The bytes of the file and how addresses are counted.
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     bytes: &'a [u8],
     base: u64,
-    /// Entries that a node of symbols has room for.
+    /// Capacity of a symbol node.
     n_symbols: usize,
 }
 
-/// A message's kind and body.
+/// Kind and body of a message.
 type Message<'a> = (u16, &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -107,7 +106,7 @@ impl<'a> Bytes<'a> {
         end.and_then(|end| self.bytes.get(at..end)).ok_or_else(|| damaged("a length"))
     }
 
-    /// The links of the object at this place.
+    /// Returns the links of the object at this place.
     fn object(self, at: usize) -> Result<Vec<Link>, String> {
         let messages = if self.part(at, 4)? == b"OHDR" {
             self.second_version(at)?
@@ -115,14 +114,14 @@ impl<'a> Bytes<'a> {
             self.first_version(at)?
         };
         let has = |kinds: &[u16]| messages.iter().any(|(kind, _)| kinds.contains(kind));
-        if !has(&OF_A_GROUP) && !has(&[LAYOUT, DATATYPE]) {
+        if !has(&GROUP_MESSAGES) && !has(&[LAYOUT, DATATYPE]) {
             return Err(damaged("an object is neither a dataset nor a group"));
         }
         let body = |kind| messages.iter().find(|&&(of, _)| of == kind).map(|&(_, body)| body);
         if let (Some(space), Some(of), Some(layout)) =
             (body(DATASPACE), body(DATATYPE), body(LAYOUT))
         {
-            fills(space, of, layout)?;
+            check_size(space, of, layout)?;
         }
         let mut children = Vec::new();
         for (kind, body) in messages {
@@ -138,7 +137,7 @@ impl<'a> Bytes<'a> {
         Ok(children)
     }
 
-    /// The messages of a header without a checksum: as many as it says, and they fill it.
+    /// Returns the messages of a header without a checksum, after checking their number.
     fn first_version(self, at: usize) -> Result<Vec<Message<'a>>, String> {
         let head = self.part(at, 16)?;
         let n_messages = number(head, 2, 2)? as usize;
@@ -153,7 +152,7 @@ impl<'a> Bytes<'a> {
                     parts.push(self.part(at, number(body, 8, 8)? as usize)?);
                 }
                 if number(rest, 4, 1)? & SHARED == 0 {
-                    sound(kind, body)?;
+                    check_message(kind, body)?;
                 }
                 messages.push((kind, body));
                 if messages.len() > n_messages {
@@ -165,11 +164,11 @@ impl<'a> Bytes<'a> {
         if messages.len() == n_messages {
             Ok(messages)
         } else {
-            Err(damaged("an object's header has not the messages that it counts"))
+            Err(damaged("an object's header has another number of messages than it declares"))
         }
     }
 
-    /// The messages of a header that our decoder compares with its checksum.
+    /// Returns the messages of a header whose checksum the decoder checks.
     fn second_version(self, at: usize) -> Result<Vec<Message<'a>>, String> {
         let flags = self.part(at, 6)?[5];
         let mut start = at + 6;
@@ -181,7 +180,7 @@ impl<'a> Bytes<'a> {
         let head = if flags & 4 == 0 { 4 } else { 6 };
         let mut messages: Vec<Message> = Vec::new();
         while let Some(mut rest) = parts.pop() {
-            // What is left behind the last message may be too short for one.
+            // The rest may be too short for a message.
             while rest.len() >= head {
                 let length = number(rest, 1, 2)? as usize;
                 let end = head + length;
@@ -189,7 +188,7 @@ impl<'a> Bytes<'a> {
                 let kind = rest[0].into();
                 if kind == CONTINUATION {
                     let at = self.place(number(body, 0, 8)?)?;
-                    // Between a mark of four bytes and a checksum of four.
+                    // A mark and a checksum of four bytes each surround the messages.
                     let length = (number(body, 8, 8)? as usize).saturating_sub(8);
                     parts.push(self.part(at + 4, length)?);
                 }
@@ -203,7 +202,7 @@ impl<'a> Bytes<'a> {
         Ok(messages)
     }
 
-    /// Where the names of a group's links lie: the data of its local heap.
+    /// Returns the names of a group's links, the data of its local heap.
     fn names(self, heap: usize) -> Result<&'a [u8], String> {
         let head = self.part(heap, 32)?;
         if head[..4] != *b"HEAP" {
@@ -212,8 +211,8 @@ impl<'a> Bytes<'a> {
         self.part(self.place(number(head, 24, 8)?)?, number(head, 8, 8)? as usize)
     }
 
-    /// The objects under a node of a group's B-tree, or in a node of its symbols, which are found by the order of
-    /// their `names`.
+    /// Adds the links below a node of a group's B-tree or symbol table to `children`; the links are sorted by their
+    /// `names`.
     fn symbols(self, tree: usize, names: &[u8], children: &mut Vec<Link>) -> Result<(), String> {
         let (mut open, mut seen) = (vec![tree], HashSet::new());
         while let Some(at) = open.pop() {
@@ -229,15 +228,15 @@ impl<'a> Bytes<'a> {
                 }
             } else if mark == b"SNOD" {
                 let mut last: &[u8] = &[];
-                // The room that is left is zero: an entry there is a name that is not counted.
+                // Unused capacity is zero; anything else is a name that is not counted.
                 let left = self.n_symbols.saturating_sub(n);
                 if self.part(at + 8 + 40 * n, 40 * left)?.iter().any(|&byte| byte != 0) {
-                    return Err(damaged("a group has more names than it counts"));
+                    return Err(damaged("a group has more names than it declares"));
                 }
                 for entry in self.part(at + 8, 40 * n)?.chunks_exact(40) {
                     let begin = number(entry, 0, 8)? as usize;
                     let name = names.get(begin..).unwrap_or_default();
-                    // A name that begins within another is not its own.
+                    // A name cannot begin within another.
                     if begin.checked_sub(1).is_some_and(|before| names.get(before) != Some(&0)) {
                         return Err(damaged("a group's names"));
                     }
@@ -246,7 +245,7 @@ impl<'a> Bytes<'a> {
                         return Err(damaged("a group's names"));
                     }
                     last = name;
-                    // A link that bears a path instead of an address is of kind 2.
+                    // Kind 2 is a link with a path instead of an address.
                     let is_soft = number(entry, 16, 4)? == 2;
                     let target = Target::Address(number(entry, 8, 8)?);
                     let target = if is_soft { Target::Path("a soft") } else { target };
@@ -261,11 +260,11 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Whether values that lie in one piece take as many bytes as their extents and their type say.
-fn fills(space: &[u8], of: &[u8], layout: &[u8]) -> Result<(), String> {
-    const ONE_PIECE: u64 = 1;
+/// Checks that contiguous values have the size that their extents and type give.
+fn check_size(space: &[u8], of: &[u8], layout: &[u8]) -> Result<(), String> {
+    const CONTIGUOUS: u64 = 1;
     let is_null = number(space, 0, 1)? == 2 && number(space, 3, 1)? == 2;
-    if number(layout, 0, 1)? < 3 || number(layout, 1, 1)? != ONE_PIECE || is_null {
+    if number(layout, 0, 1)? < 3 || number(layout, 1, 1)? != CONTIGUOUS || is_null {
         return Ok(());
     }
     let start = if number(space, 0, 1)? == 1 { 8 } else { 4 };
@@ -277,38 +276,38 @@ fn fills(space: &[u8], of: &[u8], layout: &[u8]) -> Result<(), String> {
     if n_bytes == Some(number(layout, 10, 8)?) {
         Ok(())
     } else {
-        Err(damaged("a dataset has not as many bytes as its extents say"))
+        Err(damaged("a dataset has another size than its extents give"))
     }
 }
 
-/// Whether the filters of a message of the first version fill it.
-fn filters(body: &[u8]) -> Result<(), String> {
+/// Checks that the filters of a message of the first version fill it.
+fn check_filters(body: &[u8]) -> Result<(), String> {
     let mut at = 8;
     for _ in 0..number(body, 1, 1)? {
         let (name, values) = (number(body, at + 2, 2)? as usize, number(body, at + 6, 2)? as usize);
         if !name.is_multiple_of(8) {
             return Err(damaged("a filter's name"));
         }
-        // Odd ones are padded.
+        // Odd counts are padded.
         at += 8 + name + 4 * values.next_multiple_of(2);
     }
     let is_filled = body.len() >= at && body.len() < at + 8;
     if is_filled { Ok(()) } else { Err(damaged("filters that do not fill their message")) }
 }
 
-/// Whether a message is of a version that there is, and a number's bits lie within its bytes.
-fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
+/// Checks that a message has a valid version and the bits of a number lie within its bytes.
+fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
     let version = VERSIONS.iter().find(|&&(of, ..)| of == kind);
     if version
         .is_some_and(|&(_, least, most)| body.first().is_none_or(|v| !(least..=most).contains(v)))
     {
-        return Err(damaged("a message of a version that there is not"));
+        return Err(damaged("a message of an unknown version"));
     }
     if kind == FILTERS && body[0] == 1 {
-        filters(body)?;
+        check_filters(body)?;
     }
     if kind == ATTRIBUTE {
-        // Of version 3 there is a character set before the name; the name's zero byte is counted.
+        // Version 3 has a character set before the name. The name's length includes its zero byte.
         let start = if body[0] == 3 { 9 } else { 8 };
         let end = start + number(body, 2, 2)? as usize;
         let name = body.get(start..end).ok_or_else(|| damaged("an attribute's name"))?;
@@ -321,7 +320,7 @@ fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
     }
     let (head, bits) = (number(body, 0, 1)?, 8 * number(body, 4, 4)?);
     if !(1..=5).contains(&(head >> 4)) {
-        return Err(damaged("a message of a version that there is not"));
+        return Err(damaged("a message of an unknown version"));
     }
     let offset_and_precision = || Ok::<_, String>((number(body, 8, 2)?, number(body, 10, 2)?));
     match head & 0xf {
@@ -333,7 +332,7 @@ fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
         1 => {}
         _ => return Ok(()),
     }
-    // Where a floating-point number has its sign, exponent and mantissa, and the bias: as in IEEE 754.
+    // Positions of sign, exponent and mantissa, and the bias, must be those of IEEE 754.
     let layout = [number(body, 2, 1)?, number(body, 12, 2)?, number(body, 14, 2)?];
     let ieee = [(16, 5, 10), (32, 8, 23), (64, 11, 52)];
     let fits = ieee.into_iter().any(|(width, exponent, mantissa)| {
@@ -344,11 +343,11 @@ fn sound(kind: u16, body: &[u8]) -> Result<(), String> {
     if fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1) {
         Ok(())
     } else {
-        Err(damaged("a floating-point number that is none of IEEE 754"))
+        Err(damaged("a floating-point number that is not IEEE 754"))
     }
 }
 
-/// The link in a message.
+/// Returns the link in a message.
 fn link(body: &[u8]) -> Result<Link, String> {
     let flags = number(body, 1, 1)?;
     let (mut at, mut kind) = (2, 0);
@@ -371,19 +370,19 @@ fn link(body: &[u8]) -> Result<Link, String> {
     Ok(Link { name: String::from_utf8_lossy(name).into_owned(), target })
 }
 
-/// The number of so many bytes, at most eight, at a place.
+/// Returns the little-endian number of `width` bytes (at most eight) at a place.
 fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
     let part = at.checked_add(width).and_then(|end| bytes.get(at..end));
     let part = part.ok_or_else(|| damaged("a message's length"))?;
     Ok(part.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte)))
 }
 
-/// Whether each of these references to a string of variable length has the length that the heap has.
+/// Checks that each reference to a string of variable length has the length stored in the heap.
 ///
-/// A reference is a length, an address of a heap's collection and an index in it: 4, 8 and 4 bytes.
+/// A reference consists of a length, an address of a heap's collection and an index in it: 4, 8 and 4 bytes.
 ///
 /// # Errors
-/// If one has not, or its heap does not hold together.
+/// If a length differs or a heap is inconsistent.
 pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Result<(), String> {
     let file = Bytes { bytes, base, n_symbols: 0 };
     let mut collections = HashMap::new();
@@ -397,14 +396,14 @@ pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Resul
             Entry::Vacant(free) => free.insert(file.heap(address)?),
         };
         if objects.get(&number(reference, 12, 4)?) != Some(&length) {
-            return Err(damaged("a string has another length where it lies"));
+            return Err(damaged("a string has another length in its heap"));
         }
     }
     Ok(())
 }
 
 impl Bytes<'_> {
-    /// The length of every object in a collection of the global heap, by its index.
+    /// Returns the length of every object in a collection of the global heap, by index.
     fn heap(self, address: u64) -> Result<HashMap<u64, u64>, String> {
         let at = self.place(address)?;
         let head = self.part(at, 16)?;

@@ -1,4 +1,4 @@
-//! IDX, the format of MNIST: a magic number, big-endian extents, then unsigned bytes.
+//! Reads IDX, the format of MNIST: a magic number, big-endian extents, unsigned bytes.
 //!
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayViewMut1, ArrayViewMut2};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The array of one IDX file, kept as the bytes of the file: MNIST takes 47 MB, not 376.
+/// The array of one IDX file, kept as bytes: MNIST takes 47 MB instead of 376.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdxFile {
     path: PathBuf,
@@ -21,17 +21,17 @@ impl IdxFile {
     /// Reads the file at `path`, gzip-compressed or plain.
     ///
     /// # Errors
-    /// If it cannot be read, is no IDX file, or is damaged.
+    /// If it cannot be read, is not an IDX file, or is damaged.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|e| DatasetError::file(path, &e))?;
         Self::parse(path, &bytes)
     }
 
-    /// Reads a file from its bytes, gzip-compressed or plain; `path` is what errors call it.
+    /// Reads a file from its bytes, gzip-compressed or plain; errors call it `path`.
     ///
     /// # Errors
-    /// If the bytes are no IDX file, or damaged.
+    /// If the bytes are not an IDX file, or are damaged.
     pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DatasetError> {
         let path = path.into();
         let (shape, values) = parse(bytes).map_err(|r| DatasetError::file(&path, &r))?;
@@ -43,12 +43,12 @@ impl IdxFile {
         self.shape[0]
     }
 
-    /// Number of values a sample: the product of all extents but the first.
+    /// Number of values per sample: the product of all extents except the first.
     pub fn width(&self) -> usize {
         self.shape[1..].iter().product()
     }
 
-    /// All samples, `(n_samples, width)`.
+    /// Returns all samples, `(n_samples, width)`.
     pub fn matrix(&self) -> Array2<f64> {
         let mut matrix = Array2::zeros((self.n_samples(), self.width()));
         for (sample, row) in matrix.outer_iter_mut().enumerate() {
@@ -60,7 +60,7 @@ impl IdxFile {
     /// Writes sample `sample_of(i)` into row `i` of `rows`, `(any number, width)`.
     ///
     /// # Errors
-    /// If there is no such sample, or the widths disagree.
+    /// If there is no such sample or the widths differ.
     pub(crate) fn fill(
         &self,
         mut rows: ArrayViewMut2<'_, f64>,
@@ -68,7 +68,7 @@ impl IdxFile {
     ) -> Result<(), DatasetError> {
         let width = self.width();
         if rows.ncols() != width {
-            let reason = format!("{width} values a sample: {} are needed", rows.ncols());
+            let reason = format!("{width} values per sample: {} are needed", rows.ncols());
             return Err(DatasetError::file(&self.path, &reason));
         }
         for (i, row) in rows.outer_iter_mut().enumerate() {
@@ -82,7 +82,7 @@ impl IdxFile {
         Ok(())
     }
 
-    /// Writes a sample that the file has into a row as wide as it.
+    /// Writes an existing sample into a row of the same width.
     fn write_sample(&self, sample: usize, mut row: ArrayViewMut1<'_, f64>) {
         for (value, &byte) in row.iter_mut().zip(&self.values[sample * self.width()..]) {
             *value = f64::from(byte);
@@ -90,7 +90,7 @@ impl IdxFile {
     }
 }
 
-/// Shape and values; the shape is accepted only if the bytes are there.
+/// Returns shape and values. The shape is accepted only if the file is long enough.
 fn parse(bytes: &[u8]) -> Result<(Vec<usize>, Vec<u8>), String> {
     let mut content = gzip::content(bytes);
     let mut head = |n: usize| {
@@ -124,7 +124,7 @@ fn parse(bytes: &[u8]) -> Result<(Vec<usize>, Vec<u8>), String> {
         .filter(|&promised| promised <= gzip::content_bound(bytes))
         .ok_or_else(|| format!("cut off or damaged: the shape {shape:?} exceeds the file"))?;
     let mut values = Vec::new();
-    // One byte more than promised tells a file that goes on from one that ends.
+    // One extra byte reveals a file that continues.
     let found = content
         .take(promised as u64 + 1)
         .read_to_end(&mut values)
@@ -159,7 +159,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Two images of 2 x 3, compressed or not.
+    /// Returns two images of 2 x 3.
     fn example(compressed: bool) -> Vec<u8> {
         let plain = file(0x08, &[2, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255]);
         if compressed { gzip(&plain) } else { plain }
@@ -169,7 +169,7 @@ mod tests {
         IdxFile::parse("a.idx", bytes).unwrap_err().to_string()
     }
 
-    /// Half a billion samples of no values would be gone through one by one.
+    /// Otherwise half a billion empty samples would be visited one by one.
     #[test]
     fn a_file_without_values_is_refused() {
         for shape in [[529_205_248, 0, 515], [0, u32::MAX, u32::MAX]] {
@@ -193,7 +193,7 @@ mod tests {
             let n = bytes.len() as f64;
             bytes[(at * n) as usize] ^= 1 << bit;
             match IdxFile::parse("a.idx", &bytes) {
-                // A bit of the values, or one of the gzip header that means nothing.
+                // The bit may be unused by gzip or belong to a value.
                 Ok(file) if compressed => prop_assert_eq!(file, original),
                 Ok(file) => prop_assert_eq!(file.matrix().dim(), (file.n_samples(), file.width())),
                 Err(e) => prop_assert!(!e.to_string().contains('\n')),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn promised_shapes_are_not_believed() {
+    fn declared_shapes_are_checked_against_the_file() {
         let huge = file(0x08, &[u32::MAX, u32::MAX, u32::MAX], &[1; 8]);
         assert!(message(&huge).contains("exceeds the file"));
         assert!(message(&file(0x08, &[1_000_000_000], &[1; 8])).contains("exceeds the file"));

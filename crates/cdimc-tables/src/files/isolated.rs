@@ -1,12 +1,11 @@
-//! Decoding in a separate process, which bounds memory and time and contains crashes.
+//! Decodes files in a separate process, which bounds memory and time and contains crashes.
 //!
-//! The parent starts its own program once more with the command `decode`, gives it the bytes of the file
-//! and gets the tables back. Whatever the child allocates, however long it computes and
-//! however it ends, a damaged file is an error of one line.
+//! The parent starts its own program with the command `decode`, sends it the bytes of the file and receives the tables.
+//! Whatever happens in the child, a damaged file gives an error of one line.
 
 use crate::Table;
 use crate::error::Problem;
-use crate::files::{Budget, Found, ReadOptions, ViewSource, decode, format};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, decode, format};
 use cdimc_data::{Matrix, Sparse};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -14,13 +13,13 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-/// What a process needs besides the files and what they hold.
-const OVERHEAD: u64 = 80 << 20;
-/// How many seconds any file may take, and how many bytes more a second.
-const SECONDS: u64 = 20;
-const BYTES_A_SECOND: u64 = 1 << 20;
+/// Memory of the process beside the file and its content.
+const OVERHEAD_BYTES: u64 = 80 << 20;
+/// Time limit of any file in seconds, and bytes per further second.
+const MIN_SECONDS: u64 = 20;
+const BYTES_PER_SECOND: u64 = 1 << 20;
 
-/// What the child is asked for; the bytes of the file follow.
+/// Message to the child; the bytes of the file follow.
 #[derive(Serialize, Deserialize)]
 struct Request {
     name: Option<String>,
@@ -28,38 +27,38 @@ struct Request {
     member: Option<String>,
     options: ReadOptions,
     n_bytes: u64,
-    /// The memory that the process may take.
-    memory: u64,
-    /// The seconds of computing that it may take.
+    /// Memory limit of the process in bytes.
+    memory_limit: u64,
+    /// Limit of computing time in seconds.
     seconds: u64,
 }
 
-/// What it answers; the values of the tables follow.
+/// Answer of the child; the values of the tables follow.
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    Tables { described: Vec<Described>, warnings: Vec<String> },
+    Tables { headers: Vec<TableHeader>, warnings: Vec<String> },
     Problem(String),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Described {
+struct TableHeader {
     name: String,
     ids: Option<Vec<String>>,
     labels: Option<Vec<String>>,
     features: Vec<String>,
     left_out: Vec<String>,
     shape: (usize, usize),
-    /// Of a sparse matrix, of which its compressed rows follow.
+    /// Number of entries of a sparse matrix; its compressed rows follow.
     n_entries: Option<usize>,
 }
 
-/// The tables in `bytes`, decoded by the command line `program` with `decode` after it.
+/// Decodes `bytes` with the command line `program` followed by `decode`.
 pub(crate) fn read(
     program: &[OsString],
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let n_bytes = bytes.len() as u64;
     let limit = Budget::of_file(bytes.len(), options.max_bytes).limit();
     let request = Request {
@@ -68,8 +67,8 @@ pub(crate) fn read(
         member: source.member.clone(),
         options: ReadOptions { decoder: None, ..options.clone() },
         n_bytes,
-        memory: memory(limit, n_bytes),
-        seconds: SECONDS + limit.max(n_bytes) / BYTES_A_SECOND / 8,
+        memory_limit: memory_limit(limit, n_bytes),
+        seconds: MIN_SECONDS + limit.max(n_bytes) / BYTES_PER_SECOND / 8,
     };
     let (program, arguments) =
         program.split_first().ok_or_else(|| Problem::Message("no program to decode it".into()))?;
@@ -84,10 +83,10 @@ pub(crate) fn read(
     let header = serde_json::to_vec(&request).map_err(std::io::Error::from)?;
     let writer = std::thread::spawn(move || {
         let Some(mut stdin) = stdin else { return };
-        // A child that ends early has its reasons, which its answer tells.
+        // A child that ends early sends its reason as its answer.
         let _ = write_framed(&mut stdin, &header).and_then(|()| stdin.write_all(&bytes));
     });
-    let found = stdout.map(|stdout| answered(stdout, limit, source));
+    let found = stdout.map(|stdout| read_answer(stdout, limit, source));
     let status = child.wait()?;
     let _ = writer.join();
     match found {
@@ -101,27 +100,26 @@ pub(crate) fn read(
     }
 }
 
-/// The memory that the process may take: the file as it comes and as it is decoded; the values once as they are
-/// stored, once as they are used, once on their way.
-fn memory(limit: u64, n_bytes: u64) -> u64 {
+/// Returns the memory limit: the file twice, its values three times (as stored, as used and in transit).
+fn memory_limit(limit: u64, n_bytes: u64) -> u64 {
     let content = limit.saturating_mul(3);
-    content.saturating_add(n_bytes.saturating_mul(2)).saturating_add(OVERHEAD)
+    content.saturating_add(n_bytes.saturating_mul(2)).saturating_add(OVERHEAD_BYTES)
 }
 
-/// What the child answers: tables, or what it said of the file.
-fn answered(
+/// Reads the child's answer: the tables, or its error.
+fn read_answer(
     mut stdout: impl Read,
     limit: u64,
     source: &ViewSource,
-) -> std::io::Result<Result<Found, String>> {
+) -> std::io::Result<Result<Decoded, String>> {
     let answer = serde_json::from_slice(&read_framed(&mut stdout, limit.saturating_mul(4))?)?;
-    let (described, warnings) = match answer {
-        Answer::Tables { described, warnings } => (described, warnings),
+    let (headers, warnings) = match answer {
+        Answer::Tables { headers, warnings } => (headers, warnings),
         Answer::Problem(problem) => return Ok(Err(problem)),
     };
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
-    let mut tables = Vec::with_capacity(described.len());
-    for Described { name, ids, labels, features, left_out, shape, n_entries } in described {
+    let mut tables = Vec::with_capacity(headers.len());
+    for TableHeader { name, ids, labels, features, left_out, shape, n_entries } in headers {
         let values = match n_entries {
             None => {
                 budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
@@ -141,19 +139,19 @@ fn answered(
         let path = source.path.clone();
         tables.push(Table { name, path, ids, labels, features, left_out, values });
     }
-    Ok(Ok(Found { tables, warnings }))
+    Ok(Ok(Decoded { tables, warnings }))
 }
 
-/// Decodes the file on the standard input for the parent process, and writes its tables to the
-/// standard output: what the command `decode` of [`ReadOptions::decoder`] does.
+/// Decodes the file on standard input for the parent process and writes its tables to standard output; the command
+/// `decode` of [`ReadOptions::decoder`].
 ///
 /// # Errors
-/// If the parent asks for nothing that makes sense, or does not listen.
+/// If the request is invalid or the parent closes the pipe.
 pub fn serve() -> std::io::Result<()> {
     let (mut stdin, stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
     let request: Request = serde_json::from_slice(&read_framed(&mut stdin, 1 << 24)?)?;
-    bound(request.memory, request.seconds)?;
-    // The parent says in one line what a panic says in several.
+    set_limits(request.memory_limit, request.seconds)?;
+    // The parent reports a panic in one line.
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::with_capacity(usize::try_from(request.n_bytes).unwrap_or(0));
     stdin.read_to_end(&mut bytes)?;
@@ -166,12 +164,12 @@ pub fn serve() -> std::io::Result<()> {
     write_answer(found, std::io::BufWriter::new(stdout))
 }
 
-fn write_answer(found: Result<Found, Problem>, mut to: impl Write) -> std::io::Result<()> {
+fn write_answer(found: Result<Decoded, Problem>, mut to: impl Write) -> std::io::Result<()> {
     let (answer, values): (_, Vec<Matrix>) = match found {
         Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
-        Ok(Found { tables, warnings }) => {
-            let (described, values) = tables.into_iter().map(described).unzip();
-            (Answer::Tables { described, warnings }, values)
+        Ok(Decoded { tables, warnings }) => {
+            let (headers, values) = tables.into_iter().map(table_header).unzip();
+            (Answer::Tables { headers, warnings }, values)
         }
     };
     write_framed(&mut to, &serde_json::to_vec(&answer)?)?;
@@ -189,13 +187,13 @@ fn write_answer(found: Result<Found, Problem>, mut to: impl Write) -> std::io::R
     to.flush()
 }
 
-fn described(table: Table) -> (Described, Matrix) {
+fn table_header(table: Table) -> (TableHeader, Matrix) {
     let Table { name, ids, labels, features, left_out, values, .. } = table;
     let (shape, n_entries) = (values.dim(), values.sparse().map(Sparse::n_entries));
-    (Described { name, ids, labels, features, left_out, shape, n_entries }, values)
+    (TableHeader { name, ids, labels, features, left_out, shape, n_entries }, values)
 }
 
-/// So many numbers of as many bytes as each has.
+/// Reads `n` numbers of `BYTES` bytes each.
 fn numbers<T, const BYTES: usize>(
     from: &mut impl Read,
     n: usize,
@@ -213,11 +211,12 @@ fn numbers<T, const BYTES: usize>(
 
 /// Sets the limits of this process.
 #[cfg(unix)]
-fn bound(memory: u64, seconds: u64) -> std::io::Result<()> {
+fn set_limits(memory_limit: u64, seconds: u64) -> std::io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    for (resource, limit) in [(Resource::As, memory), (Resource::Cpu, seconds), (Resource::Core, 0)]
+    for (resource, limit) in
+        [(Resource::As, memory_limit), (Resource::Cpu, seconds), (Resource::Core, 0)]
     {
-        // What is bounded more tightly already stays so.
+        // Keep a limit that is tighter already.
         let Rlimit { current, maximum } = getrlimit(resource);
         let limit = [Some(limit), current, maximum].into_iter().flatten().min();
         setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
@@ -225,9 +224,9 @@ fn bound(memory: u64, seconds: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// On other systems crashes are contained, but memory and time are not bounded.
+/// On other systems crashes are contained; memory and time are not bounded.
 #[cfg(not(unix))]
-fn bound(_memory: u64, _seconds: u64) -> std::io::Result<()> {
+fn set_limits(_memory: u64, _seconds: u64) -> std::io::Result<()> {
     Ok(())
 }
 
@@ -264,8 +263,8 @@ mod tests {
         let mut answer = Vec::new();
         let warnings = vec!["odd".to_owned()];
         let tables = vec![table, other.clone()];
-        write_answer(Ok(Found { tables, warnings }), &mut answer).unwrap();
-        let found = answered(&answer[..], 1 << 20, &source).unwrap().unwrap();
+        write_answer(Ok(Decoded { tables, warnings }), &mut answer).unwrap();
+        let found = read_answer(&answer[..], 1 << 20, &source).unwrap().unwrap();
         assert_eq!(found.warnings, ["odd"]);
         assert_eq!(found.tables[0].ids, Some(vec!["s".to_owned()]));
         assert_eq!(found.tables[0].values[[0, 0]], 1.5);
@@ -274,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_without_end_leaves_the_process_all_memory() {
-        assert_eq!(memory(u64::MAX, 1), u64::MAX);
-        assert_eq!(memory(0, 1), OVERHEAD + 2);
+    fn an_unlimited_budget_does_not_overflow() {
+        assert_eq!(memory_limit(u64::MAX, 1), u64::MAX);
+        assert_eq!(memory_limit(0, 1), OVERHEAD_BYTES + 2);
     }
 }

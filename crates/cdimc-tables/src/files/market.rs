@@ -1,14 +1,14 @@
-//! Matrix Market (`.mtx`): the entries of a sparse matrix as text, a line each.
+//! Reads Matrix Market (`.mtx`): one entry of a sparse matrix per line.
 
 use crate::Table;
 use crate::error::Problem;
 use crate::files::format::{Decode, Opened, Reader};
 use crate::files::text::unpacked;
-use crate::files::{Budget, Found, ReadOptions, ViewSource, sparse, stem, tenx};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, sparse, stem, tenx};
 use cdimc_data::Sparse;
 use std::io::BufRead;
 
-/// What every file begins with, in any case.
+/// First bytes of every file, in upper or lower case.
 const BANNER: &[u8] = b"%%MatrixMarket";
 
 pub(crate) const MTX: Reader = Reader {
@@ -19,14 +19,14 @@ pub(crate) const MTX: Reader = Reader {
         let begin = head.content.get(..BANNER.len());
         begin.is_some_and(|begin| begin.eq_ignore_ascii_case(BANNER))
     },
-    // One for each type of features where 10x Genomics' names stand beside it.
+    // With names of 10x Genomics beside it, one table per type of features.
     holds_one_table: false,
     is_foreign: false,
     decode: Decode::Stream(read),
 };
 
-/// Reads a matrix whose rows are samples or, where 10x Genomics' names stand beside it, whose columns are.
-fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Found, Problem> {
+/// Reads a matrix whose rows are samples. If names of 10x Genomics stand beside it, its columns are.
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
     let Some(names) = tenx::names_beside(&source.path, options.max_bytes)? else {
         if let Some(name) = &source.member {
@@ -36,17 +36,17 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Fo
         let table = Table::of(&stem(&source.path), &source.path, values);
         let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or those of 10x Genomics: \
                        its rows are taken for samples";
-        return Ok(Found { tables: vec![table], warnings: vec![warning.to_owned()] });
+        return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });
     };
     let transposed = !names.by_row;
-    names.tables(matrix(text, transposed, &budget)?, source).map(Found::from)
+    names.tables(matrix(text, transposed, &budget)?, source).map(Decoded::from)
 }
 
 fn flaw(reason: impl std::fmt::Display) -> Problem {
     Problem::Damaged { format: "Matrix Market file", reason: reason.to_string() }
 }
 
-/// The matrix `(n_rows, n_columns)` of a text, or its transpose; entries of the same cell are summed.
+/// Returns the matrix `(n_rows, n_columns)` of a text, or its transpose; entries of the same cell are summed.
 fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Sparse, Problem> {
     let mut lines = Lines { text, line: Vec::new(), number: 0 };
     lines.advance()?;
@@ -58,14 +58,14 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
     }
     let sizes: Option<Vec<usize>> = words(lines.line()).map(whole).collect();
     let Some(&[n_rows, n_columns, n_entries]) = sizes.as_deref() else {
-        let rule = "three whole numbers must say how many rows, columns and entries there are";
+        let rule = "three whole numbers must give the numbers of rows, columns and entries";
         return Err(flaw(format!("line {}: {rule}", lines.number)));
     };
     if n_rows.max(n_columns) > u32::MAX as usize {
         let most = u32::MAX;
         return Err(flaw(format!("{n_rows} rows, {n_columns} columns: at most {most} of each")));
     }
-    // Before anything is set aside: the pointers, and of every entry its row, column and value.
+    // Checked before any allocation: the pointers, and the row, column and value of every entry.
     for shape in [&[n_rows][..], &[n_columns], &[2, n_entries]] {
         budget.values(shape)?;
     }
@@ -112,12 +112,12 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
     matrix.map_err(flaw)
 }
 
-/// Whether entries have no values, by the first line: `%%MatrixMarket matrix coordinate FIELD general`.
+/// Returns whether entries have no values, from the first line: `%%MatrixMarket matrix coordinate FIELD general`.
 fn is_pattern(line: &[u8]) -> Result<bool, Problem> {
     let banner = String::from_utf8_lossy(line).to_lowercase();
     let words: Vec<&str> = banner.split_whitespace().skip(1).collect();
     let [object, format, field, symmetry] = words[..] else {
-        return Err(flaw("line 1: it must say `matrix coordinate FIELD general`"));
+        return Err(flaw("line 1: must be `matrix coordinate FIELD general`"));
     };
     for (word, known, what) in [
         (object, &["matrix"][..], "object"),
@@ -133,16 +133,16 @@ fn is_pattern(line: &[u8]) -> Result<bool, Problem> {
     Ok(field == "pattern")
 }
 
-/// The lines of a text, without spaces around them.
+/// The lines of a text, trimmed.
 struct Lines<R> {
     text: R,
     line: Vec<u8>,
-    /// Of the last line, from 1.
+    /// Number of the current line, from 1.
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Goes on to the next line, and says whether there is one.
+    /// Advances to the next line and returns whether there is one.
     fn advance(&mut self) -> Result<bool, Problem> {
         self.line.clear();
         self.number += 1;
@@ -166,7 +166,7 @@ fn whole(word: &[u8]) -> Option<usize> {
     word.iter().try_fold(0, add)
 }
 
-/// A word for a message.
+/// Shortens a word for a message.
 fn shown(word: &[u8]) -> String {
     String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned()
 }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_read_in_any_order_and_those_of_a_cell_summed() {
+    fn entries_are_read_in_any_order_and_repeated_ones_summed() {
         let text = "%%matrixmarket MATRIX coordinate real general\n% by hand\n\n2 3 4\n\
                     2 1 -1.5\n1 3  2e1\r\n\n2 1 1\n 1\t1 4";
         let dense = array![[4.0, 0.0, 20.0], [-0.5, 0.0, 0.0]];
@@ -194,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn every_flaw_is_named_with_its_line() {
+    fn every_error_names_its_line() {
         let real = "%%MatrixMarket matrix coordinate real general\n";
         for (text, expected) in [
-            ("%%MatrixMarket matrix\n".to_owned(), "line 1: it must say"),
+            ("%%MatrixMarket matrix\n".to_owned(), "line 1: must be"),
             (real.replace("coordinate", "array"), "format `array` is not read, only `coordinate`"),
             (real.replace("real", "complex"), "field `complex` is not read"),
             (real.replace("general", "symmetric"), "symmetry `symmetric` is not read"),

@@ -1,4 +1,4 @@
-//! Readers: the views of a file, whatever its format.
+//! Readers of all formats.
 
 mod budget;
 mod columnar;
@@ -38,7 +38,7 @@ use format::{Decode, Opened, Reader};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
-/// Every format, in the order in which they are tried. The last one is that of a file which is no other.
+/// Every format, in the order in which they are tried. The last one is the default.
 const READERS: &[&Reader] = &[
     &numpy::NPY,
     &columnar::PARQUET,
@@ -51,14 +51,13 @@ const READERS: &[&Reader] = &[
     &text::TEXT,
 ];
 
-/// Numbers of 8 bytes that the name of a row or column takes in memory.
-const NUMBERS_A_NAME: usize = 8;
+/// Memory of a row's or column's name, in words of 8 bytes.
+const WORDS_PER_NAME: usize = 8;
 
-/// Reads the views of one source: one table, or several where the file holds several.
+/// Reads the views of one source: one table, or several if the file holds several.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged, or holds something else than numbers; the message names
-/// the file and the row or column.
+/// If the file cannot be read, is damaged, or holds no numbers; the message names the file and the row or column.
 pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, TableError> {
     let source = &source.with_its_file();
     Opened::new(&source.path)
@@ -66,10 +65,10 @@ pub fn read_views(source: &ViewSource, options: &ReadOptions) -> Result<Vec<Tabl
         .map_err(|problem| TableError::new(&source.path, problem))
 }
 
-/// As [`read_views`], of a file whose bytes are at hand; the path of `source` names it.
+/// Reads the views of a file from its bytes; the path of `source` names it.
 ///
 /// # Errors
-/// As [`read_views`].
+/// Same as [`read_views`].
 pub fn read_bytes(
     bytes: Vec<u8>,
     source: &ViewSource,
@@ -82,14 +81,14 @@ pub fn read_bytes(
 
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
     let n_bytes = opened.n_bytes().unwrap_or(0);
-    // Columns are chosen by name once they are features.
+    // In a transposed table, columns are features only later.
     let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
     let stored = &ReadOptions { columns, ..options.clone() };
     let reader = opened.reader()?;
     if let (Some(name), true) = (&source.member, reader.holds_one_table) {
         return Err(Problem::OneTable { name: name.clone() });
     }
-    let Found { mut tables, warnings } = match (&reader.decode, &options.decoder) {
+    let Decoded { mut tables, warnings } = match (&reader.decode, &options.decoder) {
         (Decode::Stream(read), _) => read(opened, source, stored)?,
         (Decode::Bytes(_), Some(program)) if reader.is_foreign => {
             isolated::read(program, opened.bytes(options.max_bytes)?, source, stored)?
@@ -117,7 +116,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         let rows = n_names(table.ids.is_none(), n_rows);
         let columns = n_names(table.features.is_empty(), n_columns);
         Budget::of_file(n_bytes as usize, options.max_bytes)
-            .values(&[NUMBERS_A_NAME, rows.saturating_add(columns)])?;
+            .values(&[WORDS_PER_NAME, rows.saturating_add(columns)])?;
         if table.features.is_empty() {
             table.features = numbered(n_columns);
         }
@@ -132,7 +131,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing_value(label, options)).for_each(String::clear);
-        // A word for "missing" is no id: two files that have it would share a sample.
+        // A word for "missing" is not an id: two files with it would share a sample.
         let ids = table.ids.iter_mut().flatten();
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;
@@ -147,30 +146,30 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     Ok(tables)
 }
 
-/// What a reader finds in a file.
-pub(crate) struct Found {
-    /// Without features where the format has no names for columns.
+/// The tables of a file.
+pub(crate) struct Decoded {
+    /// Without features if the format has no column names.
     pub(crate) tables: Vec<Table>,
-    /// What looks wrong with them, without the path.
+    /// Findings, without the path.
     pub(crate) warnings: Vec<String>,
 }
 
-impl From<Vec<Table>> for Found {
+impl From<Vec<Table>> for Decoded {
     fn from(tables: Vec<Table>) -> Self {
         Self { tables, warnings: Vec::new() }
     }
 }
 
-/// The tables in the bytes of a file.
+/// Decodes the tables in the bytes of a file.
 fn decode(
     reader: &Reader,
     bytes: Vec<u8>,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let Decode::Bytes(decode) = reader.decode else { return Err(Problem::NotA("binary file")) };
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
-    // Crates of others panic at some damaged files. Nothing of what they held is used afterwards.
+    // Third-party crates panic at some damaged files; their state is not used afterwards.
     let decode = AssertUnwindSafe(|| decode(bytes, &budget, source, options));
     let found = std::panic::catch_unwind(decode)
         .unwrap_or_else(|_| Err(Flaw::from("its parts contradict each other").into()));
@@ -182,8 +181,8 @@ fn decode(
     })
 }
 
-/// The views of a file of named arrays: its matrices, or those of the member asked for, with the vectors of ids and classes
-/// beside them. `matrices` gives those of an array.
+/// Returns the views of a file of named arrays: all its matrices, or the selected member. `matrices` returns the
+/// matrices of an array; ids and labels are vectors beside them.
 fn views<N: AsRef<str>>(
     source: &ViewSource,
     options: &ReadOptions,
@@ -193,7 +192,7 @@ fn views<N: AsRef<str>>(
 ) -> Result<Vec<Table>, Problem> {
     source.check_member(names)?;
     let mut tables = Vec::new();
-    let is_view = |name: &&str| !options.names_vector(name) && source.asks_for(name);
+    let is_view = |name: &&str| !options.names_vector(name) && source.selects(name);
     for name in names.iter().map(AsRef::as_ref).filter(is_view) {
         for (name, values) in matrices(name)? {
             let (ids, labels) = (ids.clone(), labels.clone());
@@ -203,8 +202,8 @@ fn views<N: AsRef<str>>(
     if tables.is_empty() { Err(Problem::NoMatrix { there: listed(names) }) } else { Ok(tables) }
 }
 
-/// Makes rows of the columns. Named columns become the ids, and the ids were the names of the features; in
-/// a format without names for columns, ids and labels are vectors of their own and name the samples already.
+/// Transposes a table. Column names become ids, and ids become feature names. In a format without column names, ids and
+/// labels are vectors that name the samples already.
 fn transpose(table: &mut Table) -> Result<(), Problem> {
     let n_rows = table.values.nrows();
     table.values = table.values.transposed();
@@ -221,7 +220,7 @@ fn transpose(table: &mut Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Drops the columns that were not asked for, where the reader has not done so.
+/// Drops columns that are not selected, if the reader has not done so.
 fn leave_out(table: &mut Table, options: &ReadOptions) {
     table.left_out.extend(options.dropped(&table.features));
     let kept: Vec<usize> =
@@ -232,20 +231,20 @@ fn leave_out(table: &mut Table, options: &ReadOptions) {
     }
 }
 
-/// The file's name without folder and endings: `rna` of `data/rna.csv.gz`.
+/// Returns the file's name without folder and endings: `rna` for `data/rna.csv.gz`.
 fn stem(path: &Path) -> String {
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
 }
 
-/// Whether `text` stands for "not measured", where numbers count by their value.
+/// Returns whether `text` means "not measured", comparing numbers by value.
 pub fn is_missing_value(text: &str, options: &ReadOptions) -> bool {
     let is_given = |x: f64| options.finds(|missing| missing.parse::<f64>() == Ok(x));
     is_missing(text, options) || text.parse().is_ok_and(is_given)
 }
 
-/// Whether `text` is one of the user's or everyone's words for "not measured", letter by letter: 7 is not the id 007.
+/// Returns whether `text` is a general or user-defined word for "not measured", compared as text: 7 is not the id 007.
 fn is_missing(text: &str, options: &ReadOptions) -> bool {
     matches!(
         text,
@@ -265,9 +264,9 @@ fn is_missing(text: &str, options: &ReadOptions) -> bool {
     ) || options.finds(|missing| missing == text)
 }
 
-/// Makes NaN of the numbers that stand for "not measured".
+/// Replaces numbers that mean "not measured" by NaN.
 fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
-    // In single precision a file holds the nearest number of that precision.
+    // A file in single precision holds the nearest such number.
     let single = |m: f64| Some(f64::from(m as f32)).filter(|m| m.is_finite());
     for text in &options.missing_values {
         let Ok(missing) = text.parse::<f64>() else { continue };
@@ -283,18 +282,18 @@ fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
     }
 }
 
-/// Whether a column has no name: pandas calls such ones `Unnamed: 0` when it reads them, and `Unnamed: 0.1` when it reads
-/// them again.
+/// Returns whether a column has no name. pandas names such columns `Unnamed: 0`, and `Unnamed: 0.1` after a second
+/// pass.
 fn is_unnamed(name: &str) -> bool {
     let counts = |rest: &str| rest.split('.').all(|number| number.parse::<usize>().is_ok());
     name.is_empty() || name.strip_prefix("Unnamed: ").is_some_and(counts)
 }
 
-/// What is said where some names of features are dates that a spreadsheet made of the names of genes: `2-Sep` of SEPT2.
+/// Returns a warning if some feature names are dates that a spreadsheet made from gene names: `2-Sep` from SEPT2.
 fn dates_for_names(names: &[String]) -> Option<String> {
     let is_date = |name: &&String| is_made_date(&name.to_lowercase());
     let dates: Vec<&str> = names.iter().filter(is_date).map(String::as_str).collect();
-    // Where most names are dates they are meant.
+    // If most names are dates, they are intended.
     (!dates.is_empty() && 2 * dates.len() < names.len()).then(|| {
         format!(
             "features are named by dates, which spreadsheets make of names such as SEPT2 and MARCH1: {}",
@@ -303,7 +302,7 @@ fn dates_for_names(names: &[String]) -> Option<String> {
     })
 }
 
-/// What is said where the columns of these places have no names and are left out, if there are any.
+/// Returns a warning about columns that are left out because they have no name.
 fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
     let numbers: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
     Some(match &numbers[..] {
@@ -316,7 +315,7 @@ fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
     })
 }
 
-/// Names for the columns of a format that has none: `0`, `1`, ...
+/// Returns the column names of a format without names: `0`, `1`, ...
 fn numbered(n_features: usize) -> Vec<String> {
     (0..n_features).map(|j| j.to_string()).collect()
 }
@@ -333,7 +332,7 @@ mod tests {
         for (text, options, expected) in [
             (genes, "id=gene drop=chromosome", "p1 p2 p3 | - | TP53/EGFR | 1 4; 2 5; 3 6"),
             (genes, "id=gene drop=chromosome columns=EGFR", "p1 p2 p3 | - | EGFR | 4; 5; 6"),
-            // The columns of a text are named even by numbers.
+            // Numbers are column names in text, too.
             (",0,1,2\na,1,2,3\nb,4,5,6\n", "", "0 1 2 | - | a/b | 1 4; 2 5; 3 6"),
         ] {
             let found = testing::read("g.csv", text, &format!("transposed {options}")).unwrap();
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_genes_that_became_dates_are_told() {
+    fn gene_names_that_became_dates_are_reported() {
         let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<String>>();
         for date in ["2-Sep", "MAR-01", "2024-09-02"] {
             let warning = dates_for_names(&names(&["TP53", date, "EGFR"])).unwrap();

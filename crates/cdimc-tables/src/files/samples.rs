@@ -1,8 +1,8 @@
-//! Which sample a row is of, where its id says more than that: barcodes of aliquots, maps of assays, replicates.
+//! Maps ids to samples where an id is more than a sample's name: barcodes of aliquots, maps of assays, replicates.
 
 use crate::error::Problem;
 use crate::files::{ReadOptions, Replicates, is_missing, read_words};
-use crate::overlap::{common_beginning, escaped};
+use crate::overlap::{common_prefix, escaped};
 use crate::table::features_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
@@ -11,7 +11,7 @@ use regex::Regex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// How ids become names of samples.
+/// Rule that turns ids into sample names.
 ///
 /// ```
 /// use cdimc_tables::{Replicates, SampleNames};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub struct SampleNames {
     source: Source,
     replicates: Replicates,
-    /// The ids whose rows are left out.
+    /// Rows with matching ids are left out.
     dropped: Option<Regex>,
 }
 
@@ -33,43 +33,43 @@ enum Source {
     Pattern(Regex),
     Map {
         path: PathBuf,
-        /// The sample of each id, by assay.
+        /// Sample of each id, by assay.
         assays: HashMap<String, HashMap<String, String>>,
     },
 }
 
 impl SampleNames {
-    /// Ids are the names.
+    /// Uses ids as names.
     pub fn ids(replicates: Replicates) -> Self {
         Self { source: Source::Ids, replicates, dropped: None }
     }
 
-    /// What the first group of a regular expression matches, or all that it matches; other ids stay as they are.
+    /// Names a sample by the first group of a regular expression, or its whole match; other ids stay as they are.
     ///
     /// # Errors
-    /// If it is no regular expression, in a line.
+    /// If it is not a regular expression; the message is one line.
     pub fn by_pattern(pattern: &str, replicates: Replicates) -> Result<Self, String> {
         Ok(Self { source: Source::Pattern(regex(pattern)?), replicates, dropped: None })
     }
 
-    /// These names, without the rows whose ids, as they stand in the file, a regular expression matches.
+    /// Also leaves out rows whose original ids match a regular expression.
     ///
     /// # Errors
-    /// If it is no regular expression, in a line.
+    /// If it is not a regular expression; the message is one line.
     pub fn without(self, pattern: &str) -> Result<Self, String> {
         Ok(Self { dropped: Some(regex(pattern)?), ..self })
     }
 
-    /// Whether the row of this id is left out.
+    /// Returns whether the row with this id is left out.
     pub fn drops(&self, id: &str) -> bool {
         self.dropped.as_ref().is_some_and(|dropped| dropped.is_match(id))
     }
 
-    /// What a table says with the columns `assay`, `primary` and `colname`, as `MultiAssayExperiment` has it: the id
-    /// `colname` of the view `assay` is of the sample `primary`.
+    /// Reads a map with the columns `assay`, `primary` and `colname`, as in `MultiAssayExperiment`: id `colname` of
+    /// view `assay` belongs to sample `primary`.
     ///
     /// # Errors
-    /// If the file cannot be read, lacks a column, or gives an id two samples.
+    /// If the file cannot be read, lacks a column, or maps an id to two samples.
     pub fn by_map(path: &Path, replicates: Replicates) -> Result<Self, TableError> {
         let words = read_words(path, 0, None)?;
         let column = |name: &str| words.place(name, path).map(|place| &words.columns[place]);
@@ -87,23 +87,23 @@ impl SampleNames {
         Ok(Self { source: Source::Map { path: path.into(), assays }, replicates, dropped: None })
     }
 
-    /// The sample that an id names, whatever its view.
+    /// Returns the sample of an id, regardless of its view.
     pub fn of<'a>(&self, id: &'a str) -> &'a str {
         let Source::Pattern(regex) = &self.source else { return id };
         let found = regex.captures(id).and_then(|found| found.get(1).or_else(|| found.get(0)));
         found.map(|part| part.as_str()).filter(|name| !name.is_empty()).unwrap_or(id)
     }
 
-    /// Whether a pattern names samples, and finds nothing in any of these ids.
+    /// Returns whether names come from a pattern that matches none of these ids.
     pub fn match_nothing<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
         matches!(&self.source, Source::Pattern(regex) if !ids.any(|id| regex.is_match(id)))
     }
 
-    /// Leaves out the rows that are dropped, and names the others after their samples, one row a sample.
+    /// Drops the rows to leave out and renames the others after their samples, one row per sample.
     ///
     /// # Errors
-    /// If no row is left, the view has no ids, the map lacks it or an id of it, a sample would be named by a word for "missing", or has
-    /// several rows that are refused.
+    /// If no row is left, the view has no ids, the map lacks the view or an id, a sample name means "missing", or a
+    /// sample has several rows and they are refused.
     pub fn rename(&self, table: &mut Table) -> Result<(), TableError> {
         self.leave_out(table).map_err(|problem| TableError::new(&table.path, problem))?;
         if matches!(self.source, Source::Ids)
@@ -139,7 +139,7 @@ impl SampleNames {
             let name = self.mapped(&table.name, id)?;
             if is_missing(&name, &ReadOptions::default()) {
                 return Err(Problem::Message(format!(
-                    "`{id}` would be of sample `{name}`: a word for \"missing\" names nobody"
+                    "`{id}` would be of sample `{name}`: a word for \"missing\" names no sample"
                 )));
             }
             let at = *place.entry(name.clone()).or_insert(rows.len());
@@ -175,7 +175,7 @@ impl SampleNames {
         Ok(())
     }
 
-    /// The sample of an id of `view`.
+    /// Returns the sample of an id of `view`.
     fn mapped(&self, view: &str, id: &str) -> Result<String, Problem> {
         let Source::Map { path, assays } = &self.source else { return Ok(self.of(id).to_owned()) };
         let shown = path.display();
@@ -193,7 +193,7 @@ impl SampleNames {
     }
 }
 
-/// Makes one feature of several that have the same name.
+/// Merges features that have the same name.
 pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
     let by_name = features_by_name(&table.features);
     let n_more = table.features.len() - by_name.len();
@@ -218,16 +218,16 @@ pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
 
 fn regex(pattern: &str) -> Result<Regex, String> {
     Regex::new(pattern).map_err(|error| {
-        // The last line says what the others show.
+        // The last line gives the reason.
         let text = error.to_string();
         let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
         format!("`{pattern}` is no regular expression: {reason}")
     })
 }
 
-/// What to do about two ids of one sample among all `ids`: repeats are counted or lettered in turn (`-1` and `-2`, `A` and
-/// `B`), and one of them or their mean counts; other differences are of kind (`01A` and `11A`, `T` and `N`), which no mean
-/// should mix.
+/// Returns advice about two ids of one sample. Repeats are counted or lettered (`-1` and `-2`, `A` and `B`), and
+/// `--replicates` applies. Other differences are kinds of samples (`01A` and `11A`, `T` and `N`) that must not be
+/// averaged.
 fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
     let repeats = "--replicates first or mean says which counts";
     let separates = |c: char| !c.is_alphanumeric();
@@ -242,8 +242,8 @@ fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
     if counter(&a).is_some_and(|(stem, _)| counter(&b).is_some_and(|(other, _)| stem == other)) {
         return format!(", and differ in `{a}` and `{b}`: {repeats}");
     }
-    // What stands behind a number may be of its own, as in `P1T` and `P1N`.
-    let stem = common_beginning(&a, &b);
+    // Letters after a number may be a part of their own, as in `P1T` and `P1N`.
+    let stem = common_prefix(&a, &b);
     let goes_on = |id: &str| id[stem.len()..].starts_with(char::is_alphabetic);
     let is_inner = stem.ends_with(|c: char| c.is_ascii_digit()) && goes_on(&a) && goes_on(&b);
     let stem = if is_inner { stem.len() } else { 0 };
@@ -253,7 +253,7 @@ fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
     };
     let count = |of: &str| ids.iter().filter(|id| has(id, of)).count();
     let (of_rarer, kept) = if count(a) < count(b) { (first, b) } else { (second, a) };
-    // With the separators around it, or at an end.
+    // Include the separators around the part, or anchor it at an end.
     let begin: usize = of_rarer.split_inclusive(separates).take(place).map(str::len).sum();
     let before = of_rarer[..begin].chars().next_back().map_or("^".into(), String::from);
     let before = if is_inner { "[0-9]".to_owned() } else { before };
@@ -266,7 +266,7 @@ fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
     )
 }
 
-/// A part of an id without the number below ten or the letter up to `E` that counts repeats, and that.
+/// Splits off the digit or letter up to `E` that counts repeats, if there is one.
 fn counter(part: &str) -> Option<(&str, char)> {
     let last = part.chars().next_back()?;
     let stem = &part[..part.len() - last.len_utf8()];
@@ -278,7 +278,7 @@ fn counter(part: &str) -> Option<(&str, char)> {
     counts.then_some((stem, last))
 }
 
-/// The means of groups of rows over what is measured.
+/// Returns the means of groups of rows over measured cells.
 fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [usize]>) -> Matrix {
     let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
     for (mut to, rows) in means.outer_iter_mut().zip(groups) {
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn replicates_are_refused_or_one_row_by_name() {
+    fn replicates_are_refused_or_merged_by_name() {
         let ids = ["p1-a", "p1-b", "p2-a", "other"];
         let by = |replicates| SampleNames::by_pattern("^(p[0-9]+)-", replicates).unwrap();
         let message = by(Replicates::Refuse).rename(&mut table(&ids)).unwrap_err().to_string();
@@ -322,7 +322,7 @@ mod tests {
         );
         for (replicates, expected) in [
             (Replicates::First, "rna | p1 p2 other |  c2 c3 | f0/f1 | 0 1; 4 5; 6 7"),
-            // NaN counts for nothing.
+            // NaN is ignored.
             (Replicates::Mean, "rna | p1 p2 other | c1 c2 c3 | f0/f1 | 1 1; 4 5; 6 7"),
         ] {
             let mut renamed = table(&ids);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_one_patient_are_told_from_repeats_and_can_be_left_out() {
+    fn kinds_of_samples_are_distinguished_from_repeats_and_can_be_left_out() {
         let (kinds, repeats) = ("are kinds of samples", "--replicates");
         for (ids, expected, kept) in [
             (["P1-01A-11R", "P1-11A-11R", "P2-01A-11R"], kinds, "keep `01A`"),
@@ -374,8 +374,9 @@ mod tests {
         let by_pattern = SampleNames::by_pattern("-(.*)$", Replicates::Mean).unwrap();
         let message = by_pattern.rename(&mut table(&["a-1", "b-NA"])).unwrap_err().to_string();
         assert!(
-            message
-                .ends_with("`b-NA` would be of sample `NA`: a word for \"missing\" names nobody")
+            message.ends_with(
+                "`b-NA` would be of sample `NA`: a word for \"missing\" names no sample"
+            )
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("map.csv");
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_is_told_in_a_line() {
+    fn a_broken_pattern_gives_a_message_of_one_line() {
         let message = SampleNames::by_pattern("^(.{12}", Replicates::Refuse).unwrap_err();
         assert_eq!(message, "`^(.{12}` is no regular expression: unclosed group");
     }

@@ -1,21 +1,21 @@
-//! Spreadsheets (`.xlsx`): every sheet is a table as text would hold it.
+//! Reads spreadsheets (`.xlsx`): every sheet is read like a text table.
 
 use crate::error::{Flaw, Problem, listed};
 use crate::files::format::{Decode, Reader};
-use crate::files::{Budget, Found, ReadOptions, ViewSource, text};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, text};
 use calamine::{Data, DataRef, Reader as _, Xlsx};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
-/// Numbers of 8 bytes that a cell takes in memory besides its text.
-const NUMBERS_A_CELL: usize = 8;
+/// Memory of a cell beside its text, in words of 8 bytes.
+const WORDS_PER_CELL: usize = 8;
 
 pub(crate) const XLSX: Reader = Reader {
     name: "spreadsheet",
     known_as: "Excel",
     endings: &["xlsx", "xlsm"],
     sniff: |head| {
-        // It names its parts at once.
+        // The names of its parts are near the beginning.
         let has_parts = head.has(b"[Content_Types].xml") || head.has(b"xl/");
         let is_other = head.has(b"opendocument") || head.ends(&["ods"]);
         head.is_zip(false) && !is_other && (has_parts || head.ends(&["xlsx", "xlsm"]))
@@ -25,19 +25,19 @@ pub(crate) const XLSX: Reader = Reader {
     decode: Decode::Bytes(read),
 };
 
-/// Reads every sheet that has cells, or the one asked for; a sheet that is the only one is named after the file.
+/// Reads every sheet with cells, or the selected one; an only sheet is named after the file.
 fn read(
     bytes: Vec<u8>,
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
-    admit(&bytes, budget)?;
+) -> Result<Decoded, Problem> {
+    check_sizes(&bytes, budget)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(Flaw::from)?;
     let names = book.sheet_names();
     source.check_member(&names)?;
-    let mut found = Found { tables: Vec::new(), warnings: Vec::new() };
-    for name in names.iter().filter(|name| source.asks_for(name)) {
+    let mut found = Decoded { tables: Vec::new(), warnings: Vec::new() };
+    for name in names.iter().filter(|name| source.selects(name)) {
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
         let of_sheet = text::read_table(&csv[..], budget, source, options, false);
         let of_sheet = of_sheet.map_err(|problem| {
@@ -64,8 +64,8 @@ fn read(
     Ok(found)
 }
 
-/// Checks that the parts unpack to what they promise, within the budget.
-fn admit(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
+/// Checks that the parts have their declared sizes, within the budget.
+fn check_sizes(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let mut archive = npyz::zip::ZipArchive::new(Cursor::new(bytes))?;
     for index in 0..archive.len() {
         let part = archive.by_index(index)?;
@@ -80,7 +80,8 @@ fn admit(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// The cells of a sheet as CSV, `None` if it has none. A row above the first with two cells has its own cell alone.
+/// Returns the cells of a sheet as CSV, or `None` if it has none. Rows above the first row with two cells become lines
+/// of one cell.
 fn sheet<R: Read + std::io::Seek>(
     book: &mut Xlsx<R>,
     name: &str,
@@ -91,8 +92,8 @@ fn sheet<R: Read + std::io::Seek>(
     let mut n_columns = 0;
     while let Some(cell) = reader.next_cell()? {
         let (row, column) = cell.get_position();
-        let Some(text) = written(cell.get_value()) else { continue };
-        budget.values(&[NUMBERS_A_CELL]).and_then(|_| budget.bytes(text.len() as u64))?;
+        let Some(text) = cell_text(cell.get_value()) else { continue };
+        budget.values(&[WORDS_PER_CELL]).and_then(|_| budget.bytes(text.len() as u64))?;
         rows.entry(row).or_default().insert(column, text);
         n_columns = n_columns.max(column + 1);
     }
@@ -115,8 +116,8 @@ fn sheet<R: Read + std::io::Seek>(
     Ok(Some(writer.into_inner()?))
 }
 
-/// A cell as text would hold it, `None` if it is empty.
-fn written(value: &DataRef<'_>) -> Option<String> {
+/// Returns a cell as text, or `None` if it is empty.
+fn cell_text(value: &DataRef<'_>) -> Option<String> {
     let value = Data::from(value.clone());
     let text = match value {
         Data::Empty => return None,
@@ -135,7 +136,7 @@ mod tests {
     use crate::testing::read;
     use std::io::{Cursor, Write};
 
-    /// A book of these sheets, each the rows of a sheet as XML.
+    /// Returns a workbook of these sheets, each given as XML rows.
     fn book(sheets: &[(&str, &str)]) -> Vec<u8> {
         let schema = "http://schemas.openxmlformats.org";
         let kind = format!("{schema}/officeDocument/2006/relationships");
@@ -170,7 +171,7 @@ mod tests {
         archive.finish().unwrap().into_inner()
     }
 
-    /// Rows of cells: a text in quotes, a date after `d`, else a number; nothing where they are empty.
+    /// Returns rows of cells: a text after a quote, a date after `d`, otherwise a number; empty cells are omitted.
     fn rows(first: usize, table: &str) -> String {
         let row = |(row, line): (usize, &str)| {
             let cell = |(column, text): (usize, &str)| {
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_notes_and_dates_are_named_with_their_sheet() {
+    fn messages_on_titles_and_dates_name_the_sheet() {
         let titled = rows(1, "\"Table 2, of a paper\n\"id|\"a\n\"x|1\n\"y|2\n");
         let message = read("o.xlsx", book(&[("s", &titled)]), "id=id").unwrap_err();
         assert!(message.contains("sheet `s`: 1 line stands above the table"), "{message}");

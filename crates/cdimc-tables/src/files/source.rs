@@ -1,4 +1,4 @@
-//! Where a view is to be read from.
+//! Source of a view.
 
 use crate::error::{Problem, listed};
 use crate::files::tenx;
@@ -7,25 +7,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where a view is to be read from: `[NAME=]PATH[#MEMBER]`.
+/// Source of a view: `[NAME=]PATH[#MEMBER]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewSource {
-    /// The name the user gave it.
+    /// Name given by the user.
     pub name: Option<String>,
-    /// The file, or a folder of 10x Genomics.
+    /// A file, or a folder of 10x Genomics.
     pub path: PathBuf,
-    /// One array of a file that holds several.
+    /// Selected array of a file that holds several.
     pub member: Option<String>,
 }
 
 impl ViewSource {
-    /// The same with the file that is read, where the path is a folder of 10x Genomics.
+    /// Replaces a folder of 10x Genomics by its matrix file.
     pub(crate) fn with_its_file(&self) -> Self {
         let matrix = if self.path.is_dir() { tenx::matrix_in(&self.path) } else { None };
         Self { path: matrix.unwrap_or_else(|| self.path.clone()), ..self.clone() }
     }
 
-    /// Refuses a member that is none of these.
+    /// Returns an error if the selected member is not among `names`.
     pub(crate) fn check_member(&self, names: &[impl AsRef<str>]) -> Result<(), Problem> {
         match &self.member {
             Some(member) if !names.iter().any(|name| name.as_ref() == member) => {
@@ -35,12 +35,12 @@ impl ViewSource {
         }
     }
 
-    /// Whether the member of this name is asked for, as each is if none is named.
-    pub(crate) fn asks_for(&self, name: &str) -> bool {
+    /// Returns whether the member `name` is selected; without a selection every member is.
+    pub(crate) fn selects(&self, name: &str) -> bool {
         self.member.as_ref().is_none_or(|member| member == name)
     }
 
-    /// The files that are read: the view's own or those of its parts, and those beside them that name samples or features.
+    /// Returns all files that are read: of the view or its parts, and files beside them that name samples or features.
     pub fn files(&self) -> Vec<PathBuf> {
         if let Ok(Some(parts)) = self.parts() {
             return parts.iter().flat_map(|(_, part)| part.files()).collect();
@@ -57,7 +57,7 @@ impl FromStr for ViewSource {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A path that exists is taken as it is, so that names with `=` or `#` in them stay usable.
+        // An existing path is taken as is, so that file names with `=` or `#` work.
         if Path::new(text).exists() {
             return Ok(Self { name: None, path: text.into(), member: None });
         }
@@ -78,8 +78,8 @@ impl FromStr for ViewSource {
 }
 
 impl ViewSource {
-    /// The files of a view whose file name has a `*` in it, and what that stands for in each, ascending; `None` of a view in
-    /// one file.
+    /// Returns the files of a view whose file name contains `*`, with the text that `*` matches, in ascending order.
+    /// Returns `None` for a view in one file.
     ///
     /// # Errors
     /// If their folder cannot be read, or the name of a part is not UTF-8.
@@ -95,7 +95,7 @@ impl ViewSource {
             let shown = file.to_string_lossy();
             let rest = shown.strip_prefix(begin);
             if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)) {
-                // Passed over, its samples would be gone.
+                // Skipping it would lose its samples.
                 if file.to_str().is_none() {
                     let reason = format!("the name of `{shown}` is not UTF-8: rename the file");
                     return Err(io::Error::other(reason));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_the_parts_of_a_view() {
+    fn a_star_matches_the_parts_of_a_view() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["rna-b.csv", "rna-a.csv", "rna-a.npy", "protein-a.csv"] {
             std::fs::write(folder.path().join(name), "").unwrap();
@@ -153,7 +153,7 @@ mod tests {
         let expected = ["a", "b"].map(|p| (p.to_owned(), source(&format!("rna-{p}.csv"))));
         assert_eq!(parts, expected);
         assert_eq!(source("rna-a.csv").parts().unwrap(), None);
-        // What is there is taken as it is.
+        // An existing path is taken as is.
         std::fs::write(folder.path().join("rna-*.csv"), "").unwrap();
         assert_eq!(source("rna-*.csv").parts().unwrap(), None);
         assert!(source("no/*.csv").parts().is_err());

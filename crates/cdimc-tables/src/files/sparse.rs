@@ -1,11 +1,11 @@
-//! Compressed rows and columns as a file holds them.
+//! Compressed rows and columns of files.
 
 use crate::files::Budget;
 use cdimc_data::Sparse;
 use std::ops::Range;
 
-/// A matrix of this shape in compressed rows or, if `by_column`, compressed columns: the first entry of each line and the
-/// end of the last, the place of each entry in its line, and its value.
+/// A matrix in compressed rows or, if `by_column`, columns: the first entry of each line and the end of the last, the
+/// place of each entry in its line, and its value.
 #[derive(Debug)]
 pub(crate) struct Compressed {
     pub(crate) shape: [usize; 2],
@@ -16,10 +16,11 @@ pub(crate) struct Compressed {
 }
 
 impl Compressed {
-    /// The matrix, without its zeros; entries of the same place are summed, as `SciPy` does, in any order.
+    /// Returns the matrix without explicit zeros. Entries may have any order; those of the same place are summed, as in
+    /// `SciPy`.
     ///
     /// # Errors
-    /// If the parts disagree, or are more than the budget has.
+    /// If the parts disagree or exceed the budget.
     pub(crate) fn read(self, name: &str, budget: &Budget) -> Result<Sparse, String> {
         let Self { shape: [n_rows, n_columns], by_column, starts, mut places, mut entries } = self;
         let flaw = |rule: String| format!("damaged: `{name}`, a sparse matrix: {rule}");
@@ -30,7 +31,7 @@ impl Compressed {
                 "{n} pointers for {n_lines} {line}s: there must be one more"
             )));
         }
-        // Both MATLAB and SciPy may set more aside than they fill.
+        // MATLAB and SciPy may allocate more than they fill.
         let end = starts[n_lines];
         if end <= places.len().min(entries.len()) {
             places.truncate(end);
@@ -51,10 +52,10 @@ impl Compressed {
     }
 }
 
-/// The matrix of this shape of entries in any order, row, column and value of each; those of the same cell are summed.
+/// Builds a matrix from the row, column and value of each entry, in any order; entries of the same cell are summed.
 ///
 /// # Errors
-/// If there is no such row or column.
+/// If a row or column is out of range.
 pub(crate) fn of_entries(
     [n_rows, n_columns]: [usize; 2],
     rows: Vec<u32>,
@@ -68,7 +69,7 @@ pub(crate) fn of_entries(
     for i in 0..n_rows {
         starts[i + 1] += starts[i];
     }
-    // Files are most often written row by row, or column by column where those are the samples.
+    // Most files are sorted by row already.
     let (columns, values) = if rows.is_sorted() {
         (columns, values)
     } else {
@@ -85,18 +86,18 @@ pub(crate) fn of_entries(
     Sparse::from_rows(n_columns, starts, columns, values).map_err(|error| error.to_string())
 }
 
-/// The entries of every line by ascending place, those of the same place summed; pointers that lead nowhere stay as they are.
+/// Sorts the entries of every line and sums those of the same place. Invalid pointers are left unchanged.
 fn in_order(
     starts: Vec<usize>,
     places: Vec<u32>,
     entries: Vec<f64>,
 ) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
     let lines = || starts.windows(2).map(|ends| ends[0]..ends[1]);
-    let leads_nowhere =
+    let is_out_of_range =
         |line: Range<usize>| places.get(line.clone()).is_none() || entries.get(line).is_none();
     let ascends = |line: Range<usize>| places[line].is_sorted_by(|a, b| a < b);
-    let begins_elsewhere = starts.first() != Some(&0);
-    if begins_elsewhere || lines().any(leads_nowhere) || lines().all(ascends) {
+    let has_wrong_start = starts.first() != Some(&0);
+    if has_wrong_start || lines().any(is_out_of_range) || lines().all(ascends) {
         return (starts, places, entries);
     }
     let mut ordered =
@@ -120,7 +121,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn rows_and_columns_are_read_and_flaws_are_named() {
+    fn rows_and_columns_are_read_and_errors_name_the_flaw() {
         let read = |shape, by_column, starts: &[usize], places: &[usize]| {
             let entries = vec![1.0, 6.0, 8.0];
             let (starts, places) = (starts.to_vec(), places.to_vec());

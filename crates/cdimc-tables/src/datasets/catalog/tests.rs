@@ -1,11 +1,11 @@
-//! Catalogs over folders made for the purpose.
+//! Tests with catalogs over temporary folders.
 
 use super::{Catalog, DatasetStatus};
 use ndarray::array;
 use std::fs;
 use std::path::Path;
 
-/// A data set of three samples in a CSV file: two views, one of them of every second column.
+/// A data set of three samples in a CSV file: two views, one of every second column.
 const TINY: &str = r#"
 name = "tiny"
 title = "Three samples"
@@ -92,7 +92,7 @@ fn the_first_folder_that_has_a_file_or_a_name_wins() {
 }
 
 #[test]
-fn missing_and_damaged_files_are_told_apart() {
+fn missing_and_damaged_files_have_different_statuses() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), TINY, None);
     let missing = DatasetStatus::Missing(vec!["tiny/table.csv".to_owned()]);
@@ -125,7 +125,7 @@ fn a_manifest_that_does_not_fit_its_files_is_an_error() {
 }
 
 #[test]
-fn a_table_of_something_else_than_numbers_is_an_error() {
+fn a_table_of_text_is_an_error() {
     let sum = super::sha256(&b"1,2,3,a\n"[..]).unwrap();
     let manifest = TINY.replace("SUM", &sum);
     assert!(
@@ -166,7 +166,7 @@ source = {{ format = "idx", files = ["a.idx", "a.idx"] }}
 }
 
 #[test]
-fn digits_needs_no_folder_and_the_others_say_what_they_need() {
+fn digits_needs_no_folder_and_the_others_name_their_files() {
     let catalog = Catalog::new([]).unwrap();
     let digits = catalog.load("digits").unwrap();
     let widths: Vec<usize> = digits.views().iter().map(ndarray::Array2::ncols).collect();

@@ -1,14 +1,14 @@
-//! Stands for the readers of Parquet and Arrow where they are not built in.
+//! Replaces the readers of Parquet and Arrow if they are not built in.
 
 use crate::error::{Flaw, Problem};
-use crate::files::{Budget, Found, ReadOptions, ViewSource};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource};
 
 pub(super) fn read_arrow(
     _: Vec<u8>,
     _: &Budget,
     _: &ViewSource,
     _: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let reason = "this build reads no Parquet or Arrow: build it with the feature `columnar`";
     Err(Flaw::from(reason).into())
 }

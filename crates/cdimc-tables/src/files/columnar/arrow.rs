@@ -1,9 +1,11 @@
-//! Parquet and Arrow IPC by the crates of Arrow.
+//! Reads Parquet and Arrow IPC with the crates of Arrow.
 
 use super::parquet_types::check_column_types;
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
-use crate::files::{Budget, Found, ReadOptions, ViewSource, is_unnamed, stem, warning_of_unnamed};
+use crate::files::{
+    Budget, Decoded, ReadOptions, ViewSource, is_unnamed, stem, warning_of_unnamed,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, RecordBatch};
@@ -16,9 +18,9 @@ use parquet::file::metadata::{LevelHistogram, RowGroupMetaData};
 use serde_json::Value;
 use std::io::Cursor;
 
-/// What follows the table of a file: the length of the footer, and the mark of the format.
-const TRAILER: usize = 10;
-/// What stands before the length of a message.
+/// Bytes after the footer of a file: its length, and the mark of the format.
+const TRAILER_BYTES: usize = 10;
+/// Mark before the length of a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Reads a Parquet file.
@@ -27,12 +29,12 @@ pub(super) fn read_parquet(
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let bytes = bytes::Bytes::from(bytes);
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(Flaw::from)?;
     check_column_types(&bytes).map_err(Flaw)?;
     let groups = reader.metadata().row_groups();
-    // Whether a column has nulls decides where its values begin; some files tell it twice.
+    // Whether a column has nulls determines where its values begin; some files declare it twice.
     for column in groups.iter().flat_map(RowGroupMetaData::columns) {
         let levels = column.definition_level_histogram().map_or(0, LevelHistogram::len);
         if levels > 0 && levels != column.column_descr().max_def_level() as usize + 1 {
@@ -42,47 +44,50 @@ pub(super) fn read_parquet(
         }
     }
     let n_rows: i64 = groups.iter().map(|group| group.num_rows().max(0)).sum();
-    let said = reader.metadata().file_metadata().num_rows();
-    if said != n_rows {
-        return Err(Flaw(format!("it says {said} rows, its groups {n_rows}")).into());
+    let declared = reader.metadata().file_metadata().num_rows();
+    if declared != n_rows {
+        return Err(Flaw(format!("it declares {declared} rows, its groups have {n_rows}")).into());
     }
     let n_columns = reader.schema().fields().len();
-    // Looked at before anything is unpacked; what is read is taken batch by batch.
+    // Checked before decompression; batches take from the budget later.
     budget.clone().values(&[n_rows as usize, n_columns])?;
     let schema = reader.schema().clone();
     let batches = reader.build().map_err(Flaw::from)?;
     table(&schema, batches, budget, source, options)
 }
 
-/// Reads an Arrow IPC file, which is also what Feather version 2 is, or a stream.
+/// Reads an Arrow IPC file (Feather version 2) or stream.
 pub(super) fn read_arrow(
     bytes: Vec<u8>,
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     if bytes.starts_with(&CONTINUATION) {
         check_stream(&bytes, budget)?;
         let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
         return table(&reader.schema(), reader, budget, source, options);
     }
     check_blocks(&bytes, budget)?;
-    // A file is a stream between two marks, and says its columns at the end and, but where Polars wrote it, at the begin.
+    // A file is a stream between two marks. Its schema is at the end and, unless Polars wrote it, also at the
+    // beginning.
     let stream = bytes.get(8..).filter(|stream| stream.starts_with(&CONTINUATION));
     let first = stream.map(|stream| StreamReader::try_new(Cursor::new(stream), None)).transpose();
     let first = first.map_err(Flaw::from)?.map(|stream| stream.schema());
     let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
     let schema = reader.schema();
     if first.is_some_and(|first| first != schema) {
-        return Err(Flaw::from("its columns at the end are not those at the begin").into());
+        return Err(
+            Flaw::from("its schema at the end differs from the one at the beginning").into()
+        );
     }
     table(&schema, reader, budget, source, options)
 }
 
-/// Checks that the blocks that the footer of a file names lie in it, and what they declare.
+/// Checks that the blocks named in the footer lie in the file, and checks their messages.
 fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let cut = || Flaw::from("it is cut off");
-    let (rest, trailer) = bytes.split_last_chunk::<TRAILER>().ok_or_else(cut)?;
+    let (rest, trailer) = bytes.split_last_chunk::<TRAILER_BYTES>().ok_or_else(cut)?;
     if &trailer[4..] != b"ARROW1" {
         return Err(cut());
     }
@@ -104,14 +109,14 @@ fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
         let head = head.strip_prefix(&CONTINUATION).unwrap_or(head);
         let (length, head) = head.split_first_chunk::<4>().ok_or_else(outside)?;
         if usize::try_from(i32::from_le_bytes(*length)) != Ok(head.len()) {
-            return Err("a block is not as long as the footer says".into());
+            return Err("a block has another length than the footer declares".into());
         }
         check_message(head, body, budget)?;
     }
     Ok(())
 }
 
-/// Checks what the messages of a stream declare, one after the other.
+/// Checks the messages of a stream.
 fn check_stream(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let mut rest = bytes;
     while let Some(after) = rest.strip_prefix(&CONTINUATION) {
@@ -131,7 +136,7 @@ fn check_stream(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Checks that the buffers of a batch lie in its body and unpack to no more than the budget.
+/// Checks that the buffers of a batch lie in its body and decompress within the budget.
 fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let message = root_as_message(head)?;
     let batch = match message.header_type() {
@@ -142,7 +147,8 @@ fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> 
         _ => return Ok(()),
     };
     let Some(batch) = batch else { return Err("a batch has no content".into()) };
-    let n_rows = usize::try_from(batch.length()).map_err(|_| "a batch of less than no rows")?;
+    let n_rows =
+        usize::try_from(batch.length()).map_err(|_| "a batch with a negative number of rows")?;
     for node in batch.nodes().iter().flatten() {
         if !(0..=node.length()).contains(&node.null_count()) {
             return Err(
@@ -150,7 +156,7 @@ fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> 
             );
         }
     }
-    // Columns of nulls have no buffers: only the budget bounds their length.
+    // Columns of nulls have no buffers: only the budget limits their length.
     budget.clone().values(&[n_rows])?;
     check_buffers(batch, body, budget)
 }
@@ -159,17 +165,17 @@ fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), 
     for buffer in batch.buffers().iter().flatten() {
         let (offset, length) = (usize::try_from(buffer.offset()), usize::try_from(buffer.length()));
         let content = match (offset, length) {
-            // The format puts every buffer at a multiple of 8 bytes.
+            // Every buffer begins at a multiple of 8 bytes.
             (Ok(offset), Ok(length)) if offset % 8 == 0 => {
                 offset.checked_add(length).and_then(|end| body.get(offset..end))
             }
             _ => None,
         };
-        let content = content.ok_or("a buffer lies outside its batch, or not where one may lie")?;
+        let content = content.ok_or("a buffer lies outside its batch or is not aligned")?;
         if batch.compression().is_none() {
             continue;
         }
-        // A packed buffer begins with the length of what it holds, or -1 where it is not packed.
+        // A compressed buffer begins with its decompressed length, or -1 if it is not compressed.
         if let Some(length) = content.first_chunk::<8>()
             && let length @ 0.. = i64::from_le_bytes(*length)
         {
@@ -179,14 +185,14 @@ fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), 
     Ok(())
 }
 
-/// The table of the columns of a file.
+/// Builds the table of a file.
 fn table(
     schema: &Schema,
     batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     options.check_named(&names)?;
     let position = |name: &str| names.iter().position(|column| *column == name);
@@ -208,7 +214,7 @@ fn table(
     let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
         .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
         .partition(|&j| is_unnamed(names[j]));
-    // No program writes such a column: what named it is damaged.
+    // No program writes a column without a name: the name is damaged.
     if let Some(j) = unnamed.iter().find(|&&j| names[j].is_empty()) {
         return Err(Flaw(format!("column {} has no name", j + 1)).into());
     }
@@ -251,36 +257,36 @@ fn table(
         ..Table::of(&stem(&source.path), &source.path, values)
     };
     let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
-    Ok(Found { tables: vec![table], warnings })
+    Ok(Decoded { tables: vec![table], warnings })
 }
 
-/// What pandas says of its index.
+/// Returns the description of the index by pandas.
 fn pandas(schema: &Schema) -> Vec<Value> {
     let about = schema.metadata().get("pandas");
     let about = about.and_then(|text| serde_json::from_str::<Value>(text).ok());
     about.and_then(|about| about["index_columns"].as_array().cloned()).unwrap_or_default()
 }
 
-/// The columns that pandas calls its index and writes like any other.
+/// Returns the columns that pandas uses as index.
 fn pandas_index(schema: &Schema) -> Vec<String> {
     let name = |column: Value| column.as_str().map(str::to_owned);
     pandas(schema).into_iter().filter_map(name).collect()
 }
 
-/// The first number and the step of an index that is a range, which has no column: rows cut out of a table keep
-/// their numbers. `None` of a plain count, which names nothing.
+/// Returns start and step of an index that is a range, as rows selected from a table have. Returns `None` for a plain
+/// count, which names nothing.
 fn pandas_range(schema: &Schema) -> Option<(i64, i64)> {
     let range = pandas(schema).into_iter().find(|index| index["kind"] == "range")?;
     let (start, step) = (range["start"].as_i64()?, range["step"].as_i64()?);
     ((start, step) != (0, 1)).then_some((start, step))
 }
 
-/// The columns `kept` of a batch as numbers, nulls as NaN.
+/// Returns the columns `kept` of a batch as numbers, nulls as NaN.
 fn numbers(batch: &RecordBatch, kept: &[usize]) -> Result<Array2<f64>, ArrowError> {
     let mut values = Array2::from_elem((batch.num_rows(), kept.len()), f64::NAN);
     for (mut target, &j) in values.columns_mut().into_iter().zip(kept) {
         let column = batch.column(j);
-        // A decimal of more digits than its type has room for is damaged.
+        // A decimal with more digits than its type allows is damaged.
         match *column.data_type() {
             DataType::Decimal128(digits, _) => {
                 column.as_primitive::<Decimal128Type>().validate_decimal_precision(digits)?;
@@ -301,7 +307,7 @@ fn numbers(batch: &RecordBatch, kept: &[usize]) -> Result<Array2<f64>, ArrowErro
     Ok(values)
 }
 
-/// A column as text, nulls as nothing.
+/// Returns a column as text, nulls as empty strings.
 fn texts(column: &dyn Array) -> Result<Vec<String>, ArrowError> {
     let column = arrow_cast::cast(column, &DataType::Utf8)?;
     let column = column.as_string::<i32>();

@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC: named columns, of which the numeric ones are the view.
+//! Reads Parquet and Arrow IPC: named columns; numeric ones are features.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -15,7 +15,7 @@ pub(crate) const PARQUET: Reader = Reader {
     name: "Parquet file",
     known_as: "Parquet",
     endings: &["parquet", "pq"],
-    // A text may begin with these letters, but has no zero byte behind them.
+    // A text may begin with these letters, but has no zero byte.
     sniff: |head| head.begins(&[b"PAR1"]) && head.has(&[0]),
     holds_one_table: true,
     is_foreign: true,
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_cut_out_of_a_pandas_frame_keep_their_numbers() {
+    fn rows_selected_from_a_pandas_frame_keep_their_numbers() {
         // A plain count names nothing.
         for (start, step, ids) in [(10, 1, "10 11"), (9, -1, "9 8"), (0, 1, "-")] {
             let about = format!(
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_schema_stands_in_its_footer_alone_is_read() {
+    fn a_file_with_a_schema_only_in_its_footer_is_read() {
         let batch = RecordBatch::try_from_iter([("a", values())]).unwrap();
         let mut writer =
             arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();

@@ -1,10 +1,10 @@
-//! The types that a Parquet file gives its columns, in its schema and again in every row group.
+//! Checks the column types of a Parquet file, which are in its schema and again in every row group.
 //!
-//! The decoder goes by the schema alone, and would take the bytes of one type for those of another. The footer is a
-//! struct of Thrift's compact protocol.
+//! The decoder uses the schema only and would read bytes of one type as another. The footer is a struct of Thrift's
+//! compact protocol.
 
-/// Structs and lists within one another, at most.
-const DEPTH: usize = 32;
+/// Largest nesting of structs and lists.
+const MAX_DEPTH: usize = 32;
 /// Kinds of values in the protocol.
 const STOP: u8 = 0;
 const LIST: u8 = 9;
@@ -16,7 +16,7 @@ pub(crate) fn check_column_types(bytes: &[u8]) -> Result<(), String> {
     for (column, kind) in stored.iter().flat_map(|group| group.iter().enumerate()) {
         if schema.get(column) != Some(kind) {
             return Err(format!(
-                "column {} is of one type in the schema and of another in a row group",
+                "column {} has one type in the schema and another in a row group",
                 column + 1
             ));
         }
@@ -24,28 +24,28 @@ pub(crate) fn check_column_types(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The physical types of the columns, by their numbers in the format.
+/// Physical types of the columns, by their numbers in the format.
 #[derive(Default)]
 struct Footer {
     schema: Vec<i64>,
-    /// Those of every row group.
+    /// Types in every row group.
     stored: Vec<Vec<i64>>,
 }
 
 impl Footer {
-    /// What the footer of a file says; `None` if it ends early.
+    /// Parses the footer of a file; `None` if it ends early.
     fn of(file: &[u8]) -> Option<Self> {
         let (rest, trailer) = file.split_last_chunk::<8>()?;
         let length = u32::from_le_bytes(*trailer.first_chunk()?);
         let start = rest.len().checked_sub(usize::try_from(length).ok()?)?;
         let (mut compact, mut footer) = (Compact { rest: &rest[start..] }, Self::default());
         compact.fields(|id, kind, compact| match (id, kind) {
-            // FileMetaData.schema, of whose elements only the columns have a type.
+            // FileMetaData.schema; only elements that are columns have a type.
             (2, LIST) => compact.structs(|compact| compact.type_of_struct(&mut footer.schema)),
             // FileMetaData.row_groups.
             (4, LIST) => compact.structs(|compact| {
                 let mut group = Vec::new();
-                // RowGroup.columns, and of each ColumnChunk.meta_data.
+                // RowGroup.columns, and ColumnChunk.meta_data of each.
                 compact.fields(|id, kind, compact| match (id, kind) {
                     (1, LIST) => compact.structs(|compact| {
                         compact.fields(|id, kind, compact| match (id, kind) {
@@ -64,7 +64,7 @@ impl Footer {
     }
 }
 
-/// What is left of a text in the compact protocol; every method is `None` at its end.
+/// Unread bytes in the compact protocol; every method returns `None` at the end.
 struct Compact<'a> {
     rest: &'a [u8],
 }
@@ -93,13 +93,13 @@ impl Compact<'_> {
         None
     }
 
-    /// A number, whose sign is its lowest bit.
+    /// Reads a number whose sign is its lowest bit.
     fn signed(&mut self) -> Option<i64> {
         let value = self.unsigned()?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Hands each field of a struct, by its number and kind, to `read`, which has to pass its value.
+    /// Calls `read` with the number and kind of each field of a struct; it must consume the value.
     fn fields(&mut self, mut read: impl FnMut(i64, u8, &mut Self) -> Option<()>) -> Option<()> {
         let mut id = 0_i64;
         loop {
@@ -113,14 +113,14 @@ impl Compact<'_> {
         }
     }
 
-    /// The number and kind of a list's elements.
+    /// Reads the number and kind of a list's elements.
     fn list(&mut self) -> Option<(u64, u8)> {
         let head = self.byte()?;
         let n = if head >> 4 == 15 { self.unsigned()? } else { (head >> 4).into() };
         Some((n, head & 0xf))
     }
 
-    /// Hands each element of a list of structs to `read`.
+    /// Calls `read` for each element of a list of structs.
     fn structs(&mut self, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         let (n, kind) = self.list()?;
         if kind != STRUCT {
@@ -129,7 +129,7 @@ impl Compact<'_> {
         (0..n).try_for_each(|_| read(self))
     }
 
-    /// Passes a struct whose first field is a type, if it has one, and puts that to `types`.
+    /// Skips a struct and adds its first field, if that is a type, to `types`.
     fn type_of_struct(&mut self, types: &mut Vec<i64>) -> Option<()> {
         self.fields(|id, kind, compact| {
             if id == 1 && (4..=6).contains(&kind) {
@@ -140,13 +140,13 @@ impl Compact<'_> {
         })
     }
 
-    /// Passes a value of this kind.
+    /// Skips a value of this kind.
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         match kind {
-            // Whether a field is true is its kind.
+            // The kind of a boolean field is its value.
             1 | 2 => Some(()),
             3 => self.pass(1),
             4..=6 => self.unsigned().map(drop),
@@ -173,7 +173,7 @@ impl Compact<'_> {
         }
     }
 
-    /// Passes an element of a list or map, where truth takes a byte.
+    /// Skips an element of a list or map, in which a boolean takes a byte.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         if kind == 1 || kind == 2 { self.pass(1) } else { self.skip(kind, depth + 1) }
     }
@@ -186,7 +186,7 @@ mod tests {
     use parquet::arrow::ArrowWriter;
     use std::sync::Arc;
 
-    /// Two row groups of three columns.
+    /// Returns a file of two row groups with three columns.
     fn file() -> Vec<u8> {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["s0", "s1", "s2"]));
         let numbers: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 1.5, f64::NAN]));
@@ -212,11 +212,11 @@ mod tests {
         let mut changed = file.clone();
         changed[at.unwrap() + 1] = 0x08;
         let error = check_column_types(&changed).unwrap_err();
-        assert!(error.starts_with("column 2 is of one type in the schema"), "{error}");
+        assert!(error.starts_with("column 2 has one type in the schema"), "{error}");
     }
 
     #[test]
-    fn no_end_of_a_footer_is_a_panic() {
+    fn no_truncated_footer_causes_a_panic() {
         let file = file();
         let (footer, trailer) = file.split_last_chunk::<8>().unwrap();
         for cut in 0..footer.len() {

@@ -1,7 +1,7 @@
-//! `AnnData` (`.h5ad`) and `MuData` (`.h5mu`): a matrix, and data frames that name its rows and columns.
+//! Reads `AnnData` (`.h5ad`) and `MuData` (`.h5mu`): a matrix, and data frames that name its rows and columns.
 //!
-//! Of an `AnnData` the view is `X`; a member names one of its `layers` or `obsm` instead, a matrix or a data frame. Every modality
-//! of a `MuData` is a view; a member names one, or a matrix of one as `MODALITY/LAYER`.
+//! The view of an `AnnData` is `X`; a member selects one of its `layers` or `obsm`, a matrix or a data frame. Every
+//! modality of a `MuData` is a view; a member selects one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
@@ -10,7 +10,7 @@ use crate::files::{ReadOptions, ViewSource, stem};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 
-/// The `AnnData` that the whole file is.
+/// Reads a file that is one `AnnData`.
 pub(crate) fn read(
     file: &Hdf5File,
     source: &ViewSource,
@@ -21,7 +21,7 @@ pub(crate) fn read(
     AnnData { file, group: &file.root() }.table(&name, layer, source, options)
 }
 
-/// Every modality of a `MuData`, or the one asked for.
+/// Reads every modality of a `MuData`, or the selected one.
 pub(crate) fn read_modalities(
     file: &Hdf5File,
     source: &ViewSource,
@@ -51,7 +51,7 @@ pub(crate) fn read_modalities(
     names.into_iter().map(table).collect()
 }
 
-/// A group that holds one `AnnData`.
+/// A group with one `AnnData`.
 #[derive(Clone, Copy)]
 struct AnnData<'a> {
     file: &'a Hdf5File,
@@ -59,7 +59,7 @@ struct AnnData<'a> {
 }
 
 impl AnnData<'_> {
-    /// `X` or another matrix, the names of its rows in `obs`, of its columns in `var`.
+    /// Reads `X` or another matrix, with row names from `obs` and column names from `var`.
     fn table(
         self,
         name: &str,
@@ -79,7 +79,7 @@ impl AnnData<'_> {
             let there = listed(&there);
             Problem::NoMember { name: name.to_owned(), there }
         };
-        // The names of columns are those of `var`, of a data frame its own, and of another matrix none.
+        // Column names come from `var`; a data frame has its own, other matrices have none.
         let (values, own) = match layer {
             None => (self.matrix(self.group, "X")?.ok_or_else(|| no_such("X"))?, None),
             Some(layer) => match part("layers", layer)? {
@@ -119,7 +119,7 @@ impl AnnData<'_> {
         Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, &source.path, values) })
     }
 
-    /// The matrix `name` of a group, dense or sparse, if there is one.
+    /// Reads the matrix `name` of a group, dense or sparse, if present.
     fn matrix(self, group: &Group, name: &str) -> Result<Option<Matrix>, Flaw> {
         if let Some(matrix) = Hdf5File::dataset(group, name)? {
             let values = self.file.matrix(&matrix, name)?;
@@ -130,7 +130,7 @@ impl AnnData<'_> {
         Ok(values.map(Into::into))
     }
 
-    /// The numbers of the data frame of this name in `obsm` and the names of its columns, `None` if there is none.
+    /// Reads the numbers and column names of a data frame in `obsm`, if present.
     fn numbers_of_frame(self, name: &str) -> Result<Option<(Matrix, Vec<String>)>, Flaw> {
         let obsm = Hdf5File::group(self.group, "obsm")?;
         let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name))?;
@@ -148,7 +148,7 @@ impl AnnData<'_> {
                 values.extend(self.file.numbers(&dataset, &path)?);
                 continue;
             }
-            // Values some of which are hidden.
+            // Values with a mask.
             let words = self.column(&frame, column)?.ok_or_else(|| not_read(&path, "none"))?;
             for word in words {
                 let number = if word.is_empty() { Ok(f64::NAN) } else { word.parse() };
@@ -162,7 +162,7 @@ impl AnnData<'_> {
         Ok(Some((values.into(), columns)))
     }
 
-    /// The column of a data frame that names its rows.
+    /// Reads the column of a data frame that names its rows.
     fn index(self, frame: &Group, frame_name: &str) -> Result<Vec<String>, Flaw> {
         let attrs = frame.attrs()?;
         let name = attrs.get("_index").and_then(text).unwrap_or_else(|| "_index".into());
@@ -170,10 +170,9 @@ impl AnnData<'_> {
         self.column(frame, &name)?.ok_or_else(missing)
     }
 
-    /// A column of a data frame as text: strings, numbers, categories with codes, or values some of
-    /// which a mask hides.
+    /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
-        // A part is a vector, or values with a mask; no deeper, or links could go in circles.
+        // No deeper nesting is read, since links could form a circle.
         let words = |group: &Group, part: &str| match Hdf5File::dataset(group, part) {
             Ok(Some(dataset)) => self.file.words(&dataset).map(Some),
             Ok(None) => Ok(None),
@@ -183,7 +182,7 @@ impl AnnData<'_> {
             let dataset = group.dataset(part)?;
             self.file.integers(&dataset)
         };
-        // A code below zero is a cell without a value.
+        // A negative code is a missing value.
         let word_of = |code: i64, categories: &[String]| match usize::try_from(code) {
             Err(_) => Ok(String::new()),
             Ok(at) => categories.get(at).cloned().ok_or_else(|| {
@@ -194,7 +193,7 @@ impl AnnData<'_> {
             codes.into_iter().map(|code| word_of(code, categories)).collect::<Result<_, _>>()
         };
         if Hdf5File::dataset(frame, name)?.is_some() {
-            // Version 0.7 keeps the categories of all columns in a group of their own.
+            // Version 0.7 stores the categories of all columns in one group.
             let of_all = Hdf5File::group(frame, "__categories")?;
             let categories = of_all.map_or(Ok(None), |group| words(&group, name))?;
             return match categories {
@@ -237,22 +236,22 @@ mod tests {
         AttrValue::VarLenString(value.into())
     }
 
-    /// A data frame whose rows have these names.
+    /// Returns a data frame with these row names.
     fn frame(mut group: GroupBuilder, names: &[&str]) -> GroupBuilder {
         group.set_attr("_index", text("id"));
         group.create_dataset("id").with_vlen_strings(names);
         group
     }
 
-    /// Numbers, some of which are hidden.
+    /// Returns numbers with a mask.
     fn hidden(mut group: GroupBuilder, values: &[i64], mask: &[i8]) -> FinishedGroup {
         group.create_dataset("values").with_i64_data(values);
         group.create_dataset("mask").with_i8_data(mask);
         group.finish()
     }
 
-    /// A MuData file as Python writes it: a block of text before the HDF5, text attributes of variable
-    /// length, an index with a name of its own, a matrix in compressed columns.
+    /// Returns a MuData file as Python writes it: a block of text before the HDF5, attributes of variable length, an
+    /// index with its own name, a matrix in compressed columns.
     fn mu_data() -> Vec<u8> {
         let mut file = FileBuilder::new();
         file.with_userblock(512).with_userblock_content(b"MuData (format-version=0.1.0)");
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_modality_is_a_view_and_a_member_is_one_or_a_layer_of_it() {
+    fn every_modality_is_a_view_and_a_member_selects_one_or_a_layer() {
         for (source, expected) in [
             (
                 "a.h5mu",
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn truth_values_are_numbers_and_nullable_columns_hide_what_their_mask_hides() {
+    fn booleans_are_numbers_and_masked_cells_are_missing() {
         let mut file = FileBuilder::new();
         let truth = EnumTypeBuilder::u8_based().u8_value("FALSE", 0).u8_value("TRUE", 1).build();
         let x = file.create_dataset("X");
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_of_version_0_7_are_words_and_no_codes() {
+    fn categories_of_version_0_7_are_read_as_words() {
         let mut file = FileBuilder::new();
         file.create_dataset("X").with_f64_data(&[1., 2., 3.]).with_shape(&[3, 1]);
         let mut obs = frame(file.create_group("obs"), &["0", "1", "2"]);
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_frame_of_obsm_is_a_view_with_its_own_names() {
+    fn a_data_frame_of_obsm_is_a_view_with_its_own_column_names() {
         let mut file = FileBuilder::new();
         file.create_dataset("X").with_f64_data(&[1., 2.]).with_shape(&[2, 1]);
         for (name, names) in [("obs", &["a", "b"][..]), ("var", &["x"])] {

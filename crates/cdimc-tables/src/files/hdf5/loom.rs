@@ -1,15 +1,15 @@
-//! Loom: a matrix of genes by cells, attributes of its rows and of its columns, layers of the same shape.
+//! Reads Loom: a matrix of genes by cells, attributes of rows and columns, layers of the same shape.
 
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
 use crate::files::hdf5_file::{Group, Hdf5File};
 use crate::files::{ReadOptions, ViewSource, stem};
 
-/// What programs call the names of cells, and of genes; those of genes that repeat are passed over where others do not.
+/// Usual attributes with the names of cells and genes; the first gene attribute without repeats is used.
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
 const GENES: [&str; 4] = ["Gene", "var_names", "gene_names", "Accession"];
 
-/// Whether the group at the top is of such a file.
+/// Returns whether the root group is a Loom file.
 pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
     let has_group = |name: &str| Hdf5File::group(root, name).map(|group| group.is_some());
     Ok(Hdf5File::dataset(root, "matrix")?.is_some()
@@ -17,7 +17,7 @@ pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
         && has_group("col_attrs")?)
 }
 
-/// The view `(n_cells, n_genes)` of the matrix, or of the layer that is asked for.
+/// Reads the view `(n_cells, n_genes)` of the matrix or the selected layer.
 pub(super) fn read(
     file: &Hdf5File,
     root: &Group,
@@ -87,7 +87,7 @@ mod tests {
     use crate::testing::read;
     use hdf5_pure::FileBuilder;
 
-    /// Two genes of one name in three cells.
+    /// Returns two genes of one name in three cells.
     fn loom() -> Vec<u8> {
         let mut file = FileBuilder::new();
         let matrix = file.create_dataset("matrix");

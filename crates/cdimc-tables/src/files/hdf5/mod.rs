@@ -1,4 +1,5 @@
-//! HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), Loom, or plain matrices.
+//! Reads HDF5: `AnnData` (`.h5ad`), `MuData` (`.h5mu`), MATLAB 7.3 (`.mat`), 10x Genomics (`.h5`), Loom, or plain
+//! matrices.
 
 use crate::Table;
 use crate::error::{Flaw, Problem};
@@ -6,7 +7,7 @@ use crate::files::format::{Decode, Reader};
 use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5};
 use crate::files::matlab::{self, MatFile};
 use crate::files::tenx::Names;
-use crate::files::{Budget, Found, ReadOptions, ViewSource, views};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, views};
 use cdimc_data::Sparse;
 
 mod anndata;
@@ -22,18 +23,18 @@ pub(crate) const HDF5: Reader = Reader {
     decode: Decode::Bytes(read),
 };
 
-/// Reads every matrix that the file's convention holds, or the member asked for.
+/// Reads every matrix of the file's convention, or the selected member.
 fn read(
     bytes: Vec<u8>,
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let file = Hdf5File::open(bytes, budget.clone())?;
     let root = file.root();
     let names = Hdf5File::names(&root)?;
     let has = |name: &str| names.iter().any(|there| there == name);
-    // Its variables bear MATLAB's marks and may have any names, those of the other conventions too.
+    // MATLAB's variables may have any name, even one of another convention.
     if MatFile::is_version73(&file) {
         let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
         return matlab::read(&file, source, options);
@@ -52,7 +53,7 @@ fn read(
     Ok(tables.into())
 }
 
-/// The counts `(n_barcodes, n_features)` and names of a file of 10x Genomics, `None` if it is none.
+/// Reads the counts `(n_barcodes, n_features)` and names of a 10x Genomics file, or returns `None` for other files.
 fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, Flaw> {
     let Some(matrix) = Hdf5File::group(&file.root(), "matrix")? else { return Ok(None) };
     let Some(barcodes) = Hdf5File::dataset(&matrix, "barcodes")? else { return Ok(None) };
@@ -73,7 +74,7 @@ fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, Fl
     Ok(Some((file.counts(&matrix)?, names)))
 }
 
-/// The matrices at the top of a file that follows no convention.
+/// Reads the matrices at the top level of a file without a convention.
 fn plain(
     file: &Hdf5File,
     root: &Group,
@@ -102,7 +103,7 @@ mod tests {
     use crate::testing::{read as read_as, tables};
     use hdf5_pure::{AttrValue, FileBuilder};
 
-    /// A file that is to have a sparse matrix of MATLAB under this name.
+    /// Returns a file with a sparse matrix of MATLAB of this name.
     fn sparse(name: &str) -> FileBuilder {
         let mut file = FileBuilder::new();
         let mut sparse = file.create_group(name);
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_matlab_may_be_named_as_the_parts_of_anndata() {
+    fn variables_of_matlab_may_have_names_of_anndata() {
         for name in ["X", "mod", "obs"] {
             let bytes = sparse(name).finish().unwrap();
             assert_eq!(read_as("a.mat", bytes, "").unwrap(), "a | - | - | 0/1/2 | 0 0 8; 7 0 9");
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_in_columns_are_asked_about() {
+    fn samples_in_columns_get_a_warning() {
         let mut file = sparse("X");
         let classes = file.create_dataset("y");
         classes.with_f64_data(&[1., 2., 2.]).with_shape(&[1, 3]);

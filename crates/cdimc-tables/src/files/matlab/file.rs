@@ -1,4 +1,4 @@
-//! MATLAB files of level 5 and version 7.3, the formats most multi-view benchmarks are published in.
+//! MATLAB files of level 5 and version 7.3, the formats of most multi-view benchmarks.
 //!
 //! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5.
 
@@ -11,10 +11,9 @@ use cdimc_data::{Matrix, Sparse};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::path::{Path, PathBuf};
 
-/// The variables of one `.mat` file: of level 5 in the order of the file, of version 7.3 by name.
+/// The variables of one `.mat` file, in the order of the file (level 5) or by name (version 7.3).
 ///
-/// A length in the file is accepted only once its bytes are there, and compressed content may take no more
-/// memory than its budget.
+/// A declared length is accepted only if its bytes are present, and compressed content must fit the memory budget.
 ///
 /// ```no_run
 /// use cdimc_tables::MatFile;
@@ -33,25 +32,25 @@ impl MatFile {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, is no MAT file of level 5 or version 7.3, or is damaged.
+    /// If it cannot be read, is not a MAT file of level 5 or version 7.3, or is damaged.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|e| DatasetError::file(path, &e))?;
         Self::parse(path, &bytes)
     }
 
-    /// Reads a file from its bytes; `path` is what errors call it.
+    /// Reads a file from its bytes; errors call it `path`.
     ///
     /// # Errors
-    /// If the bytes are no MAT file of level 5 or version 7.3, or damaged.
+    /// If the bytes are not a MAT file of level 5 or version 7.3, or are damaged.
     pub fn parse(path: impl Into<PathBuf>, bytes: &[u8]) -> Result<Self, DatasetError> {
         Self::parse_within(path, bytes, Budget::of_file(bytes.len(), None))
     }
 
-    /// As [`MatFile::parse`], with another limit of the memory that the variables may take.
+    /// Same as [`MatFile::parse`], with a given memory budget.
     ///
     /// # Errors
-    /// As [`MatFile::parse`], and if they take more.
+    /// Same as [`MatFile::parse`], or if the budget is exceeded.
     pub(crate) fn parse_within(
         path: impl Into<PathBuf>,
         bytes: &[u8],
@@ -69,10 +68,10 @@ impl MatFile {
         }
     }
 
-    /// The variables of an HDF5 file, which is what version 7.3 is.
+    /// Reads the variables of an HDF5 file (version 7.3).
     ///
     /// # Errors
-    /// As [`MatFile::parse`].
+    /// Same as [`MatFile::parse`].
     pub(crate) fn of_hdf5(path: impl Into<PathBuf>, file: &Hdf5File) -> Result<Self, DatasetError> {
         let path = path.into();
         match version73::variables(file) {
@@ -81,17 +80,17 @@ impl MatFile {
         }
     }
 
-    /// Whether an HDF5 file is one of MATLAB 7.3.
+    /// Returns whether an HDF5 file was written by MATLAB 7.3.
     pub(crate) fn is_version73(file: &Hdf5File) -> bool {
         version73::is_matlab(&file.root())
     }
 
-    /// The names of the variables, in the order of the file.
+    /// Returns the names of the variables, in the order of the file.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The variable `name`.
+    /// Returns the variable `name`.
     ///
     /// # Errors
     /// If there is none; the message lists those there are.
@@ -104,18 +103,18 @@ impl MatFile {
         })
     }
 
-    /// The numeric matrix `name`, with its rows as in MATLAB, in standard (row-major) layout.
+    /// Returns the numeric matrix `name`, rows as in MATLAB, in standard (row-major) layout.
     ///
     /// # Errors
-    /// If there is no such variable, or it is no numeric matrix.
+    /// If there is no such variable, or it is not a numeric matrix.
     pub fn matrix(&self, name: &str) -> Result<Array2<f64>, DatasetError> {
         Ok(self.view(name, None)?.as_standard_layout().into_owned())
     }
 
-    /// The numeric matrices of the cell array `name`; a plain matrix counts as one cell.
+    /// Returns the numeric matrices of the cell array `name`; a plain matrix counts as one cell.
     ///
     /// # Errors
-    /// If there is no such variable, or a cell is no numeric matrix.
+    /// If there is no such variable, or a cell is not a numeric matrix.
     pub fn matrices(&self, name: &str) -> Result<Vec<Array2<f64>>, DatasetError> {
         match self.variable(name)? {
             MatValue::Cells(cells) => (0..cells.len()).map(|i| self.cell(name, i)).collect(),
@@ -123,10 +122,10 @@ impl MatFile {
         }
     }
 
-    /// As [`MatFile::matrices`], but sparse matrices stay so.
+    /// Same as [`MatFile::matrices`], but keeps sparse matrices sparse.
     ///
     /// # Errors
-    /// As [`MatFile::matrices`].
+    /// Same as [`MatFile::matrices`].
     pub(crate) fn values(&self, name: &str) -> Result<Vec<Matrix>, DatasetError> {
         let value = self.variable(name)?;
         let sparse = |value: &MatValue| match value {
@@ -147,18 +146,18 @@ impl MatFile {
         }
     }
 
-    /// The numeric matrix in cell `index` (0-based) of the cell array `name`.
+    /// Returns the numeric matrix in cell `index` (0-based) of the cell array `name`.
     ///
     /// # Errors
-    /// If there is no such variable or cell, or the cell is no numeric matrix.
+    /// If there is no such variable or cell, or the cell is not a numeric matrix.
     pub fn cell(&self, name: &str, index: usize) -> Result<Array2<f64>, DatasetError> {
         Ok(self.view(name, Some(index))?.as_standard_layout().into_owned())
     }
 
-    /// The same as [`MatFile::matrix`] or [`MatFile::cell`] without a copy, in MATLAB's layout.
+    /// Same as [`MatFile::matrix`] or [`MatFile::cell`] without a copy, in MATLAB's layout.
     ///
     /// # Errors
-    /// If there is no such variable or cell, or it is no numeric matrix.
+    /// If there is no such variable or cell, or it is not a numeric matrix.
     pub(crate) fn view(
         &self,
         name: &str,
@@ -178,7 +177,7 @@ impl MatFile {
 }
 
 impl MatValue {
-    /// The value as a matrix, or what it is instead.
+    /// Returns the value as a matrix, or an error that names its type.
     fn view(&self) -> Result<ArrayView2<'_, f64>, String> {
         match self {
             Self::Numeric { shape, values, .. } => match shape[..] {

@@ -1,10 +1,10 @@
-//! MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
+//! Reads MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
 use crate::Table;
 use crate::error::DatasetError;
 use crate::error::Problem;
 use crate::files::format::{Decode, Reader};
-use crate::files::{Found, ReadOptions, ViewSource, stem, views};
+use crate::files::{Decoded, ReadOptions, ViewSource, stem, views};
 use cdimc_data::Matrix;
 pub use file::MatFile;
 use value::MatValue;
@@ -30,13 +30,13 @@ pub(crate) const MAT: Reader = Reader {
     }),
 };
 
-/// Reads every matrix of the file, or the variable asked for; a cell array is one view a cell. A matrix
-/// that is the only one is named after the file.
+/// Reads every matrix of the file, or the selected variable. Each cell of a cell array is a view, and an only matrix is
+/// named after the file.
 pub(super) fn read(
     file: &MatFile,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let names: Vec<&str> = file.names().collect();
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
         if names.contains(&name) { words(file, name).map(Some) } else { Ok(None) }
@@ -46,14 +46,14 @@ pub(super) fn read(
     let mut tables = views(source, options, &names, vectors, |name| {
         let cells = match file.values(name) {
             Ok(cells) => cells,
-            // Passed over, a view would be lost; text and structs say something about the samples.
+            // Skipping an unread matrix would lose a view; text and structs are not views.
             Err(error) if source.member.is_some() || has_unread(file, name) => {
                 return Err(damaged(&error));
             }
             Err(_) => return Ok(Vec::new()),
         };
         let several = cells.len() > 1;
-        // A row or column of numbers is no view but something about the samples.
+        // A row or column of numbers is not a view.
         let is_view =
             |values: &Matrix| values.nrows() > 1 && (values.ncols() > 1 || source.member.is_some());
         let named = |index: usize| if several { format!("{name}{index}") } else { name.to_owned() };
@@ -66,10 +66,11 @@ pub(super) fn read(
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
         table.name = stem(&source.path);
     }
-    Ok(Found { tables, warnings: warning.into_iter().collect() })
+    Ok(Decoded { tables, warnings: warning.into_iter().collect() })
 }
 
-/// What is said where a vector, most often the classes, counts the columns of every matrix and the rows of none.
+/// Returns a warning if a vector, such as the classes, has as many entries as every matrix has columns, and no matrix
+/// has that many rows.
 fn samples_in_columns(tables: &[Table], lengths: &[(String, usize)]) -> Option<String> {
     let counts_columns = |&&(_, n): &&(String, usize)| {
         tables.iter().all(|table| table.values.ncols() == n && table.values.nrows() != n)
@@ -80,7 +81,7 @@ fn samples_in_columns(tables: &[Table], lengths: &[(String, usize)]) -> Option<S
     ))
 }
 
-/// Whether the variable is, or has as a cell, a matrix of a kind that is not read.
+/// Returns whether the variable is or contains a matrix of an unsupported kind.
 fn has_unread(file: &MatFile, name: &str) -> bool {
     let unread = |value: &MatValue| matches!(value, MatValue::UnreadMatrix(_));
     match file.variable(name) {
@@ -90,7 +91,7 @@ fn has_unread(file: &MatFile, name: &str) -> bool {
     }
 }
 
-/// A vector of numbers or a cell array of text as words.
+/// Returns a vector of numbers or a cell array of text as words.
 fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
     match file.variable(name).map_err(|error| damaged(&error))? {
         MatValue::Cells(cells) => cells
@@ -114,7 +115,7 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
     }
 }
 
-/// The reader names the file itself; it is not named twice.
+/// Returns the error without the file name, which the reader adds.
 pub(crate) fn damaged(error: &DatasetError) -> Problem {
     let text = error.to_string();
     let reason = text.split_once(".mat: ").map_or(text.as_str(), |(_, reason)| reason).to_owned();

@@ -1,13 +1,13 @@
-//! The bytes of a level 5 MAT file: tagged elements, some of them compressed, arrays inside.
+//! Parses level 5 MAT files: tagged elements, some compressed, with arrays inside.
 
-use super::value::{EXACT, MAX_DEPTH, MatValue};
+use super::value::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::files::Budget;
 use crate::files::gzip::MAX_EXPANSION;
 use crate::files::sparse::Compressed;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
-/// What was read, or what is wrong with the bytes.
+/// The parsed value, or a description of the damage.
 type Parsed<T> = Result<T, String>;
 
 const HEADER: usize = 128;
@@ -29,7 +29,7 @@ const UTF8: u32 = 16;
 const UTF16: u32 = 17;
 const UTF32: u32 = 18;
 
-/// The named variables of a file.
+/// Returns the named variables of a file.
 pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, MatValue)>> {
     let rest = after_header(bytes)?;
     let mut cursor = Cursor { bytes: rest, little_endian: bytes[126] == b'I', budget };
@@ -46,7 +46,7 @@ pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, Ma
                 }
                 variables.extend(cursor.inside(payload).array(0)?.named());
             }
-            // Subsystem data is an array too. Passed over, a damaged variable would be lost.
+            // Subsystem data is an array too. Skipping another element could lose a damaged variable.
             _ => return Err(unknown(kind)),
         }
     }
@@ -60,7 +60,7 @@ fn unknown(kind: u32) -> String {
     format!("damaged: an element of type {kind} among the variables")
 }
 
-/// What follows the header, once that is known to be of level 5.
+/// Checks the header of level 5 and returns the rest.
 fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Err(format!(
@@ -68,7 +68,7 @@ fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
             bytes.len()
         ));
     };
-    // A zero among the first four bytes is how version 4 begins.
+    // Version 4 has a zero among the first four bytes.
     if header[..4].contains(&0) {
         return Err(
             "no MAT file of version 5: it begins as one of version 4, which is not read".to_owned()
@@ -89,7 +89,7 @@ struct Cursor<'a> {
     budget: &'a Budget,
 }
 
-/// An array with the name that only top-level arrays have.
+/// An array with its name; only top-level arrays have one.
 struct Array {
     name: String,
     value: MatValue,
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, little_endian: self.little_endian, budget: self.budget }
     }
 
-    /// The content of a compressed element; its tag is accepted only if the bytes are there.
+    /// Decompresses an element, after checking the length in its tag.
     fn inflate(self, compressed: &[u8]) -> Parsed<Vec<u8>> {
         let flaw = |e: std::io::Error| format!("damaged compressed data: {e}");
         let mut decoder = ZlibDecoder::new(compressed);
@@ -123,8 +123,8 @@ impl<'a> Cursor<'a> {
             ));
         }
         self.budget.bytes(promised as u64)?;
-        // Padding of up to 7 bytes may follow. Where more follows, the length is false, and the decoder
-        // would not reach the checksum at its end.
+        // Up to 7 bytes of padding may follow. If more follow, the length is wrong and the decoder would not reach its
+        // checksum.
         let found = decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
         if found > promised + 7 {
             return Err(format!(
@@ -151,16 +151,16 @@ impl<'a> Cursor<'a> {
         Ok(if self.little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
-    /// Type and length of an element in the long form.
+    /// Reads type and length of an element in the long form.
     fn tag(&mut self) -> Parsed<(u32, usize)> {
         Ok((self.u32()?, self.u32()? as usize))
     }
 
-    /// The next element: its type and its payload, without padding.
+    /// Reads the next element: type and payload without padding.
     fn element(&mut self) -> Parsed<(u32, &'a [u8])> {
         let first = self.u32()?;
         if first >> 16 != 0 {
-            // Small form: type and length share four bytes, four bytes of payload follow.
+            // Small form: type and length share four bytes; four bytes of payload follow.
             let (kind, length) = (first & 0xffff, (first >> 16) as usize);
             let payload = self.take(4)?;
             return match payload.get(..length) {
@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
         Ok((first, payload))
     }
 
-    /// The body of an `miMATRIX` element.
+    /// Parses the body of an `miMATRIX` element.
     fn array(mut self, depth: usize) -> Parsed<Array> {
         let empty = MatValue::Numeric { shape: vec![0, 0], values: Vec::new(), exact: None };
         if self.bytes.is_empty() {
@@ -230,7 +230,7 @@ impl<'a> Cursor<'a> {
             return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep"));
         }
         let n_cells = n_entries(shape)?;
-        // A cell takes a tag of 8 bytes at least.
+        // A cell has at least a tag of 8 bytes.
         if n_cells > self.bytes.len() / 8 {
             return Err(format!(
                 "cut off or damaged: {n_cells} cells promised, {} bytes left",
@@ -253,7 +253,7 @@ impl<'a> Cursor<'a> {
 
     fn numeric(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
         let n_values = n_entries(&shape)?;
-        // Some writers leave the payload of an empty array out.
+        // Some writers omit the payload of an empty array.
         let (kind, payload) =
             if self.bytes.is_empty() { (DOUBLE, &[][..]) } else { self.element()? };
         let size = size_of_type(kind)?;
@@ -265,7 +265,7 @@ impl<'a> Cursor<'a> {
         }
         self.budget.values(&shape)?;
         let values = self.numbers(kind, payload)?;
-        let beyond = values.iter().any(|x| x.abs() >= EXACT);
+        let beyond = values.iter().any(|x| x.abs() >= FIRST_INEXACT);
         let exact = match kind {
             INT64 | UINT64 if beyond => Some(self.whole(kind, payload)),
             _ => None,
@@ -273,7 +273,7 @@ impl<'a> Cursor<'a> {
         Ok(MatValue::Numeric { shape, values, exact })
     }
 
-    /// A matrix in compressed columns: rows of the entries, first entry of each column, values.
+    /// Parses a matrix in compressed columns: rows of the entries, first entry of each column, values.
     fn sparse(mut self, name: &str, shape: &[usize]) -> Parsed<MatValue> {
         let &[n_rows, n_columns] = shape else {
             return Err("damaged: a sparse matrix that is not n by m".to_owned());
@@ -282,7 +282,7 @@ impl<'a> Cursor<'a> {
             let (kind, payload) = self.element()?;
             self.numbers(kind, payload)
         };
-        // A place that is no whole number becomes one that is in no matrix.
+        // Invalid indices become `usize::MAX`, which is in no matrix.
         let places = |numbers: Vec<f64>| -> Vec<usize> {
             let place = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
             numbers.into_iter().map(place).collect()
@@ -293,7 +293,7 @@ impl<'a> Cursor<'a> {
         Ok(MatValue::Sparse(parts.read(name, self.budget)?.into()))
     }
 
-    /// Text of as many characters as its extents say, which some count in units of 16 bits.
+    /// Parses text. Its extents count characters or units of 16 bits.
     fn text(mut self, shape: &[usize]) -> Parsed<MatValue> {
         if self.bytes.is_empty() {
             return Ok(MatValue::Text(String::new()));
@@ -318,7 +318,7 @@ impl<'a> Cursor<'a> {
         Ok(MatValue::Text(text))
     }
 
-    /// The 64-bit integers of a payload.
+    /// Returns the 64-bit integers of a payload.
     fn whole(self, kind: u32, payload: &[u8]) -> Vec<i128> {
         let whole = |chunk: &[u8]| {
             let mut bytes = [0; 8];
@@ -333,7 +333,7 @@ impl<'a> Cursor<'a> {
         payload.chunks_exact(8).map(whole).collect()
     }
 
-    /// The numbers of a payload: MATLAB stores them in the smallest type that holds them all.
+    /// Returns the numbers of a payload. MATLAB stores them in the smallest type that holds them all.
     fn numbers(self, kind: u32, payload: &[u8]) -> Parsed<Vec<f64>> {
         macro_rules! numbers {
             ($t:ty, $to:expr) => {
@@ -378,7 +378,7 @@ fn size_of_type(kind: u32) -> Parsed<usize> {
     }
 }
 
-/// The product of the extents, which a damaged file can make overflow.
+/// Returns the product of the extents; it overflows only in damaged files.
 fn n_entries(shape: &[usize]) -> Parsed<usize> {
     let product = shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
     product.ok_or_else(|| format!("damaged: an array of shape {shape:?}"))

@@ -1,4 +1,4 @@
-//! Small files built byte by byte, read as they are and damaged.
+//! Tests with small files built byte by byte, intact and damaged.
 
 use super::{MatFile, MatValue};
 use crate::error::DatasetError;
@@ -7,11 +7,11 @@ use ndarray::array;
 use proptest::prelude::*;
 use std::io::Write;
 
-/// Type codes of the storage of numbers, with their sizes.
+/// Type codes of stored numbers, with their sizes.
 const STORAGE: [(u32, usize); 10] =
     [(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4), (7, 4), (9, 8), (12, 8), (13, 8)];
 
-/// How a file is written.
+/// Format of a written file.
 #[derive(Debug, Clone, Copy)]
 struct Style {
     little_endian: bool,
@@ -23,7 +23,7 @@ struct Style {
 const PLAIN: Style = Style { little_endian: true, compressed: false, small: false };
 
 impl Style {
-    /// The last `size` bytes of a big-endian number in this byte order.
+    /// Converts a big-endian number to this byte order.
     fn ordered(self, big_endian: &[u8]) -> Vec<u8> {
         let mut bytes = big_endian.to_vec();
         if self.little_endian {
@@ -91,7 +91,7 @@ impl Style {
         bytes
     }
 
-    /// Two views in a cell array, features x samples in the second, labels and a title.
+    /// Returns two views in a cell array (features x samples in the second), labels and a title.
     fn example(self) -> Vec<u8> {
         let first = self.array("", 6, &[3, 2], &self.numbers(2, &[1, 2, 3, 4, 5, 6]));
         let second = self.array("", 9, &[1, 3], &self.numbers(2, &[7, 8, 9]));
@@ -156,14 +156,14 @@ proptest! {
         }
         if let Ok(file) = parse(&bytes) {
             for name in file.names() {
-                // Whatever is there, asking for matrices is safe.
+                // Reading matrices must not panic either.
                 let _ = file.matrices(name);
             }
         }
     }
 
     #[test]
-    fn a_flipped_bit_of_compressed_data_is_noticed(at in 0.0..1.0, bit in 0..8_u8) {
+    fn a_flipped_bit_of_compressed_data_changes_nothing_or_is_an_error(at in 0.0..1.0, bit in 0..8_u8) {
         let style = Style { compressed: true, ..PLAIN };
         let mut bytes = style.example();
         let original = parse(&bytes).unwrap();
@@ -179,7 +179,7 @@ proptest! {
         let mut bytes = PLAIN.file(&[]);
         bytes.extend(&noise);
         let _ = parse(&bytes);
-        // The same as the first bytes of an array.
+        // The same noise as an array.
         let mut bytes = PLAIN.file(&[]);
         bytes.extend(PLAIN.element(14, &noise));
         let _ = parse(&bytes);
@@ -197,7 +197,7 @@ fn cells_are_matrices_with_rows_as_in_matlab() {
 }
 
 #[test]
-fn what_is_asked_for_and_missing_is_named() {
+fn errors_name_what_is_missing() {
     let file = parse(&PLAIN.example()).unwrap();
     assert_eq!(message(file.matrix("Z")), "a.mat: no variable Z: it has X, Y, title");
     assert_eq!(message(file.cell("X", 2)), "a.mat: X has 2 cells, no cell 2");
@@ -210,7 +210,7 @@ fn what_is_asked_for_and_missing_is_named() {
 }
 
 #[test]
-fn what_is_not_read_is_named_and_leaves_the_rest_readable() {
+fn unsupported_variables_are_named_and_the_others_are_read() {
     let a_struct = PLAIN.array("s", 2, &[1, 1], &[]);
     let complex = PLAIN.array("z", 6 | 0x0800, &[1, 1], &PLAIN.numbers(9, &[1]));
     let matrix = PLAIN.array("m", 6, &[1, 1], &PLAIN.numbers(9, &[5]));
@@ -238,7 +238,7 @@ fn a_sparse_matrix_has_zeros_where_it_has_no_entry() {
     }
     let twice = sparse(&[1, 1, 1], &[0, 2, 2, 3]).unwrap();
     assert_eq!(twice.matrix("s").unwrap(), array![[0.0, 0.0, 0.0], [15.0, 0.0, 9.0]]);
-    // MATLAB sets more aside than it fills.
+    // MATLAB allocates more than it fills.
     let spare = sparse(&[1, 0, 0], &[0, 1, 1, 2]).unwrap();
     assert_eq!(spare.matrix("s").unwrap(), array![[0.0, 0.0, 8.0], [7.0, 0.0, 0.0]]);
     // Two columns of 2^31 - 1 rows.
@@ -248,7 +248,7 @@ fn a_sparse_matrix_has_zeros_where_it_has_no_entry() {
 }
 
 #[test]
-fn integers_that_no_float_holds_keep_their_digits() {
+fn integers_beyond_a_float_keep_their_digits() {
     let id = (1_i64 << 53) + 1;
     let body = PLAIN.element(12, &[id.to_le_bytes(), (-id).to_le_bytes()].concat());
     let file = parse(&PLAIN.file(&[PLAIN.array("ids", 14, &[2, 1], &body)])).unwrap();
@@ -257,10 +257,10 @@ fn integers_that_no_float_holds_keep_their_digits() {
 }
 
 #[test]
-fn version_7_3_gives_what_level_5_gives() {
+fn version_7_3_gives_the_same_as_level_5() {
     let mut file = hdf5_pure::FileBuilder::new();
     file.with_userblock(512).with_userblock_content(b"MATLAB 7.3 MAT-file");
-    // The last extent of HDF5 runs fastest, the first of MATLAB.
+    // In HDF5 the last extent runs fastest, in MATLAB the first.
     let x = file.create_dataset("X");
     x.with_f64_data(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).with_shape(&[3, 2]);
     x.set_attr("MATLAB_class", hdf5_pure::AttrValue::AsciiString("double".into()));
@@ -294,7 +294,7 @@ fn other_formats_are_named() {
 }
 
 #[test]
-fn promised_lengths_are_not_believed() {
+fn declared_lengths_are_checked_against_the_file() {
     let huge = PLAIN.array("a", 6, &[65_535, 65_535], &PLAIN.numbers(9, &[1]));
     assert!(message(parse(&PLAIN.file(&[huge]))).contains("4294836225 values"));
     let overflow = PLAIN.array("a", 6, &[0x7fff_ffff; 3], &PLAIN.numbers(9, &[1]));

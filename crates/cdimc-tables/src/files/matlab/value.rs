@@ -1,13 +1,13 @@
-//! What `.mat` files of both kinds hold.
+//! Values in `.mat` files of both versions.
 
 use cdimc_data::Matrix;
 
-/// Cells nest; a file that nests deeper goes in circles, or is made to exhaust the stack.
+/// Largest nesting of cells; deeper files are circular or malicious.
 pub(super) const MAX_DEPTH: usize = 16;
-/// From here on not every whole number is an `f64`.
-pub(super) const EXACT: f64 = (1_u64 << 53) as f64;
+/// From this number on, an `f64` does not hold every whole number.
+pub(super) const FIRST_INEXACT: f64 = (1_u64 << 53) as f64;
 
-/// What a variable or a cell of a `.mat` file holds.
+/// Value of a variable or a cell.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum MatValue {
@@ -17,7 +17,7 @@ pub(crate) enum MatValue {
         shape: Vec<usize>,
         /// The values in MATLAB's order: the first dimension runs fastest.
         values: Vec<f64>,
-        /// The same as whole numbers, where they are of 64 bits and an `f64` rounds one of them.
+        /// The same as whole numbers, if they have 64 bits and an `f64` rounds one of them.
         exact: Option<Vec<i128>>,
     },
     /// A sparse matrix.
@@ -26,8 +26,8 @@ pub(crate) enum MatValue {
     Cells(Vec<MatValue>),
     /// A character array.
     Text(String),
-    /// A matrix of a kind that is not read: what it is.
+    /// A matrix of an unsupported kind, described.
     UnreadMatrix(&'static str),
-    /// Another class that is not read: its name.
+    /// Another unsupported class, described.
     Unsupported(&'static str),
 }

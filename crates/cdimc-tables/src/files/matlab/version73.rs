@@ -1,13 +1,13 @@
-//! MATLAB 7.3 files: HDF5 with MATLAB's names for the kinds of arrays.
+//! Reads MATLAB 7.3 files: HDF5 with MATLAB's class names.
 
-use super::value::{EXACT, MAX_DEPTH, MatValue};
+use super::value::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::error::Flaw;
 use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
 
-/// What MATLAB keeps beside the variables.
+/// Entries of MATLAB that are not variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];
 
-/// The named variables of a file, in the order of their names.
+/// Returns the named variables of a file, sorted by name.
 pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw> {
     let root = file.root();
     let mut variables = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw
     Ok(variables)
 }
 
-/// Whether MATLAB, or a program that follows it, wrote the file whose root this is.
+/// Returns whether the file with this root follows MATLAB's conventions.
 pub(super) fn is_matlab(root: &Group) -> bool {
     let named = |name: &String| match (root.dataset(name), root.group(name)) {
         (Ok(dataset), _) => dataset.attrs().is_ok_and(|a| a.contains_key("MATLAB_class")),
@@ -43,7 +43,7 @@ pub(super) fn is_matlab(root: &Group) -> bool {
 fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, Flaw> {
     let attrs = group.attrs()?;
     if !attrs.contains_key("MATLAB_sparse") {
-        // Rows, starts of columns and entries under names that no other group has.
+        // Only sparse matrices have parts of these names.
         let is_sparse = ["ir", "jc"].iter().all(|part| group.dataset(part).is_ok());
         return if is_sparse {
             Err(format!("{name}: a sparse matrix without its number of rows").into())
@@ -62,7 +62,7 @@ fn of_dataset(
 ) -> Result<MatValue, Flaw> {
     let attrs = dataset.attrs()?;
     let class = attrs.get("MATLAB_class").and_then(text);
-    // Where an array has no values, its extents stand in place of them.
+    // An empty array stores its extents in place of values.
     let is_empty = attrs.contains_key("MATLAB_empty");
     match class.as_deref() {
         Some("cell") if is_empty => Ok(MatValue::Cells(Vec::new())),
@@ -84,16 +84,16 @@ fn of_dataset(
     }
 }
 
-/// The last extent of HDF5 runs fastest, the first of MATLAB.
+/// In HDF5 the last extent runs fastest, in MATLAB the first.
 fn numeric(file: &Hdf5File, dataset: &Dataset, name: &str, kind: &DType) -> Result<MatValue, Flaw> {
     let mut shape = Hdf5File::shape(dataset)?;
     shape.reverse();
-    // Vectors and single numbers that other programs wrote.
+    // Other programs write vectors and single numbers.
     while shape.len() < 2 {
         shape.push(1);
     }
     let values = file.numbers(dataset, name)?;
-    let beyond = values.iter().any(|x| x.abs() >= EXACT);
+    let beyond = values.iter().any(|x| x.abs() >= FIRST_INEXACT);
     let exact = match kind {
         DType::I64 if beyond => Some(dataset.read_i64()?.into_iter().map(i128::from).collect()),
         DType::U64 if beyond => Some(dataset.read_u64()?.into_iter().map(i128::from).collect()),

@@ -1,22 +1,22 @@
-//! One array of NumPy: its header, held against its bytes, and its values.
+//! Reads one NumPy array: its header, checked against its bytes, and its values.
 
 use crate::error::Problem;
 use crate::files::Budget;
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 
-/// Brackets within brackets of a header at most; a matrix has two, records of arrays four.
-const DEEPEST: usize = 4;
+/// Largest depth of brackets in a header; a matrix has two, records of arrays four.
+const MAX_BRACKET_DEPTH: usize = 4;
 
-/// What an array of a file holds.
+/// Content of an array.
 pub(super) enum Content {
     Matrix(Array2<f64>),
     /// A vector of names or whole numbers, as text.
     Names(Vec<String>),
 }
 
-/// The array with its header read. Deeper brackets than those of a header that can be used are refused first: each
-/// of them multiplies the time that the header's parser takes.
+/// Reads the header of an array. Headers with deeper brackets are an error, since each level multiplies the time of the
+/// header's parser.
 pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
     let header = match bytes {
         [_, _, _, _, _, _, 1, _, a, b, rest @ ..] => {
@@ -36,14 +36,14 @@ pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
         }
         deepest = deepest.max(depth);
     }
-    if deepest > DEEPEST {
+    if deepest > MAX_BRACKET_DEPTH {
         let reason = format!("brackets {deepest} deep in its header");
         return Err(Problem::Damaged { format: "NumPy array", reason });
     }
     NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
 }
 
-/// What an array holds; one of two dimensions, in which MATLAB's vectors come, counts as a vector if `is_vector`.
+/// Returns the content of an array. With `is_vector`, a matrix counts as a vector, as MATLAB writes them.
 pub(super) fn content(
     name: &str,
     bytes: &[u8],
@@ -52,7 +52,7 @@ pub(super) fn content(
 ) -> Result<Content, Problem> {
     let file = opened(bytes)?;
     let shape = claimed_shape(&file, bytes, name, budget)?;
-    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
+    let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
     let order = file.order();
     let kind = element.to_string();
     let (type_char, size) = (element.type_char(), element.size_field());
@@ -69,7 +69,7 @@ pub(super) fn content(
         }
         return Err(Problem::ElementType { name: name.to_owned(), kind });
     }
-    // 64-bit integers are ids with all their digits, and features as near as an `f64` comes.
+    // 64-bit integers keep all digits as ids, and are rounded as features.
     let numbers = match (type_char, size) {
         (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
         (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
@@ -84,7 +84,7 @@ pub(super) fn content(
     Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
 }
 
-/// The shape that an array claims, once its bytes are there and the budget has them.
+/// Returns the shape of an array after checking it against the file's length and the budget.
 pub(super) fn claimed_shape(
     file: &NpyFile<&[u8]>,
     bytes: &[u8],
@@ -97,12 +97,12 @@ pub(super) fn claimed_shape(
         let kind = "record or array".into();
         return Err(Problem::ElementType { name: name.to_owned(), kind });
     };
-    // They are pickled, in any number of bytes.
+    // Pickled objects have any number of bytes.
     if matches!(element.type_char(), TypeChar::Object) {
         let kind = "Python object (astype(str) or astype(float) makes others of them)".into();
         return Err(Problem::ElementType { name: name.to_owned(), kind });
     }
-    // A damaged header may claim any length: nothing is set aside for more than the file holds.
+    // A damaged header may declare any length.
     let claimed =
         shape.iter().try_fold(element.size_field().max(1), |n, &m| n.checked_mul(m as u64));
     let in_bytes = if element.type_char() == TypeChar::UnicodeStr { 4 } else { 1 };
@@ -110,7 +110,7 @@ pub(super) fn claimed_shape(
     match claimed.and_then(|n| n.checked_mul(in_bytes)) {
         Some(n) if n == n_bytes => {}
         claimed => {
-            // Rows would be lost in silence, or a second array.
+            // Accepting it would lose rows or a second array.
             let than = if claimed.is_some_and(|n| n < n_bytes) { "less" } else { "more" };
             let reason = format!("it claims shape {shape:?}, {than} than its {n_bytes} bytes hold");
             return Err(Problem::Damaged { format: "NumPy array", reason });
@@ -120,9 +120,9 @@ pub(super) fn claimed_shape(
     Ok(shape)
 }
 
-/// The numbers of an array, in the order of the file.
+/// Returns the numbers of an array, in the order of the file.
 pub(super) fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Problem> {
-    let DType::Plain(element) = file.dtype() else { unreachable!("its element was looked at") };
+    let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
     match (element.type_char(), element.size_field()) {
         (TypeChar::Float, 8) => values(file),
         (TypeChar::Float, 4) => widened::<f32>(file),
@@ -139,7 +139,7 @@ pub(super) fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Prob
     }
 }
 
-/// Where the values of an array begin: its length stands in two bytes, since version 2 in four.
+/// Returns where the values of an array begin. The header's length has two bytes, since version 2 four.
 fn header_length(bytes: &[u8]) -> usize {
     match *bytes {
         [_, _, _, _, _, _, 1, _, a, b, ..] => 10 + usize::from(u16::from_le_bytes([a, b])),

@@ -1,7 +1,7 @@
-//! NumPy's NPY and NPZ: a matrix of samples and features, ids beside it.
+//! Reads NumPy's NPY and NPZ: matrices of samples and features, with ids.
 //!
-//! An NPY file has no room for ids: they are looked for in a text file of the same name that ends in
-//! `.ids.txt`, one id a line. An NPZ archive may hold them as an array.
+//! An NPY file cannot hold ids: they are in a text file of the same name that ends in `.ids.txt`, one id per line. An
+//! NPZ archive may hold them as an array.
 
 mod array;
 
@@ -10,7 +10,7 @@ use crate::Table;
 use crate::error::Problem;
 use crate::files::format::{Decode, Reader};
 use crate::files::sparse::Compressed;
-use crate::files::{Budget, Found, ReadOptions, ViewSource, stem, views};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, stem, views};
 use cdimc_data::Sparse;
 use std::io::{Cursor, Read};
 
@@ -39,7 +39,7 @@ pub(crate) const NPZ: Reader = Reader {
 };
 
 /// Reads one matrix, with the ids of `NAME.ids.txt` beside `NAME.npy` if there is one.
-fn read_npy(bytes: &[u8], budget: &Budget, source: &ViewSource) -> Result<Found, Problem> {
+fn read_npy(bytes: &[u8], budget: &Budget, source: &ViewSource) -> Result<Decoded, Problem> {
     let name = stem(&source.path);
     let values = match content(&name, bytes, budget, false)? {
         Content::Matrix(values) => values,
@@ -49,10 +49,10 @@ fn read_npy(bytes: &[u8], budget: &Budget, source: &ViewSource) -> Result<Found,
     Ok(vec![Table { ids, ..Table::of(&name, &source.path, values) }].into())
 }
 
-/// The lines of `NAME.ids.txt`, if there is one.
+/// Returns the lines of `NAME.ids.txt`, if there is one.
 fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Problem> {
     let beside = source.path.with_file_name(format!("{name}.ids.txt"));
-    // A broken link is there, too, and is not the same as no ids.
+    // A broken link is an error, not a file without ids.
     if beside.symlink_metadata().is_ok() {
         let flaw = |reason: &dyn std::fmt::Display| {
             Problem::Message(format!("its ids in {}: {reason}", beside.display()))
@@ -61,7 +61,7 @@ fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Pr
             return Err(flaw(&"is no plain file"));
         }
         let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
-        // The byte order mark would otherwise become part of the first id.
+        // Otherwise the byte order mark would be part of the first id.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         Ok(Some(text.lines().map(|line| line.trim().to_owned()).collect()))
     } else {
@@ -69,16 +69,16 @@ fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Pr
     }
 }
 
-/// The members of an archive that `save_npz` of `SciPy` writes for compressed rows or columns.
+/// Members of an archive written by `save_npz` of `SciPy` for compressed rows or columns.
 const SPARSE: [&str; 5] = ["data", "format", "indices", "indptr", "shape"];
 
-/// Reads every matrix of an archive, or the member asked for; `--id` and `--label` name vectors in it.
+/// Reads every matrix of an archive, or the selected member; `--id` and `--label` name vectors in it.
 fn read_npz(
     bytes: &[u8],
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let archive = npyz::npz::NpzArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|e| damaged("NumPy archive", &e))?;
     check_names(&mut archive, bytes)?;
@@ -101,7 +101,7 @@ fn read_npz(
     })?;
     let tables = views(source, options, &names, vectors, |name| {
         let bytes = member(&mut archive, name, budget)?;
-        // A number, a row or column, or a stack of matrices is no view but something beside them.
+        // Numbers, vectors and stacks of matrices are not views.
         let is_matrix = matches!(opened(&bytes)?.shape(), [n, m] if *n > 1 && *m > 1);
         if source.member.is_none() && !is_matrix {
             return Ok(Vec::new());
@@ -113,13 +113,13 @@ fn read_npz(
     });
     let has = |part: &&str| names.iter().any(|name| name == part);
     if tables.is_err() && ["format", "data", "shape"].iter().all(has) {
-        // As `save_npz` writes a matrix of coordinates, diagonals or blocks.
+        // For its message on sparse matrices of coordinates, diagonals or blocks.
         sparse(&mut archive, &stem(&source.path), budget)?;
     }
     Ok(tables?.into())
 }
 
-/// The sparse matrix that is an archive of `SciPy`.
+/// Reads a sparse matrix of `SciPy`.
 fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Sparse, Problem> {
     let format = member(archive, "format", budget)?;
     let file = opened(&format)?;
@@ -138,7 +138,7 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
         claimed_shape(&file, &bytes, part, budget)?;
         numbers(file, part)
     };
-    // What is no whole number becomes one that is in no matrix.
+    // Invalid indices become `usize::MAX`, which is in no matrix.
     let whole = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
     let shape: Vec<usize> = vector("shape")?.into_iter().map(whole).collect();
     let shape = <[usize; 2]>::try_from(shape)
@@ -150,8 +150,7 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
     Ok(parts.read(name, budget)?)
 }
 
-/// Checks that no two members share a name, that each has the same name where it stands as in the directory, and that the
-/// directory ends with the last of them.
+/// Checks that member names are unique and agree with the directory, and that the directory ends with the last of them.
 fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
     let flaw = |reason: String| Problem::Damaged { format: "NumPy archive", reason };
     let zip = archive.zip_archive();
@@ -161,7 +160,7 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         let entry = zip.by_index_raw(index).map_err(|e| flaw(e.to_string()))?;
         let name = entry.name_raw();
         let shown = String::from_utf8_lossy(name);
-        // The length of the name stands 26 bytes into the header of a member, the name behind its 30.
+        // The header of a member has the length of the name at byte 26 and the name at byte 30.
         let here = usize::try_from(entry.header_start()).ok().and_then(|at| bytes.get(at..));
         let length = here.and_then(|here| here.get(26..28));
         let length = length.map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
@@ -171,7 +170,8 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         if !seen.insert(name.to_vec()) {
             return Err(flaw(format!("two members are named `{shown}`")));
         }
-        // The lengths of name, extra field and comment stand 28 bytes into the directory's entry, and they behind its 46.
+        // The directory's entry has the lengths of name, extra field and comment at byte 28, and these fields at byte
+        // 46.
         let entry = usize::try_from(entry.central_header_start()).ok();
         let entry = entry.and_then(|at| bytes.get(at..)).unwrap_or_default();
         let lengths = entry.get(28..34).unwrap_or_default().chunks_exact(2);
@@ -187,7 +187,7 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The bytes of an array of an archive, all of them, so that its checksum is compared.
+/// Returns all bytes of an array in an archive, so that its checksum is compared.
 fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>, Problem> {
     let flaw = |reason: &dyn std::fmt::Display| Problem::Damaged {
         format: "NumPy archive",
@@ -198,7 +198,7 @@ fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<
     let promised = entry.size();
     budget.bytes(promised).map_err(|reason| flaw(&reason))?;
     let mut bytes = Vec::new();
-    // The end has to be seen for the checksum; what goes on beyond the promise is not read.
+    // The checksum is compared at the end; bytes beyond the declared length are not read.
     let found =
         entry.take(promised.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| flaw(&e))?;
     if found as u64 != promised {
@@ -222,7 +222,7 @@ mod tests {
         bytes
     }
 
-    /// An array of this header.
+    /// Returns an array with this header.
     fn with_header(text: &str) -> Vec<u8> {
         let length = (text.len() as u16).to_le_bytes();
         [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes(), b"\x80\x03]q\x00."].concat()
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_matrix_of_numbers_is_refused() {
+    fn damaged_arrays_and_objects_are_refused() {
         let nested = format!("{{'descr': '<f4',{}\n", "{".repeat(200));
         let object = "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n";
         for (bytes, expected) in [
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_stand_in_a_file_beside_it() {
+    fn ids_are_read_from_a_file_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("protein.npy").display().to_string();
         let with_ids = |ids: &str| {
@@ -282,7 +282,7 @@ mod tests {
         writer.finish().unwrap();
     }
 
-    /// What is read from `source` with these options, an archive of arrays of these shapes that count from 0.
+    /// Reads an archive of arrays of these shapes that count from 0.
     fn read_archive(
         arrays: &[(&str, &[u64])],
         source: &str,
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// An archive as `scipy.sparse.save_npz` writes it.
+    /// Returns an archive as `scipy.sparse.save_npz` writes it.
     fn of_scipy(format: &str, shape: [i64; 2], starts: &[i32]) -> Vec<u8> {
         let mut bytes = Cursor::new(Vec::new());
         let mut archive = npyz::npz::NpzWriter::new(&mut bytes);

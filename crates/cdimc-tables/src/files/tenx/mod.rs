@@ -1,8 +1,7 @@
-//! What 10x Genomics calls a feature-barcode matrix: counts of features, of one or several types, in cells that have
-//! barcodes.
+//! Reads feature-barcode matrices of 10x Genomics: counts of features, of one or several types, in cells with barcodes.
 //!
-//! It is a folder of `matrix.mtx`, `barcodes.tsv` and `features.tsv` (before version 3 `genes.tsv`), plain or gzipped and
-//! perhaps behind a common prefix, or an HDF5 file with a group `matrix`. Every type of features is a view.
+//! They are a folder of `matrix.mtx`, `barcodes.tsv` and `features.tsv` (before version 3 `genes.tsv`), plain or
+//! gzipped, with an optional common prefix, or an HDF5 file with a group `matrix`. Every type of features is a view.
 
 #[cfg(test)]
 mod tests;
@@ -17,41 +16,42 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Numbers that a line takes in memory, besides its bytes.
-const NUMBERS_A_LINE: usize = 12;
+/// Memory of a line beside its text, in words of 8 bytes.
+const WORDS_PER_LINE: usize = 12;
 
-/// Types of features at most: of other programs the third column may hold anything.
-const MOST_TYPES: usize = 32;
+/// Largest number of feature types: other programs write anything into the third column.
+const MAX_TYPES: usize = 32;
 
-/// How other programs name the files beside `NAME.mtx`, of which the rows are the cells: kb-python and alevin.
-const OF_ROWS: [&str; 3] = [".barcodes.txt", ".barcodes.tsv", "_rows.txt"];
-const OF_COLUMNS: [&str; 5] = [".genes.txt", ".genes.tsv", ".features.txt", ".ec.txt", "_cols.txt"];
+/// Endings of the files beside `NAME.mtx` in which kb-python and alevin name rows (cells) and columns.
+const ROW_ENDINGS: [&str; 3] = [".barcodes.txt", ".barcodes.tsv", "_rows.txt"];
+const COLUMN_ENDINGS: [&str; 5] =
+    [".genes.txt", ".genes.tsv", ".features.txt", ".ec.txt", "_cols.txt"];
 
-/// The names of barcodes and features.
+/// Names of barcodes and features.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Whether the rows of the matrix are the barcodes, and not its columns.
+    /// Whether the barcodes are the rows of the matrix instead of its columns.
     pub(crate) by_row: bool,
     pub(crate) barcodes: Vec<String>,
     pub(crate) ids: Vec<String>,
     pub(crate) names: Vec<String>,
-    /// The type of each feature; empty where they have none.
+    /// Type of each feature; empty if they have none.
     pub(crate) types: Vec<String>,
 }
 
-/// The matrix of a folder of 10x Genomics, which has names beside it.
+/// Returns the matrix file in a folder of 10x Genomics.
 pub(crate) fn matrix_in(folder: &Path) -> Option<PathBuf> {
     let matrix = plain_or_packed(folder, "", &["matrix.mtx"])?;
     files_beside(&matrix).iter().any(Option::is_some).then_some(matrix)
 }
 
-/// The files of barcodes and of features beside `PREFIXmatrix.mtx`, or else beside `NAME.mtx`, where there are such.
+/// Returns the files of barcodes and features beside `PREFIXmatrix.mtx`, or else beside `NAME.mtx`.
 pub(crate) fn files_beside(matrix: &Path) -> [Option<PathBuf>; 2] {
     let of_tenx = files_of_tenx(matrix);
     if of_tenx.iter().any(Option::is_some) { of_tenx } else { files_of_rows(matrix) }
 }
 
-/// The files of the names of rows and of columns beside `NAME.mtx` or `NAME.KIND.mtx`.
+/// Returns the files of row and column names beside `NAME.mtx` or `NAME.KIND.mtx`.
 fn files_of_rows(matrix: &Path) -> [Option<PathBuf>; 2] {
     let file_name = matrix.file_name().unwrap_or_default().to_string_lossy();
     let folder = matrix.parent().unwrap_or_else(|| Path::new(""));
@@ -59,13 +59,13 @@ fn files_of_rows(matrix: &Path) -> [Option<PathBuf>; 2] {
     let Some(name) = name.strip_suffix(".mtx") else { return [None, None] };
     let shorter = name.rsplit_once('.').map(|(shorter, _)| shorter);
     let beside = |name: &str| {
-        [&OF_ROWS[..], &OF_COLUMNS].map(|endings| plain_or_packed(folder, name, endings))
+        [&ROW_ENDINGS[..], &COLUMN_ENDINGS].map(|endings| plain_or_packed(folder, name, endings))
     };
     let mut found = std::iter::once(name).chain(shorter).map(beside);
     found.find(|files| files.iter().any(Option::is_some)).unwrap_or([None, None])
 }
 
-/// The files of 10x Genomics.
+/// Returns the files that 10x Genomics writes beside a matrix.
 fn files_of_tenx(matrix: &Path) -> [Option<PathBuf>; 2] {
     let file_name = matrix.file_name().map(|name| name.to_string_lossy());
     let prefix = file_name.as_deref().and_then(|name| {
@@ -84,7 +84,7 @@ fn plain_or_packed(folder: &Path, prefix: &str, names: &[&str]) -> Option<PathBu
     paths.find(|path| path.is_file())
 }
 
-/// The names beside a matrix, `None` if there are none.
+/// Reads the names beside a matrix, or returns `None` if there are none.
 ///
 /// # Errors
 /// If only barcodes or only features have names, or they cannot be read.
@@ -99,13 +99,13 @@ pub(crate) fn names_beside(
         [None, _] if by_row => {
             return Err(flaw(format!(
                 "no names of its rows stand beside it ({})",
-                OF_ROWS.join(", ")
+                ROW_ENDINGS.join(", ")
             )));
         }
         [_, None] if by_row => {
             return Err(flaw(format!(
                 "no names of its columns stand beside it ({})",
-                OF_COLUMNS.join(", ")
+                COLUMN_ENDINGS.join(", ")
             )));
         }
         [None, _] => return Err(flaw("there is no `barcodes.tsv` beside it")),
@@ -145,18 +145,18 @@ pub(crate) fn names_beside(
     Ok(Some(names))
 }
 
-/// The first three cells of a line, empty where it has fewer.
+/// Returns the first three cells of a line, empty if it has fewer.
 fn first_cells(line: &str) -> [&str; 3] {
     let mut cells = line.split('\t').map(str::trim);
     [(); 3].map(|()| cells.next().unwrap_or_default())
 }
 
-/// The text of a file, plain or gzipped, whose lines are to be held one by one.
+/// Reads the text of a file, plain or gzipped, with memory for its lines.
 fn text(path: &Path, max_bytes: Option<u64>) -> Result<String, Problem> {
     let (mut unpacked, budget) = unpacked(Opened::new(path)?, max_bytes)?;
     let mut text = String::new();
     unpacked.read_to_string(&mut text)?;
-    budget.values(&[NUMBERS_A_LINE, text.lines().count()])?;
+    budget.values(&[WORDS_PER_LINE, text.lines().count()])?;
     Ok(text)
 }
 
@@ -165,10 +165,10 @@ fn flaw(reason: impl Into<String>) -> Problem {
 }
 
 impl Names {
-    /// The views of counts `(n_barcodes, n_features)`: every type of features, or the one asked for.
+    /// Returns the views of counts `(n_barcodes, n_features)`: one per feature type, or the selected one.
     ///
     /// # Errors
-    /// If there is not one name for each barcode and feature, or no such type.
+    /// If a barcode or feature has no name, or the selected type does not exist.
     pub(crate) fn tables(self, counts: Sparse, source: &ViewSource) -> Result<Vec<Table>, Problem> {
         let (n_barcodes, n_features) = (counts.nrows(), counts.ncols());
         let typed = if self.types.is_empty() { n_features } else { self.types.len() };
@@ -192,8 +192,8 @@ impl Names {
             if !types.contains(&kind.as_str()) {
                 types.push(kind);
             }
-            if types.len() > MOST_TYPES {
-                let reason = format!("more than {MOST_TYPES} types of features: each is a view");
+            if types.len() > MAX_TYPES {
+                let reason = format!("more than {MAX_TYPES} types of features: each is a view");
                 return Err(flaw(reason));
             }
         }
@@ -211,7 +211,7 @@ impl Names {
             let all: Vec<usize> = (0..n_features).collect();
             return Ok(vec![table(&name, &all, counts)]);
         }
-        types.retain(|kind| source.asks_for(kind));
+        types.retain(|kind| source.selects(kind));
         let of_type = |kind: &str| {
             let columns: Vec<usize> = (0..n_features).filter(|&j| self.types[j] == kind).collect();
             table(kind, &columns, counts.with_columns(&columns))
@@ -219,7 +219,7 @@ impl Names {
         Ok(types.into_iter().map(of_type).collect())
     }
 
-    /// The names of these features, or the id where several have the name.
+    /// Returns the names of these features, or ids where names repeat.
     fn unique(&self, columns: &[usize]) -> Vec<String> {
         let mut count: HashMap<&str, usize> = HashMap::new();
         columns.iter().for_each(|&j| *count.entry(&self.names[j]).or_default() += 1);
@@ -229,7 +229,7 @@ impl Names {
     }
 }
 
-/// The name of a view whose features have no types: the prefix of the file, or the folder.
+/// Returns the name of a view without feature types: the prefix of the file, or the folder.
 fn name_of(matrix: &Path) -> String {
     let file = stem(matrix);
     let prefix = file.strip_suffix("matrix").unwrap_or(&file).trim_end_matches(['_', '.', '-']);

@@ -1,4 +1,4 @@
-//! Feature-barcode matrices of 10x Genomics, as folders and as HDF5.
+//! Tests of feature-barcode matrices, as folders and as HDF5.
 
 use crate::testing::shown;
 use crate::{ReadOptions, ViewSource, read_views};
@@ -13,7 +13,7 @@ const BARCODES: &str = "AAAC-1\nAAAG-1\nAAAT-1\nAACA-1\n";
 const FEATURES: &str =
     "E1\tTP53\tGene Expression\nE2\tTP53\tGene Expression\nCD3\tCD3\tAntibody Capture\n";
 
-/// A folder of these files; `.gz` ones are packed.
+/// Returns a folder of these files; those named `.gz` are compressed.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -36,7 +36,7 @@ fn read(path: &Path, member: Option<&str>) -> Result<String, String> {
     Ok(tables.iter().map(shown).collect::<Vec<String>>().join("\n"))
 }
 
-/// What is read of features without types.
+/// Expected table of features without types.
 const OF_GENES: &str =
     "AAAC-1 AAAG-1 AAAT-1 AACA-1 | - | TP53/EGFR/MYC | 0 0 7; 1 2 0; 0 0 0; 3 0 9";
 
@@ -46,7 +46,7 @@ fn every_type_of_features_is_a_view_of_cells_that_stays_sparse() {
     let packed = folder(&[(files[0], MATRIX), (files[1], BARCODES), (files[2], FEATURES)]);
     let source = ViewSource { name: None, path: packed.path().into(), member: None };
     assert_eq!(source.files(), files.map(|file| packed.path().join(file)));
-    // Of a name that stands twice the ids tell which it is.
+    // Ids replace names that occur twice.
     let cells = "AAAC-1 AAAG-1 AAAT-1 AACA-1";
     let genes = format!("Gene Expression | {cells} | - | E1/E2 | 0 0; 1 2; 0 0; 3 0");
     let proteins = format!("Antibody Capture | {cells} | - | CD3 | 7; 0; 0; 9");
@@ -68,14 +68,14 @@ fn files_may_have_a_prefix_and_features_no_types() {
     let old = folder(&files);
     let found = read(&old.path().join("s1_matrix.mtx"), None).unwrap();
     assert_eq!(found, format!("s1 | {OF_GENES}"));
-    // Without names beside it, rows are the samples.
+    // Without names beside it, the rows are samples.
     let alone = folder(&[("rna.mtx", MATRIX)]);
     let found = read(&alone.path().join("rna.mtx"), None).unwrap();
     assert_eq!(found, "rna | - | - | 0/1/2/3 | 0 1 0 3; 0 2 0 0; 7 0 0 9");
 }
 
 #[test]
-fn the_hdf5_file_says_the_same() {
+fn the_hdf5_file_gives_the_same() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let tenx = read(&corpus.join("h5/tenx.h5"), None).unwrap();
     let whole = read(&corpus.join("mtx/real.mtx"), None).unwrap();
@@ -154,15 +154,15 @@ fn a_packed_file_that_is_cut_off_is_refused() {
         for end in (15..bytes.len()).step_by(3) {
             std::fs::write(&path, &bytes[..end]).unwrap();
             let message = read(packed.path(), None).unwrap_err();
-            let says = ["unreadable", "not a Matrix Market file"];
-            let is_said = says.iter().any(|part| message.contains(part));
-            assert!(message.contains(cut) && is_said, "{end}: {message}");
+            let known = ["unreadable", "not a Matrix Market file"];
+            let is_known = known.iter().any(|part| message.contains(part));
+            assert!(message.contains(cut) && is_known, "{end}: {message}");
         }
     }
 }
 
 #[test]
-fn no_changed_byte_of_the_matrix_or_the_barcodes_takes_a_cell_or_a_feature_away() {
+fn no_changed_byte_of_the_matrix_or_the_barcodes_removes_a_cell_or_feature() {
     let (barcodes, features) = (("barcodes.tsv", BARCODES), ("features.tsv", FEATURES));
     let sound = folder(&[("matrix.mtx", MATRIX), barcodes, features]);
     let source = ViewSource { name: None, path: sound.path().into(), member: None };
@@ -183,7 +183,7 @@ fn no_changed_byte_of_the_matrix_or_the_barcodes_takes_a_cell_or_a_feature_away(
 }
 
 #[test]
-fn names_of_rows_beside_a_matrix_are_those_of_cells() {
+fn names_of_rows_beside_a_matrix_are_names_of_cells() {
     let matrix = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 7\n2 2 1\n2 3 2\n";
     let (cells, genes) = ("AAAC\nAAAG\n", "E1\nE2\nE3\n");
     for (name, rows, columns) in [

@@ -1,32 +1,31 @@
-//! What stands above a table in a text: lines of other programs, and what separates the cells.
+//! Finds the header of a table in a text, and the delimiter.
 
 use crate::error::Problem;
 use std::io::{BufRead, Chain, Cursor, Read};
 
-/// Lines whose cells are compared to tell the lines above a table.
-const COMPARED_LINES: usize = 20;
-/// Bytes of them at most.
-const COMPARED_BYTES: usize = 1 << 20;
-/// Characters of a line that a message shows.
-const SHOWN_CHARACTERS: usize = 60;
+/// Number of lines compared to find lines above the table.
+const MAX_COMPARED_LINES: usize = 20;
+/// Largest number of bytes compared.
+const MAX_COMPARED_BYTES: usize = 1 << 20;
+/// Largest number of characters of a line in a message.
+const MAX_SHOWN_CHARACTERS: usize = 60;
 
-/// A text from the header of its table on.
+/// A text that starts with the header of its table.
 pub(super) struct Beginning<R> {
     pub(super) text: Chain<Cursor<Vec<u8>>, R>,
     pub(super) delimiter: u8,
-    /// How many lines stand above the header.
+    /// Number of lines above the header.
     pub(super) lines_above: u64,
-    /// Whether the lines above are those of a GCT file.
+    /// Whether the file is GCT.
     pub(super) is_gct: bool,
-    /// What is said of those that were left out without being asked for.
+    /// Warning about lines that were left out automatically.
     pub(super) warning: Option<String>,
-    /// How many further lines seem to stand above the table, and how the first of them begins.
+    /// Number of further lines that seem to stand above the table, and the first of them.
     pub(super) title: Option<(u64, String)>,
 }
 
 impl<R: BufRead> Beginning<R> {
-    /// Leaves out `n_skipped` lines and those that are known to stand above tables: comments, `sep=;`, and the sizes of a
-    /// GCT file.
+    /// Skips `n_skipped` lines and lines known to stand above tables: comments, `sep=;`, and the sizes of a GCT file.
     pub(super) fn of(mut text: R, n_skipped: usize) -> Result<Self, Problem> {
         let mut lines_above = 0;
         for _ in 0..n_skipped {
@@ -46,7 +45,7 @@ impl<R: BufRead> Beginning<R> {
             if let (Some([delimiter]), true) = (line.strip_prefix(b"sep="), comments.is_empty()) {
                 separator = Some(*delimiter);
             } else if line.starts_with(b"#1.2") || line.starts_with(b"#1.3") {
-                // The numbers of rows and columns.
+                // The next line has the numbers of rows and columns.
                 n_left_out += 1;
                 is_gct = true;
                 next_line(&mut text)?;
@@ -67,7 +66,9 @@ impl<R: BufRead> Beginning<R> {
             n_left_out -= 1;
         }
         let ends = |held: &[u8]| held.split(|&byte| byte == b'\n').count() - 1;
-        while ends(&held) < 2 || (ends(&held) < COMPARED_LINES && held.len() < COMPARED_BYTES) {
+        while ends(&held) < 2
+            || (ends(&held) < MAX_COMPARED_LINES && held.len() < MAX_COMPARED_BYTES)
+        {
             let line = next_line(&mut text)?;
             if line.is_empty() {
                 break;
@@ -75,8 +76,8 @@ impl<R: BufRead> Beginning<R> {
             held.extend(line);
         }
         let delimiter = separator.unwrap_or_else(|| delimiter_of(&held));
-        let is_said = is_gct || separator.is_some() || !comments.is_empty();
-        let warning = is_said.then(|| match n_left_out {
+        let has_known_lines = is_gct || separator.is_some() || !comments.is_empty();
+        let warning = has_known_lines.then(|| match n_left_out {
             1 => format!("line {} stands above the table and is left out", lines_above + 1),
             n => format!(
                 "lines {} to {} stand above the table and are left out",
@@ -97,21 +98,22 @@ impl<R: BufRead> Beginning<R> {
     }
 }
 
-/// The next line with its end, empty at the end of the text.
+/// Returns the next line with its end, or an empty one at the end of the text.
 fn next_line(text: &mut impl BufRead) -> Result<Vec<u8>, Problem> {
     let mut line = Vec::new();
     text.read_until(b'\n', &mut line)?;
     Ok(line)
 }
 
-/// Whether other programs write such lines above a table: `#`, and `!` and `^` of GEO.
+/// Returns whether a line is a comment: `#`, or `!` and `^` in GEO.
 fn is_comment(line: &[u8]) -> bool {
     line.strip_prefix(b"\"").unwrap_or(line).starts_with(b"#")
         || line.starts_with(b"!")
         || (line.starts_with(b"^") && line.contains(&b'='))
 }
 
-/// Whether a last comment is the header, as in `#OTU ID`: it alone has as many cells as the line below, which has numbers.
+/// Returns whether the last comment is the header, as in `#OTU ID`: only it has as many cells as the line below, and
+/// that line has numbers.
 fn names_columns(comment: &[u8], others: &[Vec<u8>], below: &[u8]) -> bool {
     let delimiter = delimiter_of(&[comment, below].concat());
     let n_cells = |line: &[u8]| cells(line, delimiter).count();
@@ -124,8 +126,8 @@ fn names_columns(comment: &[u8], others: &[Vec<u8>], below: &[u8]) -> bool {
         && if n > 1 { follows_at_once || has_numbers } else { follows_at_once && has_numbers }
 }
 
-/// The lines that seem to stand above the table: they have other numbers of cells than all that follow, the first of
-/// which names columns.
+/// Returns the lines that seem to stand above the table: the number of cells changes after them, and the next line
+/// names columns.
 fn title(held: &[u8]) -> Option<(u64, String)> {
     let end = held.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'))? + 1;
     let lines: Vec<&[u8]> = held[..end].split_inclusive(|&byte| byte == b'\n').collect();
@@ -133,14 +135,14 @@ fn title(held: &[u8]) -> Option<(u64, String)> {
         let n_cells: Vec<usize> = lines.iter().map(|line| cells(line, delimiter).count()).collect();
         let &last = n_cells.last()?;
         let first = n_cells.iter().rposition(|&n| n != last)? + 1;
-        // A header without a name for the row names is one short; numbers stand below it.
+        // A header without a name for the row names is one cell short, with numbers below.
         let is_table = last > 1 && first + 1 < lines.len();
         let is_header = !cells(lines[first], delimiter).any(is_number);
         (is_table && is_header).then_some((last, first))
     };
     let (_, first) = b",\t;".iter().filter_map(|&delimiter| first_of(delimiter)).max()?;
     let shown =
-        String::from_utf8_lossy(lines[0].trim_ascii()).chars().take(SHOWN_CHARACTERS).collect();
+        String::from_utf8_lossy(lines[0].trim_ascii()).chars().take(MAX_SHOWN_CHARACTERS).collect();
     Some((first as u64, shown))
 }
 
@@ -149,7 +151,7 @@ fn is_number(cell: &[u8]) -> bool {
     cell.parse::<f64>().is_ok_and(|x| !x.is_nan())
 }
 
-/// The cells of a line, quoted ones with what they hold.
+/// Returns the cells of a line, with their quotes.
 fn cells(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     let mut is_quoted = false;
     let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -159,15 +161,15 @@ fn cells(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The separator that stands most often in the first line, quoted names aside; a tab before all others, as names
-/// hold commas rather than tabs, and a space where no other stands. Both only where the next line has them too, so
-/// that they are none of a name.
+/// Returns the most frequent separator of the first line outside quotes. A tab has priority, since names contain commas
+/// rather than tabs. A space is used only without other separators. Both must also occur in the next line.
 fn delimiter_of(head: &[u8]) -> u8 {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first: Vec<u8> = outside_quotes(lines.next().unwrap_or_default()).collect();
     let next = lines.find(|line| !line.is_empty());
     let count = |delimiter: &u8| first.split(|byte| byte == delimiter).count() - 1;
-    // What stands in names is rarely in the numbers below. Where it is, as in `weight, kg` above `70,5`, semicolons separate.
+    // A character of names is rarely in the numbers below. Where it is, as in `weight, kg` above `70,5`, semicolons
+    // separate.
     let cuts_alike = |delimiter: &u8| {
         let below = |line| outside_quotes(line).filter(|byte| byte == delimiter).count();
         count(delimiter) > 0 && next.is_some_and(|line| below(line) == count(delimiter))

@@ -1,11 +1,11 @@
-//! CSV and TSV, plain or gzipped: a header, an id column, numbers as R and spreadsheets write them too.
+//! Reads CSV and TSV, plain or gzipped: a header, an id column, numbers as R and spreadsheets write them.
 
 mod beginning;
+mod cell_styles;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod words;
-mod written;
 
 pub use words::{Words, read_words};
 
@@ -13,7 +13,7 @@ use crate::Table;
 use crate::error::{Problem, listed};
 use crate::files::format::{Decode, Opened, Reader};
 use crate::files::{
-    Budget, Found, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
+    Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
 };
 use crate::spelling::counts_up;
 use beginning::Beginning;
@@ -27,36 +27,36 @@ pub(crate) const TEXT: Reader = Reader {
     name: "text table",
     known_as: "CSV, TSV",
     endings: &["csv", "tsv", "txt", "gct"],
-    // Any other file is text.
+    // Text is the default.
     sniff: |_| false,
     holds_one_table: true,
     is_foreign: false,
     decode: Decode::Stream(read),
 };
 
-/// Reads a table of values between commas, semicolons, tabs or single spaces.
-fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Found, Problem> {
+/// Reads a table separated by commas, semicolons, tabs or single spaces.
+fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
     read_table(text, &budget, source, options, true)
 }
 
-/// Reads the table of a text, whose numbers were `typed` by people or programs, or are known to be such.
+/// Reads the table of a text; `typed` means that the numbers may be formatted for people.
 pub(crate) fn read_table(
     text: impl BufRead,
     budget: &Budget,
     source: &ViewSource,
     options: &ReadOptions,
     typed: bool,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let mut records = Records::new(text, options.skip_lines)?;
     let title = records.title.take();
     let found = table(&mut records, budget, source, options, typed);
-    found.map_err(|problem| below_title(problem, title))
+    found.map_err(|problem| with_title_advice(problem, title))
 }
 
-/// What is said of a problem where lines stand above the table.
-fn below_title(problem: Problem, title: Option<(u64, String)>) -> Problem {
-    // What is wrong with the file is not wrong with its lines.
+/// Extends a problem by advice if lines stand above the table.
+fn with_title_advice(problem: Problem, title: Option<(u64, String)>) -> Problem {
+    // Problems of the whole file have other causes.
     let is_of_lines =
         !matches!(problem, Problem::Io(_) | Problem::EmptyFile | Problem::OpenQuote { .. });
     match title.filter(|_| is_of_lines) {
@@ -65,7 +65,7 @@ fn below_title(problem: Problem, title: Option<(u64, String)>) -> Problem {
             let (lines, them) =
                 if n == 1 { ("line stands", "it") } else { ("lines stand", "them") };
             Problem::Message(format!(
-                "{n} {lines} above the table, of which the first is `{shown}`? --skip-lines {n} leaves {them} out ({problem})"
+                "{n} {lines} above the table, first `{shown}`? --skip-lines {n} leaves {them} out ({problem})"
             ))
         }
     }
@@ -77,7 +77,7 @@ fn table<R: BufRead>(
     source: &ViewSource,
     options: &ReadOptions,
     typed: bool,
-) -> Result<Found, Problem> {
+) -> Result<Decoded, Problem> {
     let mut header = csv::StringRecord::new();
     if !records.read(&mut header)? {
         return Err(Problem::EmptyFile);
@@ -85,8 +85,7 @@ fn table<R: BufRead>(
     let mut record = csv::StringRecord::new();
     let mut is_row = records.read(&mut record)?;
     if is_row && begins_with_a_row_name(&record, &header) {
-        // The names would move by one column, and the ids with them; so they have where the row names have a name or the
-        // empty place of one.
+        // The names would shift by one column, and so would the ids if the row names have a name or an empty header.
         let is_placed = |&(j, name): &(usize, &str)| {
             (j == 0 && name.is_empty()) || options.id.as_deref() == Some(name)
         };
@@ -96,7 +95,7 @@ fn table<R: BufRead>(
         }
         header = std::iter::once("").chain(&header).collect();
     }
-    if is_row && ends_in_nothing(&header, &record) {
+    if is_row && header_ends_in_separator(&header, &record) {
         header.truncate(record.len());
     }
     let columns = Columns::of_header(&header, options, records.is_gct)?;
@@ -121,21 +120,21 @@ fn table<R: BufRead>(
     };
     let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
     let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
-    Ok(Found { tables: vec![table], warnings })
+    Ok(Decoded { tables: vec![table], warnings })
 }
 
-/// Whether the header lacks a name for the first cell of each row: so `write.table` of R has row names. A last
-/// cell that is empty is rather a separator at the end of the row.
+/// Returns whether the header lacks a name for the first column, as `write.table` of R writes row names. An empty last
+/// cell is a separator at the end of the row.
 fn begins_with_a_row_name(row: &csv::StringRecord, header: &csv::StringRecord) -> bool {
     row.len() == header.len() + 1 && row.iter().next_back().is_some_and(|cell| !cell.is_empty())
 }
 
-/// Whether the header alone ends in a separator.
-fn ends_in_nothing(header: &csv::StringRecord, row: &csv::StringRecord) -> bool {
+/// Returns whether only the header ends in a separator.
+fn header_ends_in_separator(header: &csv::StringRecord, row: &csv::StringRecord) -> bool {
     header.len() == row.len() + 1 && row.len() > 1 && header.iter().next_back() == Some("")
 }
 
-/// What a column is for.
+/// Role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Id,
@@ -144,11 +143,11 @@ enum Role {
     LeftOut,
 }
 
-/// The columns that a header names and what each is for.
+/// Names and roles of the columns.
 struct Columns {
     names: Vec<String>,
     roles: Vec<Role>,
-    /// The columns that are left out because they have no name.
+    /// Columns left out because they have no name.
     unnamed: Vec<usize>,
 }
 
@@ -162,11 +161,11 @@ impl Columns {
         options.check_named(&names)?;
         let position = |name: &str| names.iter().position(|column| column == name);
         let id = match &options.id {
-            Some(name) => Some(
-                position(name)
-                    .ok_or_else(|| Problem::NoColumn { name: name.clone(), there: told(&names) })?,
-            ),
-            // The first column without a name is where R and pandas put the row names.
+            Some(name) => Some(position(name).ok_or_else(|| Problem::NoColumn {
+                name: name.clone(),
+                there: available_columns(&names),
+            })?),
+            // R and pandas write row names in a first column without a name.
             None => names.first().is_some_and(|name| is_unnamed(name)).then_some(0),
         };
         let label = options.label.as_deref().and_then(position);
@@ -177,7 +176,7 @@ impl Columns {
                 Role::Label
             } else if is_unnamed(name)
                 || !options.takes(name)
-                // The second column of this format is text about the features.
+                // In GCT the second column describes the features.
                 || (is_gct && column == 1 && name.eq_ignore_ascii_case("description"))
             {
                 Role::LeftOut
@@ -190,13 +189,13 @@ impl Columns {
             |&column: &usize| roles[column] == Role::LeftOut && is_unnamed(&names[column]);
         let unnamed = (0..names.len()).filter(is_left).collect();
         let is_number = |text: &str| text.parse::<f64>().is_ok_and(|x| !x.is_nan());
-        // Who asks for a column by a word knows that the first row names the columns.
+        // If the user names a column by a word, the first row is a header.
         let is_asked_for = |name: &String| position(name).is_some() && !is_number(name);
         let is_header = options.id.iter().chain(&options.label).any(is_asked_for);
         let columns = Self { names, roles, unnamed };
         let features = columns.features();
-        // Without a header the first row holds numbers and gaps, and would be lost.
-        let names_nothing = |(column, text): (usize, &str)| {
+        // Without this check a first row of numbers and gaps would be lost as a header.
+        let is_no_name = |(column, text): (usize, &str)| {
             Some(column) == id
                 || Some(column) == label
                 || is_number(text)
@@ -204,7 +203,7 @@ impl Columns {
         };
         if !is_header
             && header.iter().any(is_number)
-            && header.iter().enumerate().all(names_nothing)
+            && header.iter().enumerate().all(is_no_name)
             && !counts_up(&features)
         {
             return Err(Problem::NoHeader);
@@ -216,15 +215,15 @@ impl Columns {
         self.roles.contains(&role)
     }
 
-    /// The names of the columns that hold the view's numbers.
+    /// Returns the names of the feature columns.
     fn features(&self) -> Vec<String> {
         let named = self.names.iter().zip(&self.roles);
         named.filter(|(_, role)| **role == Role::Feature).map(|(name, _)| name.clone()).collect()
     }
 }
 
-/// The columns there are, for a message to someone who named another one as the ids.
-fn told(names: &[String]) -> String {
+/// Lists the columns for a message about a wrong id column.
+fn available_columns(names: &[String]) -> String {
     let named = listed(names.iter().map(String::as_str).filter(|name| !is_unnamed(name)));
     if names.first().is_some_and(|name| is_unnamed(name)) {
         format!(
@@ -235,26 +234,26 @@ fn told(names: &[String]) -> String {
     }
 }
 
-/// A text, and behind it what marks its end.
-type Ended<R> = Chain<Counted<Chain<Cursor<Vec<u8>>, R>>, &'static [u8]>;
+/// A text followed by a mark of its end.
+type MarkedText<R> = Chain<Counted<Chain<Cursor<Vec<u8>>, R>>, &'static [u8]>;
 
-/// The records of a text, cut at the delimiter that its begin shows.
+/// The records of a text.
 struct Records<R> {
-    reader: csv::Reader<Ended<R>>,
+    reader: csv::Reader<MarkedText<R>>,
     delimiter: u8,
     lines_above: u64,
     is_gct: bool,
-    /// What is said of the lines above, and of further ones that seem to be there.
+    /// Warning about lines above the table.
     warning: Option<String>,
     title: Option<(u64, String)>,
-    /// The bytes of the text.
+    /// Number of bytes read from the text.
     n_bytes: Rc<Cell<u64>>,
 }
 
 impl<R: BufRead> Records<R> {
-    /// What stands behind a text: a record of its own, unless a quote is open there.
+    /// Mark after the text: a record of its own, unless a quote is open.
     const END: &str = "\u{3}\u{4}";
-    /// The last record of a file of GEO.
+    /// Last record of a GEO file.
     const END_OF_GEO: &str = "!series_matrix_table_end";
 
     fn new(text: R, n_skipped: usize) -> Result<Self, Problem> {
@@ -264,27 +263,27 @@ impl<R: BufRead> Records<R> {
         builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
         let n_bytes = Rc::new(Cell::new(0));
         let text = Counted { text, n_bytes: n_bytes.clone() };
-        // Twice, so that behind an open quote it is never all of a cell.
+        // Twice, so that after an open quote the mark is never a whole cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
         Ok(Self { reader, delimiter, lines_above, is_gct, warning, title, n_bytes })
     }
 
-    /// Reads the next record; whether there is one. A quote that is never closed is refused, as it would hide the rows
-    /// that follow.
+    /// Reads the next record and returns whether there is one. A quote that is never closed is an error because it
+    /// would hide rows.
     fn read(&mut self, record: &mut csv::StringRecord) -> Result<bool, Problem> {
         self.reader.read_record(record).map_err(|error| self.damaged(error))?;
-        // The text itself may hold such characters.
-        let is_behind = self.reader.position().byte() > self.n_bytes.get() + 2;
+        // The text itself may contain the mark.
+        let is_after_text = self.reader.position().byte() > self.n_bytes.get() + 2;
         match record.iter().next_back() {
-            Some(cell) if cell == Self::END && record.len() == 1 && is_behind => Ok(false),
-            Some(cell) if cell.ends_with(Self::END) && is_behind => {
+            Some(cell) if cell == Self::END && record.len() == 1 && is_after_text => Ok(false),
+            Some(cell) if cell.ends_with(Self::END) && is_after_text => {
                 Err(Problem::OpenQuote { line: self.line(record) })
             }
             cell => Ok(cell.is_some() && &record[0] != Self::END_OF_GEO),
         }
     }
 
-    /// The line of the file in which the reader was when it began with a record.
+    /// Returns the line of the file in which the record begins.
     fn line(&self, record: &csv::StringRecord) -> u64 {
         record.position().map_or(0, csv::Position::line) + self.lines_above
     }
@@ -303,13 +302,13 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Whether blank lines, which are passed over, stand above the record that was read, if that is of one line.
+    /// Returns whether blank lines were skipped before a record of one line.
     fn passed_a_blank_line(&self, record: &csv::StringRecord) -> bool {
         self.reader.position().line() + self.lines_above > self.line(record) + 1
     }
 }
 
-/// A text whose bytes are counted as they are read.
+/// A reader that counts bytes.
 struct Counted<R> {
     text: R,
     n_bytes: Rc<Cell<u64>>,
@@ -323,8 +322,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The file's text, unpacked if it is gzipped, without a byte order mark, and the memory that its content may take. The text
-/// ends in an error where the file gives more than it may, or unpacks to more than the budget.
+/// Returns the file's text, decompressed and without a byte order mark, and its memory budget. Reading fails where the
+/// file exceeds its limit or its content exceeds the budget.
 pub(crate) fn unpacked(
     opened: Opened,
     max_bytes: Option<u64>,
@@ -345,18 +344,18 @@ pub(crate) fn unpacked(
     } else {
         Box::new(stream)
     };
-    // The mark would otherwise become part of the first column's name.
+    // Otherwise the mark would be part of the first column's name.
     if text.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
         text.read_exact(&mut [0; 3])?;
     }
     Ok((text, budget))
 }
 
-/// A stream that fails where it gives more than it may.
+/// A reader that fails when it exceeds its limit.
 struct Limited<R> {
     stream: R,
     left: u64,
-    /// What is said then.
+    /// Message of the error.
     refusal: String,
 }
 

@@ -1,25 +1,25 @@
-//! What stands below the header, row by row.
+//! Reads the rows below the header.
 
-use super::written::Written;
+use super::cell_styles::CellStyles;
 use super::{Columns, Role};
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, is_missing};
 
-/// What the rows below the header hold.
+/// The content of the rows below the header.
 pub(super) struct Rows<'a> {
     columns: &'a Columns,
     n_features: usize,
     options: &'a ReadOptions,
-    /// Whether commas are decimal: where they do not stand between the cells, semicolons do.
+    /// Whether commas are decimal, as in files with semicolons.
     commas_are_decimal: bool,
-    /// A number with a decimal comma, and one with a point, of the first rows that have one.
+    /// The first number with a decimal comma, and the first with a point.
     comma: Option<String>,
     point: Option<String>,
-    /// How the numbers are written.
-    written: Written,
-    /// The line of the first row.
+    /// Statistics of how the cells are written.
+    styles: CellStyles,
+    /// Line of the first row.
     first_line: u64,
-    /// Whether any cell of the columns without a name holds something.
+    /// Whether a column without a name has a cell that is not empty.
     pub(super) unnamed_hold: bool,
     pub(super) count: usize,
     pub(super) ids: Vec<String>,
@@ -36,7 +36,7 @@ impl<'a> Rows<'a> {
             commas_are_decimal: delimiter == b';',
             comma: None,
             point: None,
-            written: Written::new(columns.names.len()),
+            styles: CellStyles::new(columns.names.len()),
             first_line: 0,
             unnamed_hold: false,
             count: 0,
@@ -54,7 +54,7 @@ impl<'a> Rows<'a> {
         budget: &Budget,
     ) -> Result<(), Problem> {
         let Columns { names, roles, unnamed } = self.columns;
-        // A blank last line is no row, and spreadsheets end in rows of nothing; without ids such a row is a sample's.
+        // Blank last lines and empty rows of spreadsheets are skipped; without ids an empty row is a sample.
         let may_be_empty = record.len() == 1 || roles.contains(&Role::Id);
         if names.len() > 1 && may_be_empty && record.iter().all(str::is_empty) {
             return Ok(());
@@ -64,7 +64,7 @@ impl<'a> Rows<'a> {
             self.first_line = line;
         }
         let (expected, found) = (names.len(), record.len());
-        // Nothing stands behind a separator that ends the row.
+        // A separator may end the row.
         if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
             return Err(Problem::ragged(self.count, line, expected, record));
         }
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
                 Role::Label => self.labels.push(text.to_owned()),
                 Role::Feature => {
                     let value = self.number(column, text).unwrap_or_else(|| {
-                        self.written.text(column, self.count, text);
+                        self.styles.text(column, self.count, text);
                         f64::NAN
                     });
                     self.values.push(value);
@@ -96,14 +96,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Refuses what the columns of numbers hold besides, for all of them at once; where the numbers were `typed` by
-    /// people or programs, also points that seem to group thousands.
+    /// Returns an error about texts in columns of numbers, for all columns at once, and if `typed`, about points that
+    /// seem to group thousands.
     pub(super) fn check(&self, typed: bool) -> Result<(), Problem> {
-        let problem = self.written.problem(&self.columns.names, self.first_line, typed);
+        let problem = self.styles.problem(&self.columns.names, self.first_line, typed);
         problem.map_or(Ok(()), |problem| Err(Problem::Message(problem)))
     }
 
-    /// The number that a cell holds, NaN where it is missing.
+    /// Returns the number in a cell, NaN if it is missing, `None` if it is a text.
     fn number(&mut self, column: usize, text: &str) -> Option<f64> {
         if is_missing(text, self.options) {
             return Some(f64::NAN);
@@ -116,14 +116,14 @@ impl<'a> Rows<'a> {
                 self.comma.get_or_insert_with(|| text.to_owned());
                 value
             }
-            // The minus sign of typesetters.
+            // Typographic minus sign.
             _ if text.contains('\u{2212}') => text.replace('\u{2212}', "-").parse().ok()?,
             _ => text.parse().ok()?,
         };
         if self.commas_are_decimal && text.contains('.') {
             self.point.get_or_insert_with(|| text.to_owned());
         }
-        self.written.number(column, text, value);
+        self.styles.number(column, text, value);
         Some(value)
     }
 }

@@ -1,23 +1,23 @@
-//! What text tables give and how they are refused.
+//! Tests of text tables.
 
 use super::*;
 use crate::files::SampleNames;
 use crate::testing::{cases, options, read, shown, tables};
 use std::io::Write;
 
-/// What a text says: `ids | classes | features | rows`.
+/// Reads a text and formats it as `ids | classes | features | rows`.
 fn read_text(text: impl Into<Vec<u8>>, options: &str) -> Result<String, String> {
     read("rna.csv", text, options).map(|shown| shown.replacen("rna | ", "", 1))
 }
 
-/// Cases of options, a text, and what it says.
+/// Checks cases of options, a text, and its table.
 fn are_read(text: &str) {
     for [options, text, expected] in cases(text) {
         assert_eq!(read_text(&*text, &options).as_ref(), Ok(&expected), "{text}");
     }
 }
 
-/// Cases of options, a text, and a part of the message that refuses it: its end before a `$`.
+/// Checks cases of options, a text, and a part of its error message, or with `$` the end of the message.
 fn are_refused(text: &str) {
     for [options, text, expected] in cases(text) {
         let message = read_text(&*text, &options).unwrap_err();
@@ -40,7 +40,7 @@ fn packed(parts: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn ids_numbers_and_gaps_are_read_whatever_separates_them() {
+fn ids_numbers_and_gaps_are_read_with_any_separator() {
     are_read(
         r#"
         id=id :: id,a,"b, c"\nx,1,2.5\ny,NA,-3e2\n :: x y | - | a/b, c | 1 2.5; NaN -300
@@ -81,7 +81,7 @@ fn a_column_without_a_name_holds_the_row_names_and_is_never_a_feature() {
         - :: my feature\n1\n2\n :: - | - | my feature | 1; 2
     "#,
     );
-    // The first row could begin with a name, but nothing stands behind its last separator.
+    // An empty last cell is no value, so the first row has no row name.
     are_refused(
         r"
         - :: a,b\n1,2,\n3,4,5\n :: row 2 (line 3) has 3 cells, the header has 2
@@ -137,7 +137,7 @@ fn a_quote_that_is_never_closed_is_refused_in_any_column() {
 }
 
 #[test]
-fn blank_lines_are_no_rows_but_in_a_table_of_one_column() {
+fn blank_lines_are_skipped_except_in_a_table_of_one_column() {
     are_read(
         r#"
         id=id :: id;a;b\r\nx;1,5;2\r\n;;\r\ny;;\r\n;;\r\n;;\r\n :: x y | - | a/b | 1.5 2; NaN NaN
@@ -161,7 +161,7 @@ fn blank_lines_are_no_rows_but_in_a_table_of_one_column() {
 }
 
 #[test]
-fn a_first_row_of_numbers_and_gaps_is_a_header_where_a_word_of_it_is_asked_for() {
+fn a_first_row_of_numbers_is_a_header_only_if_an_option_names_a_word_of_it() {
     are_refused(
         r"
         - :: 1.5,NA\n3,4\n :: no header
@@ -182,7 +182,7 @@ fn a_first_row_of_numbers_and_gaps_is_a_header_where_a_word_of_it_is_asked_for()
 }
 
 #[test]
-fn options_say_what_is_missing_what_is_a_class_and_which_columns_count() {
+fn options_select_missing_values_classes_and_columns() {
     are_read(
         r"
         id=id missing=-999 :: id,a\nw,1\nx,-999\ny,-999.0\nz,-9.99e2\n :: w x y z | - | a | 1; NaN; NaN; NaN
@@ -202,7 +202,7 @@ fn options_say_what_is_missing_what_is_a_class_and_which_columns_count() {
 }
 
 #[test]
-fn rows_of_one_id_and_features_of_one_name_are_refused_or_made_one() {
+fn repeated_ids_and_features_are_refused_or_merged() {
     are_refused(
         r"
         id=id :: id,a\nx,1\ny,5\nx,3\n :: id `x` stands in row 1 and again in row 3
@@ -224,7 +224,7 @@ fn rows_of_one_id_and_features_of_one_name_are_refused_or_made_one() {
 }
 
 #[test]
-fn numbers_written_for_people_are_told_with_what_keeps_their_columns() {
+fn numbers_formatted_for_people_get_advice_that_keeps_their_columns() {
     let text = r#"
         id=id :: id;a;b\nx;1,5;2\ny;1.234;2\n :: `1,5` has a comma and `1.234` a point: one of them groups thousands
         id=id :: id;a\nx;1,234,567\n :: `1,234,567` is not a number
@@ -270,7 +270,7 @@ fn points_that_group_thousands_are_refused_and_three_decimals_are_numbers() {
 }
 
 #[test]
-fn what_other_programs_write_is_named_for_what_it_is() {
+fn files_of_other_programs_are_named() {
     for (bytes, expected) in [
         (&b"PK\x03\x04....[Content_Types].xml"[..], "unreadable spreadsheet"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .xlsx"),
@@ -285,7 +285,7 @@ fn what_other_programs_write_is_named_for_what_it_is() {
 }
 
 #[test]
-fn separators_at_the_ends_of_rows_or_of_the_header_end_nothing() {
+fn trailing_separators_add_no_column() {
     are_read(
         r"
         id=id :: id\ta\tb\nx\t1\t2\t\ny\t3\t\t\n :: x y | - | a/b | 1 2; 3 NaN
@@ -320,12 +320,13 @@ fn lines_of_other_programs_above_a_table_are_left_out() {
 }
 
 #[test]
-fn a_title_above_and_a_note_below_are_shown_with_the_way_out() {
+fn a_title_above_and_a_note_below_get_advice() {
     for separator in [",", "\t", ";"] {
         let table = "id,a,b\nx,1,2\ny,3,4\n".replace(',', separator);
         let text = format!("Table 2: proteins, and more\n\n{table}");
         let message = read_text(&*text, "id=id").unwrap_err();
-        let expected = "2 lines stand above the table, of which the first is `Table 2: proteins, and more`? --skip-lines 2";
+        let expected =
+            "2 lines stand above the table, first `Table 2: proteins, and more`? --skip-lines 2";
         assert!(message.contains(expected), "{message}");
         assert_eq!(read_text(text, "id=id skip=2").unwrap(), "x y | - | a/b | 1 2; 3 4");
         let message = read_text(format!("{table}Source: a registry\n"), "id=id").unwrap_err();

@@ -1,6 +1,8 @@
-//! A table of text, whose cells mean whatever its reader takes them for.
+//! Reads tables of text, such as clinical tables.
 
-use super::{Records, TEXT, begins_with_a_row_name, below_title, ends_in_nothing, unpacked};
+use super::{
+    Records, TEXT, begins_with_a_row_name, header_ends_in_separator, unpacked, with_title_advice,
+};
 use crate::TableError;
 use crate::error::{Problem, listed};
 use crate::files::Budget;
@@ -9,22 +11,22 @@ use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::Path;
 
-/// A table of text, all columns of which have a cell for each row.
+/// A table of text; all columns have the same length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// The name of each column.
+    /// Names of the columns.
     pub names: Vec<String>,
-    /// The cells of each column, decimal commas between semicolons made points.
+    /// Cells of each column. In files with semicolons, decimal commas are replaced by points.
     pub columns: Vec<Vec<String>>,
     /// Whether the header lacks a name, so that the first column has none.
     pub is_one_name_short: bool,
 }
 
 impl Words {
-    /// The column of this name.
+    /// Returns the index of a column.
     ///
     /// # Errors
-    /// If there is none, or the header is one name short and may name another column, in a line that begins with `path`.
+    /// If there is none, or the header is one name short and may name another column; the message begins with `path`.
     pub fn place(&self, name: &str, path: &Path) -> Result<usize, TableError> {
         if self.is_one_name_short && self.names.iter().any(|column| column == name) {
             let expected = self.names.len();
@@ -38,10 +40,10 @@ impl Words {
     }
 }
 
-/// Reads a table of values between commas, semicolons, tabs or single spaces as it stands, below `skip_lines` lines.
+/// Reads a table separated by commas, semicolons, tabs or single spaces, below `skip_lines` lines.
 ///
 /// # Errors
-/// If the file cannot be read, is no text, or its rows have different lengths; the message names the file.
+/// If the file cannot be read, is not text, or its rows have different lengths; the message names the file.
 pub fn read_words(
     path: &Path,
     skip_lines: usize,
@@ -63,7 +65,7 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
         tracing::warn!("{}: {warning}", path.display());
     }
     let title = records.title.take();
-    table(records, &budget).map_err(|problem| below_title(problem, title))
+    table(records, &budget).map_err(|problem| with_title_advice(problem, title))
 }
 
 fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
@@ -84,11 +86,11 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
             }
             names.insert(0, String::new());
             is_one_name_short = true;
-        } else if row == 1 && ends_in_nothing(&header, &record) {
+        } else if row == 1 && header_ends_in_separator(&header, &record) {
             names.pop();
         }
         columns.resize(names.len(), Vec::new());
-        // Spreadsheets end in rows of nothing.
+        // Spreadsheets end in empty rows.
         if names.len() > 1 && record.iter().all(str::is_empty) {
             continue;
         }
@@ -114,7 +116,8 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
     Ok(Words { names, columns, is_one_name_short })
 }
 
-/// Makes points of decimal commas, but where other numbers of the column have points: then one of them groups thousands.
+/// Replaces decimal commas by points, unless other numbers of the column have points: then one of them groups
+/// thousands.
 fn read_decimal_commas(column: &mut [String]) {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     if column.iter().any(|text| text.contains('.') && is_number(text)) {
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_nothing_are_no_rows() {
+    fn empty_rows_are_skipped() {
         let found = words("id;age\r\np1;3\r\n;\r\np2;\r\n;\r\n ; \r\n").unwrap();
         assert_eq!(found.columns, [["p1", "p2"], ["3", ""]]);
         assert!(words("id,age\n,\n,\n").unwrap_err().to_string().contains("no rows"));
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_of_text_is_told_in_a_line() {
+    fn errors_of_text_tables_are_one_line() {
         let message = |text: &str| words(text).unwrap_err().to_string();
         assert!(message("id,age\np1\n").contains("row 1 (line 2) has 1 cells, the header has 2"));
         assert!(message("id,age\n").contains("no rows below the header"));

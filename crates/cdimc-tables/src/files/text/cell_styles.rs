@@ -1,19 +1,19 @@
-//! How the cells of a table of numbers are written: what is no number, and points that may group thousands.
+//! Records how the cells of a table of numbers are written: texts, and points that may group thousands.
 
 use crate::option_names::line_of_names;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Different texts of a column that a message shows.
-const SHOWN_TEXTS: usize = 8;
-/// Characters of a text that a message shows.
-const SHOWN_CHARACTERS: usize = 40;
-/// Columns that a message names.
-const SHOWN_COLUMNS: usize = 40;
-/// How many times larger a group of three digits makes a number.
+/// Largest number of texts of a column in a message.
+const MAX_SHOWN_TEXTS: usize = 8;
+/// Largest number of characters of a text in a message.
+const MAX_SHOWN_CHARACTERS: usize = 40;
+/// Largest number of columns in a message.
+const MAX_SHOWN_COLUMNS: usize = 40;
+/// Factor of a group of three digits.
 const THOUSAND: f64 = 1000.0;
 
-/// Digits in groups of three, between which stands the same separator.
+/// Digits in groups of three with the same separator.
 static GROUPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let group = |separator: &str| format!("{separator}[0-9]{{3}}");
     let groups: Vec<String> =
@@ -24,9 +24,9 @@ static GROUPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^[+-]?[0-9]{{1,3}}({})([.,][0-9]+)?$", groups.join("|"))).ok()
 });
 
-/// What a text that is no number looks like.
+/// Kind of a text that is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum TextKind {
     Grouped,
     DecimalComma,
     Percent,
@@ -34,8 +34,8 @@ enum Look {
     Word,
 }
 
-impl Look {
-    /// The looks of numbers, and what to do about each.
+impl TextKind {
+    /// Kinds that look like numbers, with advice.
     const OF_NUMBERS: [(Self, &str); 4] = [
         (
             Self::Grouped,
@@ -72,7 +72,7 @@ impl Look {
     }
 }
 
-/// How the cells of one column are written.
+/// Statistics of one column's cells.
 #[derive(Debug, Clone, Default)]
 struct Column {
     n_numbers: usize,
@@ -80,39 +80,38 @@ struct Column {
     /// Different texts, and whether there are more.
     texts: Vec<String>,
     has_more: bool,
-    /// Whether the first row holds a text.
+    /// Whether the first row has a text.
     in_first_row: bool,
-    /// How many numbers have groups of three digits behind each mark, and the sum of the logarithms of what they are
-    /// read as.
+    /// Count of numbers with a group of three digits after each mark, and the sum of the logarithms of their values.
     grouped: (usize, f64),
-    /// The same of whole numbers without a mark, zeros aside.
+    /// The same for whole numbers without a mark, except zero.
     plain: (usize, f64),
-    /// Whether a whole number of four digits or more has no mark.
+    /// Whether a whole number of four or more digits has no mark.
     is_ungrouped: bool,
 }
 
-/// How the cells of the columns of numbers are written.
+/// Statistics of all cells.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct CellStyles {
     columns: Vec<Column>,
-    /// Whether some number has other than three digits behind the mark, so that it groups nothing.
+    /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
     has_decimals: bool,
-    /// Whole numbers without a mark: one of them, and whether others differ from it.
+    /// A whole number without a mark, and whether others differ from it.
     plain: Option<(String, bool)>,
     /// A number with groups of three digits.
     grouped: Option<String>,
-    /// The row and column of the first text.
+    /// Row, column and content of the first text.
     first: Option<(usize, usize, String)>,
 }
 
-impl Written {
+impl CellStyles {
     pub(super) fn new(n_columns: usize) -> Self {
         let columns = vec![Column::default(); n_columns];
         let (has_decimals, plain, grouped, first) = (false, None, None, None);
         Self { columns, has_decimals, plain, grouped, first }
     }
 
-    /// Takes the cell of a column that was read as `value`.
+    /// Records a cell that was read as `value`.
     pub(super) fn number(&mut self, column: usize, text: &str, value: f64) {
         let of_column = &mut self.columns[column];
         of_column.n_numbers += 1;
@@ -141,23 +140,23 @@ impl Written {
         }
     }
 
-    /// Takes the cell of a column that is no number; rows count from 1.
+    /// Records a cell that is not a number; rows count from 1.
     pub(super) fn text(&mut self, column: usize, row: usize, text: &str) {
-        let text: String = text.chars().take(SHOWN_CHARACTERS).collect();
+        let text: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
         let of_column = &mut self.columns[column];
         of_column.n_texts += 1;
         of_column.in_first_row |= row == 1;
         self.first.get_or_insert_with(|| (row, column, text.clone()));
         if of_column.texts.contains(&text) {
-        } else if of_column.texts.len() < SHOWN_TEXTS {
+        } else if of_column.texts.len() < MAX_SHOWN_TEXTS {
             of_column.texts.push(text);
         } else {
             of_column.has_more = true;
         }
     }
 
-    /// What is wrong with all columns, `names`, in a line, `None` if nothing is; `line` is that of the first row, and
-    /// only numbers that were `typed` may have points that group thousands.
+    /// Returns one line about all columns `names`, or `None` if nothing is wrong. `line` is the line of the first row;
+    /// only `typed` numbers may have points that group thousands.
     pub(super) fn problem(&self, names: &[String], line: u64, typed: bool) -> Option<String> {
         match &self.first {
             None if typed => self.grouping(names),
@@ -165,20 +164,22 @@ impl Written {
             Some((row, column, text)) => {
                 let at =
                     format!("row {row}, column `{}`: `{text}` is not a number", names[*column]);
-                let what_to_do = self.second_header(line).unwrap_or_else(|| self.cures(names));
+                let what_to_do =
+                    self.second_header(line).unwrap_or_else(|| self.advice_for_texts(names));
                 Some(format!("{at}; {what_to_do}"))
             }
         }
     }
 
-    /// What is said where points may group thousands: numbers with three digits behind the point stand next to smaller
-    /// ones, as whole numbers, that are larger as they are read.
+    /// Returns a message if points may group thousands: whole numbers in the same column are larger than numbers with
+    /// three digits after the point.
     fn grouping(&self, names: &[String]) -> Option<String> {
         let ((plain, true), grouped) = (self.plain.as_ref()?, self.grouped.as_ref()?) else {
             return None;
         };
         let mean = |(n, sum): (usize, f64)| sum / n as f64;
-        // As decimals the whole numbers are so many times larger; as groups the others are. What is nearer is likelier.
+        // If the point marks decimals, whole numbers are larger by this ratio; if it groups, the others are. The
+        // smaller ratio is likelier.
         let is_mixed =
             |column: &Column| column.plain.0 > 0 && column.grouped.0 > 0 && !column.is_ungrouped;
         let is_likelier = |column: &Column| {
@@ -197,11 +198,12 @@ impl Written {
         ))
     }
 
-    /// What is said where the first row holds text in every column, and those below hardly any.
+    /// Returns advice if the first row has text in most columns and numbers stand below.
     fn second_header(&self, line: u64) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
-            let is_word = column.texts.first().is_some_and(|text| Look::of(text) == Look::Word);
+            let is_word =
+                column.texts.first().is_some_and(|text| TextKind::of(text) == TextKind::Word);
             column.in_first_row && column.n_texts == 1 && column.n_numbers > 0 && is_word
         };
         let above: Vec<&Column> = held.clone().filter(is_above).collect();
@@ -221,47 +223,49 @@ impl Written {
         })
     }
 
-    /// What to do about all texts.
-    fn cures(&self, names: &[String]) -> String {
-        let looks = |column: &Column, look| column.texts.iter().any(|text| Look::of(text) == look);
-        let mut cures = Vec::new();
-        for (look, cure) in Look::OF_NUMBERS {
+    /// Returns advice about all texts.
+    fn advice_for_texts(&self, names: &[String]) -> String {
+        let looks =
+            |column: &Column, look| column.texts.iter().any(|text| TextKind::of(text) == look);
+        let mut advice_for_texts = Vec::new();
+        for (look, advice) in TextKind::OF_NUMBERS {
             let columns = self.named(names, |column| looks(column, look));
             let mut texts = self.columns.iter().flat_map(|column| &column.texts);
-            if let Some(text) = texts.find(|text| Look::of(text) == look) {
+            if let Some(text) = texts.find(|text| TextKind::of(text) == look) {
                 let example = text.replacen(',', ".", 1);
-                let example = if look == Look::DecimalComma {
+                let example = if look == TextKind::DecimalComma {
                     format!(", as in `{example}`")
                 } else {
                     String::new()
                 };
-                cures.push(format!("`{text}` in {} {cure}{example}", columns_listed(&columns)));
+                advice_for_texts
+                    .push(format!("`{text}` in {} {advice}{example}", columns_listed(&columns)));
             }
         }
         let is_mark =
             |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
         let is_of_text = |column: &Column| {
             column.n_texts > column.n_numbers
-                && looks(column, Look::Word)
+                && looks(column, TextKind::Word)
                 && (column.n_numbers == 0 || column.has_more)
                 && !column.texts.iter().all(is_mark)
         };
-        let is_of_numbers = |column: &Column| looks(column, Look::Word) && !is_of_text(column);
+        let is_of_numbers = |column: &Column| looks(column, TextKind::Word) && !is_of_text(column);
         let columns = self.named(names, is_of_numbers);
         if !columns.is_empty() {
             let mut texts: Vec<&str> = Vec::new();
             for column in self.columns.iter().filter(|column| is_of_numbers(column)) {
-                let words = column.texts.iter().filter(|text| Look::of(text) == Look::Word);
+                let words = column.texts.iter().filter(|text| TextKind::of(text) == TextKind::Word);
                 texts.extend(words.map(String::as_str));
             }
             texts.sort_unstable();
             texts.dedup();
             let options: Vec<String> = texts
                 .iter()
-                .take(SHOWN_TEXTS)
+                .take(MAX_SHOWN_TEXTS)
                 .map(|text| format!("--missing-value '{text}'"))
                 .collect();
-            let more = texts.len() > SHOWN_TEXTS
+            let more = texts.len() > MAX_SHOWN_TEXTS
                 || self.columns.iter().any(|column| is_of_numbers(column) && column.has_more);
             let limit =
                 if texts.iter().any(|text| text.starts_with(['<', '>', '\u{2264}', '\u{2265}'])) {
@@ -269,7 +273,7 @@ impl Written {
                 } else {
                     ""
                 };
-            cures.push(format!(
+            advice_for_texts.push(format!(
                 "all else in {} is numbers or missing: if it means \"not measured\", add {}{}{limit}",
                 columns_listed(&columns),
                 options.join(" "),
@@ -278,20 +282,20 @@ impl Written {
         }
         match self.named(names, is_of_text)[..] {
             [] => {}
-            [column] => cures.push(format!(
+            [column] => advice_for_texts.push(format!(
                 "leave the column out with --drop '{}', or name it with --id or --label",
                 line_of_names(&[column])
             )),
-            ref columns => cures.push(format!(
+            ref columns => advice_for_texts.push(format!(
                 "leave the {} columns of text out with --drop '{}', or name one with --id or --label",
                 columns.len(),
                 line_of_names(columns)
             )),
         }
-        cures.join("; ")
+        advice_for_texts.join("; ")
     }
 
-    /// The names of the columns of which this holds.
+    /// Returns the names of the columns for which `holds` is true.
     fn named<'a>(&self, names: &'a [String], holds: impl Fn(&Column) -> bool) -> Vec<&'a str> {
         let named = self.columns.iter().zip(names);
         named.filter(|(column, _)| holds(column)).map(|(_, name)| name.as_str()).collect()
@@ -301,8 +305,8 @@ impl Written {
 fn columns_listed(names: &[&str]) -> String {
     let columns = if names.len() == 1 { "column" } else { "columns" };
     let shown: Vec<String> =
-        names.iter().take(SHOWN_COLUMNS).map(|name| format!("`{name}`")).collect();
-    let more = match names.len().saturating_sub(SHOWN_COLUMNS) {
+        names.iter().take(MAX_SHOWN_COLUMNS).map(|name| format!("`{name}`")).collect();
+    let more = match names.len().saturating_sub(MAX_SHOWN_COLUMNS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
