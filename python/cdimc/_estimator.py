@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views, missing_rows, names_of, with_values
+from ._views import View, Views, as_views, missing_rows, missing_value, names_of, with_values
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -121,10 +121,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         place = _Places(views, fit.samples)
         _warn(fit, place.unobserved, fit.cluster_warnings)
         self.samples_ = place.names
-        self.labels_ = place.spread(fit.labels, -1)
+        self.sample_table_ = {name: place.spread(values) for name, values in fit.columns.items()}
+        self.labels_ = self.sample_table_["cluster"]
         self.n_clusters_ = fit.n_clusters
-        self.confidence_ = place.spread_optional(fit.confidence)
-        self.losses_ = place.spread_optional(fit.losses)
+        self.confidence_ = self.sample_table_.get("confidence")
+        self.losses_ = self.sample_table_.get("loss")
         self.probabilities_ = place.spread_optional(fit.probabilities)
         self.embedding_ = place.spread_optional(fit.embedding)
         self.curves_ = dict(fit.curves)
@@ -148,7 +149,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{self._method} has no embedding")
         return embedding
 
-    def predict(self, Xs: Views) -> NDArray[np.int64]:
+    def predict(self, Xs: Views) -> Any:
         """Returns the clusters of new samples with any subset of the views.
 
         Parameters
@@ -162,39 +163,44 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             Clusters; -1 for a sample without a value in any view.
         """
-        place, found = self._predict(Xs)
-        return place.spread(found.labels, -1)
+        return self._per_sample(Xs, "cluster")
 
-    def predict_proba(self, Xs: Views) -> NDArray[np.float64]:
+    def predict_proba(self, Xs: Views) -> Any:
         """Returns the probability of every cluster for new samples, (n_samples, n_clusters); rows sum to 1."""
-        place, found = self._predict(Xs)
-        if found.probabilities is None:
-            raise ValueError(f"{self._method} has no probabilities; confidence_ has the confidence of its labels")
-        return place.spread(found.probabilities, np.nan)
+        return self._per_sample(Xs, "probabilities")
 
-    def predict_confidence(self, Xs: Views) -> NDArray[np.float64]:
+    def predict_confidence(self, Xs: Views) -> Any:
         """Returns the confidence of the cluster of each new sample, (n_samples,), in [0, 1], high is good."""
-        place, found = self._predict(Xs)
-        return place.spread(found.confidence, np.nan)
+        return self._per_sample(Xs, "confidence")
 
-    def unusual(self, Xs: Views) -> NDArray[np.bool_]:
+    def unusual(self, Xs: Views) -> Any:
         """Returns whether each new sample is unlike all training samples, (n_samples,)."""
-        place, found = self._predict(Xs)
-        if found.unusual is None:
-            raise ValueError(f"{self._method} does not detect unusual samples")
-        return place.spread(found.unusual, False)
+        return self._per_sample(Xs, "unusual")
 
     def transform(self, Xs: Views) -> NDArray[np.float64]:
         """Returns the embedding of new samples, (n_samples, n_components)."""
         place, found = self._predict(Xs)
-        return place.spread(found.embedding, np.nan)
+        return place.spread(self._values(found, "embedding"))
 
-    def score_samples(self, Xs: Views) -> NDArray[np.float64]:
+    def score_samples(self, Xs: Views) -> Any:
         """Returns the negative loss of each new sample, (n_samples,); high values fit their cluster well."""
+        return -self._per_sample(Xs, "loss")
+
+    def to_frame(self, Xs: Views | None = None) -> Any:
+        """Returns the columns of the command's ``labels.csv`` as a data frame of pandas, with one row per sample.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData, optional
+            New samples, as for ``predict``; by default the samples of the fit.
+        """
+        import pandas as pd
+
+        if Xs is None:
+            check_is_fitted(self, "sample_table_")
+            return pd.DataFrame(self.sample_table_, self.samples_)
         place, found = self._predict(Xs)
-        if found.losses is None:
-            raise ValueError(f"{self._method} has no loss per sample")
-        return -place.spread(found.losses, np.nan)
+        return pd.DataFrame({name: place.spread(values) for name, values in found.columns.items()}, place.names)
 
     def score(self, Xs: Views, y: object = None) -> float:
         """Returns the mean of ``score_samples``."""
@@ -215,7 +221,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         views, model = self._ready(Xs)
         place, done = self._found(views, model.impute)
-        filled = [place.spread(values, np.nan) for values in done.views]
+        filled = [place.spread(values) for values in done.views]
         by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
         return dict(zip(self.view_names_, filled)) if by_name else filled
 
@@ -242,7 +248,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         samples, _, found = model.stability(views, (n_subsamples_of(n_subsamples), seed), self._call())
         stability, place = json.loads(found), _Places(views, samples)
         of_samples = np.array(stability["samples"], dtype=float)
-        return np.array(stability["clusters"], dtype=float), place.spread(of_samples, np.nan)
+        return np.array(stability["clusters"], dtype=float), place.spread(of_samples)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to the file ``path``, atomically; the command reads such files too."""
@@ -316,15 +322,30 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         views, model = self._ready(Xs)
         return self._found(views, model.predict)
 
+    def _per_sample(self, Xs: Views, name: str) -> Any:
+        place, found = self._predict(Xs)
+        return place.spread(self._values(found, name))
+
+    def _values(self, found: _cdimc.Prediction, name: str) -> NDArray[Any]:
+        """Returns a column of ``labels.csv``, the probabilities or the embedding."""
+        values = found.columns.get(name)
+        if values is None:
+            values = getattr(found, name, None)
+        if values is None:
+            raise ValueError(f"{self._method} has no {name} of new samples")
+        return values
+
+    def _placeholder(self) -> View:
+        """Returns a view of one sample; its results have the right shapes and types, its values are not used."""
+        features = self.feature_names_[0]
+        return View(self.view_names_[0], None, features, np.ones((1, len(features))))
+
     def _found(self, views: list[View], call: Callable[[list[View], Call], Found]) -> tuple[_Places, Found]:
         there = with_values(views)
         if not there and names_of(views):
-            # A placeholder sample gives a result of the right shape; its values are not used.
-            features = self.feature_names_[0]
-            placeholder = View(self.view_names_[0], None, features, np.ones((1, len(features))))
             place = _Places(views, [])
             _warn_unobserved(place.unobserved)
-            return place, call([placeholder], self._call())
+            return place, call([self._placeholder()], self._call())
         # The engine raises the error for tables without rows.
         found = call(there or views, self._call())
         place = _Places(views, found.samples)
@@ -412,17 +433,17 @@ class _Places:
         row_of = {name: row for row, name in enumerate(names)}
         self.rows = np.array([row_of[name] for name in samples], dtype=np.int64)
 
-    def spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
-        """Returns one value or row per sample, ``missing`` for samples without a value in any view."""
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Returns one value or row per sample, also for samples without a value in any view."""
         if self.is_in_order:
             return values
-        spread = np.full((self.n_samples, *values.shape[1:]), missing, dtype=values.dtype)
+        spread = np.full((self.n_samples, *values.shape[1:]), missing_value(values), dtype=values.dtype)
         spread[self.rows] = values[: len(self.rows)]
         return spread
 
     def spread_optional(self, values: NDArray[Any] | None) -> NDArray[Any] | None:
         """Like ``spread``; None stays None."""
-        return None if values is None else self.spread(values, np.nan)
+        return None if values is None else self.spread(values)
 
 
 def _warn(

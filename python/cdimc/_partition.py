@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from . import _cdimc
 from ._estimator import Call, MultiViewClusterer
-from ._views import View, as_views, names_of, observed_names, with_values
-
-#: Predictions for a sample without a value in any view.
-FILLINGS: dict[str, Any] = {"labels": -1, "probabilities": np.nan, "confidence": np.nan, "unusual": False}
+from ._views import View, as_views, missing_value, names_of, observed_names, with_values
 
 
 class Count(NamedTuple):
@@ -132,17 +129,16 @@ def add(pair: list[_cdimc.Pass]) -> _cdimc.Pass:
     return _cdimc.Pass.sum(pair)
 
 
-def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) -> Any:
-    """Returns the result per sample, in order of first appearance."""
+def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str, empty: NDArray[Any]) -> Any:
+    """Returns a result per sample, in order of first appearance, as an array like ``empty``."""
     views, model = estimator._ready(blocks)
     named = views[0].ids is not None
     ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
-    shape = (len(ids), estimator.n_clusters_) if what == "probabilities" else (len(ids),)
-    values = np.full(shape, FILLINGS[what])
+    values = np.full((len(ids), *empty.shape[1:]), missing_value(empty), empty.dtype)
     if there := with_values(views):
         found = model.predict(there, estimator._call())
         place = {id: i for i, id in enumerate(ids)}
-        values[[place[id] for id in found.samples]] = getattr(found, what)
+        values[[place[id] for id in found.samples]] = estimator._values(found, what)
     if not named:
         return values
     import pandas as pd
@@ -154,9 +150,9 @@ def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str) ->
 
 
 def with_ids(values: NDArray[Any], what: str, index: Any) -> Any:
-    """Returns a result as a series or frame, with the names of ``labels.csv``."""
+    """Returns a column of ``labels.csv`` as a series, or the probabilities as a frame."""
     import pandas as pd
 
     if values.ndim == 2:
         return pd.DataFrame(values, index)
-    return pd.Series(values, index, name="cluster" if what == "labels" else what)
+    return pd.Series(values, index, name=what)

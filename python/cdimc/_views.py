@@ -197,6 +197,11 @@ def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
     return missing
 
 
+def missing_value(values: NDArray[Any]) -> Any:
+    """Returns what a sample without a value in any view has in such an array: no cluster, 0, NaN or False."""
+    return {"i": -1, "u": 0, "f": np.nan, "b": False}[values.dtype.kind]
+
+
 def with_values(views: list[View]) -> list[View]:
     """Returns the views with any observed row, and all input that the engine rejects: no columns, or mixed names."""
     if len({view.ids is None for view in views}) > 1:

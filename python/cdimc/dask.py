@@ -45,6 +45,10 @@ class TMixture(_InMemory):
     Parameters are the same as in ``cdimc.TMixture``; ``n_jobs`` is the number of threads of the search on the client.
     Warnings refer to the subsample of the search. Views in memory are predicted as in ``cdimc.TMixture``.
 
+    ``predict``, ``predict_proba``, ``predict_confidence``, ``unusual`` and ``score_samples`` of Dask collections return a
+    Dask Series, DataFrame or array, computed lazily per partition. A Series has the ids of each partition in order of first
+    appearance over the views.
+
     See Also
     --------
     cdimc.TMixture : the parameters.
@@ -96,34 +100,6 @@ class TMixture(_InMemory):
         """Returns ``fit(Xs).predict(Xs)``."""
         return self.fit(Xs, y, **kwargs).predict(Xs)
 
-    def predict(self, Xs: Collections) -> Any:
-        """Returns the clusters of samples, computed lazily per partition.
-
-        Parameters
-        ----------
-        Xs : list or dict of Dask DataFrames or Dask arrays
-            A dict has some views of the fit, by name; a list has all views, by position, with None for a missing view.
-
-        Returns
-        -------
-        Dask Series or Dask array of shape (n_samples,)
-            Clusters; -1 for a sample without a value in any view. A Series has the ids of each partition in order of
-            first appearance over the views.
-        """
-        return self._predicted("labels", Xs) if _are_dask(Xs) else super().predict(Xs)
-
-    def predict_proba(self, Xs: Collections) -> Any:
-        """Returns the probability of every cluster: Dask DataFrame or array (n_samples, n_clusters); rows sum to 1."""
-        return self._predicted("probabilities", Xs) if _are_dask(Xs) else super().predict_proba(Xs)
-
-    def predict_confidence(self, Xs: Collections) -> Any:
-        """Returns the confidence per sample, in [0, 1], high is good: a Dask Series or array (n_samples,)."""
-        return self._predicted("confidence", Xs) if _are_dask(Xs) else super().predict_confidence(Xs)
-
-    def unusual(self, Xs: Collections) -> Any:
-        """Returns whether each sample is unlike all training samples: a Dask Series or array (n_samples,)."""
-        return self._predicted("unusual", Xs) if _are_dask(Xs) else super().unusual(Xs)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Returns the estimator of a model file from ``save`` or the command."""
@@ -131,31 +107,32 @@ class TMixture(_InMemory):
         estimator.__dict__.update(vars(_InMemory.load(path)))
         return estimator
 
-    def _predicted(self, what: str, Xs: Collections) -> Any:
+    def _per_sample(self, Xs: Collections, name: str) -> Any:
+        """Returns a Dask Series, DataFrame or array, computed lazily per partition."""
+        if not _are_dask(Xs):
+            return super()._per_sample(Xs, name)
         import dask
 
-        self._fitted()
+        empty = self._values(self._fitted().predict([self._placeholder()], self._call()), name)[:0]
         names, views = _there(Xs, self.view_names_)
         partitions = _Partitions.of(dict(zip(names, views)))
         local = _InMemory()
         local.__dict__.update(vars(self))
         local.n_jobs = None
         # One task for the value that all partitions use.
-        tasks = partitions.map(_partition.predict, dask.delayed(local, traverse=False), what)
-        width = (self.n_clusters_,) if what == "probabilities" else ()
-        empty = np.full((0, *width), _partition.FILLINGS[what])
+        tasks = partitions.map(_partition.predict, dask.delayed(local, traverse=False), name, empty)
         if not partitions.ids:
             import dask.array as da
 
             blocks = zip(tasks, views[0].chunks[0])
-            return da.concatenate([da.from_delayed(task, (n, *width), meta=empty) for task, n in blocks])
+            return da.concatenate([da.from_delayed(task, (n, *empty.shape[1:]), meta=empty) for task, n in blocks])
         import dask.dataframe as dd
 
-        meta = _partition.with_ids(empty, what, views[0]._meta.index[:0])
+        meta = _partition.with_ids(empty, name, views[0]._meta.index[:0])
         divisions = views[0].divisions
         # A sample that is missing in the first view may lie outside its divisions.
         known = None not in divisions and all(X.divisions == divisions for X in views)
-        return dd.from_delayed(tasks, meta, divisions if known else None, prefix=what, verify_meta=False)
+        return dd.from_delayed(tasks, meta, divisions if known else None, prefix=name, verify_meta=False)
 
 
 class _Partitions:

@@ -56,12 +56,14 @@ def test_labels_and_models_are_those_of_the_command(method, command, files, fram
     run(command, "cluster", *files, "--id=patient", "-k=3", "--seed=5", f"--method={method}", f"--config={config}", "-o", out)
     rows = table(out / "labels.csv")
     assert [row["id"] for row in rows] == estimator.samples_
-    assert [int(row["cluster"]) for row in rows] == estimator.labels_.tolist()
-    for column, values in (("confidence", estimator.confidence_), ("loss", estimator.losses_)):
-        if values is None:
-            assert all(row[column] == "" for row in rows)
+    frame = estimator.to_frame()
+    assert frame["cluster"].tolist() == estimator.labels_.tolist()
+    for column in set(rows[0]) - {"id", "stability"}:
+        if column in frame:
+            # An empty cell is no cluster.
+            assert [float(row[column] or -1) for row in rows] == frame[column].astype(float).tolist(), column
         else:
-            assert [float(row[column]) for row in rows] == values.tolist(), column
+            assert all(row[column] == "" for row in rows)
     for name, values in (("embedding", estimator.embedding_), ("probabilities", estimator.probabilities_)):
         assert (out / f"{name}.csv").exists() == (values is not None), name
         if values is not None:

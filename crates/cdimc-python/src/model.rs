@@ -2,13 +2,15 @@
 
 use crate::call::{Call, value_error};
 use crate::parts::Pass;
-use crate::tables::{View, filled, labels, tables};
+use crate::tables::{View, columns, filled, tables};
 use cdimc::NamedModel;
-use cdimc::core::Observer;
+use cdimc::core::{Clustering, Observer};
 use cdimc::data::Seed;
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use cdimc::sample_table::SampleTable;
+use cdimc::tables::Joined;
+use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,19 +100,8 @@ impl Model {
             Ok((joined, found))
         };
         let (joined, found) = call.run(py, work)?.0.map_err(value_error)?;
-        let vector = |values: Vec<f64>| values.into_pyarray(py).unbind();
-        Ok(Prediction {
-            samples: joined.ids,
-            unobserved: joined.unobserved,
-            filled: filled(joined.filled),
-            data_warnings: joined.warnings,
-            labels: labels(py, found.labels),
-            losses: found.losses.map(vector),
-            confidence: found.confidence.map(vector),
-            probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
-            unusual: found.unusual.map(|unusual| unusual.into_pyarray(py).unbind()),
-            embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
-        })
+        let table = SampleTable::new(&found, &joined);
+        Prediction::new(py, joined, found, table)
     }
 
     /// Computes the sums of EM over samples with any subset of the views.
@@ -184,19 +175,35 @@ impl Model {
     }
 }
 
-/// Predictions for new samples, one entry per sample with a value in some view.
-#[pyclass(frozen, get_all, module = "cdimc._cdimc")]
+/// Clusters of samples, one entry per sample with a value in some view.
+#[pyclass(frozen, get_all, subclass, module = "cdimc._cdimc")]
 pub(crate) struct Prediction {
     samples: Vec<String>,
     unobserved: Vec<String>,
     filled: Vec<(String, String, usize)>,
     data_warnings: Vec<String>,
-    labels: Py<PyArray1<i64>>,
-    losses: Option<Py<PyArray1<f64>>>,
-    confidence: Option<Py<PyArray1<f64>>>,
+    columns: Py<PyDict>,
     probabilities: Option<Py<PyArray2<f64>>>,
-    unusual: Option<Py<PyArray1<bool>>>,
     embedding: Option<Py<PyArray2<f64>>>,
+}
+
+impl Prediction {
+    pub(crate) fn new(
+        py: Python<'_>,
+        joined: Joined,
+        found: Clustering,
+        table: SampleTable,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            samples: joined.ids,
+            unobserved: joined.unobserved,
+            filled: filled(joined.filled),
+            data_warnings: joined.warnings,
+            columns: columns(py, table)?,
+            probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
+            embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),
+        })
+    }
 }
 
 /// Completed views, one row per sample with a value in some view.

@@ -1,11 +1,13 @@
-//! Conversion of Python's arrays to tables for the engine, and of joined tables and labels to Python.
+//! Conversion of Python's arrays to tables for the engine, and of results to Python.
 
 use crate::call::value_error;
 use cdimc::data::{Matrix, Sparse};
+use cdimc::sample_table::{SampleTable, Values as ColumnValues};
 use cdimc::tables::{FilledColumn, Table};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Fields of `cdimc._views.View`.
 #[derive(FromPyObject)]
@@ -82,6 +84,32 @@ fn table(view: View<'_>) -> PyResult<Table> {
     };
     table.check().map_err(value_error)?;
     Ok(table)
+}
+
+/// Returns the columns that the method computes as arrays by name. The type of an array tells what a sample without a
+/// value has there: -1 in int64 (clusters), 0 in uint64 (counts), NaN in float64, false in bool.
+///
+/// # Errors
+/// If the interpreter has no memory.
+pub(crate) fn columns(py: Python<'_>, table: SampleTable) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    for column in table.columns {
+        let Some(values) = column.values else { continue };
+        let label = |cluster: Option<usize>| cluster.map_or(-1, |cluster| cluster as i64);
+        let count = |n: usize| n as u64;
+        let values = match values {
+            ColumnValues::Clusters(values) => array(py, values.into_iter().map(label).collect()),
+            ColumnValues::Counts(values) => array(py, values.into_iter().map(count).collect()),
+            ColumnValues::Numbers(values) => array(py, values),
+            ColumnValues::Flags(values) => array(py, values),
+        };
+        columns.set_item(column.name, values)?;
+    }
+    Ok(columns.unbind())
+}
+
+fn array<T: numpy::Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyAny> {
+    values.into_pyarray(py).into_any()
 }
 
 /// Converts labels to NumPy's integers.

@@ -66,6 +66,7 @@ pub mod markers;
 pub mod parts;
 pub mod recovery;
 pub mod report;
+pub mod sample_table;
 #[cfg(feature = "command")]
 #[doc(hidden)] // Of the workspace's programs, not of users.
 pub mod terminal;

@@ -36,6 +36,7 @@
 #' * `contributions`: information that each view shares with the others, in nats (only `tmixture()`).
 #' * `markers`: columns that differ between each cluster and the other samples, like the command's `markers.csv`: Hedges' g
 #'   with its interval, AUC, means; with `test_markers` also p and q from clusters of the other views.
+#' * `table`: the results per sample, as by [as.data.frame.cdimc()].
 #' * `cluster_number`: result of [choose_k()], if `k` was `"auto"`.
 #' * `curves`, `facts`, `warnings`: records of the fit.
 #' * `model`: bytes of the model file, see [write_model()]; `NULL` if the method has no model.
@@ -76,29 +77,31 @@ fit_views <- function(views, number, method, settings, seed, strict, threads, pr
   start <- .Call(
     wrap__fit, method, settings, views, number, seed, test_markers, flag(strict, "strict"), threads_of(threads)
   )
-  found <- result_of(start, flag(progress, "progress"))
+  fit <- result_of(start, flag(progress, "progress"))
+  found <- c(fit$found, list(cluster_warnings = fit$cluster_warnings))
   warn(found)
   samples <- samples_of(views)
+  table <- sample_table(found, samples)
   all <- function(values) spread(values, found, samples)
-  observed <- found$observed
-  colnames(observed) <- found$view_names
+  observed <- fit$observed
+  colnames(observed) <- fit$view_names
   observed <- all(observed)
   observed[is.na(observed)] <- FALSE
-  markers <- as.data.frame(found$markers, stringsAsFactors = FALSE)
+  markers <- as.data.frame(fit$markers, stringsAsFactors = FALSE)
   # Names stay text, even "0001" or "NA".
   numbers <- setdiff(names(markers), c("view", "column"))
   markers[numbers] <- lapply(markers[numbers], utils::type.convert, as.is = TRUE)
   markers$cluster <- markers$cluster + 1L
   structure(
     list(
-      cluster = all(found$labels + 1L), k = found$n_clusters, method = method,
+      cluster = column(table, "cluster"), k = fit$n_clusters, method = method,
       settings = value_of(.Call(wrap__settings_of, method, settings)), seed = seed[1],
-      confidence = all(found$confidence), losses = all(found$losses), unusual = all(found$unusual),
+      confidence = column(table, "confidence"), losses = column(table, "loss"), unusual = column(table, "unusual"),
       probabilities = all(with_columns(found$probabilities)), embedding = all(found$embedding),
-      observed = observed, features = stats::setNames(found$features, found$view_names),
-      contributions = contributions_of(found$facts, found$view_names), markers = markers,
-      cluster_number = choice_of(found$cluster_number), curves = found$curves, facts = found$facts,
-      warnings = found$cluster_warnings, model = found$model
+      observed = observed, features = stats::setNames(fit$features, fit$view_names),
+      contributions = contributions_of(fit$facts, fit$view_names), markers = markers, table = table,
+      cluster_number = choice_of(fit$cluster_number), curves = fit$curves, facts = fit$facts,
+      warnings = fit$cluster_warnings, model = fit$model
     ),
     class = "cdimc"
   )

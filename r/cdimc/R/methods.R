@@ -44,16 +44,12 @@ print.summary.cdimc <- function(x, ...) {
 #'
 #' @param x A fit.
 #' @param row.names,optional,... Same as for [as.data.frame()].
-#' @return A data frame with one row per sample: `sample`, `cluster`, `confidence`, `loss` and `unusual` if the method has
-#'   them, and `views`, the number of views of the sample.
+#' @return A data frame with one row per sample: `sample`, then the columns of the command's `labels.csv` that the method
+#'   computes, such as `cluster`, `confidence` and `views`, the number of views of the sample. Clusters are counted from 1.
 #' @export
 as.data.frame.cdimc <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_fit(x, "x")
-  table <- data.frame(sample = names(x$cluster), cluster = unname(x$cluster), stringsAsFactors = FALSE)
-  table$confidence <- unname(x$confidence)
-  table$loss <- unname(x$losses)
-  table$unusual <- unname(x$unusual)
-  table$views <- as.integer(rowSums(x$observed))
+  table <- x$table
   if (!is.null(row.names)) row.names(table) <- row.names
   table
 }
@@ -67,34 +63,26 @@ as.data.frame.cdimc <- function(x, row.names = NULL, optional = FALSE, ...) {
 #' @param strict,threads Same as for [tmixture()].
 #' @param ... Ignored.
 #' @return A named vector of clusters, `NA` for a sample without a value in any view; a matrix of probabilities,
-#'   `(n_samples, k)`; an embedding, `(n_samples, n_components)`; or a data frame with `cluster`, `confidence`, `loss` and
-#'   `unusual` (unlike all samples of the fit).
+#'   `(n_samples, k)`; an embedding, `(n_samples, n_components)`; or a data frame, as by [as.data.frame.cdimc()].
 #' @export
 predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FALSE,
                           threads = getOption("cdimc.threads", 2), ...) {
   type <- one_of(type, "type", c("cluster", "probabilities", "embedding", "all"))
   if (is.null(newdata)) {
     if (is.null(object$cluster)) refuse("newdata", "NULL", "must be given for a model from a file")
-    found <- object[c("cluster", "probabilities", "embedding", "confidence", "losses", "unusual")]
-    samples <- names(object$cluster)
+    found <- object[c("cluster", "probabilities", "embedding", "table")]
   } else {
     views <- as_views(newdata, object$features)
     answer <- answer_of(views, object, function(views) {
       .Call(wrap__model_predict, model_of(object), views, flag(strict, "strict"), threads_of(threads))
     })
     samples <- samples_of(views)
-    answer$cluster <- answer$labels + 1L
     answer$probabilities <- with_columns(answer$probabilities)
-    wanted <- c("cluster", "probabilities", "embedding", "confidence", "losses", "unusual")
-    found <- lapply(answer[wanted], spread, found = answer, samples = samples)
+    found <- lapply(answer[c("probabilities", "embedding")], spread, found = answer, samples = samples)
+    found$table <- sample_table(answer, samples)
+    found$cluster <- column(found$table, "cluster")
   }
-  if (type == "all") {
-    table <- data.frame(sample = samples, cluster = unname(found$cluster), stringsAsFactors = FALSE)
-    table$confidence <- unname(found$confidence)
-    table$loss <- unname(found$losses)
-    table$unusual <- unname(found$unusual)
-    return(table)
-  }
+  if (type == "all") return(found$table)
   if (is.null(found[[type]])) refuse("method", object$method, sprintf("must be one that has %s", type))
   found[[type]]
 }

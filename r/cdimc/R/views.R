@@ -127,7 +127,7 @@ samples_of <- function(views) {
 }
 
 # Extends values of the observed samples to all samples, with NA for the others.
-spread <- function(values, found, samples) {
+spread <- function(values, found, samples, missing = NA) {
   if (is.null(values)) return(NULL)
   place <- match(samples, found$samples)
   if (is.matrix(values)) {
@@ -135,8 +135,21 @@ spread <- function(values, found, samples) {
     rownames(values) <- samples
     values
   } else {
-    stats::setNames(values[place], samples)
+    values <- values[place]
+    values[is.na(place)] <- missing
+    stats::setNames(values, samples)
   }
+}
+
+# Returns the results per sample as a data frame: the columns of `labels.csv` that the method computes.
+sample_table <- function(found, samples) {
+  columns <- Map(function(values, missing) unname(spread(values, found, samples, missing)), found$columns, found$missing)
+  list2DF(c(list(sample = samples), columns))
+}
+
+# Returns a column of a sample table with the names of the samples, or NULL.
+column <- function(table, name) {
+  if (name %in% names(table)) stats::setNames(table[[name]], table$sample)
 }
 
 methods_of <- function(x, class) isS4(x) && inherits(x, class)

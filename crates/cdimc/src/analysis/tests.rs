@@ -1,6 +1,7 @@
 //! Tests of the analysis.
 
 use super::*;
+use crate::sample_table::{Column, SampleTable};
 use crate::tables::Table;
 use ndarray::Array2;
 use std::sync::Arc;
@@ -108,4 +109,26 @@ fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
     assert_eq!(rest.clustering, Clustering { curves: vec![], ..whole.clustering });
     assert_eq!((rest.stability, rest.by_others), (whole.stability, whole.by_others));
     assert_eq!(rest.warnings, whole.warnings);
+}
+
+#[test]
+fn the_reference_has_the_meaning_of_every_column_of_samples() {
+    let samples = two_groups();
+    let method = crate::configured("t-mixture", Value::Null).unwrap();
+    let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
+    analysis.n_subsamples = Some(3);
+    let outcome = analysis.run(&mut Interim::default(), &Observer::silent()).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
+    let reference = std::fs::read_to_string(path).unwrap();
+    let table = SampleTable::of_fit(&outcome, &samples);
+    assert!(table.columns.iter().any(|column| column.name == "stability"));
+    let rows = reference.lines().skip_while(|line| !line.starts_with("| column of `labels.csv`"));
+    let rows = rows.take_while(|line| line.starts_with('|')).count();
+    // Also a head, a rule and the sample; two views have one row.
+    assert_eq!(rows, 3 + table.columns.len() - 1);
+    for Column { name, description, .. } in table.columns {
+        let name = if name.starts_with("cluster_by_") { "cluster_by_VIEW" } else { &name };
+        let row = format!("| `{name}` | {description}");
+        assert!(reference.contains(&row), "docs/reference/results.md: `{row}` must be there");
+    }
 }

@@ -2,14 +2,12 @@
 
 mod clinical;
 mod in_parts;
-mod labels;
 mod result;
 mod run;
 mod run_record;
 mod watch;
 
 use clinical::ClinicalInput;
-pub(crate) use in_parts::prediction_csv;
 
 use super::input::Input;
 use super::output::OutputFolder;

@@ -1,10 +1,10 @@
 //! `cdimc predict`: clusters of new samples that have any of a model's views.
 
-use super::cluster::prediction_csv;
 use super::input::Input;
-use super::output::OutputFile;
+use super::output::{OutputFile, samples_csv};
 use super::parts::{Gaps, InputParts, without_header};
 use crate::parts::{Parts, Seen};
+use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use crate::{NamedModel, note};
 use clap::Args;
@@ -95,6 +95,6 @@ impl Counts {
         self.samples += found.labels.len();
         self.clusters.extend(&found.labels);
         self.unusual += found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
-        prediction_csv(&found, joined)
+        samples_csv(&SampleTable::new(&found, joined), joined)
     }
 }

@@ -1,14 +1,15 @@
 //! A run on samples that memory does not hold: some are searched and shown, all are clustered.
 
-use super::labels::Labels;
 use crate::NamedModel;
 use crate::analysis::{Host, Outcome};
 use crate::command::input::Input;
+use crate::command::output::samples_csv;
 use crate::command::parts::{Gaps, InputParts, without_header};
 use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
 use crate::parts::{Census, Parts};
+use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use crate::{Configured, training_set};
 use anyhow::bail;
@@ -71,11 +72,11 @@ impl InParts {
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
         (0..self.parts.n_parts()).map(move |part| {
             let tables = self.parts.tables(part).map_err(anyhow::Error::from_boxed)?;
-            let csv = match model {
+            let (found, joined) = match model {
                 Some(model) => {
                     let (joined, which) = model.join(tables, self.strict)?;
                     gaps.add(&joined);
-                    prediction_csv(&model.predict(&joined, &which)?, &joined)?
+                    (model.predict(&joined, &which)?, joined)
                 }
                 None => {
                     let means: Vec<Vec<f64>> =
@@ -83,23 +84,11 @@ impl InParts {
                     let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
                     let joined = crate::tables::join_new(tables, self.strict, &means)?;
                     gaps.unobserved.extend(joined.unobserved.iter().cloned());
-                    let labels = &vec![0; joined.ids.len()];
-                    Labels { labels, ..Labels::default() }.csv(&joined)?
+                    (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
                 }
             };
+            let csv = samples_csv(&SampleTable::new(&found, &joined), &joined)?;
             Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
         })
     }
-}
-
-/// `labels.csv` of clusters that a model predicts.
-pub(crate) fn prediction_csv(found: &Clustering, joined: &Joined) -> anyhow::Result<Vec<u8>> {
-    let labels = Labels {
-        labels: &found.labels,
-        confidence: found.confidence.as_deref(),
-        losses: found.losses.as_deref(),
-        unusual: found.unusual.as_deref(),
-        ..Labels::default()
-    };
-    labels.csv(joined)
 }

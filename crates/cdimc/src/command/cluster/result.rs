@@ -1,15 +1,14 @@
 //! The folder of a finished run.
 
-use super::labels::Labels;
 use super::run::Run;
 use super::run_record::Status;
-use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::clinical::Comparison;
-use crate::command::output::csv_bytes;
+use crate::command::output::{csv_bytes, samples_csv};
 use crate::command::parts::Gaps;
 use crate::markers::LISTED;
 use crate::report::Report;
+use crate::sample_table::SampleTable;
 use crate::verdict::{Verdict, share_sure};
 use crate::{note, say};
 use ndarray::Array2;
@@ -28,21 +27,11 @@ impl Run {
         for warning in &outcome.warnings {
             tracing::warn!("{}", warning.text);
         }
-        let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
-        let by_view = match fitted {
-            Some(fitted) if joined.names.len() > 1 => fitted.labels_by_view(),
-            _ => Vec::new(),
-        };
-        let labels = Labels {
-            labels: &clustering.labels,
-            confidence: clustering.confidence.as_deref(),
-            losses: clustering.losses.as_deref(),
-            unusual: clustering.unusual.as_deref(),
-            stability: outcome.stability.as_ref().map(|found| found.samples.as_slice()),
-            by_view: &by_view,
-        };
         match &self.parts {
-            None => output.write("labels.csv", &labels.csv(joined)?)?,
+            None => {
+                let table = SampleTable::of_fit(outcome, joined);
+                output.write("labels.csv", &samples_csv(&table, joined)?)?;
+            }
             Some(parts) => {
                 let mut gaps = Gaps::default();
                 let pieces = parts.labels(outcome.model.as_ref(), &mut gaps);

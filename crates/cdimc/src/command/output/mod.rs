@@ -8,6 +8,8 @@ mod lock;
 pub(crate) use file::OutputFile;
 pub(crate) use folder::OutputFolder;
 
+use crate::sample_table::SampleTable;
+use crate::tables::Joined;
 use anyhow::bail;
 use std::borrow::Cow;
 use std::path::Path;
@@ -81,6 +83,20 @@ where
         writer.write_record(row.into_iter().map(|text| cell(&text).into_owned()))?;
     }
     Ok(writer.into_inner()?)
+}
+
+/// Returns `labels.csv`: one line per sample, samples without a value in any view last.
+pub(crate) fn samples_csv(table: &SampleTable, samples: &Joined) -> anyhow::Result<Vec<u8>> {
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    let header: Vec<&str> = std::iter::once("id").chain(names).collect();
+    let observed = samples.ids.iter().enumerate().map(|(i, id)| (id, Some(i)));
+    let unobserved = samples.unobserved.iter().map(|id| (id, None));
+    let rows = observed.chain(unobserved).map(|(id, sample)| {
+        let values = table.columns.iter().map(move |column| column.values.as_ref());
+        let cells = values.map(move |of| of.map_or_else(String::new, |of| of.text(sample)));
+        std::iter::once(id.clone()).chain(cells)
+    });
+    csv_bytes(&header, rows)
 }
 
 fn parent_of(path: &Path) -> &Path {

@@ -1,13 +1,14 @@
 //! A method with its settings, and its fit.
 
 use crate::job::{IntoR, Job};
-use crate::tables::{filled, tables};
-use crate::value::{from_json, integers, matrix, or_null, to_json};
+use crate::tables::{clusters, tables};
+use crate::value::{from_json, or_null, to_json};
 use crate::{answer, text};
 use cdimc::analysis::{Analysis, Interim, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::data::Seed;
 use cdimc::markers::LISTED;
+use cdimc::sample_table::SampleTable;
 use cdimc::tables::Joined;
 use cdimc::training_set;
 use extendr_api::prelude::*;
@@ -74,6 +75,7 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let markers = outcome.markers(joined, LISTED);
     let number = to_value(&outcome.cluster_number).unwrap_or(Value::Null);
     let facts = outcome.facts();
+    let table = SampleTable::of_fit(&outcome, joined);
     let found = outcome.clustering;
     let (header, rows) = markers.table(&joined.names, &joined.features);
     let columns = header.iter().enumerate().map(|(j, &name)| {
@@ -86,26 +88,17 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let entries = joined.data.mask().entries();
     let warnings: Vec<String> = outcome.warnings.into_iter().map(|warning| warning.text).collect();
     list!(
-        samples = &joined.ids,
-        unobserved = &joined.unobserved,
-        filled = filled(&joined.filled),
+        found = clusters(&found, table, joined),
         view_names = &joined.names,
         features = List::from_values(&joined.features),
         observed = RMatrix::new_matrix(entries.nrows(), entries.ncols(), |i, v| Rbool::from(
             entries[[i, v]]
         )),
-        labels = integers(&found.labels),
-        losses = or_null(found.losses),
-        confidence = or_null(found.confidence),
-        unusual = or_null(found.unusual),
-        probabilities = or_null(found.probabilities.as_ref().map(matrix)),
-        embedding = or_null(found.embedding.as_ref().map(matrix)),
         curves = List::from_pairs(curves),
         markers = List::from_pairs(columns),
         n_clusters = outcome.n_clusters as i32,
         cluster_number = from_json(&number),
         facts = from_json(&facts),
-        data_warnings = &joined.warnings,
         cluster_warnings = warnings,
         model = or_null(model.map(|bytes| Raw::from_bytes(&bytes)))
     )

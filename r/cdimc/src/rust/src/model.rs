@@ -1,11 +1,12 @@
 //! A trained model of any method; R holds the bytes of its file.
 
 use crate::job::{IntoR, Job};
-use crate::tables::{filled, tables};
-use crate::value::{from_json, integers, matrix, or_null};
+use crate::tables::{clusters, filled, tables};
+use crate::value::{from_json, matrix};
 use crate::{answer, text};
 use cdimc::NamedModel;
 use cdimc::data::Seed;
+use cdimc::sample_table::SampleTable;
 use extendr_api::prelude::*;
 use serde_json::to_value;
 
@@ -37,22 +38,8 @@ fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List 
         Job::start(n_threads, move |_| {
             let (joined, which) = named.join(tables, strict).map_err(text)?;
             let found = named.predict(&joined, &which).map_err(text)?;
-            let into_r = move || {
-                list!(
-                    samples = joined.ids,
-                    unobserved = joined.unobserved,
-                    filled = filled(&joined.filled),
-                    data_warnings = joined.warnings,
-                    labels = integers(&found.labels),
-                    losses = or_null(found.losses),
-                    confidence = or_null(found.confidence),
-                    unusual = or_null(found.unusual),
-                    probabilities = or_null(found.probabilities.as_ref().map(matrix)),
-                    embedding = or_null(found.embedding.as_ref().map(matrix))
-                )
-                .into()
-            };
-            Ok(Box::new(into_r) as IntoR)
+            let table = SampleTable::new(&found, &joined);
+            Ok(Box::new(move || clusters(&found, table, &joined).into()) as IntoR)
         })
     };
     answer(start())

@@ -1,7 +1,10 @@
-//! Conversion of R's matrices to tables for the engine.
+//! Conversion of R's matrices to tables for the engine, and of results to R.
 
 use crate::text;
-use cdimc::tables::{FilledColumn, Table};
+use crate::value::{integers, matrix, or_null};
+use cdimc::core::Clustering;
+use cdimc::sample_table::{SampleTable, Values};
+use cdimc::tables::{FilledColumn, Joined, Table};
 use extendr_api::prelude::*;
 use ndarray::{Array2, ShapeBuilder};
 
@@ -32,6 +35,41 @@ fn table(view: &Robj) -> std::result::Result<Table, String> {
     };
     table.check().map_err(text)?;
     Ok(table)
+}
+
+/// Returns the clusters of samples: `columns` by name, those that the method computes, and what a sample without a value in
+/// any view has there (`missing`). Clusters are counted from 1.
+pub(crate) fn clusters(found: &Clustering, table: SampleTable, samples: &Joined) -> List {
+    let computed = |column: cdimc::sample_table::Column| {
+        let (values, missing): (Robj, Robj) = match column.values? {
+            Values::Clusters(values) => {
+                let label = |cluster: Option<usize>| match cluster {
+                    Some(cluster) => Rint::from(cluster as i32 + 1),
+                    None => Rint::na(),
+                };
+                (Integers::from_values(values.into_iter().map(label)).into(), Rint::na().into())
+            }
+            Values::Counts(values) => (integers(&values), 0.into()),
+            Values::Numbers(values) => {
+                let number = |x: f64| if x.is_nan() { Rfloat::na() } else { Rfloat::from(x) };
+                (Doubles::from_values(values.into_iter().map(number)).into(), Rfloat::na().into())
+            }
+            Values::Flags(values) => (values.into(), Rbool::na_value().into()),
+        };
+        Some(((column.name.clone(), values), (column.name, missing)))
+    };
+    let (columns, missing): (Vec<_>, Vec<_>) =
+        table.columns.into_iter().filter_map(computed).unzip();
+    list!(
+        samples = &samples.ids,
+        unobserved = &samples.unobserved,
+        filled = filled(&samples.filled),
+        data_warnings = &samples.warnings,
+        columns = List::from_pairs(columns),
+        missing = List::from_pairs(missing),
+        probabilities = or_null(found.probabilities.as_ref().map(matrix)),
+        embedding = or_null(found.embedding.as_ref().map(matrix))
+    )
 }
 
 /// Returns view, column and number of cells of every column with single missing cells.

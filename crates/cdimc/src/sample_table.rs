@@ -1,0 +1,115 @@
+//! Results per sample, in columns: `labels.csv` of the command, data frames in Python and R.
+
+use crate::NamedModel;
+use crate::analysis::Outcome;
+use crate::tables::Joined;
+use cdimc_core::Clustering;
+
+/// Results per sample. Every program writes these columns, with these names, in this order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleTable {
+    /// The columns, with one value per sample that has a value in some view.
+    pub columns: Vec<Column>,
+}
+
+/// One result of every sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Name in files and data frames.
+    pub name: String,
+    /// Meaning and range, as in `docs/reference/results.md`.
+    pub description: &'static str,
+    /// One value per sample; `None` if the method does not compute them.
+    pub values: Option<Values>,
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Clusters, counted from 0; `None` for a sample without a cluster.
+    Clusters(Vec<Option<usize>>),
+    /// Numbers of things; 0 for a sample without a value in any view.
+    Counts(Vec<usize>),
+    /// Finite numbers; NaN where there is none.
+    Numbers(Vec<f64>),
+    /// Findings that are true or false.
+    Flags(Vec<bool>),
+}
+
+impl SampleTable {
+    /// Returns the columns of the clusters that a fit or a model found for `samples`.
+    pub fn new(found: &Clustering, samples: &Joined) -> Self {
+        let clusters = found.labels.iter().copied().map(Some).collect();
+        let views = (0..found.labels.len()).map(|i| samples.data.mask().n_views_of(i)).collect();
+        let numbers = |values: &Option<Vec<f64>>| values.clone().map(Values::Numbers);
+        Self {
+            columns: vec![
+                Column::new(
+                    "cluster",
+                    "its cluster, counted from 0; none if the sample has no value",
+                    Some(Values::Clusters(clusters)),
+                ),
+                Column::new("confidence", "0 to 1, high is sure", numbers(&found.confidence)),
+                Column::new(
+                    "loss",
+                    "distance from the cluster, low is good",
+                    numbers(&found.losses),
+                ),
+                Column::new(
+                    "views",
+                    "in how many views the sample was observed",
+                    Some(Values::Counts(views)),
+                ),
+                Column::new(
+                    "unusual",
+                    "1 if, in some view, it is farther from its cluster than 99.9 % of the training samples",
+                    found.unusual.clone().map(Values::Flags),
+                ),
+            ],
+        }
+    }
+
+    /// Returns the columns of a fit: also stability, and the clusters by single views, if they were computed.
+    pub fn of_fit(outcome: &Outcome, samples: &Joined) -> Self {
+        let mut table = Self::new(&outcome.clustering, samples);
+        if let Some(stability) = &outcome.stability {
+            let shares = stability.samples.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
+            table.columns.push(Column::new(
+                "stability",
+                "0 to 1, high is stable: share of the other samples of its cluster that the sample stays with in subsamples",
+                Some(Values::Numbers(shares)),
+            ));
+        }
+        let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
+        if let Some(fitted) = fitted.filter(|_| samples.names.len() > 1) {
+            let by_view = samples.names.iter().zip(fitted.labels_by_view());
+            table.columns.extend(by_view.map(|(view, clusters)| {
+                let values = Some(Values::Clusters(clusters));
+                Column::new(&format!("cluster_by_{view}"), "the cluster by this view alone", values)
+            }));
+        }
+        table
+    }
+}
+
+impl Column {
+    fn new(name: &str, description: &'static str, values: Option<Values>) -> Self {
+        Self { name: name.to_owned(), description, values }
+    }
+}
+
+impl Values {
+    /// Returns the value of a sample as text, `None` being a sample without a value in any view; empty if there is none.
+    pub fn text(&self, sample: Option<usize>) -> String {
+        match (self, sample) {
+            (Self::Clusters(values), Some(i)) => {
+                values[i].map_or_else(String::new, |c| c.to_string())
+            }
+            (Self::Counts(values), Some(i)) => values[i].to_string(),
+            (Self::Numbers(values), Some(i)) if !values[i].is_nan() => values[i].to_string(),
+            (Self::Flags(values), Some(i)) => u8::from(values[i]).to_string(),
+            (Self::Counts(_), None) => "0".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
