@@ -4,7 +4,7 @@
 
 use cdimc::{NamedModel, mixture::TMixture};
 use cdimc_cluster::{CdimcNet, Stage, Training};
-use cdimc_core::{Clusterer, Observer, archive::with_new_checksum};
+use cdimc_core::{Clusterer, Silent, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 
@@ -39,8 +39,7 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
 pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
     let Ok(sealed) = with_new_checksum(bytes) else { return false };
     let analysis = CdimcNet::default().with_analysis(TMixture::default()).analysis;
-    let Ok(mut training) = Training::resume(&trained_on(), &sealed, analysis, &Observer::silent())
-    else {
+    let Ok(mut training) = Training::resume(&trained_on(), &sealed, analysis, &Silent) else {
         return false;
     };
     if training.settings().finetune.epochs_per_round > MANY {
@@ -63,7 +62,7 @@ pub(crate) fn small_training() -> Training {
     let mut net = net.with_analysis(TMixture::default());
     (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 2, 3);
     net.check().expect("settings in range");
-    net.start(&trained_on(), 2, Seed::new(1), &Observer::silent()).expect("data that suit it")
+    net.start(&trained_on(), 2, Seed::new(1), &Silent).expect("data that suit it")
 }
 
 /// What checkpoints of the corpus were made on.

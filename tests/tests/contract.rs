@@ -1,7 +1,7 @@
 //! What every method keeps, whatever it computes: one suite over all clusterers.
 
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, OneOrMore, Pretrain};
-use cdimc_core::{ClusterError, Clusterer, Clustering, Observer, Step};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Step};
 use cdimc_data::{
     Dataset, MissingPattern, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
 };
@@ -129,7 +129,7 @@ fn every_method_tells_of_its_steps_and_stops_when_asked() {
             steps.fetch_add(1, Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        method.fit(&data, 3, Seed::new(7), &Observer::new(&count)).expect("two views");
+        method.fit(&data, 3, Seed::new(7), &count).expect("two views");
         let all = steps.into_inner();
         assert!(all > 0, "{} says nothing", method.name());
         for last in [1, all / 2, all] {
@@ -141,7 +141,7 @@ fn every_method_tells_of_its_steps_and_stops_when_asked() {
                     ControlFlow::Break(())
                 }
             };
-            let stopped = method.fit(&data, 3, Seed::new(7), &Observer::new(&stop));
+            let stopped = method.fit(&data, 3, Seed::new(7), &stop);
             let stopped = stopped.map(|_| ()).expect_err("it was stopped");
             assert!(matches!(stopped, ClusterError::Interrupted { .. }), "{stopped}");
         }

@@ -237,7 +237,7 @@ impl CdimcNet {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
         observer.step("prepare", 0, 1, None)?;
         let training = self.start(data, n_clusters, seed, observer)?; // arrange, coordinates, graphs
@@ -255,7 +255,7 @@ impl CdimcNet {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Training, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
@@ -375,7 +375,7 @@ impl Clusterer for CdimcNet {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         Ok(fitted(self.train(data, n_clusters, seed, observer)?))
     }
@@ -384,7 +384,7 @@ impl Clusterer for CdimcNet {
         &self,
         checkpoint: &[u8],
         data: &MultiView,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let training = Training::resume(data, checkpoint, self.analysis.clone(), observer)?;
         if training.settings() != self {

@@ -6,7 +6,7 @@ a [`Training`] that goes step by step; its model is a [`CdimcModel`].
 
 ```
 use cdimc_cluster::{CdimcNet, Finetune, Pretrain};
-use cdimc_core::{Clusterer, Observer};
+use cdimc_core::{Clusterer, Silent};
 use cdimc_data::{MissingPattern, Seed, SyntheticViews};
 use cdimc_mixture::TMixture;
 
@@ -20,7 +20,7 @@ let net = CdimcNet {
     ..CdimcNet::default()
 }
 .with_analysis(TMixture::default());
-let fitted = net.fit(&data, 4, Seed::new(1), &Observer::silent())?;
+let fitted = net.fit(&data, 4, Seed::new(1), &Silent)?;
 assert_eq!(fitted.clustering.labels.len(), 60);
 let model = fitted.model.expect("CDIMC-net makes a model");
 assert_eq!(model.predict(&data)?.labels, fitted.clustering.labels);

@@ -1,6 +1,6 @@
 //! The trait of clustering methods and the result of a fit.
 
-use crate::{ClusterError, Clustering, Model, Observer};
+use crate::{ClusterError, Clustering, Model, Observer, Silent};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ pub trait Clusterer: Send + Sync {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError>;
 
     /// Groups the samples of `data` into `n_clusters` clusters and reports every step to `observer`.
@@ -64,7 +64,7 @@ pub trait Clusterer: Send + Sync {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         self.check()?;
         check_n_clusters(n_clusters, data.n_samples())?;
@@ -87,7 +87,7 @@ pub trait Clusterer: Send + Sync {
         n_clusters: usize,
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
-        Ok(self.fit(data, n_clusters, seed, &Observer::silent())?.clustering)
+        Ok(self.fit(data, n_clusters, seed, &Silent)?.clustering)
     }
 
     /// Resumes from the checkpoint of an interrupted [`fit`](Self::fit) with the same settings and data.
@@ -99,7 +99,7 @@ pub trait Clusterer: Send + Sync {
         &self,
         checkpoint: &[u8],
         data: &MultiView,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let (_, _, _) = (checkpoint, data, observer);
         Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))

@@ -27,7 +27,7 @@ pub use crate::{
     error::ClusterError,
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, check_views},
-    observer::{Checkpoints, Observer, Step},
+    observer::{CHECKPOINT, Observer, Silent, Step},
     shared_information::{AnalysisSize, SharedInformation, ViewAnalysis, ViewCoordinates},
 };
 

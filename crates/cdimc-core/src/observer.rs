@@ -1,8 +1,11 @@
-//! Progress reports of a running method, and how to stop it.
+//! Progress reports of a running method, how to stop it, and what it stores to be resumed.
 
 use crate::ClusterError;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ops::ControlFlow;
+
+/// Name under which a method stores its checkpoint.
+pub const CHECKPOINT: &str = "checkpoint";
 
 /// One step of a method: an epoch, a round, an iteration or a chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,66 +20,89 @@ pub struct Step {
     pub loss: Option<f64>,
 }
 
-type Report<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);
-
-/// Stores checkpoints of a running method, so that little work is lost if it ends early.
-pub trait Checkpoints: Sync {
-    /// Returns whether the next checkpoint is due; a checkpoint may be large.
-    fn is_due(&self) -> bool;
-
-    /// Stores a checkpoint, which replaces earlier ones.
-    fn keep(&self, checkpoint: Vec<u8>);
-
-    /// Returns the stored part of this name, as JSON.
-    fn part(&self, name: &str) -> Option<String> {
-        let _ = name;
-        None
-    }
-
-    /// Stores a finished part, as JSON.
-    fn keep_part(&self, name: String, part: String) {
-        let _ = (name, part);
-    }
-}
-
-/// Receives every step of a method and can stop it.
+/// The program around a running method: it receives every step, can stop the method, and can store what a later run
+/// resumes from.
+///
+/// A function of a step is an observer that stores nothing; [`Silent`] is one that never stops a method.
 ///
 /// ```
 /// use cdimc_core::{ClusterError, Observer, Step};
 /// use std::ops::ControlFlow;
 ///
 /// let stop = |step: &Step| if step.done < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-/// let observer = Observer::new(&stop);
+/// let observer: &dyn Observer = &stop;
 /// assert!(observer.step("factors", 1, 9, Some(0.5)).is_ok());
 /// let stopped = observer.step("factors", 2, 9, None).unwrap_err();
 /// assert!(matches!(stopped, ClusterError::Interrupted { checkpoint: None }));
 /// ```
-#[derive(Clone, Copy)]
-pub struct Observer<'a> {
-    report: Option<Report<'a>>,
-    checkpoints: Option<&'a dyn Checkpoints>,
+pub trait Observer: Sync {
+    /// Called after each step; [`ControlFlow::Break`] stops the method.
+    fn on_step(&self, step: &Step) -> ControlFlow<()>;
+
+    /// Called after each step of a computation that is one step of another.
+    fn on_inner_step(&self, step: &Step) -> ControlFlow<()> {
+        self.on_step(step)
+    }
+
+    /// Called at the end of a stage without steps.
+    fn stage_finished(&self, stage: &'static str) {
+        let _ = stage;
+    }
+
+    /// Shows a message to the user.
+    fn message(&self, text: &str) {
+        let _ = text;
+    }
+
+    /// Returns whether the next checkpoint is due; a checkpoint may be large.
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    /// Stores a result by name, in place of an earlier one.
+    fn store(&self, name: &str, bytes: Vec<u8>) {
+        let (_, _) = (name, bytes);
+    }
+
+    /// Returns the stored result of this name.
+    fn stored(&self, name: &str) -> Option<Vec<u8>> {
+        let _ = name;
+        None
+    }
 }
 
-impl<'a> Observer<'a> {
-    /// Returns an observer that calls `report` after every step; [`ControlFlow::Break`] stops the method.
-    pub fn new(report: &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync)) -> Self {
-        Self { report: Some(report), checkpoints: None }
+impl<F: Fn(&Step) -> ControlFlow<()> + Sync> Observer for F {
+    fn on_step(&self, step: &Step) -> ControlFlow<()> {
+        self(step)
     }
+}
 
-    /// Returns an observer that never stops a method.
-    pub const fn silent() -> Self {
-        Self { report: None, checkpoints: None }
+/// An observer that never stops a method.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn on_step(&self, _: &Step) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
+}
 
-    /// Returns the observer with a store for checkpoints.
-    #[must_use]
-    pub fn keeping(self, checkpoints: &'a dyn Checkpoints) -> Self {
-        Self { checkpoints: Some(checkpoints), ..self }
-    }
-
-    /// Returns whether the next checkpoint is due.
-    pub fn is_due(&self) -> bool {
-        self.checkpoints.is_some_and(Checkpoints::is_due)
+impl dyn Observer + '_ {
+    /// Reports that `done` of at most `of` steps of a stage are finished, with the current loss.
+    ///
+    /// # Errors
+    /// [`ClusterError::Interrupted`] if the method must stop.
+    pub fn step(
+        &self,
+        stage: &'static str,
+        done: usize,
+        of: usize,
+        loss: Option<f64>,
+    ) -> Result<(), ClusterError> {
+        match self.on_step(&Step { stage, done, of, loss }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ClusterError::Interrupted { checkpoint: None }),
+        }
     }
 
     /// Stores the result of `checkpoint` if a checkpoint is due.
@@ -87,8 +113,8 @@ impl<'a> Observer<'a> {
         &self,
         checkpoint: impl FnOnce() -> Result<Vec<u8>, ClusterError>,
     ) -> Result<(), ClusterError> {
-        if let Some(kept) = self.checkpoints.filter(|kept| kept.is_due()) {
-            kept.keep(checkpoint()?);
+        if self.is_due() {
+            self.store(CHECKPOINT, checkpoint()?);
         }
         Ok(())
     }
@@ -105,42 +131,24 @@ impl<'a> Observer<'a> {
         fits: impl FnOnce(&T) -> bool,
         make: impl FnOnce() -> Result<T, ClusterError>,
     ) -> Result<T, ClusterError> {
-        let Some(kept) = self.checkpoints else { return make() };
         let name = format!("{of} {nth}");
-        let known = kept.part(&name).and_then(|part| serde_json::from_str(&part).ok());
-        if let Some(part) = known.filter(fits) {
+        if let Some(part) = self.load(&name).filter(fits) {
             return Ok(part);
         }
         let part = make()?;
-        // A part that cannot be stored is computed again after a restart.
-        if let Ok(text) = serde_json::to_string(&part) {
-            kept.keep_part(name, text);
-        }
+        self.save(&name, &part);
         Ok(part)
     }
 
-    /// Reports that `done` of at most `of` steps of a stage are finished, with the current loss.
-    ///
-    /// # Errors
-    /// [`ClusterError::Interrupted`] if the method must stop.
-    pub fn step(
-        &self,
-        stage: &'static str,
-        done: usize,
-        of: usize,
-        loss: Option<f64>,
-    ) -> Result<(), ClusterError> {
-        self.report(&Step { stage, done, of, loss })
+    /// Returns the value that [`save`](Self::save) stored by this name, if it can be read.
+    pub fn load<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&self.stored(name)?).ok()
     }
 
-    /// Like [`Observer::step`], for a [`Step`].
-    ///
-    /// # Errors
-    /// Same as [`Observer::step`].
-    pub fn report(&self, step: &Step) -> Result<(), ClusterError> {
-        match self.report.map_or(ControlFlow::Continue(()), |report| report(step)) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ClusterError::Interrupted { checkpoint: None }),
+    /// Stores a value as JSON; one that JSON cannot hold is computed again after a restart.
+    pub fn save<T: Serialize>(&self, name: &str, value: &T) {
+        if let Ok(bytes) = serde_json::to_vec(value) {
+            self.store(name, bytes);
         }
     }
 }
@@ -151,36 +159,33 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
-    struct Kept(Mutex<BTreeMap<String, String>>);
+    struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);
 
-    impl Checkpoints for Kept {
-        fn is_due(&self) -> bool {
-            true
+    impl Observer for Kept {
+        fn on_step(&self, _: &Step) -> ControlFlow<()> {
+            ControlFlow::Continue(())
         }
 
-        fn keep(&self, _: Vec<u8>) {}
+        fn store(&self, name: &str, bytes: Vec<u8>) {
+            self.0.lock().unwrap().insert(name.to_owned(), bytes);
+        }
 
-        fn part(&self, name: &str) -> Option<String> {
+        fn stored(&self, name: &str) -> Option<Vec<u8>> {
             self.0.lock().unwrap().get(name).cloned()
-        }
-
-        fn keep_part(&self, name: String, part: String) {
-            self.0.lock().unwrap().insert(name, part);
         }
     }
 
     #[test]
     fn a_stored_part_is_reused_unless_it_does_not_fit() {
         let kept = Kept(Mutex::new(BTreeMap::new()));
-        let observer = Observer::silent().keeping(&kept);
-        let part = |observer: &Observer<'_>, nth, value: usize, most| {
+        let part = |observer: &dyn Observer, nth, value: usize, most| {
             observer.part(("square", nth), |&x: &usize| x <= most, || Ok(value)).unwrap()
         };
-        assert_eq!([part(&observer, 3, 9, 9), part(&observer, 3, 0, 9)], [9, 9]);
-        assert_eq!(part(&observer, 4, 16, 9), 16, "another part");
-        assert_eq!(part(&observer, 3, 7, 8), 7, "9 does not fit");
-        kept.0.lock().unwrap().insert("square 3".into(), "[9".into());
-        assert_eq!(part(&observer, 3, 5, 9), 5, "it cannot be read");
-        assert_eq!(part(&Observer::silent(), 3, 1, 9), 1, "nothing is kept");
+        assert_eq!([part(&kept, 3, 9, 9), part(&kept, 3, 0, 9)], [9, 9]);
+        assert_eq!(part(&kept, 4, 16, 9), 16, "another part");
+        assert_eq!(part(&kept, 3, 7, 8), 7, "9 does not fit");
+        kept.store("square 3", "[9".into());
+        assert_eq!(part(&kept, 3, 5, 9), 5, "it cannot be read");
+        assert_eq!(part(&Silent, 3, 1, 9), 1, "nothing is kept");
     }
 }

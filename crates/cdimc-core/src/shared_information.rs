@@ -74,7 +74,7 @@ pub trait ViewAnalysis: Debug + Send + Sync {
         data: &MultiView,
         size: AnalysisSize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Arc<dyn ViewCoordinates>, ClusterError>;
 
     /// Returns T of labelings of the samples of `data`, computed in coordinates of this `size`.

@@ -4,10 +4,11 @@
 //! began it, byte for byte: its record is that of one program.
 
 use crate::record::Seconds;
-use cdimc_core::{Checkpoints, ClusterError, archive};
+use cdimc_core::{CHECKPOINT, ClusterError, Observer, Step, archive};
 use cdimc_data::write_whole;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -102,29 +103,42 @@ impl Checkpoint {
     }
 }
 
-/// Keeps the checkpoints of a running cell.
+/// Reports the steps of a running cell and keeps its checkpoints.
 pub(crate) struct Keeper<'a> {
     checkpoint: &'a Checkpoint,
+    report: &'a (dyn Fn(&Step) + Sync),
     spent: &'a (dyn Fn() -> Spent + Sync),
     last: Mutex<Instant>,
 }
 
 impl<'a> Keeper<'a> {
-    /// Beginning now; `spent` says what the cell cost so far.
-    pub(crate) fn new(checkpoint: &'a Checkpoint, spent: &'a (dyn Fn() -> Spent + Sync)) -> Self {
-        Self { checkpoint, spent, last: Mutex::new(Instant::now()) }
+    /// Begins now; `report` receives every step, `spent` returns the cost of the cell so far.
+    pub(crate) fn new(
+        checkpoint: &'a Checkpoint,
+        report: &'a (dyn Fn(&Step) + Sync),
+        spent: &'a (dyn Fn() -> Spent + Sync),
+    ) -> Self {
+        Self { checkpoint, report, spent, last: Mutex::new(Instant::now()) }
     }
 }
 
-impl Checkpoints for Keeper<'_> {
+impl Observer for Keeper<'_> {
+    fn on_step(&self, step: &Step) -> ControlFlow<()> {
+        (self.report)(step);
+        ControlFlow::Continue(())
+    }
+
     fn is_due(&self) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.elapsed() >= self.checkpoint.every
     }
 
-    fn keep(&self, checkpoint: Vec<u8>) {
+    fn store(&self, name: &str, bytes: Vec<u8>) {
+        if name != CHECKPOINT {
+            return;
+        }
         // Without it the cell loses more to a kill, and nothing else.
-        let _ = self.checkpoint.write(&checkpoint, (self.spent)());
+        let _ = self.checkpoint.write(&bytes, (self.spent)());
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
@@ -142,7 +156,7 @@ mod tests {
         let spent = || Spent { seconds: Seconds::default(), peak_memory_bytes: Some(7) };
         assert!(!ours.is_there() && ours.read().is_none());
         let bytes = Archive::new("some", &1).unwrap().to_bytes().unwrap();
-        Keeper::new(&ours, &spent).keep(bytes);
+        Keeper::new(&ours, &|_| (), &spent).store(CHECKPOINT, bytes);
         let (bytes, found) = ours.read().unwrap();
         assert_eq!(found.peak_memory_bytes, Some(7));
         assert_eq!(Archive::from_bytes("some", &bytes).unwrap().description::<u8>().unwrap(), 1);

@@ -8,7 +8,7 @@ use crate::{measuring, source, workspace};
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
 use cdimc_baselines::BestView;
-use cdimc_core::{Clusterer, Observer};
+use cdimc_core::{Clusterer, Silent};
 use cdimc_data::{Dataset, MissingPattern, Seed, write_whole};
 use cdimc_metrics::{NmiNormalizer, accuracy, nmi};
 use ndarray::Array2;
@@ -211,7 +211,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
             Some(method) => method.cluster(&data, case.n_clusters, Seed::new(0))?.labels,
             None => {
                 let method = BestView { restarts };
-                let silent = Observer::silent();
+                let silent = Silent;
                 let each = method.each_view(&data, case.n_clusters, Seed::new(0), &silent)?;
                 each.into_iter().next().context("no view")?.labels
             }

@@ -11,7 +11,6 @@ use cdimc_data::{MaskReport, MultiView};
 use cdimc_metrics::scores;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -60,11 +59,9 @@ pub(crate) fn run(
             of: step.of,
             loss: step.loss,
         });
-        ControlFlow::Continue(())
     };
     let spent = || lock().spent();
-    let keeper = Keeper::new(checkpoint, &spent);
-    let observer = Observer::new(&watch).keeping(&keeper);
+    let observer = Keeper::new(checkpoint, &watch, &spent);
     let found = match ByTruth::of(&cell.method) {
         Some(chosen) => choose(chosen, cell, (&data, &truth), &observer)?,
         None => {
@@ -160,7 +157,7 @@ fn choose(
     chosen: &ByTruth,
     cell: &Cell,
     (data, truth): (&MultiView, &[usize]),
-    observer: &Observer<'_>,
+    observer: &dyn Observer,
 ) -> Result<Found> {
     let each = match (chosen.candidates)(cell, data, observer)? {
         Ok(each) => each,

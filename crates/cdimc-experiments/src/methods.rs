@@ -27,7 +27,7 @@ pub(crate) struct ByTruth {
 type Candidates = fn(
     &Cell,
     &MultiView,
-    &Observer<'_>,
+    &dyn Observer,
 ) -> Result<std::result::Result<Vec<Clustering>, ClusterError>>;
 
 /// BSV: k-means on every view alone, and the view whose labels fit the truth best.

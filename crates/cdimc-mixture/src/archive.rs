@@ -212,7 +212,7 @@ fn unfit() -> ClusterError {
 mod tests {
     use super::*;
     use crate::Coordinates;
-    use cdimc_core::Observer;
+    use cdimc_core::Silent;
     use cdimc_data::{MultiView, Seed, SyntheticViews};
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let sds = |factor: f64| {
             let data = MultiView::from_nan_rows(views.iter().map(|x| x * factor).collect());
             let data = data.unwrap();
-            let fitted = settings.fit(&data, 4, Seed::new(1), &Observer::silent()).unwrap();
+            let fitted = settings.fit(&data, 4, Seed::new(1), &Silent).unwrap();
             let bytes = fitted.model.unwrap().to_bytes().unwrap();
             MixtureModel::from_bytes(&bytes).unwrap().columns[0].sds.clone()
         };

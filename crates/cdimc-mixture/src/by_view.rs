@@ -48,7 +48,7 @@ impl FittedMixture {
 mod tests {
     use super::*;
     use crate::{MixtureModel, TMixture};
-    use cdimc_core::{Clusterer, Observer};
+    use cdimc_core::{Clusterer, Silent};
     use cdimc_data::{MultiView, Seed};
     use rand::Rng;
 
@@ -64,7 +64,7 @@ mod tests {
             vec![view(|c| 5.0 * c as f64), view(|c| if c == 2 { 5.0 } else { 0.0 }), view(|_| 0.0)];
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let contributions = model.findings.contributions.clone();
         let model = model.fitted_to(&data).unwrap();

@@ -59,7 +59,7 @@ pub(crate) fn choose(
     views: &Views<'_>,
     n_clusters: usize,
     seed: Seed,
-    observer: &Observer<'_>,
+    observer: &dyn Observer,
 ) -> Result<Choice, ClusterError> {
     let (kinds, priors) = (candidates(settings, &views.profiles), settings.priors());
     let progress = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
@@ -183,13 +183,14 @@ fn largest_share(columns: &[ColumnProfile]) -> f64 {
 mod tests {
     use super::*;
     use crate::Coordinates;
+    use cdimc_core::Silent;
     use cdimc_data::{MultiView, SyntheticViews};
     use ndarray::Array2;
     use rand::Rng;
 
     fn chosen_of(settings: &TMixture, data: &MultiView, n_clusters: usize) -> Choice {
         let views = Views::of(data, data);
-        choose(settings, &views, n_clusters, Seed::new(1), &Observer::silent()).unwrap()
+        choose(settings, &views, n_clusters, Seed::new(1), &Silent).unwrap()
     }
 
     /// Chooses coordinates for 60 samples.

@@ -55,14 +55,14 @@ impl HeldOut {
 /// reads the whole curve.
 ///
 /// ```
-/// use cdimc_core::Observer;
+/// use cdimc_core::Silent;
 /// use cdimc_data::{Seed, SyntheticViews, ViewMask};
 /// use cdimc_mixture::{ClusterNumberSearch, TMixture, propose};
 ///
 /// let dataset = SyntheticViews { n_samples: 300, ..SyntheticViews::default() }.generate(Seed::new(1))?;
 /// let data = dataset.observe(ViewMask::complete(300, dataset.n_views())?)?;
 /// let quick = TMixture { starts: 2, refined: 1, ..TMixture::default() };
-/// let silent = Observer::silent();
+/// let silent = Silent;
 /// let search = ClusterNumberSearch::new(&quick, &data, 7, Seed::new(1), &silent)?;
 /// let curve = (2..=7).map(|k| search.held_out(k, &silent)).collect::<Result<Vec<_>, _>>()?;
 /// let proposal = propose(&curve).expect("a curve");
@@ -91,7 +91,7 @@ impl ClusterNumberSearch {
         data: &MultiView,
         largest: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         settings.check()?;
         check_number(largest, data.n_samples())?;
@@ -130,7 +130,7 @@ impl ClusterNumberSearch {
     pub fn held_out(
         &self,
         n_clusters: usize,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<HeldOut, ClusterError> {
         let effort = Effort {
             starts: self.settings.starts.min(EFFORT.0),

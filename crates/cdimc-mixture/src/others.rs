@@ -25,7 +25,7 @@ impl FittedMixture {
     pub fn labels_by_others(
         &self,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
         let (n, n_views) = (self.observations.n_samples, self.observations.n_views());
         if n_views < 2 {
@@ -45,7 +45,7 @@ impl FittedMixture {
         &self,
         v: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Option<usize>>, ClusterError> {
         let (observations, settings) = (&self.observations, &self.model.settings);
         let (n, n_views, k) = (observations.n_samples, observations.n_views(), self.n_clusters());
@@ -94,6 +94,7 @@ mod tests {
     use super::*;
     use crate::{MixtureModel, TMixture};
     use cdimc_core::Clusterer;
+    use cdimc_core::Silent;
     use cdimc_data::MultiView;
     use ndarray::Array2;
     use rand::Rng;
@@ -111,10 +112,10 @@ mod tests {
         }
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
-        let fitted = settings.fit(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 2, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let model = model.fitted_to(&data).unwrap();
-        let found = model.labels_by_others(Seed::new(1), &Observer::silent()).unwrap().unwrap();
+        let found = model.labels_by_others(Seed::new(1), &Silent).unwrap().unwrap();
         let without_third = &found[2];
         assert_eq!(without_third[7], None, "it has no other view");
         let pair = [without_third[0].unwrap(), without_third[1].unwrap()];
@@ -122,9 +123,9 @@ mod tests {
         let right = (0..n).filter(|&i| without_third[i] == Some(pair[i % 2])).count();
         assert_eq!(right, n - 1);
         let one = MultiView::from_nan_rows(vec![data.view(2).to_owned()]).unwrap();
-        let fitted = settings.fit(&one, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&one, 2, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let model = model.fitted_to(&one).unwrap();
-        assert_eq!(model.labels_by_others(Seed::new(1), &Observer::silent()).unwrap(), None);
+        assert_eq!(model.labels_by_others(Seed::new(1), &Silent).unwrap(), None);
     }
 }

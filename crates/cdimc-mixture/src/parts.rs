@@ -290,7 +290,7 @@ fn unfit(why: &str) -> ClusterError {
 mod tests {
     use super::*;
     use crate::TMixture;
-    use cdimc_core::{Clusterer, Fitted, Model, Observer};
+    use cdimc_core::{Clusterer, Fitted, Model, Silent};
     use cdimc_data::{MissingPattern, SyntheticViews};
 
     const VIEWS: [usize; 3] = [0, 1, 2];
@@ -308,8 +308,7 @@ mod tests {
     }
 
     fn fitted(data: &MultiView) -> (Vec<usize>, MixtureModel) {
-        let Fitted { clustering, model } =
-            settings().fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
+        let Fitted { clustering, model } = settings().fit(data, 4, Seed::new(3), &Silent).unwrap();
         let bytes = model.unwrap().to_bytes().unwrap();
         (clustering.labels, MixtureModel::from_bytes(&bytes).unwrap())
     }
@@ -384,7 +383,7 @@ mod tests {
     fn passes_of_other_models_and_damaged_ones_are_refused() {
         let data = data();
         let (_, model) = fitted(&data);
-        let other = settings().fit(&data, 3, Seed::new(3), &Observer::silent()).unwrap().model;
+        let other = settings().fit(&data, 3, Seed::new(3), &Silent).unwrap().model;
         let other = MixtureModel::from_bytes(&other.unwrap().to_bytes().unwrap()).unwrap();
         let (ours, theirs) =
             (model.pass_over(&data, &VIEWS).unwrap(), other.pass_over(&data, &VIEWS).unwrap());

@@ -53,7 +53,7 @@ impl ClusterNumberSearch {
     /// If the observer stops the run.
     pub fn shared_structure(
         &self,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<SharedStructure, ClusterError> {
         let seed = self.seed.stream("permutations");
         let observations = subsample(&self.observations, seed);
@@ -80,7 +80,7 @@ impl ClusterNumberSearch {
         &self,
         observations: &Observations,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<f64>, ClusterError> {
         let report = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("permutations", 0, N_PERMUTATIONS, loss)
@@ -173,6 +173,7 @@ fn permuted(observations: &Observations, groups: &Groups, seed: Seed) -> Observa
 mod tests {
     use super::*;
     use crate::TMixture;
+    use cdimc_core::Silent;
     use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
     use ndarray::Array2;
     use rand::Rng;
@@ -181,7 +182,7 @@ mod tests {
         let n = views[0].nrows();
         let mask = MissingPattern::PerView(0.3).mask(n, views.len(), Seed::new(1)).unwrap();
         let data = MultiView::new(views, mask).unwrap();
-        let silent = Observer::silent();
+        let silent = Silent;
         let settings = TMixture { starts: 4, refined: 1, ..TMixture::default() };
         let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &silent).unwrap();
         search.shared_structure(&silent).unwrap().p_value

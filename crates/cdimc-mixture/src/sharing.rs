@@ -303,7 +303,7 @@ fn own_variation(
 mod tests {
     use super::*;
     use crate::MixtureModel;
-    use cdimc_core::Observer;
+    use cdimc_core::Silent;
     use cdimc_data::{MissingPattern, SyntheticViews};
     use rand::Rng;
 
@@ -313,7 +313,7 @@ mod tests {
         let data = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(data).unwrap();
         let settings = TMixture { dimensions: 2, starts: 2, refined: 1, ..TMixture::default() };
-        let solution = settings.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let solution = settings.solve(&data, 3, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::new(settings, &data, &solution, 1.0).fitted_to(&data).unwrap();
         let agreement = model.agreement(Seed::new(1));
         assert_eq!(agreement.observations.widths, vec![2; data.n_views()]);

@@ -57,7 +57,7 @@ impl FittedMixture {
         &self,
         n_subsamples: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Stability, ClusterError> {
         let Self { model, observations, responsibilities, labels } = self;
         let (n, k) = (observations.n_samples, self.n_clusters());
@@ -227,6 +227,7 @@ mod tests {
     use super::*;
     use crate::TMixture;
     use cdimc_core::Clusterer;
+    use cdimc_core::Silent;
     use cdimc_data::{Dataset, MissingPattern, MultiView, SyntheticViews};
 
     fn stability(dataset: &Dataset, k: usize) -> (Stability, Vec<usize>) {
@@ -234,11 +235,11 @@ mod tests {
         let mask = MissingPattern::PerView(0.3).mask(n, dataset.n_views(), Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
-        let fitted = settings.fit(&data, k, Seed::new(3), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, k, Seed::new(3), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         let model = MixtureModel::from_bytes(&bytes).unwrap();
         let model = model.fitted_to(&data).unwrap();
-        let found = model.stability(10, Seed::new(1), &Observer::silent()).unwrap();
+        let found = model.stability(10, Seed::new(1), &Silent).unwrap();
         (found, fitted.clustering.labels)
     }
 
@@ -263,23 +264,23 @@ mod tests {
         let views = [4, 6].map(|d| Array2::from_shape_fn((120, d), |(i, j)| answers(i, j + d)));
         let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
         let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(3), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(3), &Silent).unwrap();
         let bytes = fitted.model.as_ref().unwrap().to_bytes().unwrap();
-        let again = settings.resume(&bytes, &data, &Observer::silent()).unwrap();
+        let again = settings.resume(&bytes, &data, &Silent).unwrap();
         let of = |fitted: &cdimc_core::Fitted| {
             let model: &dyn std::any::Any = &**fitted.model.as_ref().unwrap();
             let fitted = model.downcast_ref::<FittedMixture>().unwrap();
             let resolutions: Vec<f64> =
                 fitted.model.projections.iter().flat_map(|view| view.resolutions.clone()).collect();
             assert!(resolutions.iter().all(|&r| r > 0.0), "{resolutions:?}");
-            let found = fitted.stability(5, Seed::new(1), &Observer::silent()).unwrap();
+            let found = fitted.stability(5, Seed::new(1), &Silent).unwrap();
             (found, resolutions)
         };
         assert_eq!(of(&again), of(&fitted));
         let labels = (again.clustering.labels, again.clustering.losses);
         assert_eq!(labels, (fitted.clustering.labels, fitted.clustering.losses));
         let other = TMixture { starts: 5, ..settings };
-        let error = other.resume(&bytes, &data, &Observer::silent()).unwrap_err().to_string();
+        let error = other.resume(&bytes, &data, &Silent).unwrap_err().to_string();
         assert!(error.ends_with("it has other settings"), "{error}");
     }
 

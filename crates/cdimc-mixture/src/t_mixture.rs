@@ -33,7 +33,7 @@ impl TMixture {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Solution, ClusterError> {
         let part = self.subset_to_search(data, seed)?;
         if part.is_some() {
@@ -144,7 +144,7 @@ impl Clusterer for TMixture {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let solution = self.solve(data, n_clusters, seed, observer)?;
         observer.step("calibration", 0, 1, None)?;
@@ -172,7 +172,7 @@ impl Clusterer for TMixture {
         &self,
         checkpoint: &[u8],
         data: &MultiView,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         observer.step("calibration", 1, 1, None)?;
         let model = MixtureModel::from_bytes(checkpoint)?;
@@ -222,6 +222,7 @@ mod tests {
     use super::*;
     use crate::{Coordinates, MixtureModel};
     use cdimc_core::Model;
+    use cdimc_core::Silent;
     use cdimc_data::{
         Dataset, MissingPattern, Standardizer, SyntheticMap, SyntheticView, SyntheticViews,
     };
@@ -249,8 +250,7 @@ mod tests {
     }
 
     fn fitted_with(settings: &TMixture, data: &MultiView) -> (Clustering, MixtureModel) {
-        let Fitted { clustering, model } =
-            settings.fit(data, 4, Seed::new(3), &Observer::silent()).unwrap();
+        let Fitted { clustering, model } = settings.fit(data, 4, Seed::new(3), &Silent).unwrap();
         (clustering, MixtureModel::from_bytes(&model.unwrap().to_bytes().unwrap()).unwrap())
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let with_threads = |n| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
             pool.install(|| {
-                let fitted = quick().fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap();
+                let fitted = quick().fit(&data, 4, Seed::new(3), &Silent).unwrap();
                 (fitted.clustering, fitted.model.unwrap().to_bytes().unwrap())
             })
         };
@@ -298,7 +298,7 @@ mod tests {
         let views = [4, 6].map(|d| Array2::from_shape_fn((300, d), |(i, j)| answers(i, j + d)));
         let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
         let part = TMixture { search_samples: 120, ..quick() };
-        let solution = part.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let solution = part.solve(&data, 3, Seed::new(1), &Silent).unwrap();
         assert_eq!(solution.observations.n_samples, 300);
         let resolutions = &solution.observations.resolutions;
         assert!(resolutions.iter().flatten().all(|&r| r > 0.0), "{resolutions:?}");
@@ -320,7 +320,7 @@ mod tests {
         let data = MultiView::from_nan_rows(vec![view(1), view(6)]).unwrap();
         let coordinates = Coordinates::Standard;
         let part = TMixture { search_samples: 120, coordinates, ..quick() };
-        let solution = part.solve(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let solution = part.solve(&data, 3, Seed::new(1), &Silent).unwrap();
         let resolutions = &solution.observations.resolutions;
         assert!(resolutions.iter().flatten().all(|&r| r > 0.6), "{resolutions:?}");
     }
@@ -375,7 +375,7 @@ mod tests {
         let many = SyntheticViews { n_samples: 400, views: many, ..SyntheticViews::default() };
         for dataset in [dataset(400), many.generate(Seed::new(1)).unwrap()] {
             let data = incomplete(&dataset);
-            let fitted = quick().fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap();
+            let fitted = quick().fit(&data, 4, Seed::new(3), &Silent).unwrap();
             let bytes = fitted.model.unwrap().to_bytes().unwrap();
             let model = MixtureModel::from_bytes(&bytes).unwrap();
             let by_clusters = MixtureModel { association: None, ..model.clone() };
@@ -396,8 +396,7 @@ mod tests {
         let dataset = dataset(400);
         let standard = TMixture { coordinates: Coordinates::Standard, ..quick() };
         let data = incomplete(&dataset);
-        let model =
-            standard.fit(&data, 4, Seed::new(3), &Observer::silent()).unwrap().model.unwrap();
+        let model = standard.fit(&data, 4, Seed::new(3), &Silent).unwrap().model.unwrap();
         let usual = model.predict(&data).unwrap().unusual.unwrap();
         assert!(usual.iter().filter(|&&unusual| unusual).count() <= 2);
         let mut views = dataset.views().to_vec();
@@ -481,9 +480,7 @@ mod tests {
                 }
                 ControlFlow::Continue(())
             };
-            let error = TMixture::default()
-                .fit(&data, 4, Seed::new(3), &Observer::new(&report))
-                .unwrap_err();
+            let error = TMixture::default().fit(&data, 4, Seed::new(3), &report).unwrap_err();
             assert!(matches!(error, ClusterError::Interrupted { checkpoint: None }));
             assert!(asked.lock().unwrap().unwrap().elapsed() < Duration::from_secs(5));
         }

@@ -32,7 +32,7 @@ impl ViewAnalysis for TMixture {
         data: &MultiView,
         AnalysisSize { n_clusters, max_width }: AnalysisSize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Arc<dyn ViewCoordinates>, ClusterError> {
         // Only the kind of coordinates is needed, not the cluster shapes.
         let prior = self.priors()[0];
@@ -109,6 +109,7 @@ impl ViewCoordinates for Projections {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_core::Silent;
     use cdimc_data::SyntheticViews;
 
     #[test]
@@ -118,7 +119,7 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
         let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
-        let silent = Observer::silent();
+        let silent = Silent;
         let found = settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();
         let bytes = |coordinates: &dyn ViewCoordinates| {
             let mut archive = Archive::new("test file", &()).unwrap();

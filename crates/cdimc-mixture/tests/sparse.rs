@@ -1,6 +1,6 @@
 //! Sparse and dense matrices of the same numbers give the same clusters.
 
-use cdimc_core::{Clusterer, Fitted, Observer};
+use cdimc_core::{Clusterer, Fitted, Silent};
 use cdimc_data::{Matrix, MultiView, Seed, Sparse, ViewMask};
 use cdimc_mixture::{Coordinates, TMixture};
 use ndarray::Array2;
@@ -35,7 +35,7 @@ fn samples(counts: Matrix) -> MultiView {
 }
 
 fn fitted(settings: &TMixture, data: &MultiView) -> Fitted {
-    settings.fit(data, 3, Seed::new(3), &Observer::silent()).expect("clusters")
+    settings.fit(data, 3, Seed::new(3), &Silent).expect("clusters")
 }
 
 #[test]

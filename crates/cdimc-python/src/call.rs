@@ -41,7 +41,7 @@ impl Call<'_> {
     pub(crate) fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&Observer<'_>) -> T + Send + 'static,
+        work: impl FnOnce(&dyn Observer) -> T + Send + 'static,
     ) -> PyResult<(T, usize)> {
         log::begin(py)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -69,7 +69,7 @@ impl Call<'_> {
             let value = match pool {
                 Err(error) => Err(error.to_string()),
                 Ok(pool) => {
-                    let run = || pool.install(|| work(&Observer::new(&observe)));
+                    let run = || pool.install(|| work(&observe));
                     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| panic_message(&*panic))
                 }
             };

@@ -3,7 +3,7 @@
 use crate::call::{Call, value_error};
 use crate::model::{Model, Prediction};
 use crate::tables::{View, tables};
-use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::analysis::{Analysis, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
@@ -70,11 +70,11 @@ impl Method {
             Given::Within(from, to) => Number::Within(NumberRange { from, to, seeds: None }),
         };
         let work =
-            move |observer: &Observer<'_>| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
+            move |observer: &dyn Observer| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
                 let joined = training_set(tables, strict)?;
                 let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
                 analysis.tests_markers = tests_markers;
-                let outcome = analysis.run(&mut Interim::default(), observer)?;
+                let outcome = analysis.run(observer)?;
                 // These run on the call's threads too, because threads of the process do not survive a fork.
                 let table = SampleTable::of_fit(&outcome, &joined);
                 let markers = outcome.markers(&joined, LISTED);

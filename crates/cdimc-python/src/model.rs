@@ -94,7 +94,7 @@ impl Model {
         call: Call<'_>,
     ) -> PyResult<Prediction> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &Observer<'_>| -> Result<_, String> {
+        let work = move |_: &dyn Observer| -> Result<_, String> {
             let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
             let found = named.predict(&joined, &which).map_err(|e| e.to_string())?;
             Ok((joined, found))
@@ -107,7 +107,7 @@ impl Model {
     /// Computes the sums of EM over samples with any subset of the views.
     fn pass_over(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Pass> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &Observer<'_>| -> Result<_, String> {
+        let work = move |_: &dyn Observer| -> Result<_, String> {
             let (joined, which) = named.arrange(tables, strict).map_err(|e| e.to_string())?;
             named.pass_over(&joined, &which).map_err(|e| e.to_string())
         };
@@ -128,7 +128,7 @@ impl Model {
         call: Call<'_>,
     ) -> PyResult<Self> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &Observer<'_>| -> Result<_, String> {
+        let work = move |_: &dyn Observer| -> Result<_, String> {
             let joined = cdimc::training_set(tables, strict).map_err(|e| e.to_string())?;
             named.completed(&joined, Seed::new(seed)).map_err(|e| e.to_string())
         };
@@ -145,7 +145,7 @@ impl Model {
     ) -> PyResult<(Vec<String>, Vec<String>, String)> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let (n_subsamples, seed) = subsamples_and_seed;
-        let work = move |observer: &Observer<'_>| -> Result<_, String> {
+        let work = move |observer: &dyn Observer| -> Result<_, String> {
             let joined = named.training_set(tables, strict).map_err(|e| e.to_string())?;
             let seed = Seed::new(seed).stream("stability");
             let fitted = named.fitted_to(&joined).map_err(|e| e.to_string())?;
@@ -159,7 +159,7 @@ impl Model {
     /// Returns all views of samples with any subset of them, with missing values filled in.
     fn impute(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Imputation> {
         let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &Observer<'_>| -> Result<_, String> {
+        let work = move |_: &dyn Observer| -> Result<_, String> {
             let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
             let views = named.impute(&joined, &which).map_err(|e| e.to_string())?;
             Ok((joined, views))

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut net = CdimcNet::default().with_analysis(TMixture::default());
     net.pretrain.epochs = 200;
     net.finetune.rounds = 20;
-    let fitted = net.fit(&data, dataset.n_classes(), Seed::new(0), &Observer::silent())?;
+    let fitted = net.fit(&data, dataset.n_classes(), Seed::new(0), &Silent)?;
     let model = fitted.model.ok_or("no model")?;
     for (view, filled) in model.impute(&data)?.iter().enumerate() {
         let truth = &dataset.views()[view];

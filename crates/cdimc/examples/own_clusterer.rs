@@ -30,7 +30,7 @@ impl Clusterer for MeanOfViews {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let mut mean = Array2::<f64>::zeros((data.n_samples(), data.width(0)));
         for view in 0..data.n_views() {

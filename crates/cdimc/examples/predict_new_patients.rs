@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     net.pretrain.epochs = 60;
     net.finetune.rounds = 10;
     let (data_then, k) = (data.select_rows(&train)?, dataset.n_classes());
-    let (model, _) = net.train(&data_then, k, Seed::new(0), &Observer::silent())?;
+    let (model, _) = net.train(&data_then, k, Seed::new(0), &Silent)?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("model.safetensors");
     model.save(&file)?;

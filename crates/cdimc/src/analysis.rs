@@ -1,22 +1,19 @@
 //! From samples to a result: number of clusters, fit and warnings, in one call for every program.
 
 use crate::NamedModel;
-use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, NumberSearch};
+use crate::cluster_number::{ClusterNumber, NumberRange, NumberSearch};
 use crate::machine::{announcement, check_cost, seconds_of};
 use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
 use crate::warnings::{self, ClustersFound, Warning};
 use cdimc_core::Configured;
-use cdimc_core::{Checkpoints, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
+use cdimc_core::{CHECKPOINT, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::Seed;
 use cdimc_metrics::match_labels;
 use cdimc_mixture::{FittedMixture, Stability, TMixture};
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 /// Forecast seconds of a fit on one thread up to which the fit is repeated to see whether its clusters come back ...
 const QUICK_SECONDS: f64 = 4.0;
@@ -27,11 +24,14 @@ const SUBSAMPLES: usize = 50;
 /// Seeds that other quick methods begin from.
 const OTHER_SEEDS: u64 = 2;
 
+/// Name under which the chosen number is stored.
+pub(crate) const CLUSTER_NUMBER: &str = "cluster number";
+
 /// What is asked of samples.
 ///
 /// ```
-/// use cdimc::analysis::{Analysis, Interim, Number};
-/// use cdimc::core::Observer;
+/// use cdimc::analysis::{Analysis, Number};
+/// use cdimc::core::Silent;
 /// use cdimc::data::Seed;
 /// # let table = |name: &str, sign: f64| cdimc::tables::Table {
 /// #     name: name.into(), path: name.into(), ids: None, labels: None, features: vec!["x".into(), "y".into()],
@@ -43,7 +43,7 @@ const OTHER_SEEDS: u64 = 2;
 /// let samples = cdimc::training_set(tables, false)?;
 /// let method = cdimc::configured("t-mixture", serde_json::Value::Null)?;
 /// let analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
-/// let outcome = analysis.run(&mut Interim::default(), &Observer::silent())?;
+/// let outcome = analysis.run(&Silent)?;
 /// assert_eq!(outcome.clustering.labels.len(), 40);
 /// assert!(outcome.model.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,65 +75,6 @@ pub enum Number {
     Known(usize),
     /// The best of a range.
     Within(NumberRange),
-}
-
-/// What is done of an analysis, from which it goes on.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Interim {
-    /// The numbers of clusters that were tried.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trials: Vec<Candidate>,
-    /// The number chosen of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster_number: Option<ClusterNumber>,
-    /// The last checkpoint of the fit with that number.
-    #[serde(skip)]
-    pub checkpoint: Option<Vec<u8>>,
-    /// Parts of what follows the fit, as JSON.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<String, String>,
-}
-
-/// The program that an analysis runs in.
-pub trait Host: Sync {
-    /// Hears of a step, and says whether to go on.
-    fn step(&self, step: &Step) -> ControlFlow<()>;
-
-    /// As [`step`](Self::step), of a step within one that will be told.
-    fn inner_step(&self, step: &Step) -> ControlFlow<()> {
-        self.step(step)
-    }
-
-    /// What was done since the last step belongs to `stage`.
-    fn end_of(&self, stage: &'static str) {
-        let _ = stage;
-    }
-
-    /// Hears a line for whoever waits.
-    fn announce(&self, line: &str) {
-        let _ = line;
-    }
-
-    /// Whether it is time to keep what is done.
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    /// Keeps what is done.
-    fn keep(&self, interim: &Interim) {
-        let _ = interim;
-    }
-}
-
-impl Host for Observer<'_> {
-    fn step(&self, step: &Step) -> ControlFlow<()> {
-        match self.report(step) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    }
 }
 
 /// What an analysis gives.
@@ -185,16 +126,18 @@ impl<'a> Analysis<'a> {
         Self { method, samples, number, seed, n_subsamples, compares, tests_markers }
     }
 
-    /// Chooses the number of clusters if it is not known, fits, and looks for signs of nonsense; begins where
-    /// `interim` ends, and leaves there what is done when `host` stops it.
+    /// Chooses the number of clusters if it is not known, fits, and computes warnings. It resumes from what `observer` has
+    /// stored, and stores what a later run with the same settings needs.
     ///
     /// # Errors
-    /// If there is no memory for the fit, or as the method.
-    pub fn run(&self, interim: &mut Interim, host: &dyn Host) -> Result<Outcome, ClusterError> {
-        let n_clusters = match (self.number, &interim.cluster_number) {
-            (Number::Known(n_clusters), _) => n_clusters,
-            (Number::Within(_), Some(number)) => number.chosen,
-            (Number::Within(range), None) => self.choose(range, interim, host)?,
+    /// If there is no memory for the fit, if `observer` stops it, or as the method.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Outcome, ClusterError> {
+        let (n_clusters, cluster_number) = match self.number {
+            Number::Known(n_clusters) => (n_clusters, None),
+            Number::Within(range) => {
+                let number = self.choose(range, observer)?;
+                (number.chosen, Some(number))
+            }
         };
         // One cluster is the answer of a search, and no method is asked for it.
         let is_one = matches!(self.number, Number::Within(_)) && n_clusters == 1;
@@ -202,9 +145,9 @@ impl<'a> Analysis<'a> {
             let labels = vec![0; self.samples.data.n_samples()];
             Fitted { clustering: Clustering::from_labels(labels), model: None }
         } else {
-            self.fit(n_clusters, interim, host)?
+            self.fit(n_clusters, observer)?
         };
-        host.end_of("finish");
+        observer.stage_finished("finish");
         let labels = &clustering.labels;
         let model = model.map(|model| NamedModel::new(model, self.samples));
         let fitted = model.as_ref().and_then(NamedModel::fitted_mixture);
@@ -220,31 +163,29 @@ impl<'a> Analysis<'a> {
                 warnings.extend(found.plain_is_better());
             }
         }
-        host.end_of("warnings");
+        observer.stage_finished("warnings");
         if let Some(model) = model.as_ref().filter(|_| fitted.is_some()) {
             // What follows can take longer than the fit.
-            interim.checkpoint = Some(model.to_bytes()?);
+            observer.store(CHECKPOINT, model.to_bytes()?);
         }
-        let kept = Kept { host, interim: Mutex::new(&mut *interim) };
         let n_subsamples = self.n_subsamples(n_clusters);
         let stability = match fitted {
-            Some(fitted) if n_subsamples > 0 => self.stability(fitted, n_subsamples, &kept)?,
+            Some(fitted) if n_subsamples > 0 => self.stability(fitted, n_subsamples, observer)?,
             _ => None,
         };
         let by_others = match fitted {
-            Some(fitted) if self.tests_markers => self.by_others(fitted, labels, &kept)?,
+            Some(fitted) if self.tests_markers => self.by_others(fitted, labels, observer)?,
             _ => None,
         };
         // Each subsample is searched with a seed of its own.
         match &stability {
             Some(found) => warnings.extend(warnings::of_stability(found)),
             None if self.compares && !is_one && self.is_quick(n_clusters) => {
-                warnings.extend(self.other_seeds(labels, n_clusters, host));
-                host.end_of("other seeds");
+                warnings.extend(self.other_seeds(labels, n_clusters, observer));
+                observer.stage_finished("other seeds");
             }
             None => {}
         }
-        let cluster_number = interim.cluster_number.take();
         warnings.extend(cluster_number.as_ref().and_then(warnings::of_number));
         Ok(Outcome {
             clustering,
@@ -265,57 +206,33 @@ impl<'a> Analysis<'a> {
     fn choose(
         &self,
         range: NumberRange,
-        interim: &mut Interim,
-        host: &dyn Host,
-    ) -> Result<usize, ClusterError> {
-        let report = |step: &Step| match step.stage {
-            NumberSearch::STAGE => host.step(step),
-            _ => host.inner_step(step),
-        };
+        observer: &dyn Observer,
+    ) -> Result<ClusterNumber, ClusterError> {
+        if let Some(number) = observer.load(CLUSTER_NUMBER) {
+            return Ok(number);
+        }
         let search =
             NumberSearch { method: self.method, data: &self.samples.data, range, seed: self.seed };
-        let mut trials = std::mem::take(&mut interim.trials);
-        let keep = |trials: &[Candidate]| {
-            if host.is_due() {
-                host.keep(&Interim { trials: trials.to_vec(), ..Interim::default() });
-            }
-        };
-        let number = search.choose(&mut trials, &keep, &Observer::new(&report));
-        interim.trials = trials;
-        let number = number.map_err(|error| match error {
-            // A fit of the search leaves one too, which is none of the fit that follows it.
-            ClusterError::Interrupted { .. } => ClusterError::Interrupted { checkpoint: None },
-            error => error,
-        })?;
+        let number = search.choose(observer)?;
         let next = number.runner_up.map_or_else(String::new, |k| format!("; runner-up: {k}"));
-        host.announce(&format!("{}{next}", number.reason));
-        let chosen = number.chosen;
-        interim.cluster_number = Some(number);
-        Ok(chosen)
+        observer.message(&format!("{}{next}", number.reason));
+        observer.save(CLUSTER_NUMBER, &number);
+        Ok(number)
     }
 
-    fn fit(
-        &self,
-        n_clusters: usize,
-        interim: &mut Interim,
-        host: &dyn Host,
-    ) -> Result<Fitted, ClusterError> {
+    fn fit(&self, n_clusters: usize, observer: &dyn Observer) -> Result<Fitted, ClusterError> {
         let (method, data) = (self.clusterer(), &self.samples.data);
         check_cost(method, data, n_clusters)?;
         if let Some(line) = announcement(method, data, n_clusters) {
-            host.announce(&line);
+            observer.message(&line);
         }
-        let begun = interim.checkpoint.take();
-        let report = |step: &Step| host.step(step);
-        let kept = Kept { host, interim: Mutex::new(&mut *interim) };
-        let observer = Observer::new(&report).keeping(&kept);
-        let fitted = match begun {
-            Some(checkpoint) => method.resume(&checkpoint, data, &observer),
-            None => method.fit(data, n_clusters, self.seed, &observer),
+        let fitted = match observer.stored(CHECKPOINT) {
+            Some(checkpoint) => method.resume(&checkpoint, data, observer),
+            None => method.fit(data, n_clusters, self.seed, observer),
         };
         fitted.inspect_err(|error| {
             if let ClusterError::Interrupted { checkpoint: Some(checkpoint) } = error {
-                interim.checkpoint = Some(checkpoint.clone());
+                observer.store(CHECKPOINT, checkpoint.clone());
             }
         })
     }
@@ -341,12 +258,11 @@ impl<'a> Analysis<'a> {
         &self,
         fitted: &FittedMixture,
         n_subsamples: usize,
-        kept: &Kept<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Stability>, ClusterError> {
-        let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("stability");
-        let found = fitted.stability(n_subsamples, seed, &Observer::new(&report).keeping(kept));
-        kept.host.end_of("stability");
+        let found = fitted.stability(n_subsamples, seed, &Inner(observer));
+        observer.stage_finished("stability");
         match found {
             // Too few samples are an error only if stability was requested.
             Err(ClusterError::Inapplicable { .. }) if self.n_subsamples.is_none() => Ok(None),
@@ -361,21 +277,26 @@ impl<'a> Analysis<'a> {
         &self,
         fitted: &FittedMixture,
         labels: &[usize],
-        kept: &Kept<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
-        let report = |step: &Step| kept.host.inner_step(step);
         let seed = self.seed.stream("other views");
-        let found = fitted.labels_by_others(seed, &Observer::new(&report).keeping(kept));
-        kept.host.end_of("other views");
+        let found = fitted.labels_by_others(seed, &Inner(observer));
+        observer.stage_finished("other views");
         let mut found = found?;
         found.iter_mut().flatten().for_each(|of_view| match_numbers(of_view, labels));
         Ok(found)
     }
 
     /// Whether other seeds give the same clusters, with the samples in other orders too.
-    fn other_seeds(&self, labels: &[usize], n_clusters: usize, host: &dyn Host) -> Option<Warning> {
+    fn other_seeds(
+        &self,
+        labels: &[usize],
+        n_clusters: usize,
+        observer: &dyn Observer,
+    ) -> Option<Warning> {
         let seed = self.seed.stream("other seeds");
-        let report = |step: &Step| host.inner_step(step);
+        // Checkpoints of these fits are not stored.
+        let inner = |step: &Step| observer.on_inner_step(step);
         let mut found = vec![labels.to_vec()];
         for nth in 0..OTHER_SEEDS {
             let seed = seed.nth(nth);
@@ -383,7 +304,7 @@ impl<'a> Analysis<'a> {
             order.shuffle(&mut seed.stream("order").rng());
             let data = self.samples.data.select_rows(&order).ok()?;
             // An interruption here loses nothing: the result exists.
-            let fitted = self.clusterer().fit(&data, n_clusters, seed, &Observer::new(&report));
+            let fitted = self.clusterer().fit(&data, n_clusters, seed, &inner);
             let mut others = vec![0; labels.len()];
             for (&i, label) in order.iter().zip(fitted.ok()?.clustering.labels) {
                 others[i] = label;
@@ -411,33 +332,20 @@ fn match_numbers(clusters: &mut [Option<usize>], labels: &[usize]) {
     }
 }
 
-/// Hands checkpoints of the method, and parts of what follows it, to the host with what was done before.
-struct Kept<'a> {
-    host: &'a dyn Host,
-    interim: Mutex<&'a mut Interim>,
-}
+/// Passes the steps of a computation on as those of an inner one, and stores its parts.
+struct Inner<'a>(&'a dyn Observer);
 
-impl Checkpoints for Kept<'_> {
-    fn is_due(&self) -> bool {
-        self.host.is_due()
+impl Observer for Inner<'_> {
+    fn on_step(&self, step: &Step) -> ControlFlow<()> {
+        self.0.on_inner_step(step)
     }
 
-    fn keep(&self, checkpoint: Vec<u8>) {
-        let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
-        interim.checkpoint = Some(checkpoint);
-        self.host.keep(&interim);
+    fn store(&self, name: &str, bytes: Vec<u8>) {
+        self.0.store(name, bytes);
     }
 
-    fn part(&self, name: &str) -> Option<String> {
-        self.interim.lock().unwrap_or_else(PoisonError::into_inner).parts.get(name).cloned()
-    }
-
-    fn keep_part(&self, name: String, part: String) {
-        let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
-        interim.parts.insert(name, part);
-        if self.host.is_due() {
-            self.host.keep(&interim);
-        }
+    fn stored(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.stored(name)
     }
 }
 

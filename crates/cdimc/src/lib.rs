@@ -18,7 +18,7 @@ let data = dataset.observe(mask)?;
 
 // The default method, `t-mixture`.
 let method = cdimc::method(cdimc::DEFAULT_METHOD, serde_json::Value::Null)?;
-let fitted = method.fit(&data, 4, Seed::new(0), &Observer::silent())?;
+let fitted = method.fit(&data, 4, Seed::new(0), &Silent)?;
 assert_eq!(fitted.clustering.labels.len(), 120);
 
 // The model assigns samples with any subset of the views.
@@ -76,12 +76,14 @@ pub mod warnings;
 mod methods;
 mod named_model;
 mod new_samples;
+#[cfg(test)]
+mod stored;
 mod training_set;
 mod visible;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {
     pub use cdimc_cluster::{CdimcModel, CdimcNet};
-    pub use cdimc_core::{Clusterer, Clustering, Fitted, Model, Observer};
+    pub use cdimc_core::{Clusterer, Clustering, Fitted, Model, Observer, Silent};
     pub use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
 }

@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn where_hardly_a_sample_has_two_views_nothing_is_tested_and_it_is_said() {
-        use cdimc_core::{Clusterer, Observer};
+        use cdimc_core::{Clusterer, Silent};
         use cdimc_data::Seed;
         let view = |there: std::ops::Range<usize>| {
             ndarray::Array2::from_shape_fn((24, 2), |(i, j)| {
@@ -341,7 +341,7 @@ mod tests {
         };
         let data = MultiView::from_nan_rows(vec![view(0..13), view(12..24)]).unwrap();
         let settings = cdimc_mixture::TMixture { starts: 2, refined: 1, ..Default::default() };
-        let (seed, silent) = (Seed::new(1), Observer::silent());
+        let (seed, silent) = (Seed::new(1), Silent);
         let fitted = settings.fit(&data, 2, seed, &silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let samples = model.clone().fitted_to(&data).unwrap();

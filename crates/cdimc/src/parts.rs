@@ -51,7 +51,7 @@ impl Census {
     pub fn of(
         parts: &dyn Parts,
         strict: bool,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Self, PartsError> {
         let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
         let (mut views, mut seen, mut n_samples) = (Vec::new(), Seen::default(), Vec::new());
@@ -90,7 +90,7 @@ impl Census {
         parts: &dyn Parts,
         method: &TMixture,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Table>, PartsError> {
         let drawn = method.samples_to_search(self.n_samples.iter().sum(), seed);
         let mut found: Vec<Vec<Table>> = vec![Vec::new(); self.views.len()];
@@ -129,7 +129,7 @@ impl Census {
         parts: &dyn Parts,
         model: &NamedModel,
         (searched, seed): (&Joined, Seed),
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<NamedModel, PartsError> {
         let (mut refined, mut last): (Option<NamedModel>, Option<Pass>) = (None, None);
         for _ in 0..PASSES {
@@ -341,6 +341,7 @@ fn file(table: &Table) -> String {
 mod tests {
     use super::*;
     use crate::training_set;
+    use cdimc_core::Silent;
     use cdimc_data::SyntheticViews;
 
     struct InMemory(Vec<Vec<Table>>);
@@ -386,7 +387,7 @@ mod tests {
 
     fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
         use cdimc_core::Clusterer;
-        let observer = Observer::silent();
+        let observer = Silent;
         let census = Census::of(parts, false, &observer).unwrap();
         assert_eq!(census.n_samples, [300; 3]);
         let searched = census.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
@@ -432,7 +433,7 @@ mod tests {
 
     #[test]
     fn bad_parts_are_named() {
-        let observer = Observer::silent();
+        let observer = Silent;
         let error = |parts: &InMemory| Census::of(parts, false, &observer).unwrap_err().to_string();
         let mut repeated = parts();
         repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();

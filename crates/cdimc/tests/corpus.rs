@@ -10,7 +10,7 @@ mod models;
 use cdimc::NamedModel;
 use cdimc_cluster::Stage;
 use cdimc_core::archive::with_new_checksum;
-use cdimc_core::{Clusterer, Observer};
+use cdimc_core::{Clusterer, Silent};
 use cdimc_data::Seed;
 use cdimc_mixture::TMixture;
 use corpus::{files, folder, is_finding};
@@ -88,7 +88,7 @@ fn write_the_corpora() {
     let named = NamedModel::from_bytes(&cdimc_core::Model::to_bytes(&model).expect("bytes"));
     write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));
     let mixture = TMixture { starts: 2, refined: 1, ..TMixture::default() };
-    let fitted = mixture.fit(&models::trained_on(), 2, Seed::new(1), &Observer::silent());
+    let fitted = mixture.fit(&models::trained_on(), 2, Seed::new(1), &Silent);
     let model = fitted.expect("a fit").model.expect("a model");
     let named = NamedModel::from_bytes(&model.to_bytes().expect("bytes"));
     write("model", "t-mixture", named.and_then(|named| named.to_bytes()).expect("bytes"));

@@ -7,7 +7,7 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::counts;
-use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, Silent};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl BestView {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Clustering>, ClusterError> {
         let one = |view| {
             observer.step("views", view, data.n_views(), None)?;
@@ -71,8 +71,8 @@ impl BestView {
         seed: Seed,
     ) -> Result<Clustering, ClusterError> {
         let points = Observed::unit(data, view).filled(data.n_samples());
-        let (seed, observer) = (seed.nth(view as u64), Observer::silent());
-        ReadOut { n_clusters, restarts: self.restarts, seed, observer }.rows(&points)
+        let (seed, restarts) = (seed.nth(view as u64), self.restarts);
+        ReadOut { n_clusters, restarts, seed, observer: &Silent }.rows(&points)
     }
 }
 
@@ -90,7 +90,7 @@ impl Clusterer for BestView {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let mut each = self.each_view(data, n_clusters, seed, observer)?;
         let grouped: Vec<usize> =
@@ -215,8 +215,7 @@ mod tests {
     fn a_view_that_agrees_with_another_is_chosen() {
         let data = noise_and_groups();
         let found = BestView::default().cluster(&data, 2, Seed::new(3)).unwrap();
-        let each =
-            BestView::default().each_view(&data, 2, Seed::new(3), &Observer::silent()).unwrap();
+        let each = BestView::default().each_view(&data, 2, Seed::new(3), &Silent).unwrap();
         assert!(found == each[1] || found == each[2]);
         assert_ne!(found.labels, each[0].labels);
         assert!((0..12).all(|i| found.labels[i] == found.labels[i % 2]));

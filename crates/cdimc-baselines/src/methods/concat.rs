@@ -43,7 +43,7 @@ impl Clusterer for Concat {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         observer.step("kmeans", 0, 1, None)?;
         let n_samples = data.n_samples();

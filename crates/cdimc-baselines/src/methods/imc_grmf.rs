@@ -109,7 +109,7 @@ impl ImcGrmf {
         views: &PairedViews,
         graphs: &[KnnGraph],
         start: &[Array2<f64>],
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<ImcGrmfFit, ClusterError> {
         let n_paired = views.n_paired();
         let fixed = graphs.iter().enumerate();
@@ -260,7 +260,7 @@ impl Clusterer for ImcGrmf {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::new(NAME, data, &in_order)?.with_unit_rows();

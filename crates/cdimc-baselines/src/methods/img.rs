@@ -129,7 +129,7 @@ impl Img {
         &self,
         views: &PairedViews,
         start: ImgStart,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<ImgFit, ClusterError> {
         let ImgStart { representation: mut p, mut laplacian } = start;
         let (n, k) = p.dim();
@@ -328,7 +328,7 @@ impl Clusterer for Img {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();

@@ -76,7 +76,7 @@ impl MkkmIk {
         blocks: &[Array2<f64>],
         mask: &ViewMask,
         n_clusters: usize,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<KernelPartition, ClusterError> {
         let informative = informative_views(NAME, blocks)?;
         let (n, m) = (mask.n_samples(), informative.len());
@@ -202,13 +202,12 @@ impl Clusterer for MkkmIk {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let blocks =
             observed_kernels(NAME, data, (self.kernel, self.scaling), N_SQUARE, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
-        let observer = *observer;
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
         Ok(partition.read(read_out)?.into())
     }

@@ -116,7 +116,7 @@ impl MkkmIkMkc {
         blocks: &[Array2<f64>],
         mask: &ViewMask,
         n_clusters: usize,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<KernelPartition, ClusterError> {
         let informative = informative_views(NAME, blocks)?;
         let (n, m) = (mask.n_samples(), informative.len());
@@ -300,13 +300,12 @@ impl Clusterer for MkkmIkMkc {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let (how, n_square) = ((self.kernel, self.scaling), data.n_views() + 4);
         let blocks = observed_kernels(NAME, data, how, n_square, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
-        let observer = *observer;
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
         Ok(partition.read(read_out)?.into())
     }

@@ -90,7 +90,7 @@ impl Pmvc {
         &self,
         views: &PairedViews,
         start: PmvcFactors,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<PmvcFactors, ClusterError> {
         let k = start.paired.ncols();
         // Representations transposed, (n_clusters, n_samples): the sub-problems run along samples.
@@ -315,7 +315,7 @@ impl Clusterer for Pmvc {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
         let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();

@@ -13,7 +13,7 @@ pub(crate) struct ReadOut<'a> {
     pub(crate) n_clusters: usize,
     pub(crate) restarts: usize,
     pub(crate) seed: Seed,
-    pub(crate) observer: Observer<'a>,
+    pub(crate) observer: &'a dyn Observer,
 }
 
 impl<'a> ReadOut<'a> {
@@ -22,9 +22,9 @@ impl<'a> ReadOut<'a> {
         n_clusters: usize,
         restarts: usize,
         seed: Seed,
-        observer: &Observer<'a>,
+        observer: &'a dyn Observer,
     ) -> Self {
-        Self { n_clusters, restarts, seed: seed.stream("kmeans"), observer: *observer }
+        Self { n_clusters, restarts, seed: seed.stream("kmeans"), observer }
     }
 
     /// The clusters of the rows of `points` as they are, and how sure they are by their centers.

@@ -106,7 +106,7 @@ impl Training {
         data: &MultiView,
         checkpoint: &[u8],
         analysis: Option<Arc<dyn ViewAnalysis>>,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
         let found: Description = archive.description()?;
@@ -319,6 +319,7 @@ fn fingerprint(input: &NetworkInput) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_core::Silent;
     use cdimc_mixture::TMixture;
     use ndarray::s;
 
@@ -329,7 +330,7 @@ mod tests {
         let net = CdimcNet { neighbors: 2, restarts: 2, ..CdimcNet::authors_code() };
         let mut net = net.with_analysis(TMixture::default());
         (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 1, 3);
-        let silent = Observer::silent();
+        let silent = Silent;
         let damaged = |damage: fn(&mut Training, &mut Finetuning)| {
             let mut training = net.start(&data, 2, Seed::new(1), &silent).unwrap();
             let in_second = |training: &Training| {

@@ -228,7 +228,7 @@ fn least_squares(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::{AnalysisSize, Observer, ViewAnalysis};
+    use cdimc_core::{AnalysisSize, Silent, ViewAnalysis};
     use cdimc_data::{Seed, SyntheticViews};
     use cdimc_mixture::TMixture;
 
@@ -238,7 +238,7 @@ mod tests {
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
         let pilot = TMixture { starts: 2, refined: 1, ..TMixture::default() };
-        let silent = Observer::silent();
+        let silent = Silent;
         let size = AnalysisSize { n_clusters: 3, max_width: 20 };
         let coordinates = pilot.coordinates(&data, size, Seed::new(1), &silent).unwrap();
         let order: Vec<usize> = (0..120).rev().collect();

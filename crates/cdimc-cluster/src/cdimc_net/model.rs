@@ -259,7 +259,7 @@ impl Model for CdimcModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::Observer;
+    use cdimc_core::Silent;
     use cdimc_data::Seed;
     use cdimc_mixture::TMixture;
     use ndarray::s;
@@ -270,7 +270,7 @@ mod tests {
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
         let mut net = CdimcNet { neighbors: 2, ..CdimcNet::authors_code() };
         (net.advanced.wide, net.pretrain.epochs, net.finetune.rounds) = (Some(3), 1, 1);
-        let (model, _) = net.train(&data, 2, Seed::new(1), &Observer::silent()).unwrap();
+        let (model, _) = net.train(&data, 2, Seed::new(1), &Silent).unwrap();
         let refusal = |damage: fn(&mut CdimcModel)| {
             let mut model = model.clone();
             damage(&mut model);

@@ -30,7 +30,7 @@ impl Prepared {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         let rows = settings.advanced.order.rows(data.n_samples(), seed);
         let order = arranged(data, &rows, n_clusters, seed.stream("arrangement"))?;

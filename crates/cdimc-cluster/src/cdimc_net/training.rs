@@ -30,7 +30,7 @@ impl Training {
         settings: CdimcNet,
         data: &MultiView,
         (n_clusters, seed): (usize, Seed),
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         let prepared = Prepared::new(&settings, data, n_clusters, seed, observer)?;
         let contest = Contest::new(&settings, prepared.shared_information.is_some());
@@ -147,12 +147,12 @@ impl Training {
     /// As [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint when `observer` stops it.
     pub fn run(
         mut self,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<(CdimcModel, Clustering), ClusterError> {
         while let Some(step) = self.step()? {
-            observer.report(&step).or_else(|_| {
-                Err(ClusterError::Interrupted { checkpoint: Some(self.checkpoint()?) })
-            })?;
+            if observer.on_step(&step).is_break() {
+                return Err(ClusterError::Interrupted { checkpoint: Some(self.checkpoint()?) });
+            }
             observer.checkpoint(|| self.checkpoint())?;
         }
         self.finish()

@@ -2,7 +2,7 @@
 
 use super::{blobs, same_partition, small};
 use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};
-use cdimc_core::{Clustering, Model, Observer};
+use cdimc_core::{Clustering, Model, Silent};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::TMixture;
 use ndarray::Array2;
@@ -14,7 +14,7 @@ fn read(bytes: &[u8]) -> CdimcModel {
 #[test]
 fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
     let (data, _) = blobs(80, 7);
-    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     let prediction = model.predict(&data).unwrap();
     assert_eq!(prediction, Clustering { curves: Vec::new(), ..clustering });
     let confidence = prediction.confidence.as_ref().unwrap();
@@ -66,7 +66,7 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
 #[test]
 fn a_sample_gets_the_same_bits_alone_and_in_company() {
     let (data, _) = blobs(300, 8);
-    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     // Alone, a sample with all views is a single row in each.
     let whole = (0..300).find(|&i| (0..3).all(|v| data.mask().is_observed(i, v))).unwrap();
     let some = [vec![whole], vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect()];
@@ -82,7 +82,7 @@ fn a_sample_gets_the_same_bits_alone_and_in_company() {
 #[test]
 fn samples_that_lack_views_still_find_their_cluster() {
     let (data, truth) = blobs(90, 9);
-    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert!(same_partition(&clustering.labels, &truth));
     let rows = data.mask().observed_rows(2);
     let alone = MultiView::from_nan_rows(vec![data.observed(2)]).unwrap();
@@ -98,7 +98,7 @@ fn samples_that_lack_views_still_find_their_cluster() {
 fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
     let (data, truth) = blobs(90, 10);
     let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
-    let (model, _) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, _) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     let filled = model.impute(&data).unwrap();
     let means = |view: usize, class: usize| {
         let rows = data.mask().observed_rows(view);
@@ -125,10 +125,9 @@ fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
 fn finetuning_leaves_imputation_as_pretraining_made_it() {
     let (data, _) = blobs(60, 10);
     let no_rounds = Finetune { rounds: 0, ..small().finetune };
-    let (pretrained, _) = CdimcNet { finetune: no_rounds, ..small() }
-        .train(&data, 3, Seed::new(1), &Observer::silent())
-        .unwrap();
-    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (pretrained, _) =
+        CdimcNet { finetune: no_rounds, ..small() }.train(&data, 3, Seed::new(1), &Silent).unwrap();
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert_ne!(model.weights(), pretrained.weights());
     assert_eq!(model.impute(&data).unwrap(), pretrained.impute(&data).unwrap());
 }
@@ -138,7 +137,7 @@ fn a_damaged_or_foreign_model_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     let (data, _) = blobs(30, 16);
-    let (model, _) = small().train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, _) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     let bytes = model.to_bytes().unwrap();
     let load = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();

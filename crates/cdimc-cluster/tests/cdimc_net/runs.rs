@@ -2,7 +2,7 @@
 
 use super::{blobs, chosen, same_partition, small};
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain, Stage};
-use cdimc_core::{ClusterError, Clusterer, Clustering, Model, Observer};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Model, Silent};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 
@@ -15,7 +15,7 @@ fn curve(found: &Clustering, name: &str) -> Vec<f64> {
 fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
     let (data, truth) = blobs(90, 3);
     let net = CdimcNet { pretrain: Pretrain { epochs: 60, ..chosen().pretrain }, ..chosen() };
-    let (model, found) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, found) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
     let (alphas, shared) = (curve(&found, "run-alpha"), curve(&found, "run-shared-information"));
     assert_eq!((alphas.len(), &alphas[..2]), (3, &[0.01, 0.1][..]));
@@ -37,7 +37,7 @@ fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
 fn steps_come_in_the_order_of_the_paper_and_are_counted_over_all_runs() {
     let (data, _) = blobs(60, 3);
     let net = CdimcNet { pretrain: Pretrain { epochs: 4, ..chosen().pretrain }, ..chosen() };
-    let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let mut training = net.start(&data, 3, Seed::new(1), &Silent).unwrap();
     let mut seen = Vec::new();
     while let Some(step) = training.step().unwrap() {
         assert!(step.loss.unwrap().is_finite());
@@ -121,7 +121,7 @@ fn the_network_reads_few_coordinates_of_wide_views() {
         ..chosen()
     };
     assert_eq!(net.input, Input::Coordinates);
-    let (model, found) = net.train(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let (model, found) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
     let inputs = model.weights().views.iter().map(|view| view.encoder[0].weight.ncols());
     assert!(inputs.into_iter().all(|n| n == 6));
@@ -151,7 +151,7 @@ fn the_announced_memory_covers_a_checkpoint() {
     let advanced = Advanced { wide: Some(1500), ..small().advanced };
     let pretrain = Pretrain { epochs: 1, ..small().pretrain };
     let net = CdimcNet { advanced, pretrain, restarts: 2, ..small() };
-    let mut training = net.start(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+    let mut training = net.start(&data, 3, Seed::new(1), &Silent).unwrap();
     let mut largest = 0;
     while training.step().unwrap().is_some() {
         largest = largest.max(training.checkpoint().unwrap().len());

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use cdimc::mixture::{Coordinates, TMixture};
 use cdimc::say;
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Pretrain};
-use cdimc_core::{Clusterer, KMeans, Model, Observer};
+use cdimc_core::{Clusterer, KMeans, Model, Silent};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
@@ -220,7 +220,7 @@ fn kmeans(case: &Case) -> Result<Measured> {
 fn predict(case: &Case) -> Result<Measured> {
     let data = data(case)?;
     let short = Case { epochs: 1, rounds: 1, epochs_per_round: 1, ..case.clone() };
-    let silent = Observer::silent();
+    let silent = Silent;
     let (model, _) = method(&short).train(&data, case.n_clusters, Seed::new(0), &silent)?;
     timed(case.times, || {
         black_box(model.predict(&data)?);

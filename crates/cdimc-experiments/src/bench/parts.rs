@@ -6,7 +6,7 @@ use cdimc::parts::{Census, Parts};
 use cdimc::prelude::*;
 use cdimc::tables::Table;
 use cdimc::{NamedModel, training_set};
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;
@@ -56,7 +56,7 @@ pub(crate) fn fit(n_samples: usize) -> Result<()> {
     let mut rng = Seed::new(0).stream("centers").rng();
     let centers = Array2::from_shape_fn((CLUSTERS, 2 * WIDTH), |_| rng.gen_range(-0.5..0.5));
     let (parts, method) = (Drawn { n_samples, centers }, TMixture::default());
-    let (seed, observer) = (Seed::new(0), Observer::silent());
+    let (seed, observer) = (Seed::new(0), Silent);
     let census = Census::of(&parts, false, &observer)?;
     let searched = training_set(census.to_search(&parts, &method, seed, &observer)?, false)?;
     let fitted = method.fit(&searched.data, CLUSTERS, seed, &observer)?;

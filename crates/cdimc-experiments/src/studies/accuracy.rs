@@ -5,7 +5,7 @@ use crate::table::Summary;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
 use cdimc::say;
-use cdimc_core::{Clusterer, KMeans, Observer};
+use cdimc_core::{Clusterer, KMeans, Silent};
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::{accuracy, scores};
 use ndarray::{Array2, Axis, concatenate};
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         let mask = source::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
         let data = dataset.observe(mask)?;
         let started = Instant::now();
-        let fitted = settings.fit(&data, k, seed, &Observer::silent())?;
+        let fitted = settings.fit(&data, k, seed, &Silent)?;
         let seconds = started.elapsed().as_secs_f64();
         let labels = &fitted.clustering.labels;
         let confidence = fitted.clustering.confidence.unwrap_or_default();

@@ -7,11 +7,11 @@
 
 use super::simulated::{Design, joined};
 use anyhow::{Context, Result};
-use cdimc::analysis::{Analysis, Interim, Number};
+use cdimc::analysis::{Analysis, Number};
 use cdimc::markers::{Clustered, Markers};
 use cdimc::tables::Joined;
 use cdimc::{NamedModel, configured, say};
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::{MultiView, Seed};
 use rand::Rng;
 
@@ -136,7 +136,7 @@ fn add_draw(kind: &Kind, draw: u64, counts: &mut [Counts; 3]) -> Result<()> {
     let mut analysis =
         Analysis::new(&method, &joined, Number::Known(kind.n_clusters), Seed::new(draw));
     analysis.tests_markers = true;
-    let outcome = analysis.run(&mut Interim::default(), &Observer::silent())?;
+    let outcome = analysis.run(&Silent)?;
     counts[0].add(kind, &outcome.markers(&joined, usize::MAX));
     let (data, labels) = (&joined.data, &outcome.clustering.labels);
     let model = outcome.model.as_ref().context("a mixture makes a model")?;
@@ -144,8 +144,7 @@ fn add_draw(kind: &Kind, draw: u64, counts: &mut [Counts; 3]) -> Result<()> {
     let (seen, held_out): (Vec<usize>, Vec<usize>) =
         (0..data.n_samples()).partition(|i| i % 2 == 0);
     let (seen, held_out) = (data.select_rows(&seen)?, data.select_rows(&held_out)?);
-    let fitted =
-        method.clusterer.fit(&seen, kind.n_clusters, Seed::new(draw), &Observer::silent())?;
+    let fitted = method.clusterer.fit(&seen, kind.n_clusters, Seed::new(draw), &Silent)?;
     let half = NamedModel::new(fitted.model.context("a mixture makes a model")?, &joined);
     let labels = half.model.predict(&held_out)?.labels;
     counts[2].add(kind, &tested(&held_out, &half, &labels));

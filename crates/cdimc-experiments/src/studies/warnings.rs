@@ -4,13 +4,13 @@
 
 use super::simulated::{Design, joined, noise, normal};
 use anyhow::Result;
-use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::analysis::{Analysis, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::configured;
 use cdimc::say;
 use cdimc::tables::Joined;
 use cdimc::warnings::{ClustersFound, Sign};
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::Seed;
 use ndarray::{Array2, Axis};
 use rand::Rng;
@@ -94,7 +94,7 @@ fn clustered(joined: &Joined, number: Number, seed: u64) -> Result<Outcome> {
     let mut analysis = Analysis::new(&method, joined, number, Seed::new(seed));
     analysis.compares = true;
     analysis.n_subsamples = None;
-    Ok(analysis.run(&mut Interim::default(), &Observer::silent())?)
+    Ok(analysis.run(&Silent)?)
 }
 
 fn searched(from: usize) -> Number {

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::sample_table::{Column, SampleTable};
+use crate::stored::Stored;
 use crate::tables::Table;
+use cdimc_core::Silent;
 use ndarray::Array2;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tracing_subscriber::{Layer, layer, layer::SubscriberExt};
 
 fn two_groups() -> Joined {
@@ -52,12 +54,12 @@ fn nothing_that_follows_a_fit_projects_the_views_again() {
     };
     let seed = Seed::new(0);
     let fit = || {
-        method.clusterer.fit(&samples.data, 2, seed, &Observer::silent()).unwrap();
+        method.clusterer.fit(&samples.data, 2, seed, &Silent).unwrap();
     };
     let analyze = || {
         let mut analysis = Analysis::new(&method, &samples, Number::Known(2), seed);
         (analysis.n_subsamples, analysis.compares, analysis.tests_markers) = (Some(3), true, true);
-        let outcome = analysis.run(&mut Interim::default(), &Observer::silent()).unwrap();
+        let outcome = analysis.run(&Silent).unwrap();
         assert!(outcome.stability.is_some() && outcome.by_others.is_some());
         let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture).unwrap();
         assert_eq!(fitted.labels_by_view().len(), 2);
@@ -76,36 +78,29 @@ fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
     let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
     analysis.n_subsamples = Some(3);
     analysis.tests_markers = true;
-    // What is reported before the run ends or is stopped at this step, one thread taking the parts in turn.
+    // One thread takes the parts in turn.
     let one = one_thread();
-    let run = |interim: &mut Interim, stop_at: (&str, usize)| {
-        let seen = Mutex::new(Vec::new());
-        let report = |step: &Step| {
-            seen.lock().unwrap().push((step.stage, step.done));
-            if (step.stage, step.done) == stop_at {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        };
-        let found = one.install(|| analysis.run(interim, &Observer::new(&report)));
-        (found, seen.into_inner().unwrap())
-    };
-    let whole = run(&mut Interim::default(), ("none", 0)).0.unwrap();
+    let run = |stored: &Stored| one.install(|| analysis.run(stored));
+    let whole = run(&Stored::default()).unwrap();
     assert!(whole.stability.is_some());
-    let mut interim = Interim::default();
+    let mut stored = Stored::default();
     for (stop_at, parts) in [
-        (("stability", 2), vec!["subsample 0", "subsample 1"]),
-        (("other views", 1), vec!["subsample 0", "subsample 1", "subsample 2", "without view 0"]),
+        (("stability", 2), vec!["checkpoint", "subsample 0", "subsample 1"]),
+        (
+            ("other views", 1),
+            vec!["checkpoint", "subsample 0", "subsample 1", "subsample 2", "without view 0"],
+        ),
     ] {
-        let stopped = run(&mut interim, stop_at).0;
+        stored.stop_at = stop_at;
         // The run stops rather than leave out the stability that was requested.
-        assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
-        assert_eq!(interim.parts.keys().collect::<Vec<_>>(), parts);
+        assert!(matches!(run(&stored), Err(ClusterError::Interrupted { .. })));
+        assert_eq!(stored.values.lock().unwrap().keys().collect::<Vec<_>>(), parts);
     }
-    let (rest, seen) = run(&mut interim, ("none", 0));
+    stored = Stored { stop_at: ("none", 0), seen: Mutex::default(), ..stored };
+    let rest = run(&stored).unwrap();
     let again = |(stage, done): &(&str, usize)| *stage != "calibration" && *done == 0;
+    let seen = stored.seen.into_inner().unwrap();
     assert!(!seen.iter().any(again), "{seen:?}");
-    let rest = rest.unwrap();
     assert_eq!(rest.clustering, Clustering { curves: vec![], ..whole.clustering });
     assert_eq!((rest.stability, rest.by_others), (whole.stability, whole.by_others));
     assert_eq!(rest.warnings, whole.warnings);
@@ -117,7 +112,7 @@ fn the_reference_has_the_meaning_of_every_column_of_samples() {
     let method = crate::configured("t-mixture", Value::Null).unwrap();
     let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));
     analysis.n_subsamples = Some(3);
-    let outcome = analysis.run(&mut Interim::default(), &Observer::silent()).unwrap();
+    let outcome = analysis.run(&Silent).unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
     let reference = std::fs::read_to_string(path).unwrap();
     let table = SampleTable::of_fit(&outcome, &samples);

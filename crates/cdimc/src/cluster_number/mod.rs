@@ -7,7 +7,7 @@
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
 use cdimc_core::Configured;
-use cdimc_core::{ClusterError, Clustering, Observer};
+use cdimc_core::{ClusterError, Clustering, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{ClusterNumberSearch, HeldOut, SharedStructure, TMixture, Vote, propose};
 use ndarray::ArrayView2;
@@ -25,6 +25,9 @@ const NEIGHBORS: usize = 10;
 
 /// Beyond this many samples the silhouette is that of a random part, drawn by the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
+
+/// Name under which the numbers of clusters that were tried are stored.
+pub(crate) const TRIALS: &str = "trials";
 
 /// What speaks for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,19 +116,11 @@ impl NumberSearch<'_> {
     /// The stage that is told to the observer after each number.
     pub(crate) const STAGE: &'static str = "choose-k";
 
-    /// Tries every number of the range that is not among `trials`, adds it there, tells `keep`, and chooses one of them
-    /// all.
-    ///
-    /// What is done stays in `trials` when the observer stops the search.
+    /// Tries every number of the range that `observer` has not stored as tried, stores it, and chooses one of them all.
     ///
     /// # Errors
     /// If the range does not end below two thirds of the number of samples, or as the methods.
-    pub(crate) fn choose(
-        &self,
-        trials: &mut Vec<Candidate>,
-        keep: &dyn Fn(&[Candidate]),
-        observer: &Observer<'_>,
-    ) -> Result<ClusterNumber, ClusterError> {
+    pub(crate) fn choose(&self, observer: &dyn Observer) -> Result<ClusterNumber, ClusterError> {
         let Self { data, range: NumberRange { from, to, seeds }, .. } = *self;
         if from < 1 || to < from.max(2) || 3 * to >= 2 * data.n_samples() {
             return Err(ClusterError::Setting {
@@ -134,11 +129,14 @@ impl NumberSearch<'_> {
                 rule: "must begin at 1 or more and end at 2 or more, below two thirds of the number of samples",
             });
         }
+        let mut trials: Vec<Candidate> = observer.load(TRIALS).unwrap_or_default();
+        // Checkpoints of the fits are not stored.
+        let inner = &|step: &Step| observer.on_inner_step(step);
         let seed = self.seed.stream("number of clusters");
         // Where no sample has two views there is nothing that views could share.
         let shared = data.mask().shares_samples();
         let search = shared
-            .then(|| ClusterNumberSearch::new(&self.mixture(), data, to, seed, observer))
+            .then(|| ClusterNumberSearch::new(&self.mixture(), data, to, seed, inner))
             .transpose()?;
         let n_seeds = seeds.unwrap_or(if shared { 0 } else { SEEDS });
         let method = self.method.clusterer.as_ref();
@@ -149,7 +147,7 @@ impl NumberSearch<'_> {
             _ => graph_eigenvalues(data, NEIGHBORS, to + 1)?,
         };
         let structure = match &search {
-            Some(search) if from == 1 => Some(search.shared_structure(observer)?),
+            Some(search) if from == 1 => Some(search.shared_structure(inner)?),
             _ => None,
         };
         let first = from.max(2);
@@ -158,17 +156,17 @@ impl NumberSearch<'_> {
                 continue;
             }
             let found = (0..n_seeds as u64)
-                .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), observer)?.clustering))
+                .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), inner)?.clustering))
                 .collect::<Result<Vec<_>, ClusterError>>()?;
             let mut trial = Candidate::new(n_clusters, &found, &eigenvalues, seed);
             if let Some(search) = &search {
-                trial.held_out = Some(search.held_out(n_clusters, observer)?);
+                trial.held_out = Some(search.held_out(n_clusters, inner)?);
             }
             trials.push(trial);
-            keep(trials);
+            observer.save(TRIALS, &trials);
             observer.step(Self::STAGE, n_clusters + 1 - first, to + 1 - first, None)?;
         }
-        let mut number = decide(trials.clone(), n_seeds);
+        let mut number = decide(trials, n_seeds);
         match structure {
             Some(structure) => number.weigh(structure),
             None if from == 1 => {
@@ -351,9 +349,9 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stored::Stored;
+    use cdimc_core::Silent;
     use ndarray::{Array2, array};
-    use std::cell::Cell;
-    use std::ops::ControlFlow;
 
     /// Three far groups of ten points in two views.
     pub(super) fn three_groups() -> (MultiView, Vec<usize>) {
@@ -401,24 +399,22 @@ mod tests {
         let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
         let range = NumberRange { from: 2, to: 5, seeds: None };
         let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
-        let mut whole = Vec::new();
-        let chosen = search.choose(&mut whole, &|_| (), &Observer::silent()).unwrap();
+        let whole = Stored::default();
+        let chosen = search.choose(&whole).unwrap();
         assert_eq!(chosen.n_seeds, 0);
         assert!(chosen.candidates.iter().all(|c| c.held_out.is_some()), "{chosen:?}");
         let uncomputed = serde_json::to_value(&chosen.candidates[0]).unwrap();
         for criterion in ["stability", "silhouette", "eigengap", "mean-rank"] {
             assert!(uncomputed[criterion].is_null(), "{uncomputed}");
         }
-        let stop_after_two = |step: &cdimc_core::Step| match (step.stage, step.done) {
-            (NumberSearch::STAGE, 2) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        };
-        let (mut trials, kept) = (Vec::new(), Cell::new(0));
-        let keep = |trials: &[Candidate]| kept.set(trials.len());
-        let stopped = search.choose(&mut trials, &keep, &Observer::new(&stop_after_two));
+        let stored = Stored { stop_at: (NumberSearch::STAGE, 2), ..Stored::default() };
+        let stopped = search.choose(&stored);
         assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })), "{stopped:?}");
-        assert_eq!((trials.as_slice(), kept.get()), (&whole[..2], 2));
-        assert_eq!(search.choose(&mut trials, &|_| (), &Observer::silent()).unwrap(), chosen);
+        let trials = |stored: &dyn Observer| stored.load::<Vec<Candidate>>(TRIALS).unwrap();
+        assert_eq!(trials(&stored), trials(&whole)[..2]);
+        let rest = Stored { stop_at: ("none", 0), ..stored };
+        assert_eq!(search.choose(&rest).unwrap(), chosen);
+        assert_eq!(trials(&rest), trials(&whole));
     }
 
     #[test]
@@ -428,7 +424,7 @@ mod tests {
         let choose = |data: &MultiView, from| {
             let range = NumberRange { from, to: 4, seeds: None };
             let search = NumberSearch { method: &method, data, range, seed: Seed::new(1) };
-            search.choose(&mut Vec::new(), &|_| (), &Observer::silent()).unwrap()
+            search.choose(&Silent).unwrap()
         };
         let found = choose(&data, 1);
         assert!(found.chosen > 1 && found.shared_structure.unwrap().is_found());
@@ -449,7 +445,7 @@ mod tests {
         let found = |settings| {
             let method = crate::configured("t-mixture", settings).unwrap();
             let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
-            search.choose(&mut Vec::new(), &|_| (), &Observer::silent()).unwrap().candidates
+            search.choose(&Silent).unwrap().candidates
         };
         let ranks = found(serde_json::json!({ "coordinates": "ranks", "dimensions": 1 }));
         assert_ne!(found(serde_json::Value::Null), ranks);
@@ -461,7 +457,7 @@ mod tests {
         let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
         let range = NumberRange { from: 2, to: 20, seeds: None };
         let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
-        let refused = search.choose(&mut Vec::new(), &|_| (), &Observer::silent());
+        let refused = search.choose(&Silent);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("2..20, of 30 samples: must begin at 1"), "{refused}");
     }

@@ -5,7 +5,7 @@ mod in_parts;
 mod result;
 mod run;
 mod run_record;
-mod watch;
+mod terminal_host;
 
 use clinical::ClinicalInput;
 
@@ -20,7 +20,7 @@ use clap::{Args, ValueEnum};
 use run::Run;
 use std::path::PathBuf;
 use std::time::Duration;
-use watch::Watch;
+use terminal_host::Terminal;
 
 /// Group the samples, and write labels, embedding, model and report
 #[derive(Debug, Clone, Args)]
@@ -90,16 +90,16 @@ impl Cluster {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         let threads = set_threads(self.threads)?;
         let files = self.input.iter().flat_map(Input::files).chain(self.clinical.clone());
-        let watch = Watch::new(quiet, files.into_iter().any(|file| !file.is_file()))?;
+        let terminal = Terminal::new(quiet, files.into_iter().any(|file| !file.is_file()))?;
         let run = match &self.resume {
-            Some(folder) => Run::resume(folder, threads, quiet, &watch)?,
-            None => self.clone().begin(threads, &watch)?,
+            Some(folder) => Run::resume(folder, threads, &terminal)?,
+            None => self.clone().begin(threads, &terminal)?,
         };
-        watch.waits_no_more();
-        run.analyze(quiet, &watch, Duration::from_secs(self.checkpoint_every))
+        terminal.waits_no_more();
+        run.analyze(&terminal, Duration::from_secs(self.checkpoint_every))
     }
 
-    fn begin(self, threads: usize, watch: &Watch) -> anyhow::Result<Run> {
+    fn begin(self, threads: usize, terminal: &Terminal) -> anyhow::Result<Run> {
         if self.clusters.is_none() && self.k_range.is_none() {
             bail!("-k N or --k-range FROM..TO is needed");
         }
@@ -128,7 +128,7 @@ impl Cluster {
             let id = input.take_id(&file);
             ClinicalInput { file, id, survival }
         });
-        let mut run = Run::begin(input, (clinical, configured), output, self.seed, watch)?;
+        let mut run = Run::begin(input, (clinical, configured), output, self.seed, terminal)?;
         run.record.threads = threads;
         run.record.n_clusters = self.clusters;
         run.record.n_subsamples = self.stability;

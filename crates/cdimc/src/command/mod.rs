@@ -13,7 +13,6 @@ mod mask;
 mod output;
 mod parts;
 mod predict;
-mod progress;
 
 use crate::{note, terminal};
 use clap::{Parser, Subcommand};

@@ -1,7 +1,7 @@
 //! Tests of the warnings.
 
 use super::*;
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::ViewMask;
 use ndarray::Array2;
 use rand::Rng;
@@ -114,7 +114,7 @@ fn warnings_follow_the_settings_of_the_fit() {
     let sign_with = |dimensions: usize| {
         let coordinates = cdimc_mixture::Coordinates::Centered;
         let settings = TMixture { dimensions, coordinates, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let model: Box<dyn Any> = fitted.model.unwrap();
         let mixture = model.downcast_ref::<FittedMixture>();
         let labels = &fitted.clustering.labels;

@@ -107,7 +107,7 @@ impl Daimc {
         views: &[Observed],
         data: &MultiView,
         (n_clusters, seed): (usize, Seed),
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<DaimcFactors, ClusterError> {
         let n_samples = data.n_samples();
         let mut coefficients = Array2::<f64>::zeros((n_samples, n_clusters));
@@ -145,7 +145,7 @@ impl Daimc {
         views: &[Observed],
         data: &MultiView,
         start: DaimcFactors,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<(DaimcFactors, Vec<f64>), ClusterError> {
         let groups = MaskGroups::new(data.mask());
         let views: Vec<View> = views.iter().map(|view| View::new(view, &groups)).collect();
@@ -261,7 +261,7 @@ impl Clusterer for Daimc {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let views = self.prepare(data);
         let start = self.start(&views, data, (n_clusters, seed), observer)?;

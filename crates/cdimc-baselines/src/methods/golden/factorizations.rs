@@ -12,7 +12,7 @@ use crate::methods::opimc::{
 };
 use crate::shared::nonnegative::Nonnegative;
 use crate::shared::observed_rows::Observed;
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::{Array2, ArrayD, Axis, s};
 use std::{fs::File, io::BufReader, path::PathBuf};
@@ -72,8 +72,7 @@ fn daimc_equals_the_reference_after_five_iterations() {
     };
     let settings = Daimc { alpha: 10.0, beta: 0.1, iterations: ITERATIONS, ..Daimc::default() };
     let views = settings.prepare(&data);
-    let (found, objectives) =
-        settings.iterate(&views, &data, start, &Observer::silent()).expect("factors");
+    let (found, objectives) = settings.iterate(&views, &data, start, &Silent).expect("factors");
     assert_eq!(objectives.len(), ITERATIONS);
     assert_close("coefficients", &found.coefficients, &fixture.matrix("daimc_p"));
     assert_all_close(&found.bases, &fixture.matrices("daimc_u"), "basis");
@@ -125,7 +124,7 @@ fn mic_equals_the_reference_after_five_rounds() {
         .zip(start)
         .map(|(view, (u, b))| Factors { u: u.select(Axis(0), &view.order), b })
         .collect();
-    let consensus = settings.iterate(&views, &mut factors, &Observer::silent()).expect("factors");
+    let consensus = settings.iterate(&views, &mut factors, &Silent).expect("factors");
     let coefficients: Vec<_> = views.iter().zip(&factors).map(|(v, f)| v.restore(&f.u)).collect();
     let bases: Vec<_> = factors.into_iter().map(|factors| factors.b).collect();
     assert_close("consensus", &consensus, &fixture.matrix("mic_consensus"));

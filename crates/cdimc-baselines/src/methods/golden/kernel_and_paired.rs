@@ -8,7 +8,7 @@ use crate::shared::{kernel_partition::KernelPartition, paired_views::PairedViews
 use crate::{
     Coefficients, ImcGrmf, Img, Kernel, KernelFilling, KernelScaling, MkkmIk, MkkmIkMkc, Pmvc,
 };
-use cdimc_core::Observer;
+use cdimc_core::Silent;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
 use serde::Deserialize;
@@ -160,8 +160,7 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
             ..MkkmIkMkc::default()
         };
         let blocks = case.partition.blocks(&data);
-        let found =
-            method.iterate(&blocks, data.mask(), fixture.n_clusters, &Observer::silent()).unwrap();
+        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters, &Silent).unwrap();
         case.partition.assert_found(&found);
     }
 }
@@ -176,8 +175,7 @@ fn mkkm_ik_agrees_with_the_numpy_program() {
     for case in cases {
         let method = MkkmIk { max_iterations: 5, tolerance: 0.0, ..MkkmIk::default() };
         let blocks = case.blocks(&data);
-        let found =
-            method.iterate(&blocks, data.mask(), fixture.n_clusters, &Observer::silent()).unwrap();
+        let found = method.iterate(&blocks, data.mask(), fixture.n_clusters, &Silent).unwrap();
         case.assert_found(&found);
     }
 }
@@ -201,7 +199,7 @@ fn pmvc_agrees_with_the_numpy_program() {
         tolerance: 0.0,
         ..Pmvc::default()
     };
-    let found = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap();
+    let found = method.iterate(&paired_views(&fixture), start, &Silent).unwrap();
     let [first, second] = &found.single;
     let [first_basis, second_basis] = &found.bases;
     let all = [&found.paired, first, second, first_basis, second_basis];
@@ -218,7 +216,7 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
         let laplacian = Some(case.laplacian.array()).filter(|a| a.iter().any(|&x| x != 0.0));
         let start = ImgStart { representation: case.representation.array(), laplacian };
         let method = Img { max_iterations: 5, ..Img::default() };
-        let found = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap();
+        let found = method.iterate(&paired_views(&fixture), start, &Silent).unwrap();
         assert_eq!(found.iterations, 5);
         let [first, second] = &found.bases;
         let all = [&found.representation, &found.affinity, first, second];
@@ -236,7 +234,7 @@ fn img_refuses_to_end_in_numbers_that_are_none() {
     representation.row_mut(representation.nrows() - 1).fill(f64::NAN);
     let start = ImgStart { representation, laplacian: None };
     let method = Img { max_iterations: 1, ..Img::default() };
-    let error = method.iterate(&paired_views(&fixture), start, &Observer::silent()).unwrap_err();
+    let error = method.iterate(&paired_views(&fixture), start, &Silent).unwrap_err();
     assert_eq!(
         error.to_string(),
         "img found nothing usable: iteration 1 left numbers that are not finite"
@@ -259,7 +257,7 @@ fn imc_grmf_agrees_with_the_numpy_program() {
         }
     }
     let start: Vec<_> = case.start.iter().map(Numbers::array).collect();
-    let found = method.iterate(&views, &graphs, &start, &Observer::silent()).unwrap();
+    let found = method.iterate(&views, &graphs, &start, &Silent).unwrap();
     assert_same("consensus", &found.consensus, &case.result[0]);
     for (p, expected) in found.representations.iter().zip(&case.result[1..]) {
         assert_same("representation", p, expected);

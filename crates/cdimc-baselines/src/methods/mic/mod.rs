@@ -31,7 +31,7 @@ impl Mic {
         views: &[View],
         k: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Factors>, ClusterError> {
         let mut rng = seed.stream("factors").rng();
         let mut factors: Vec<Factors> = Vec::with_capacity(views.len());
@@ -71,7 +71,7 @@ impl Mic {
         &self,
         views: &[View],
         factors: &mut [Factors],
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Array2<f64>, ClusterError> {
         let mut consensus = consensus_of(views, factors);
         for round in 0..self.rounds {
@@ -110,7 +110,7 @@ impl Clusterer for Mic {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let mut views = self.prepare(data);
         // Coefficients of 0 fit a view of zeros and would shrink the coefficients of the other views.

@@ -221,7 +221,7 @@ impl Clusterer for Omvc {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let rows = self.order.rows(data.n_samples(), seed);
         let mut views = self.prepare(data, &rows, n_clusters, seed);

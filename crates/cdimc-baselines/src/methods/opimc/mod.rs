@@ -74,7 +74,7 @@ impl Clusterer for Opimc {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let mut rng = seed.stream("centers").rng();

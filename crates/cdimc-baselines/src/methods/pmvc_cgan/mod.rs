@@ -146,7 +146,7 @@ impl Clusterer for PmvcCgan {
         data: &MultiView,
         n_clusters: usize,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let views = PairedViews::two(NAME, data, &order)?;

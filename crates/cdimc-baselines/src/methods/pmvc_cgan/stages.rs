@@ -18,7 +18,7 @@ pub(super) struct Training<'a> {
     pub(super) views: [Tensor; 2],
     pub(super) n_paired: usize,
     pub(super) batch_size: usize,
-    pub(super) observer: &'a Observer<'a>,
+    pub(super) observer: &'a dyn Observer,
 }
 
 impl Training<'_> {
@@ -26,7 +26,7 @@ impl Training<'_> {
     pub(super) fn train_autoencoder(&mut self, n_epochs: usize) -> Result<Curve, ClusterError> {
         let Self { networks, views, n_paired, batch_size, observer } = self;
         networks.start(None).map_err(NnError::from)?;
-        epochs(("autoencoder", n_epochs), observer, |losses| {
+        epochs(("autoencoder", n_epochs), *observer, |losses| {
             for batch in batches(0..*n_paired, *batch_size) {
                 losses.push(networks.autoencoder_step(&rows(views, &batch)?)?);
             }
@@ -45,7 +45,7 @@ impl Training<'_> {
         let (n_first, n_second) = (n_rows(first), n_rows(second));
         networks.start(None).map_err(NnError::from)?;
         let mut rng = seed.stream("partners").rng();
-        epochs(("adversarial", n_epochs), observer, |losses| {
+        epochs(("adversarial", n_epochs), *observer, |losses| {
             for batch in batches(0..n_first, *batch_size) {
                 let mut partner =
                     |i| if i < *n_paired { i } else { rng.gen_range(0..n_second) } as u32;
@@ -76,7 +76,7 @@ impl Training<'_> {
         };
         let (mut centers, mut target) = start().map_err(NnError::Tensor)?;
         networks.start(Some(&mut centers)).map_err(NnError::from)?;
-        epochs(("clustering", n_epochs), observer, |losses| {
+        epochs(("clustering", n_epochs), *observer, |losses| {
             let mut assignments = Vec::new();
             for batch in batches(0..n_rows(latents), *batch_size) {
                 let target = target.narrow(0, batch.start, batch.len())?;
@@ -127,7 +127,7 @@ fn rows([a, b]: &[Tensor; 2], rows: &Range<usize>) -> TensorResult<[Tensor; 2]> 
 /// Runs the epochs of one stage and keeps the mean loss of each.
 fn epochs(
     (stage, n_epochs): (&'static str, usize),
-    observer: &Observer<'_>,
+    observer: &dyn Observer,
     mut epoch: impl FnMut(&mut Vec<f64>) -> Result<(), NnError>,
 ) -> Result<Curve, ClusterError> {
     let mut values = Vec::new();
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn more_epochs_than_memory_holds_can_be_stopped() {
         let stop = |_: &Step| -> ControlFlow<()> { ControlFlow::Break(()) };
-        let stopped = epochs(("clustering", usize::MAX), &Observer::new(&stop), |losses| {
+        let stopped = epochs(("clustering", usize::MAX), &stop, |losses| {
             losses.push(1.0);
             Ok(())
         });

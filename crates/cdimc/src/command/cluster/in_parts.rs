@@ -1,7 +1,7 @@
 //! A run on samples that memory does not hold: some are searched and shown, all are clustered.
 
 use crate::NamedModel;
-use crate::analysis::{Host, Outcome};
+use crate::analysis::Outcome;
 use crate::command::input::Input;
 use crate::command::output::samples_csv;
 use crate::command::parts::{Gaps, InputParts, without_header};
@@ -28,7 +28,7 @@ impl InParts {
         input: &Input,
         configured: &Configured,
         seed: Seed,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
     ) -> anyhow::Result<Option<(Self, Joined)>> {
         let Some(parts) = InputParts::of(input)? else { return Ok(None) };
         let name = configured.clusterer.name();
@@ -51,12 +51,10 @@ impl InParts {
         &self,
         outcome: Outcome,
         searched: &Joined,
-        host: &dyn Host,
+        observer: &dyn Observer,
     ) -> Result<Outcome, ClusterError> {
         let Some(model) = &outcome.model else { return Ok(outcome) };
-        let step = |step: &crate::core::Step| host.step(step);
-        let observer = Observer::new(&step);
-        let model = self.census.fit(&self.parts, model, (searched, self.seed), &observer)?;
+        let model = self.census.fit(&self.parts, model, (searched, self.seed), observer)?;
         let fitted = model.fitted_to(searched)?;
         let curves = outcome.clustering.curves;
         let clustering = Clustering { curves, ..fitted.clustering() };

@@ -2,6 +2,7 @@
 
 use super::run::Run;
 use super::run_record::Status;
+use super::terminal_host::Terminal;
 use crate::analysis::Outcome;
 use crate::clinical::Comparison;
 use crate::command::output::{csv_bytes, samples_csv};
@@ -9,18 +10,18 @@ use crate::command::parts::Gaps;
 use crate::markers::LISTED;
 use crate::report::Report;
 use crate::sample_table::SampleTable;
+use crate::say;
 use crate::verdict::{Verdict, share_sure};
-use crate::{note, say};
 use ndarray::Array2;
 use std::path::Path;
 
 impl Run {
     /// Writes what was found.
-    pub(super) fn write(mut self, outcome: &Outcome, quiet: bool) -> anyhow::Result<()> {
+    pub(super) fn write(mut self, outcome: &Outcome, terminal: &Terminal) -> anyhow::Result<()> {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
         self.record.n_clusters = Some(outcome.n_clusters);
-        self.record.interim.cluster_number.clone_from(&outcome.cluster_number);
+        self.record.resume.cluster_number.clone_from(&outcome.cluster_number);
         self.record.stability.clone_from(&outcome.stability);
         self.record.warnings.clone_from(&outcome.warnings);
         self.record.facts = outcome.facts();
@@ -82,10 +83,8 @@ impl Run {
             }
         }
         let report = Path::new(output.shown()).join("report.html");
-        if !quiet {
-            note!("{}", summary(outcome, self.record.n_samples));
-            note!("{}", Verdict::of(outcome, &markers).sentence("in the report"));
-        }
+        terminal.message(&summary(outcome, self.record.n_samples));
+        terminal.message(&Verdict::of(outcome, &markers).sentence("in the report"));
         self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())

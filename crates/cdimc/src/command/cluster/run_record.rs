@@ -1,15 +1,16 @@
 //! `run.json`: everything needed to repeat a run.
 
 use super::clinical::ClinicalInput;
-use super::watch::Seconds;
-use crate::analysis::Interim;
-use crate::cluster_number::NumberRange;
+use crate::analysis::CLUSTER_NUMBER;
+use crate::cluster_number::{Candidate, ClusterNumber, NumberRange, TRIALS};
 use crate::command::input::Input;
+use crate::core::CHECKPOINT;
 use crate::mixture::Stability;
 use crate::tables::datasets::sha256;
 use crate::warnings::Warning;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub(crate) struct RunRecord {
     pub(crate) threads: usize,
     /// The numbers of clusters tried so far, and the one chosen.
     #[serde(flatten)]
-    pub(crate) interim: Interim,
+    pub(crate) resume: ResumeState,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
     /// How far clusters stay the same in subsamples; null where it was not asked.
@@ -66,12 +67,72 @@ pub(crate) struct RunRecord {
     pub(crate) seconds: Seconds,
 }
 
+/// Saved progress of an interrupted run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ResumeState {
+    /// The numbers of clusters that were tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trials: Vec<Candidate>,
+    /// The number chosen of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_number: Option<ClusterNumber>,
+    /// The last checkpoint of the fit with that number.
+    #[serde(skip)]
+    pub(crate) checkpoint: Option<Vec<u8>>,
+    /// Parts of the computations that follow the fit, as JSON.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parts: BTreeMap<String, String>,
+}
+
+impl ResumeState {
+    /// Stores what an analysis stores by name.
+    pub(crate) fn put(&mut self, name: &str, bytes: Vec<u8>) {
+        match name {
+            CHECKPOINT => self.checkpoint = Some(bytes),
+            TRIALS => self.trials = serde_json::from_slice(&bytes).unwrap_or_default(),
+            CLUSTER_NUMBER => self.cluster_number = serde_json::from_slice(&bytes).ok(),
+            part => {
+                self.parts.insert(part.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+
+    /// Returns what is stored by name.
+    pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
+        match name {
+            CHECKPOINT => self.checkpoint.clone(),
+            TRIALS => serde_json::to_vec(&self.trials).ok(),
+            CLUSTER_NUMBER => serde_json::to_vec(self.cluster_number.as_ref()?).ok(),
+            part => self.parts.get(part).map(|part| part.clone().into_bytes()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
     /// It can be taken up again.
     Interrupted,
     Finished,
+}
+
+/// Seconds by stage, in order of first appearance; a resumed run adds to them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Seconds(Vec<(String, f64)>);
+
+impl Seconds {
+    pub(super) fn add(&mut self, stage: &str, seconds: f64) {
+        match self.0.iter_mut().find(|(name, _)| name == stage) {
+            Some((_, sum)) => *sum += seconds,
+            None => self.0.push((stage.to_owned(), seconds)),
+        }
+    }
+
+    pub(super) fn pairs(&self) -> Vec<(&str, f64)> {
+        self.0.iter().map(|(stage, seconds)| (stage.as_str(), *seconds)).collect()
+    }
 }
 
 /// A file that was read, so that a change of it shows.
@@ -91,11 +152,11 @@ impl RunRecord {
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
 
-    /// What is done, in a line, and where `--resume` begins.
-    pub(crate) fn left(&self, interim: &Interim) -> String {
-        let (done, method) = (interim.trials.len(), &self.method);
-        let chosen = interim.cluster_number.as_ref().map(|number| number.chosen);
-        match (&interim.checkpoint, self.n_clusters.or(chosen), self.k_range) {
+    /// Returns what is done, in a line, and where `--resume` begins.
+    pub(crate) fn left(&self, resume: &ResumeState) -> String {
+        let (done, method) = (resume.trials.len(), &self.method);
+        let chosen = resume.cluster_number.as_ref().map(|number| number.chosen);
+        match (&resume.checkpoint, self.n_clusters.or(chosen), self.k_range) {
             (Some(_), Some(n_clusters), _) => {
                 format!(
                     "there is a checkpoint of {method} with {n_clusters} clusters to go on from"
@@ -148,8 +209,17 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(
-            record.left(&Interim::default()),
+            record.left(&ResumeState::default()),
             "0 of 4 numbers of clusters are tried; the others are left"
         );
+    }
+
+    #[test]
+    fn seconds_of_a_stage_add_up() {
+        let mut seconds = Seconds::default();
+        seconds.add("read", 1.0);
+        seconds.add("pretrain", 2.0);
+        seconds.add("read", 0.5);
+        assert_eq!(seconds.pairs(), [("read", 1.5), ("pretrain", 2.0)]);
     }
 }

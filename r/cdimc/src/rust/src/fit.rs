@@ -4,7 +4,7 @@ use crate::job::{IntoR, Job};
 use crate::tables::{clusters, tables};
 use crate::value::{from_json, or_null, to_json};
 use crate::{answer, text};
-use cdimc::analysis::{Analysis, Interim, Number, Outcome};
+use cdimc::analysis::{Analysis, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
 use cdimc::data::Seed;
 use cdimc::markers::LISTED;
@@ -62,7 +62,7 @@ fn fit(
             let joined = training_set(tables, strict).map_err(text)?;
             let mut analysis = Analysis::new(&configured, &joined, number, seed);
             analysis.tests_markers = tests_markers;
-            let outcome = analysis.run(&mut Interim::default(), observer).map_err(text)?;
+            let outcome = analysis.run(observer).map_err(text)?;
             let model = outcome.model.as_ref().map(|model| model.to_bytes().map_err(text));
             let model = model.transpose()?;
             Ok(Box::new(move || fitted(&joined, outcome, model)) as IntoR)

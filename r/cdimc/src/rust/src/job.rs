@@ -32,7 +32,7 @@ impl Job {
     /// If no threads are available.
     pub(crate) fn start(
         n_threads: i32,
-        work: impl FnOnce(&Observer<'_>) -> std::result::Result<IntoR, String> + Send + 'static,
+        work: impl FnOnce(&dyn Observer) -> std::result::Result<IntoR, String> + Send + 'static,
     ) -> std::result::Result<Robj, String> {
         let n_threads = cdimc::machine::threads(n_threads.max(0) as usize);
         let pool = rayon::ThreadPoolBuilder::new()
@@ -44,7 +44,7 @@ impl Job {
         let (send, events) = channel();
         let stopped = Arc::clone(&stop);
         let body = move || {
-            let run = || pool.install(|| work(&Observer::new(&observer(&send, &stopped))));
+            let run = || pool.install(|| work(&observer(&send, &stopped)));
             let panicked = |_| Err("the computation panicked".to_owned());
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked);
             // After an interrupt there is no receiver.

@@ -1,0 +1,248 @@
+//! The terminal around a run: it shows progress, takes times, receives signals, and stores what `--resume` needs.
+
+use super::run_record::{ResumeState, RunRecord, Seconds};
+use crate::command::output::OutputFolder;
+use crate::core::{Observer, Step};
+use crate::note;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::{consts, flag};
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// File of the checkpoint in the folder of an interrupted run.
+pub(super) const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
+
+/// Shows a run on standard error: a bar on a terminal, a plain line now and then elsewhere.
+pub(super) struct Terminal {
+    quiet: bool,
+    /// The signal that asked to stop; 0 for none.
+    signal: Arc<AtomicUsize>,
+    /// Whether the next signal ends the program at once.
+    stops: Arc<AtomicBool>,
+    progress: Mutex<Progress>,
+}
+
+struct Progress {
+    bar: ProgressBar,
+    /// Whether lines are shown instead of a bar.
+    plain: bool,
+    stage: &'static str,
+    started: Instant,
+    /// Steps of the stage that were done before it began, or began again.
+    done_before: usize,
+    last_step: Instant,
+    last_line: Instant,
+    /// Stages whose begin and whose end were shown: some come again and again.
+    shown: HashSet<(&'static str, bool)>,
+    seconds: Seconds,
+}
+
+impl Terminal {
+    /// Starts now. Ctrl-C, or another signal that ends a job, requests a checkpoint; the second one ends the program at once,
+    /// and so does the first one while the program may `wait` for a pipe.
+    pub(super) fn new(quiet: bool, waits: bool) -> anyhow::Result<Self> {
+        let (signal, stops) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(waits)));
+        for number in signals() {
+            flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stops))?;
+            flag::register(number, Arc::clone(&stops))?;
+            flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
+        }
+        let terminal = std::io::stderr().is_terminal();
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if terminal && !quiet {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            let style = "{prefix:>13} {wide_bar} {pos}/{len}  {msg}  {eta} left";
+            let style = ProgressStyle::with_template(style);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        }
+        let (started, last_step, last_line) = (Instant::now(), Instant::now(), Instant::now());
+        let progress = Mutex::new(Progress {
+            bar,
+            plain: !terminal && !quiet,
+            stage: "",
+            started,
+            done_before: 0,
+            last_step,
+            last_line,
+            shown: HashSet::new(),
+            seconds: Seconds::default(),
+        });
+        Ok(Self { quiet, signal, stops, progress })
+    }
+
+    /// Ends the time in which the program may wait for a pipe.
+    pub(super) fn waits_no_more(&self) {
+        self.stops.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns the number of the signal that asked to stop; 0 for none.
+    pub(super) fn signal(&self) -> usize {
+        self.signal.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether to go on after a step that is not shown.
+    fn control(&self) -> ControlFlow<()> {
+        if self.signal() == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows a step; the time since the step before it counts for the stage of this one.
+    pub(super) fn step(&self, step: &Step) -> ControlFlow<()> {
+        let mut progress = self.progress();
+        progress.show(step);
+        progress.lap(step.stage);
+        self.control()
+    }
+
+    /// Counts the time since the last step for `stage`.
+    pub(super) fn lap(&self, stage: &str) {
+        self.progress().lap(stage);
+    }
+
+    /// Clears the bar and returns the seconds since the last call.
+    pub(super) fn take_seconds(&self) -> Seconds {
+        let mut progress = self.progress();
+        progress.bar.finish_and_clear();
+        std::mem::take(&mut progress.seconds)
+    }
+
+    /// Shows a message, unless the user wants none.
+    pub(super) fn message(&self, text: &str) {
+        if !self.quiet {
+            note!("{text}");
+        }
+    }
+}
+
+impl Progress {
+    fn lap(&mut self, stage: &str) {
+        let spent = std::mem::replace(&mut self.last_step, Instant::now()).elapsed();
+        self.seconds.add(stage, spent.as_secs_f64());
+    }
+
+    fn show(&mut self, step: &Step) {
+        let stage = step.stage;
+        if stage != self.stage {
+            self.stage = stage;
+            // This step began when the one before it ended.
+            self.started = self.last_step;
+            self.done_before = step.done.saturating_sub(1);
+            self.bar.reset();
+            self.bar.set_prefix(stage);
+            self.bar.set_length(step.of as u64);
+        }
+        self.bar.set_position(step.done as u64);
+        self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
+        let is_news = self.shown.insert((stage, step.done == step.of));
+        if self.plain && (is_news || self.last_line.elapsed() > Duration::from_secs(10)) {
+            let since = step.done.saturating_sub(self.done_before).max(1);
+            let left = (step.of - step.done.min(step.of)) as f64 / since as f64
+                * self.started.elapsed().as_secs_f64();
+            let loss = step.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
+            note!("{stage} {}/{}{loss}  {left:.0} s left", step.done, step.of);
+            self.last_line = Instant::now();
+        }
+    }
+}
+
+/// The terminal as the observer of an analysis: it stores what `--resume` needs every now and then.
+pub(super) struct TerminalHost<'a> {
+    terminal: &'a Terminal,
+    record: &'a RunRecord,
+    output: &'a OutputFolder,
+    every: Duration,
+    resume: Mutex<ResumeState>,
+    last_saved: Mutex<Instant>,
+}
+
+impl<'a> TerminalHost<'a> {
+    pub(super) fn new(
+        terminal: &'a Terminal,
+        (record, output): (&'a RunRecord, &'a OutputFolder),
+        every: Duration,
+        resume: ResumeState,
+    ) -> Self {
+        let (resume, last_saved) = (Mutex::new(resume), Mutex::new(Instant::now()));
+        Self { terminal, record, output, every, resume, last_saved }
+    }
+
+    /// Returns everything that was stored.
+    pub(super) fn into_resume(self) -> ResumeState {
+        self.resume.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for TerminalHost<'_> {
+    fn on_step(&self, step: &Step) -> ControlFlow<()> {
+        self.terminal.step(step)
+    }
+
+    fn on_inner_step(&self, _: &Step) -> ControlFlow<()> {
+        self.terminal.control()
+    }
+
+    fn stage_finished(&self, stage: &'static str) {
+        self.terminal.lap(stage);
+    }
+
+    fn message(&self, text: &str) {
+        self.terminal.message(text);
+    }
+
+    fn is_due(&self) -> bool {
+        self.last_saved.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.every
+    }
+
+    fn store(&self, name: &str, bytes: Vec<u8>) {
+        let mut resume = self.resume.lock().unwrap_or_else(PoisonError::into_inner);
+        resume.put(name, bytes);
+        if self.is_due() {
+            if let Err(error) = save(self.output, self.record, &resume) {
+                tracing::warn!("no checkpoint: {error:#}");
+            }
+            *self.last_saved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+    }
+
+    fn stored(&self, name: &str) -> Option<Vec<u8>> {
+        self.resume.lock().unwrap_or_else(PoisonError::into_inner).get(name)
+    }
+}
+
+/// Writes what `--resume` needs.
+pub(super) fn save(
+    output: &OutputFolder,
+    record: &RunRecord,
+    resume: &ResumeState,
+) -> anyhow::Result<()> {
+    let mut record = record.clone();
+    record.resume.clone_from(resume);
+    record.n_clusters =
+        record.n_clusters.or(resume.cluster_number.as_ref().map(|number| number.chosen));
+    output.keep(&record, resume.checkpoint.as_deref().map(|bytes| (CHECKPOINT_FILE, bytes)))
+}
+
+/// The signals that ask a job to end.
+#[cfg(unix)]
+fn signals() -> Vec<i32> {
+    // A job under `nohup` is to outlive its terminal.
+    let ignored = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    let hangs_up = ignored.unwrap_or(0) >> (consts::SIGHUP - 1) & 1 == 0;
+    let hangup = hangs_up.then_some(consts::SIGHUP);
+    [consts::SIGINT, consts::SIGTERM].into_iter().chain(hangup).collect()
+}
+
+#[cfg(not(unix))]
+fn signals() -> Vec<i32> {
+    vec![consts::SIGINT, consts::SIGTERM]
+}
