@@ -22,6 +22,9 @@ enum Event<T> {
     Done(Result<T, String>, usize),
 }
 
+/// Error of work on other threads.
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
 /// Options of a call: a Python object with these attributes.
 #[derive(FromPyObject)]
 pub(crate) struct Call<'py> {

@@ -1,6 +1,6 @@
 //! A method of the registry with its settings, and its fit.
 
-use crate::call::{Call, value_error};
+use crate::call::{Call, Fault, value_error};
 use crate::model::{Model, Prediction};
 use crate::tables::{View, tables};
 use cdimc::analysis::{Analysis, Number, Outcome};
@@ -69,18 +69,17 @@ impl Method {
             Given::Known(n_clusters) => Number::Known(n_clusters),
             Given::Within(from, to) => Number::Within(NumberRange { from, to, seeds: None }),
         };
-        let work =
-            move |observer: &dyn Observer| -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
-                let joined = training_set(tables, strict)?;
-                let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
-                analysis.tests_markers = tests_markers;
-                let outcome = analysis.run(observer)?;
-                // These run on the call's threads too, because threads of the process do not survive a fork.
-                let table = SampleTable::of_fit(&outcome, &joined);
-                let markers = outcome.markers(&joined, LISTED);
-                let markers = markers.table(&joined.names, &joined.features);
-                Ok((joined, outcome, table, markers))
-            };
+        let work = move |observer: &dyn Observer| -> Result<_, Fault> {
+            let joined = training_set(tables, strict)?;
+            let mut analysis = Analysis::new(&configured, &joined, number, Seed::new(seed));
+            analysis.tests_markers = tests_markers;
+            let outcome = analysis.run(observer)?;
+            // These run on the call's threads too, because threads of the process do not survive a fork.
+            let table = SampleTable::of_fit(&outcome, &joined);
+            let markers = outcome.markers(&joined, LISTED);
+            let markers = markers.table(&joined.names, &joined.features);
+            Ok((joined, outcome, table, markers))
+        };
         let (found, n_steps) = call.run(py, work)?;
         let (joined, outcome, table, markers) = found.map_err(value_error)?;
         Fit::new(py, (joined, outcome), table, markers, n_steps)

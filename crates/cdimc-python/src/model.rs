@@ -1,13 +1,13 @@
 //! A trained model of any method, in the file format of the command.
 
-use crate::call::{Call, value_error};
+use crate::call::{Call, Fault, value_error};
 use crate::parts::Pass;
 use crate::tables::{View, columns, filled, tables};
 use cdimc::NamedModel;
 use cdimc::core::{Clustering, Observer};
 use cdimc::data::Seed;
 use cdimc::sample_table::SampleTable;
-use cdimc::tables::Joined;
+use cdimc::tables::{Joined, Table};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,6 +21,21 @@ pub(crate) struct Model(Arc<NamedModel>);
 impl Model {
     pub(crate) fn new(model: NamedModel) -> Self {
         Self(Arc::new(model))
+    }
+
+    /// Runs `work` on the tables of `views`, outside the interpreter.
+    fn run<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        call: &Call<'_>,
+        work: impl FnOnce(&NamedModel, Vec<Table>, bool, &dyn Observer) -> Result<T, Fault>
+        + Send
+        + 'static,
+    ) -> PyResult<T> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let work = move |observer: &dyn Observer| work(&named, tables, strict, observer);
+        call.run(py, work)?.0.map_err(value_error)
     }
 }
 
@@ -93,25 +108,22 @@ impl Model {
         views: Vec<View<'_>>,
         call: Call<'_>,
     ) -> PyResult<Prediction> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &dyn Observer| -> Result<_, String> {
-            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
-            let found = named.predict(&joined, &which).map_err(|e| e.to_string())?;
+        let (joined, found) = self.run(py, views, &call, |named, tables, strict, _| {
+            let (joined, which) = named.join(tables, strict)?;
+            let found = named.predict(&joined, &which)?;
             Ok((joined, found))
-        };
-        let (joined, found) = call.run(py, work)?.0.map_err(value_error)?;
+        })?;
         let table = SampleTable::new(&found, &joined);
         Prediction::new(py, joined, found, table)
     }
 
     /// Computes the sums of EM over samples with any subset of the views.
     fn pass_over(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Pass> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &dyn Observer| -> Result<_, String> {
-            let (joined, which) = named.arrange(tables, strict).map_err(|e| e.to_string())?;
-            named.pass_over(&joined, &which).map_err(|e| e.to_string())
-        };
-        call.run(py, work)?.0.map(Pass).map_err(value_error)
+        let pass = self.run(py, views, &call, |named, tables, strict, _| {
+            let (joined, which) = named.arrange(tables, strict)?;
+            Ok(named.pass_over(&joined, &which)?)
+        });
+        pass.map(Pass)
     }
 
     /// Returns the model after the M step of a pass over all samples.
@@ -127,12 +139,11 @@ impl Model {
         seed: u64,
         call: Call<'_>,
     ) -> PyResult<Self> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &dyn Observer| -> Result<_, String> {
-            let joined = cdimc::training_set(tables, strict).map_err(|e| e.to_string())?;
-            named.completed(&joined, Seed::new(seed)).map_err(|e| e.to_string())
-        };
-        call.run(py, work)?.0.map(Self::new).map_err(value_error)
+        let model = self.run(py, views, &call, move |named, tables, strict, _| {
+            let joined = cdimc::training_set(tables, strict)?;
+            Ok(named.completed(&joined, Seed::new(seed))?)
+        });
+        model.map(Self::new)
     }
 
     /// Returns the stability of the clusters of the fit in subsamples, as JSON, and the samples.
@@ -143,28 +154,22 @@ impl Model {
         subsamples_and_seed: (usize, u64),
         call: Call<'_>,
     ) -> PyResult<(Vec<String>, Vec<String>, String)> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let (n_subsamples, seed) = subsamples_and_seed;
-        let work = move |observer: &dyn Observer| -> Result<_, String> {
-            let joined = named.training_set(tables, strict).map_err(|e| e.to_string())?;
+        self.run(py, views, &call, move |named, tables, strict, observer| {
+            let joined = named.training_set(tables, strict)?;
             let seed = Seed::new(seed).stream("stability");
-            let fitted = named.fitted_to(&joined).map_err(|e| e.to_string())?;
-            let found = fitted.stability(n_subsamples, seed, observer);
-            let found = serde_json::to_string(&found.map_err(|e| e.to_string())?);
-            Ok((joined.ids, joined.unobserved, found.map_err(|e| e.to_string())?))
-        };
-        call.run(py, work)?.0.map_err(value_error)
+            let found = named.fitted_to(&joined)?.stability(n_subsamples, seed, observer)?;
+            Ok((joined.ids, joined.unobserved, serde_json::to_string(&found)?))
+        })
     }
 
     /// Returns all views of samples with any subset of them, with missing values filled in.
     fn impute(&self, py: Python<'_>, views: Vec<View<'_>>, call: Call<'_>) -> PyResult<Imputation> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
-        let work = move |_: &dyn Observer| -> Result<_, String> {
-            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
-            let views = named.impute(&joined, &which).map_err(|e| e.to_string())?;
+        let (joined, views) = self.run(py, views, &call, |named, tables, strict, _| {
+            let (joined, which) = named.join(tables, strict)?;
+            let views = named.impute(&joined, &which)?;
             Ok((joined, views))
-        };
-        let (joined, views) = call.run(py, work)?.0.map_err(value_error)?;
+        })?;
         Ok(Imputation {
             samples: joined.ids,
             unobserved: joined.unobserved,

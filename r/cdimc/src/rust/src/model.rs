@@ -5,8 +5,10 @@ use crate::tables::{clusters, filled, tables};
 use crate::value::{from_json, matrix};
 use crate::{answer, text};
 use cdimc::NamedModel;
+use cdimc::core::Observer;
 use cdimc::data::Seed;
 use cdimc::sample_table::SampleTable;
+use cdimc::tables::Table;
 use extendr_api::prelude::*;
 use serde_json::to_value;
 
@@ -29,45 +31,52 @@ fn model_describe(bytes: Raw) -> List {
     answer(NamedModel::from_bytes(bytes.as_slice()).map(describe).map_err(text))
 }
 
+/// Starts work on the model and the tables of `views`.
+fn start(
+    bytes: &Raw,
+    views: &List,
+    n_threads: i32,
+    work: impl FnOnce(NamedModel, Vec<Table>, &dyn Observer) -> std::result::Result<IntoR, String>
+    + Send
+    + 'static,
+) -> List {
+    let start = || {
+        let (named, tables) =
+            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(views)?);
+        Job::start(n_threads, move |observer| work(named, tables, observer))
+    };
+    answer(start())
+}
+
 /// Predicts the clusters of new samples with any subset of the views.
 #[extendr]
 fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
-    let start = || {
-        let (named, tables) =
-            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
-        Job::start(n_threads, move |_| {
-            let (joined, which) = named.join(tables, strict).map_err(text)?;
-            let found = named.predict(&joined, &which).map_err(text)?;
-            let table = SampleTable::new(&found, &joined);
-            Ok(Box::new(move || clusters(&found, table, &joined).into()) as IntoR)
-        })
-    };
-    answer(start())
+    start(&bytes, &views, n_threads, move |named, tables, _| {
+        let (joined, which) = named.join(tables, strict).map_err(text)?;
+        let found = named.predict(&joined, &which).map_err(text)?;
+        let table = SampleTable::new(&found, &joined);
+        Ok(Box::new(move || clusters(&found, table, &joined).into()) as IntoR)
+    })
 }
 
 /// Returns all views of samples with any subset of them, with missing values filled in.
 #[extendr]
 fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
-    let start = || {
-        let (named, tables) =
-            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
-        Job::start(n_threads, move |_| {
-            let (joined, which) = named.join(tables, strict).map_err(text)?;
-            let views = named.impute(&joined, &which).map_err(text)?;
-            let into_r = move || {
-                list!(
-                    samples = joined.ids,
-                    unobserved = joined.unobserved,
-                    filled = filled(&joined.filled),
-                    data_warnings = joined.warnings,
-                    views = List::from_values(views.iter().map(matrix))
-                )
-                .into()
-            };
-            Ok(Box::new(into_r) as IntoR)
-        })
-    };
-    answer(start())
+    start(&bytes, &views, n_threads, move |named, tables, _| {
+        let (joined, which) = named.join(tables, strict).map_err(text)?;
+        let views = named.impute(&joined, &which).map_err(text)?;
+        let into_r = move || {
+            list!(
+                samples = joined.ids,
+                unobserved = joined.unobserved,
+                filled = filled(&joined.filled),
+                data_warnings = joined.warnings,
+                views = List::from_values(views.iter().map(matrix))
+            )
+            .into()
+        };
+        Ok(Box::new(into_r) as IntoR)
+    })
 }
 
 /// Returns the stability of the clusters of the fit in subsamples.
@@ -80,27 +89,18 @@ fn model_stability(
     strict: bool,
     n_threads: i32,
 ) -> List {
-    let start = || {
-        let (named, tables) =
-            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
-        Job::start(n_threads, move |observer| {
-            let joined = named.training_set(tables, strict).map_err(text)?;
-            let seed = Seed::new(seed as u64).stream("stability");
-            let fitted = named.fitted_to(&joined).map_err(text)?;
-            let found = fitted.stability(n_subsamples as usize, seed, observer).map_err(text)?;
-            let into_r = move || {
-                let found = to_value(&found).unwrap_or_default();
-                list!(
-                    samples = joined.ids,
-                    unobserved = joined.unobserved,
-                    found = from_json(&found)
-                )
+    start(&bytes, &views, n_threads, move |named, tables, observer| {
+        let joined = named.training_set(tables, strict).map_err(text)?;
+        let seed = Seed::new(seed as u64).stream("stability");
+        let fitted = named.fitted_to(&joined).map_err(text)?;
+        let found = fitted.stability(n_subsamples as usize, seed, observer).map_err(text)?;
+        let into_r = move || {
+            let found = to_value(&found).unwrap_or_default();
+            list!(samples = joined.ids, unobserved = joined.unobserved, found = from_json(&found))
                 .into()
-            };
-            Ok(Box::new(into_r) as IntoR)
-        })
-    };
-    answer(start())
+        };
+        Ok(Box::new(into_r) as IntoR)
+    })
 }
 
 extendr_module! {
