@@ -61,6 +61,8 @@ pub mod cluster_number;
 #[cfg(feature = "command")]
 #[doc(hidden)] // As `terminal`.
 pub mod command;
+#[cfg(feature = "linfa")]
+pub mod linfa;
 pub mod machine;
 pub mod markers;
 pub mod parts;
