@@ -15,19 +15,19 @@ use rand::seq::SliceRandom;
 use serde_json::Value;
 use std::ops::ControlFlow;
 
-/// Forecast seconds of a fit on one thread up to which the fit is repeated to see whether its clusters come back ...
+/// Largest forecast of a fit, in seconds on one thread, for which the fit is repeated to test its clusters.
 const QUICK_SECONDS: f64 = 4.0;
-/// ... and the number of values for methods without a forecast.
+/// Largest number of values for which the fit of a method without a forecast is repeated.
 const QUICK_VALUES: usize = 1_000_000;
-/// Subsamples that a quick mixture is fitted to.
+/// Number of subsamples for the stability of a quick mixture.
 const SUBSAMPLES: usize = 50;
-/// Seeds that other quick methods begin from.
+/// Number of other seeds for the fits of other quick methods.
 const OTHER_SEEDS: u64 = 2;
 
 /// Name under which the chosen number is stored.
 pub(crate) const CLUSTER_NUMBER: &str = "cluster number";
 
-/// What is asked of samples.
+/// A clustering of samples with everything that follows it.
 ///
 /// ```
 /// use cdimc::analysis::{Analysis, Number};
@@ -55,56 +55,56 @@ pub struct Analysis<'a> {
     pub method: &'a Configured,
     /// The samples.
     pub samples: &'a Joined,
-    /// How many clusters.
+    /// Number of clusters.
     pub number: Number,
     /// Root of all randomness.
     pub seed: Seed,
-    /// Subsamples in which the stability of the clusters is looked at, with the mixture alone; 0 for none, and if absent
-    /// 50 where a fit is quick.
+    /// Number of subsamples for the stability of the clusters, only for the mixture; 0 for none. If absent, 50 if a fit is
+    /// quick.
     pub n_subsamples: Option<usize>,
-    /// Whether quick fits are compared with those of other seeds, and with plain k-means.
+    /// Whether quick fits are compared with fits of other seeds and with plain k-means.
     pub compares: bool,
-    /// Whether the clusters that all views but one give are looked for, against which markers are tested.
+    /// Whether markers are tested, which needs one more fit per view, without that view.
     pub tests_markers: bool,
 }
 
-/// How many clusters.
+/// Number of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// So many.
+    /// A given number.
     Known(usize),
-    /// The best of a range.
+    /// The best number of a range.
     Within(NumberRange),
 }
 
-/// What an analysis gives.
+/// Result of an analysis.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The clusters of the samples.
     pub clustering: Clustering,
-    /// The number of clusters asked for or chosen.
+    /// The given or chosen number of clusters.
     pub n_clusters: usize,
-    /// How it was chosen, if it was not given.
+    /// The choice of this number, if it was not given.
     pub cluster_number: Option<ClusterNumber>,
-    /// What clusters new samples, where the method makes it.
+    /// Model that clusters new samples, if the method makes one.
     pub model: Option<NamedModel>,
-    /// How far clusters stay the same in subsamples, if that was asked.
+    /// Stability of the clusters in subsamples, if it was computed.
     pub stability: Option<Stability>,
-    /// Of every view the clusters that the others give, by the names of those of all; `None` for a sample without another
-    /// view. Only of a mixture of several views, if that was asked.
+    /// Per view, the clusters that the other views give, with the numbers of the clusters of all views; `None` for a sample
+    /// without another view. Only for a mixture of several views, if markers are tested.
     pub by_others: Option<Vec<Vec<Option<usize>>>>,
-    /// Signs that the clusters should not be believed as they stand.
+    /// Warnings that the clusters may be meaningless.
     pub warnings: Vec<Warning>,
 }
 
 impl Outcome {
-    /// What the method found out about the data, as JSON for records and reports; null for nothing.
+    /// Returns the findings of the fit about the data, as JSON for records and reports; null if there are none.
     pub fn facts(&self) -> Value {
         self.model.as_ref().map_or(Value::Null, |named| named.model.facts())
     }
 
-    /// The `most` columns of every cluster and view of the samples that set it apart most.
+    /// Returns, per cluster and view, the `most` columns that differ most from the other samples.
     ///
     /// # Panics
     /// If these are not the samples that were clustered.
@@ -120,7 +120,7 @@ impl Outcome {
 }
 
 impl<'a> Analysis<'a> {
-    /// An analysis that compares nothing with other seeds, methods or subsamples.
+    /// Returns an analysis without stability, tests of markers, and comparisons with other seeds and methods.
     pub fn new(method: &'a Configured, samples: &'a Joined, number: Number, seed: Seed) -> Self {
         let (n_subsamples, compares, tests_markers) = (Some(0), false, false);
         Self { method, samples, number, seed, n_subsamples, compares, tests_markers }
@@ -130,7 +130,7 @@ impl<'a> Analysis<'a> {
     /// stored, and stores what a later run with the same settings needs.
     ///
     /// # Errors
-    /// If there is no memory for the fit, if `observer` stops it, or as the method.
+    /// If there is no memory for the fit, if `observer` stops it, or same as the method.
     pub fn run(&self, observer: &dyn Observer) -> Result<Outcome, ClusterError> {
         let (n_clusters, cluster_number) = match self.number {
             Number::Known(n_clusters) => (n_clusters, None),
@@ -139,7 +139,7 @@ impl<'a> Analysis<'a> {
                 (number.chosen, Some(number))
             }
         };
-        // One cluster is the answer of a search, and no method is asked for it.
+        // One cluster needs no fit.
         let is_one = matches!(self.number, Number::Within(_)) && n_clusters == 1;
         let Fitted { clustering, model } = if is_one {
             let labels = vec![0; self.samples.data.n_samples()];
@@ -202,7 +202,7 @@ impl<'a> Analysis<'a> {
         self.method.clusterer.as_ref()
     }
 
-    /// Tries every number of the range that was not tried yet and chooses one.
+    /// Returns the number of clusters: the stored choice, or the best number of the range.
     fn choose(
         &self,
         range: NumberRange,
@@ -237,7 +237,7 @@ impl<'a> Analysis<'a> {
         })
     }
 
-    /// The subsamples that are asked for, or 50 of a mixture whose fit is quick.
+    /// Returns the given number of subsamples, or 50 for a mixture whose fit is quick.
     fn n_subsamples(&self, n_clusters: usize) -> usize {
         self.n_subsamples.unwrap_or_else(|| {
             let is_mixture = self.clusterer().name() == TMixture::NAME;
@@ -245,7 +245,7 @@ impl<'a> Analysis<'a> {
         })
     }
 
-    /// Whether repeated fits cost little, by forecast, so that the same files come out on every machine.
+    /// Returns whether repeated fits are quick, by forecast, so that every machine writes the same files.
     fn is_quick(&self, n_clusters: usize) -> bool {
         let (method, data) = (self.clusterer(), &self.samples.data);
         match seconds_of(method, data, n_clusters) {
@@ -287,7 +287,7 @@ impl<'a> Analysis<'a> {
         Ok(found)
     }
 
-    /// Whether other seeds give the same clusters, with the samples in other orders too.
+    /// Compares the clusters with those of other seeds, with the samples in other orders.
     fn other_seeds(
         &self,
         labels: &[usize],

@@ -75,13 +75,13 @@ pub mod terminal;
 pub mod verdict;
 pub mod warnings;
 
+mod escape_control;
 mod methods;
 mod named_model;
 mod new_samples;
 #[cfg(test)]
 mod stored;
 mod training_set;
-mod visible;
 
 /// What most programs need: `use cdimc::prelude::*`.
 pub mod prelude {

@@ -1,4 +1,4 @@
-//! What this machine has, and what a fit would need of it.
+//! Memory and threads of this machine, and the forecast of a fit.
 
 use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::MultiView;
@@ -8,7 +8,7 @@ const SPEED: f64 = 2e10;
 /// A fit that takes more seconds than this is announced before it starts.
 const LONG: f64 = 120.0;
 
-/// So many threads, or as many as this machine runs at once, with a warning: more would only wait for one another.
+/// Returns this number of threads, or with a warning the number that this machine runs at once.
 pub fn threads(asked: usize) -> usize {
     let most = std::thread::available_parallelism().map_or(asked, std::num::NonZero::get);
     if asked > most {
@@ -17,10 +17,10 @@ pub fn threads(asked: usize) -> usize {
     asked.min(most)
 }
 
-/// Refuses a fit that would need more memory than there is, where the method knows what it needs.
+/// Returns an error if the method has an estimate of its memory and it exceeds the free memory.
 ///
 /// # Errors
-/// [`ClusterError::Inapplicable`] with what is needed and what is free.
+/// [`ClusterError::Inapplicable`] with the needed and the free memory.
 pub fn check_cost(
     method: &dyn Clusterer,
     data: &MultiView,
@@ -42,7 +42,7 @@ pub fn check_cost(
     Ok(())
 }
 
-/// What a long fit will take, in a line; `None` if it is short or the method does not know.
+/// Returns one line with the forecast time of a long fit; `None` if it is short or there is no forecast.
 pub(crate) fn announcement(
     method: &dyn Clusterer,
     data: &MultiView,
@@ -56,7 +56,7 @@ pub(crate) fn announcement(
     })
 }
 
-/// The forecast seconds of a fit on one thread of an ordinary processor; `None` if the method does not know.
+/// Returns the forecast seconds of a fit on one thread of an ordinary processor; `None` without a forecast.
 pub fn seconds_of(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<f64> {
     method.cost(data, n_clusters).map(|cost| cost.operations / SPEED)
 }

@@ -10,29 +10,29 @@ use std::any::Any;
 use std::io::Read;
 use std::path::Path;
 
-/// The key of the names in the model file's metadata.
+/// Key of the names in the metadata of a model file.
 const KEY: &str = "cdimc.views";
 
-/// The name of a view and of its columns, as the user's files gave them.
+/// Names of a view and of its columns, from the user's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedView {
-    /// The view's name.
+    /// Name of the view.
     pub name: String,
-    /// The name of each column, in the model's order.
+    /// Name of each column, in the order of the model.
     pub features: Vec<String>,
 }
 
-/// A trained model that knows what its views and columns are called.
+/// A trained model with the names of its views and columns.
 #[derive(Debug)]
 pub struct NamedModel {
-    /// The model, of whatever method.
+    /// The model, of any method.
     pub model: Box<dyn Model>,
-    /// One entry a view, in the model's order.
+    /// One entry per view, in the order of the model.
     pub views: Vec<NamedView>,
 }
 
 impl NamedModel {
-    /// The model with the names of the tables that it was trained on.
+    /// Returns the model with the names of its training tables.
     pub fn new(model: Box<dyn Model>, trained_on: &Joined) -> Self {
         let views = trained_on.names.iter().zip(&trained_on.features);
         let named = |(name, features): (&String, &Vec<String>)| NamedView {
@@ -42,10 +42,10 @@ impl NamedModel {
         Self { model, views: views.map(named).collect() }
     }
 
-    /// The model as the bytes of a safetensors file, names in its metadata.
+    /// Returns the bytes of a safetensors file, with the names in its metadata.
     ///
     /// # Errors
-    /// If the model cannot be written as such.
+    /// Same as [`Model::archive`], or if the names cannot be written as JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         let names = serde_json::to_string(&self.views)
             .map_err(|error| ClusterError::Model(format!("names of the views: {error}")))?;
@@ -54,10 +54,10 @@ impl NamedModel {
         archive.to_bytes()
     }
 
-    /// What the model says of new samples, as [`Self::join`] gives them.
+    /// Clusters new samples that come from [`Self::join`].
     ///
     /// # Errors
-    /// As [`Model::predict_from`], or if a result is not finite.
+    /// Same as [`Model::predict_from`], or if a result is not finite.
     pub fn predict(&self, joined: &Joined, which: &[usize]) -> Result<Clustering, ClusterError> {
         let found = self.model.predict_from(&joined.data, which)?;
         let numbers = [&found.losses, &found.confidence].into_iter().flatten().flatten();
@@ -66,19 +66,19 @@ impl NamedModel {
         Ok(found)
     }
 
-    /// The model, if it is a mixture.
+    /// Returns the model if it is a mixture.
     pub fn mixture(&self) -> Option<&MixtureModel> {
         let model: &dyn Any = &*self.model;
         model.downcast_ref().or_else(|| self.fitted_mixture().map(FittedMixture::model))
     }
 
-    /// The mixture together with the samples of its fit; a model from a file is without them.
+    /// Returns the mixture with the samples of its fit; a model from a file has none.
     pub fn fitted_mixture(&self) -> Option<&FittedMixture> {
         let model: &dyn Any = &*self.model;
         model.downcast_ref()
     }
 
-    /// The same model without the samples of its fit.
+    /// Returns the model without the samples of its fit.
     #[must_use]
     pub fn without_samples(self) -> Self {
         match self.fitted_mixture() {
@@ -87,7 +87,7 @@ impl NamedModel {
         }
     }
 
-    /// The mixture with the samples of its fit, in the order of the model's views.
+    /// Returns the mixture with the samples of its fit, which have the views of the model in order.
     ///
     /// # Errors
     /// If the model is no mixture, or these samples do not have its views.
@@ -102,10 +102,10 @@ impl NamedModel {
         }
     }
 
-    /// Every view of new samples, missing values filled in.
+    /// Returns every view of new samples, with missing values filled in.
     ///
     /// # Errors
-    /// As [`Model::impute_from`], or if a value is not finite.
+    /// Same as [`Model::impute_from`], or if a value is not finite.
     pub fn impute(
         &self,
         joined: &Joined,
@@ -129,10 +129,10 @@ impl NamedModel {
         }
     }
 
-    /// Reads a model file; one without names gets `view0`, `view1`, ... and numbered columns.
+    /// Reads a model file; a file without names gets `view0`, `view1`, ... and numbered columns.
     ///
     /// # Errors
-    /// If the file cannot be read, is damaged, or is no model; the message names the file.
+    /// If the file cannot be read, is damaged or has no model; the message names the file.
     pub fn load(path: &Path) -> Result<Self, ClusterError> {
         let named = |error: &dyn std::fmt::Display| {
             ClusterError::Model(format!("{}: {error}", path.display()))
@@ -145,10 +145,10 @@ impl NamedModel {
         Self::from_bytes(&bytes).map_err(|e| named(&e))
     }
 
-    /// The model in the bytes of a file, as [`NamedModel::load`] reads them.
+    /// Reads the model from the bytes of a file, like [`NamedModel::load`].
     ///
     /// # Errors
-    /// If they are damaged, or no model.
+    /// If the bytes are damaged or have no model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ClusterError> {
         let unusable = |error: &dyn std::fmt::Display| ClusterError::Model(error.to_string());
         let model = read_model(bytes)?;
@@ -170,9 +170,9 @@ fn numbered(widths: &[usize]) -> Vec<NamedView> {
     };
     widths.iter().enumerate().map(view).collect()
 }
-/// The bytes of a model file; of one that does not begin as such, which may have no end, the first alone.
+/// Reads a model file; only the first bytes of a file that begins like no model, because it may have no end.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    /// Bytes of the header of a model file at most, as `safetensors` has it.
+    /// Largest header of a model file in bytes, as in `safetensors`.
     const MAX_HEADER: u64 = 100_000_000;
     let mut file = std::fs::File::open(path)?;
     let mut bytes = Vec::new();

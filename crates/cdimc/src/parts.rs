@@ -1,7 +1,7 @@
-//! Samples that are more than memory holds: they lie in parts, of which one is read at a time.
+//! Samples in parts that are read one at a time, because memory cannot hold all of them.
 //!
-//! `t-mixture` is searched for on some of the samples, drawn at random, as it is in memory; then EM goes over all of them,
-//! part by part. How the parts are cut changes which samples are drawn, and on which machine they are read changes no bit.
+//! The search of `t-mixture` reads a random subsample; then EM reads all samples, part by part. Other parts give another
+//! subsample; other machines give the same bits.
 
 mod error;
 
@@ -15,39 +15,39 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// Passes of EM at most.
+/// Largest number of EM passes.
 const PASSES: usize = 100;
 
-/// Where parts are read from.
+/// A source of parts.
 pub trait Parts {
-    /// How many there are: one at least.
+    /// Number of parts, at least 1.
     fn n_parts(&self) -> usize;
 
-    /// The tables of a part: the views that any of its samples has, joined by id.
+    /// Reads the tables of a part: the views that any of its samples has, to be joined by id.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the part cannot be read.
     fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>>;
 }
 
-/// What a first reading of all parts finds.
+/// Numbers of samples and columns of all parts, from a first pass.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Census {
-    /// Samples of every part that have a value in some view.
+pub struct PartIndex {
+    /// Number of samples with a value in some view, per part.
     pub n_samples: Vec<usize>,
-    /// The views, in the order of their first appearance.
+    /// Views in order of first appearance.
     views: Vec<String>,
-    /// Whether single missing cells are refused instead of filled in.
+    /// Whether single missing cells are an error instead of being filled in.
     strict: bool,
 }
 
-impl Census {
-    /// Reads every part once; `strict` refuses single missing cells, which are filled with the mean of the samples searched
-    /// else.
+impl PartIndex {
+    /// Reads every part once. Single missing cells are an error if `strict`; otherwise they get the mean of the column in the
+    /// subsample.
     ///
     /// # Errors
-    /// If one cannot be read, is empty, has other columns than another or a sample of another.
+    /// If a part cannot be read, is empty, has other columns than another part, or shares a sample with it.
     pub fn of(
         parts: &dyn Parts,
         strict: bool,
@@ -81,10 +81,10 @@ impl Census {
         Ok(Self { n_samples, views, strict })
     }
 
-    /// The tables of the samples that the search sees, which are joined as a training set.
+    /// Returns the tables of the subsample for the search; they are joined like a training set.
     ///
     /// # Errors
-    /// If a part cannot be read or has changed, or no sample drawn has a value in a view.
+    /// If a part cannot be read or has changed, or no sample of the subsample has a value in a view.
     pub fn to_search(
         &self,
         parts: &dyn Parts,
@@ -120,10 +120,10 @@ impl Census {
         self.views.iter().zip(found).map(of_view).collect()
     }
 
-    /// The model after EM over all parts, `model` being that of the samples `searched`.
+    /// Returns the model after EM over all parts; `model` comes from the samples `searched`.
     ///
     /// # Errors
-    /// If a part cannot be read or has changed, the model is no mixture, or the observer asks to stop.
+    /// If a part cannot be read or has changed, the model is no mixture, or the observer stops it.
     pub fn fit(
         &self,
         parts: &dyn Parts,
@@ -155,7 +155,7 @@ impl Census {
     }
 }
 
-/// The samples of parts that were read, in order: how many of each part, and a hash of every one.
+/// Samples of the parts read so far, in order: number per part and one hash per sample.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     n_samples: Vec<usize>,
@@ -163,14 +163,14 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Adds the samples of the next part, also those without a value.
+    /// Adds the samples of the next part, including samples without a value.
     pub(crate) fn add<'a>(&mut self, ids: impl IntoIterator<Item = &'a str>) {
         let n_before = self.hashes.len();
         self.hashes.extend(ids.into_iter().map(hash));
         self.n_samples.push(self.hashes.len() - n_before);
     }
 
-    /// Refuses samples that lie in two parts.
+    /// Returns an error if a sample is in two parts.
     pub(crate) fn refuse_repeated(&self, parts: &dyn Parts) -> Result<(), PartsError> {
         let mut sorted = self.hashes.clone();
         sorted.sort_unstable();
@@ -204,7 +204,7 @@ impl Seen {
 
 /// EM over parts.
 impl NamedModel {
-    /// What EM reads of samples, as [`Self::join`] gives them.
+    /// Returns the sums of EM over samples that come from [`Self::join`].
     ///
     /// # Errors
     /// If the model is no mixture, or as [`MixtureModel::pass_over`].
@@ -212,7 +212,7 @@ impl NamedModel {
         self.as_mixture()?.pass_over(&joined.data, which)
     }
 
-    /// The model after the M step of a pass over all samples.
+    /// Returns the model after the M step of a pass over all samples.
     ///
     /// # Errors
     /// If the model is no mixture, or as [`MixtureModel::after`].
@@ -220,7 +220,7 @@ impl NamedModel {
         Ok(self.with(self.as_mixture()?.after(pass)?))
     }
 
-    /// The model with what the samples are enough for that it began with.
+    /// Returns the model with all quantities that are computed from the subsample.
     ///
     /// # Errors
     /// If the model is no mixture, or as [`MixtureModel::completed`].
@@ -240,19 +240,19 @@ impl NamedModel {
     }
 }
 
-/// The samples with a value in some view, in the order in which they are joined.
+/// Returns the samples with a value in some view, in joined order.
 fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
     let (mut ids, observed) = ids(tables)?;
     ids.retain(|id| observed[id]);
     Ok(ids)
 }
 
-/// All samples, in the same order.
+/// Returns all samples, in joined order.
 fn all_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
     ids(tables).map(|(ids, _)| ids)
 }
 
-/// The samples in the order in which they are joined, and whether each has a value in some view.
+/// Returns the samples in joined order, and whether each has a value in some view.
 fn ids(tables: &[Table]) -> Result<(Vec<&str>, HashMap<&str, bool>), PartsError> {
     let mut observed: HashMap<&str, bool> = HashMap::new();
     let mut order = Vec::new();
@@ -270,7 +270,7 @@ fn ids(tables: &[Table]) -> Result<(Vec<&str>, HashMap<&str, bool>), PartsError>
     Ok((order, observed))
 }
 
-/// The rows of these samples, if there are any.
+/// Returns the rows of these samples, if there are any.
 fn rows_of(table: &Table, chosen: &HashSet<&str>) -> Option<Table> {
     let ids = table.ids.as_ref()?;
     let rows: Vec<usize> = (0..ids.len()).filter(|&i| chosen.contains(ids[i].as_str())).collect();
@@ -286,7 +286,7 @@ fn rows_of(table: &Table, chosen: &HashSet<&str>) -> Option<Table> {
     })
 }
 
-/// One table of those of a view, if there are any.
+/// Returns one table from the tables of a view, if there are any.
 fn stacked(tables: Vec<Table>) -> Option<Table> {
     if tables.is_empty() {
         return None;
@@ -328,7 +328,7 @@ fn hash(id: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
 }
 
-/// A file of the part with these tables, to name it by.
+/// Returns a file of the part with these tables, to name the part.
 fn first_file(tables: &[Table]) -> String {
     tables.first().map_or_else(String::new, file)
 }
@@ -388,14 +388,14 @@ mod tests {
     fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
         use cdimc_core::Clusterer;
         let observer = Silent;
-        let census = Census::of(parts, false, &observer).unwrap();
-        assert_eq!(census.n_samples, [300; 3]);
-        let searched = census.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
+        let index = PartIndex::of(parts, false, &observer).unwrap();
+        assert_eq!(index.n_samples, [300; 3]);
+        let searched = index.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
         let searched = training_set(searched, false).unwrap();
         assert_eq!(searched.data.n_samples(), 300);
         let model = method().fit(&searched.data, 4, Seed::new(3), &observer).unwrap().model;
         let model = NamedModel::new(model.unwrap(), &searched);
-        (census.fit(parts, &model, (&searched, Seed::new(3)), &observer).unwrap(), searched)
+        (index.fit(parts, &model, (&searched, Seed::new(3)), &observer).unwrap(), searched)
     }
 
     #[test]
@@ -434,7 +434,8 @@ mod tests {
     #[test]
     fn bad_parts_are_named() {
         let observer = Silent;
-        let error = |parts: &InMemory| Census::of(parts, false, &observer).unwrap_err().to_string();
+        let error =
+            |parts: &InMemory| PartIndex::of(parts, false, &observer).unwrap_err().to_string();
         let mut repeated = parts();
         repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
         assert_eq!(
@@ -466,18 +467,18 @@ mod tests {
             extra.values.dense_mut().fill(f64::NAN);
             tables.push(extra);
         }
-        let census = Census::of(&rare, false, &observer).unwrap();
-        let unseen = census.to_search(&rare, &method(), Seed::new(3), &observer).unwrap_err();
+        let index = PartIndex::of(&rare, false, &observer).unwrap();
+        let unseen = index.to_search(&rare, &method(), Seed::new(3), &observer).unwrap_err();
         assert_eq!(
             unseen.to_string(),
             "rare: none of the 300 samples that the search sees has this view: raise search-samples, or leave it out"
         );
         let whole = parts();
-        let census = Census::of(&whole, false, &observer).unwrap();
+        let index = PartIndex::of(&whole, false, &observer).unwrap();
         let mut shorter = parts();
         shorter.0[2].remove(2);
         shorter.0[2].remove(1);
-        let searched = census.to_search(&shorter, &method(), Seed::new(3), &observer);
+        let searched = index.to_search(&shorter, &method(), Seed::new(3), &observer);
         assert_eq!(
             searched.unwrap_err().to_string(),
             "view0-2.csv: this part has 257 samples, and had 300 when it was read first: it has changed"

@@ -3,7 +3,7 @@
 //! A reader may stop early, as `head` does. On the standard output that ends the program, without a
 //! failure; on the standard error it changes nothing.
 
-use crate::visible::visible;
+use crate::escape_control::escape_control;
 use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::{self, Write};
@@ -39,7 +39,7 @@ macro_rules! note {
 /// If it is closed or full.
 pub fn say(line: Arguments<'_>) -> Result<(), OutputError> {
     // This is the result, lines of JSON among it, of which nothing may be cut.
-    let line: String = line.to_string().chars().map(visible).collect();
+    let line: String = line.to_string().chars().map(escape_control).collect();
     Ok(writeln!(io::stdout(), "{line}")?)
 }
 
@@ -91,7 +91,7 @@ fn cut(part: &str, is_name: bool) -> String {
     for c in part.chars() {
         length = if !is_name && (c.is_whitespace() || c == '/') { 0 } else { length + 1 };
         match length {
-            ..=LONGEST => shown.push_str(&visible(c)),
+            ..=LONGEST => shown.push_str(&escape_control(c)),
             CUT => shown.push('…'),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result};
 use cdimc::mixture::TMixture;
-use cdimc::parts::{Census, Parts};
+use cdimc::parts::{PartIndex, Parts};
 use cdimc::prelude::*;
 use cdimc::tables::Table;
 use cdimc::{NamedModel, training_set};
@@ -57,12 +57,12 @@ pub(crate) fn fit(n_samples: usize) -> Result<()> {
     let centers = Array2::from_shape_fn((CLUSTERS, 2 * WIDTH), |_| rng.gen_range(-0.5..0.5));
     let (parts, method) = (Drawn { n_samples, centers }, TMixture::default());
     let (seed, observer) = (Seed::new(0), Silent);
-    let census = Census::of(&parts, false, &observer)?;
-    let searched = training_set(census.to_search(&parts, &method, seed, &observer)?, false)?;
+    let index = PartIndex::of(&parts, false, &observer)?;
+    let searched = training_set(index.to_search(&parts, &method, seed, &observer)?, false)?;
     let fitted = method.fit(&searched.data, CLUSTERS, seed, &observer)?;
     let Some(model) = fitted.model else { anyhow::bail!("a mixture is a model") };
     let model = NamedModel::new(model, &searched);
-    let model = census.fit(&parts, &model, (&searched, seed), &observer)?;
+    let model = index.fit(&parts, &model, (&searched, seed), &observer)?;
     for part in 0..parts.n_parts() {
         let tables = parts.tables(part).map_err(Error::from_boxed)?;
         let (joined, which) = model.join(tables, false)?;

@@ -9,7 +9,7 @@ use cdimc_metrics::ari;
 /// Tables with given sums up to which all are looked at, about a hundredth of a second.
 const MOST_TABLES: usize = 200_000;
 /// Tables drawn where there are more.
-const DRAWN: usize = 9999;
+const N_PERMUTATIONS: usize = 9999;
 
 /// A column and what clusters have to do with it.
 #[derive(Debug, Clone)]
@@ -86,12 +86,12 @@ impl Outcome {
 }
 
 /// Why nothing is tested where values are in a single cluster, or a single one is in several.
-const ALIKE: &str = "values in fewer than two clusters, or all the same";
+const TOO_FEW_VALUES: &str = "values in fewer than two clusters, or all the same";
 
 fn of_numbers(numbers: &[Option<f64>], labels: &[usize]) -> Result<Outcome, String> {
     let known = numbers.iter().zip(labels).filter_map(|(x, &label)| Some(((*x)?, label)));
     let (values, groups): (Vec<f64>, Vec<usize>) = known.unzip();
-    let found = kruskal_wallis(&values, &groups).ok_or(ALIKE)?;
+    let found = kruskal_wallis(&values, &groups).ok_or(TOO_FEW_VALUES)?;
     let median = |cluster: usize| {
         let members = values.iter().zip(&groups).filter(|(_, group)| **group == cluster);
         let mut members: Vec<f64> = members.map(|(x, _)| *x).collect();
@@ -124,7 +124,7 @@ fn of_categories(
 ) -> Result<Outcome, String> {
     let known = of.iter().zip(labels).filter_map(|(c, &label)| Some(((*c)?, label)));
     let (categories, groups): (Vec<usize>, Vec<usize>) = known.unzip();
-    let table = Contingency::new(&categories, &groups).ok_or(ALIKE)?;
+    let table = Contingency::new(&categories, &groups).ok_or(TOO_FEW_VALUES)?;
     let found = table.chi_squared();
     let (test, p) = if !table.is_sparse() {
         ("chi squared", found.p)
@@ -133,7 +133,7 @@ fn of_categories(
     } else {
         // The same column gives the same value beside whatever others.
         let seed = Seed::new(0).stream("associations").stream(column);
-        ("Fisher, up to 9999 tables drawn", table.fisher_drawn(DRAWN, &mut seed.rng()))
+        ("Fisher, up to 9999 tables drawn", table.fisher_drawn(N_PERMUTATIONS, &mut seed.rng()))
     };
     let typical = |cluster: usize| {
         let mut counts = vec![0_usize; names.len()];
@@ -212,6 +212,6 @@ mod tests {
     fn what_one_cluster_alone_has_is_not_tested() {
         let numbers: Vec<Option<f64>> = (0..9).map(|i| (i < 3).then_some(f64::from(i))).collect();
         let labels = [0, 0, 0, 1, 1, 1, 2, 2, 2];
-        assert_eq!(of_numbers(&numbers, &labels).unwrap_err(), ALIKE);
+        assert_eq!(of_numbers(&numbers, &labels).unwrap_err(), TOO_FEW_VALUES);
     }
 }

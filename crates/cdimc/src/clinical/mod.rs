@@ -60,7 +60,7 @@ pub struct Clinical {
     /// What cannot be compared and why, a line each.
     pub notes: Vec<String>,
     variables: Vec<(String, Result<Variable, String>)>,
-    watched: Option<survival::Watched>,
+    watched: Option<survival::SurvivalData>,
 }
 
 impl Clinical {
@@ -114,7 +114,7 @@ impl Clinical {
                 place.map(|place| cells(&table.columns[place], &rows)).unwrap_or_default()
             };
             let (times, events) = (named(&columns.time), named(&columns.event));
-            match survival::Watched::new(columns, &times, &events, samples) {
+            match survival::SurvivalData::new(columns, &times, &events, samples) {
                 Ok((watched, notes)) => {
                     clinical.watched = Some(watched);
                     clinical.notes.extend(notes);

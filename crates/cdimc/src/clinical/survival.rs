@@ -160,12 +160,12 @@ fn code(cell: &str) -> &str {
 
 /// Times and events of samples, where known.
 #[derive(Debug, Clone)]
-pub(super) struct Watched {
+pub(super) struct SurvivalData {
     columns: SurvivalColumns,
     of: Vec<Option<(f64, bool)>>,
 }
 
-impl Watched {
+impl SurvivalData {
     /// What these cells mean, with notes; or in a line why survival cannot be looked at. A sample with a cell that cannot
     /// be read is left out, unless they are many.
     pub(super) fn new(
@@ -329,11 +329,11 @@ impl Survival {
 mod tests {
     use super::*;
 
-    fn watched(cells: &[(&str, &str)]) -> Result<(Watched, Vec<String>), String> {
+    fn watched(cells: &[(&str, &str)]) -> Result<(SurvivalData, Vec<String>), String> {
         let (times, events): (Vec<&str>, Vec<&str>) = cells.iter().copied().unzip();
         let samples: Vec<String> = (0..cells.len()).map(|i| format!("p{i}")).collect();
         let columns = "days,dead".parse().unwrap();
-        Watched::new(&columns, &times, &events, &samples)
+        SurvivalData::new(&columns, &times, &events, &samples)
     }
 
     #[test]

@@ -32,7 +32,7 @@ struct Started {
 /// Does what `arguments` ask for, as the only command of this process, and gives the exit code. `program` with further
 /// arguments after it is a command line that comes here as well: damaged files are decoded in processes of their own.
 pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
-    outlive_file_limits();
+    ignore_sigxfsz();
     let words = std::iter::once("cdimc".into()).chain(arguments.iter().cloned());
     let cli = terminal::arguments::<Cli>(words);
     let _ = STARTED.set(Started { program, arguments });
@@ -54,14 +54,14 @@ pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
 
 /// A file that grows beyond its limit is an error of writing, as one on a full disk is, and ends no program.
 #[cfg(unix)]
-fn outlive_file_limits() {
+fn ignore_sigxfsz() {
     let heard = std::sync::Arc::default();
     // Without a handler it is as it was.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
 }
 
 #[cfg(not(unix))]
-fn outlive_file_limits() {}
+fn ignore_sigxfsz() {}
 
 /// Clusters samples described by several tables, any of which may lack any sample.
 #[derive(Debug, Parser)]

@@ -1,4 +1,4 @@
-//! Samples in files that memory does not hold together: `--view rna='rna/*.parquet'`.
+//! Samples in several files per view, because memory cannot hold all of them: `--view rna='rna/*.parquet'`.
 
 use super::input::Input;
 use crate::parts::Parts;
@@ -11,15 +11,15 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Warnings of parts that are shown.
+/// Largest number of warnings that are shown.
 const WARNINGS: usize = 3;
 
 /// The files of every part, read one part at a time.
 pub(crate) struct InputParts {
     parts: Vec<Input>,
-    /// The size and the time of every file when the command began.
+    /// Size and time of every file at the start of the command.
     stamps: BTreeMap<PathBuf, Stamp>,
-    /// The columns named by options that some part has: one may lack the view of a column.
+    /// Columns named by options that some part has; a part may lack the view of a column.
     known: RefCell<HashSet<(&'static str, String)>>,
     /// Whether `--id-pattern` matches an id of some part.
     is_matched: Cell<bool>,
@@ -28,8 +28,8 @@ pub(crate) struct InputParts {
 type Stamp = (u64, Option<SystemTime>);
 
 impl InputParts {
-    /// The parts of the samples, if the views are in several files each. What `*` stands for is the part, which a view may
-    /// lack.
+    /// Returns the parts of the samples, if each view has several files. Files whose names match in the `*` part are one
+    /// part; a part may lack a view.
     pub(crate) fn of(input: &Input) -> anyhow::Result<Option<Self>> {
         let mut views_of = BTreeMap::new();
         let mut whole = None;
@@ -105,16 +105,16 @@ fn stamp(file: &Path) -> anyhow::Result<Stamp> {
     Ok((metadata.len(), metadata.modified().ok()))
 }
 
-/// What was odd in parts, said once for all of them.
+/// Missing values and warnings of all parts, reported once.
 #[derive(Default)]
-pub(crate) struct Gaps {
+pub(crate) struct MissingViews {
     cells: usize,
     /// The samples without a value in any view.
     pub(crate) unobserved: Vec<String>,
     warnings: Vec<String>,
 }
 
-impl Gaps {
+impl MissingViews {
     pub(crate) fn add(&mut self, joined: &Joined) {
         self.cells += joined.filled.iter().map(|column| column.n_cells).sum::<usize>();
         self.unobserved.extend(joined.unobserved.iter().cloned());
@@ -137,7 +137,7 @@ impl Gaps {
     }
 }
 
-/// A table as CSV without its header, to go on with another.
+/// Returns the CSV without its header, to append it to another one.
 pub(crate) fn without_header(csv: &[u8]) -> &[u8] {
     let end = csv.iter().position(|&byte| byte == b'\n').map_or(csv.len(), |end| end + 1);
     &csv[end..]

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::output::{OutputFile, samples_csv};
-use super::parts::{Gaps, InputParts, without_header};
+use super::parts::{InputParts, MissingViews, without_header};
 use crate::parts::{Parts, Seen};
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
@@ -35,7 +35,7 @@ impl Predict {
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
         let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
-        let (mut counts, mut gaps) = (Counts::default(), Gaps::default());
+        let (mut counts, mut missing) = (Counts::default(), MissingViews::default());
         match InputParts::of(&self.input)? {
             None => {
                 let (joined, which) = self.input.read_for(&model)?;
@@ -46,7 +46,7 @@ impl Predict {
                 output.finish_pieces((0..parts.n_parts()).map(|part| {
                     let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
                     let (joined, which) = model.join(tables, self.input.strict)?;
-                    gaps.add(&joined);
+                    missing.add(&joined);
                     seen.add(joined.ids.iter().chain(&joined.unobserved).map(String::as_str));
                     if part + 1 == parts.n_parts() {
                         seen.refuse_repeated(&parts)?;
@@ -56,7 +56,7 @@ impl Predict {
                 }))?;
             }
         }
-        gaps.report();
+        missing.report();
         if !quiet {
             let unusual = match counts.unusual {
                 0 => String::new(),
@@ -75,7 +75,7 @@ impl Predict {
     }
 }
 
-/// What was predicted.
+/// Counts of the predicted samples.
 #[derive(Default)]
 struct Counts {
     samples: usize,
@@ -84,7 +84,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The labels of these samples, which are counted.
+    /// Returns `labels.csv` of these samples and counts them.
     fn csv(
         &mut self,
         model: &NamedModel,

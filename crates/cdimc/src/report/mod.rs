@@ -33,7 +33,7 @@ use std::ops::Range;
 const DOUBTFUL_CONFIDENCE: f64 = 0.8;
 const DOUBTFUL: usize = 20;
 /// How many samples a picture shows at most.
-const DRAWN: usize = 5000;
+const MAX_POINTS: usize = 5000;
 /// How many columns of a view are listed for a cluster.
 const PROFILE: usize = 5;
 
@@ -441,10 +441,10 @@ fn class_name(class: &str) -> String {
 
 /// The samples that a picture shows: all, or a random part of more than anyone can see.
 fn drawn(n_samples: usize) -> Vec<usize> {
-    if n_samples <= DRAWN {
+    if n_samples <= MAX_POINTS {
         return (0..n_samples).collect();
     }
-    let mut drawn = sample(&mut Seed::new(0).rng(), n_samples, DRAWN).into_vec();
+    let mut drawn = sample(&mut Seed::new(0).rng(), n_samples, MAX_POINTS).into_vec();
     drawn.sort_unstable();
     drawn
 }

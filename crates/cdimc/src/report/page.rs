@@ -1,7 +1,7 @@
 //! The frame of a page: headings, paragraphs, tables and figures, with all text escaped.
 
 use super::figures::cluster_color;
-use crate::visible::visible;
+use crate::escape_control::escape_control;
 use std::fmt::Write;
 
 /// Characters of a cell that stay in one line.
@@ -213,6 +213,6 @@ impl Page {
 
 /// Text with HTML's special characters escaped.
 pub(super) fn escape(text: &str) -> String {
-    let text: String = text.chars().map(visible).collect();
+    let text: String = text.chars().map(escape_control).collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

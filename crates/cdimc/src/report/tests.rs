@@ -161,8 +161,8 @@ fn a_page_escapes_names_and_asks_nothing_of_the_network() {
 fn a_picture_shows_a_part_of_very_many_samples() {
     assert_eq!(drawn(3), [0, 1, 2]);
     let part = drawn(100_000);
-    assert_eq!(part.len(), DRAWN);
-    assert!(part.is_sorted_by(|a, b| a < b) && part[DRAWN - 1] < 100_000);
+    assert_eq!(part.len(), MAX_POINTS);
+    assert!(part.is_sorted_by(|a, b| a < b) && part[MAX_POINTS - 1] < 100_000);
 }
 
 #[test]

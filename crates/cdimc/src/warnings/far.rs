@@ -11,13 +11,13 @@ const FEWEST: usize = 20;
 pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
-        let (mut columns, mut buffer) = (vec![Ends::default(); data.width(v)], Vec::new());
+        let (mut columns, mut buffer) = (vec![ColumnTails::default(); data.width(v)], Vec::new());
         for i in data.mask().observed_rows(v) {
             let row = data.matrix(v).row(i, &mut buffer);
             columns.iter_mut().zip(row).for_each(|(ends, &x)| ends.add(i, x));
         }
         let mut n_beyond = vec![0_usize; data.n_samples()];
-        columns.iter().flat_map(Ends::far).for_each(|i| n_beyond[i] += 1);
+        columns.iter().flat_map(ColumnTails::far).for_each(|i| n_beyond[i] += 1);
         // One large value is none of the sample: of few columns with heavy tails many have one.
         let is_far = |i: &usize| n_beyond[*i] > 1 && 2 * n_beyond[*i] >= data.width(v);
         let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
@@ -33,19 +33,19 @@ pub fn far_samples(samples: &Joined) -> Vec<Warning> {
 
 /// The two least and the two largest values of a column, each with its sample.
 #[derive(Clone)]
-struct Ends {
+struct ColumnTails {
     least: [(f64, usize); 2],
     largest: [(f64, usize); 2],
     len: usize,
 }
 
-impl Default for Ends {
+impl Default for ColumnTails {
     fn default() -> Self {
         Self { least: [(f64::INFINITY, 0); 2], largest: [(f64::NEG_INFINITY, 0); 2], len: 0 }
     }
 }
 
-impl Ends {
+impl ColumnTails {
     fn add(&mut self, i: usize, x: f64) {
         self.len += 1;
         if x < self.least[0].0 {
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_mark_that_one_sample_alone_has_makes_it_not_far() {
         let column = |values: &[f64]| {
-            let mut ends = Ends::default();
+            let mut ends = ColumnTails::default();
             values.iter().enumerate().for_each(|(i, &x)| ends.add(i, x));
             ends.far().collect::<Vec<_>>()
         };

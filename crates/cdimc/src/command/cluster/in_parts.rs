@@ -1,29 +1,29 @@
-//! A run on samples that memory does not hold: some are searched and shown, all are clustered.
+//! A run on samples in parts: a subsample is searched and shown, all samples are clustered.
 
 use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::command::input::Input;
 use crate::command::output::samples_csv;
-use crate::command::parts::{Gaps, InputParts, without_header};
+use crate::command::parts::{InputParts, MissingViews, without_header};
 use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
-use crate::parts::{Census, Parts};
+use crate::parts::{PartIndex, Parts};
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use crate::{Configured, training_set};
 use anyhow::bail;
 
-/// The parts of a run, and how many samples they have.
+/// The parts of a run and their numbers of samples.
 pub(super) struct InParts {
     parts: InputParts,
-    census: Census,
+    index: PartIndex,
     seed: Seed,
     strict: bool,
 }
 
 impl InParts {
-    /// The parts of `input`, and the samples that are searched; `None` where the samples are not in parts.
+    /// Returns the parts of `input` and the subsample for the search; `None` if the samples are not in parts.
     pub(super) fn read(
         input: &Input,
         configured: &Configured,
@@ -36,17 +36,17 @@ impl InParts {
             bail!("{name}: reads all samples at once; only {} reads them in parts", TMixture::NAME);
         }
         let method: TMixture = serde_json::from_value(configured.settings.clone())?;
-        let census = Census::of(&parts, input.strict, observer)?;
-        let searched = census.to_search(&parts, &method, seed, observer)?;
+        let index = PartIndex::of(&parts, input.strict, observer)?;
+        let searched = index.to_search(&parts, &method, seed, observer)?;
         let searched = training_set(searched, input.strict)?;
-        Ok(Some((Self { parts, census, seed, strict: input.strict }, searched)))
+        Ok(Some((Self { parts, index, seed, strict: input.strict }, searched)))
     }
 
     pub(super) fn n_samples(&self) -> usize {
-        self.census.n_samples.iter().sum()
+        self.index.n_samples.iter().sum()
     }
 
-    /// What was found of the samples searched, after EM over all.
+    /// Returns the result for the subsample, after EM over all samples.
     pub(super) fn fit(
         &self,
         outcome: Outcome,
@@ -54,7 +54,7 @@ impl InParts {
         observer: &dyn Observer,
     ) -> Result<Outcome, ClusterError> {
         let Some(model) = &outcome.model else { return Ok(outcome) };
-        let model = self.census.fit(&self.parts, model, (searched, self.seed), observer)?;
+        let model = self.index.fit(&self.parts, model, (searched, self.seed), observer)?;
         let fitted = model.fitted_to(searched)?;
         let curves = outcome.clustering.curves;
         let clustering = Clustering { curves, ..fitted.clustering() };
@@ -62,18 +62,18 @@ impl InParts {
         Ok(Outcome { clustering, model: Some(model), ..outcome })
     }
 
-    /// `labels.csv` of all samples, part by part, with what is odd in them; all of one cluster without a model.
+    /// Returns `labels.csv` of all samples, part by part; without a model all samples are in one cluster.
     pub(super) fn labels<'a>(
         &'a self,
         model: Option<&'a NamedModel>,
-        gaps: &'a mut Gaps,
+        missing: &'a mut MissingViews,
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
         (0..self.parts.n_parts()).map(move |part| {
             let tables = self.parts.tables(part).map_err(anyhow::Error::from_boxed)?;
             let (found, joined) = match model {
                 Some(model) => {
                     let (joined, which) = model.join(tables, self.strict)?;
-                    gaps.add(&joined);
+                    missing.add(&joined);
                     (model.predict(&joined, &which)?, joined)
                 }
                 None => {
@@ -81,7 +81,7 @@ impl InParts {
                         tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
                     let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
                     let joined = crate::tables::join_new(tables, self.strict, &means)?;
-                    gaps.unobserved.extend(joined.unobserved.iter().cloned());
+                    missing.unobserved.extend(joined.unobserved.iter().cloned());
                     (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
                 }
             };

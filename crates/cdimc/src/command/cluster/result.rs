@@ -6,7 +6,7 @@ use super::terminal_host::Terminal;
 use crate::analysis::Outcome;
 use crate::clinical::Comparison;
 use crate::command::output::{csv_bytes, samples_csv};
-use crate::command::parts::Gaps;
+use crate::command::parts::MissingViews;
 use crate::markers::LISTED;
 use crate::report::Report;
 use crate::sample_table::SampleTable;
@@ -16,7 +16,7 @@ use ndarray::Array2;
 use std::path::Path;
 
 impl Run {
-    /// Writes what was found.
+    /// Writes all files of the result.
     pub(super) fn write(mut self, outcome: &Outcome, terminal: &Terminal) -> anyhow::Result<()> {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
@@ -34,11 +34,11 @@ impl Run {
                 output.write("labels.csv", &samples_csv(&table, joined)?)?;
             }
             Some(parts) => {
-                let mut gaps = Gaps::default();
-                let pieces = parts.labels(outcome.model.as_ref(), &mut gaps);
+                let mut missing = MissingViews::default();
+                let pieces = parts.labels(outcome.model.as_ref(), &mut missing);
                 output.write_pieces("labels.csv", pieces)?;
-                gaps.report();
-                self.record.unobserved = gaps.unobserved;
+                missing.report();
+                self.record.unobserved = missing.unobserved;
             }
         }
         if let Some(probabilities) = &clustering.probabilities {
@@ -90,7 +90,7 @@ impl Run {
         Ok(())
     }
 
-    /// One line a sample, one column a number, named `prefix0`, `prefix1`, ...
+    /// Returns a table with one line per sample and columns named `prefix0`, `prefix1`, ...
     fn samples_csv(&self, prefix: &str, values: &Array2<f64>) -> anyhow::Result<Vec<u8>> {
         let header: Vec<String> = std::iter::once("id".into())
             .chain((0..values.ncols()).map(|j| format!("{prefix}{j}")))
@@ -103,7 +103,7 @@ impl Run {
         csv_bytes(&header, rows)
     }
 
-    /// Writes how the clusters differ in what is known.
+    /// Writes the comparison of the clusters with the clinical table.
     fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
         if !comparison.associations.is_empty() {
             let (header, rows) = comparison.associations_table();
@@ -117,7 +117,7 @@ impl Run {
     }
 }
 
-/// Sizes of the clusters and the share of sure samples, in a line. Of samples in parts, these are the samples searched.
+/// Returns one line with the sizes of the clusters and the share of sure samples; for samples in parts, of the subsample.
 fn summary(outcome: &Outcome, n_samples: usize) -> String {
     let labels = &outcome.clustering.labels;
     let n_clusters = labels.iter().max().map_or(0, |&last| last + 1);

@@ -1,4 +1,4 @@
-//! A run from its files to its folder, in one sitting or several.
+//! A run from its files to its folder, at once or resumed.
 
 use super::clinical::ClinicalInput;
 use super::command_line;
@@ -18,18 +18,18 @@ use anyhow::{Context, bail};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The stage that holds the whole time.
+/// Stage for the time of the whole run.
 pub(super) const TOTAL: &str = "total";
 
-/// A run with everything decided but the number of clusters.
+/// A run with all input read.
 pub(super) struct Run {
-    /// What will stand in its folder.
+    /// Content of `run.json`.
     pub(super) record: RunRecord,
-    /// The samples, or those of them that are searched.
+    /// The samples, or the subsample for the search.
     pub(super) joined: Joined,
-    /// All of them, where they are more than memory holds.
+    /// All samples, if they are in parts.
     pub(super) parts: Option<InParts>,
-    /// What else is known of the samples.
+    /// The clinical table.
     pub(super) clinical: Option<Clinical>,
     configured: Configured,
     pub(super) output: OutputFolder,
@@ -82,7 +82,7 @@ impl Run {
         Ok(Self { record, joined, parts, clinical: known, configured, output, started })
     }
 
-    /// The run that was interrupted in `folder`.
+    /// Returns the interrupted run of `folder`.
     pub(super) fn resume(
         folder: &Path,
         threads: usize,
@@ -126,10 +126,10 @@ impl Run {
         Ok(Self { record, joined, parts, clinical, configured, output, started })
     }
 
-    /// Chooses the number of clusters if it was not given, groups the samples and writes what came of it;
-    /// or keeps what there is when it is interrupted.
+    /// Chooses the number of clusters if it was not given, clusters the samples and writes the result. An interrupted run is
+    /// saved instead.
     ///
-    /// While it works, what is done is kept `every` so often.
+    /// Progress is also saved after each time `every`.
     pub(super) fn analyze(mut self, terminal: &Terminal, every: Duration) -> anyhow::Result<()> {
         let number = match (self.record.n_clusters, self.record.k_range) {
             (_, Some(range)) => Number::Within(range),
@@ -172,7 +172,7 @@ impl Run {
     }
 }
 
-/// The samples, or those that are searched beside all parts.
+/// Returns the samples, or the subsample for the search and all parts.
 fn read(
     input: &Input,
     configured: &Configured,

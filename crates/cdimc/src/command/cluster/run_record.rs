@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What `cdimc cluster` was asked and what it used.
+/// Options, input and results of `cdimc cluster`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RunRecord {
@@ -29,11 +29,11 @@ pub(crate) struct RunRecord {
     pub(crate) method: String,
     /// Every setting, defaults included.
     pub(crate) settings: serde_json::Value,
-    /// Unknown as long as they are not chosen.
+    /// Absent until it is chosen.
     pub(crate) n_clusters: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k_range: Option<NumberRange>,
-    /// Subsamples in which the stability of the clusters is looked at, if it is said.
+    /// Number of subsamples for the stability of the clusters, if it was given.
     #[serde(default)]
     pub(crate) n_subsamples: Option<usize>,
     /// Whether the pictures of the report are files of their own too.
@@ -49,19 +49,19 @@ pub(crate) struct RunRecord {
     pub(crate) resume: ResumeState,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
-    /// How far clusters stay the same in subsamples; null where it was not asked.
+    /// Stability of the clusters in subsamples; null if it was not computed.
     #[serde(default)]
     pub(crate) stability: Option<Stability>,
-    /// What looks wrong with the files: ids, codes for "not measured", rows that are no samples.
+    /// Warnings about the files: ids, codes for "not measured", rows that are no samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) data_warnings: Vec<String>,
-    /// Signs that the clusters should not be believed as they stand.
+    /// Warnings that the clusters may be meaningless.
     #[serde(default)]
     pub(crate) warnings: Vec<Warning>,
-    /// What the method found out about the data.
+    /// Findings of the fit about the data.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub(crate) facts: serde_json::Value,
-    /// How the clusters differ in what else is known of the samples.
+    /// Comparison of the clusters with the clinical table.
     #[serde(flatten, skip_deserializing)]
     pub(crate) comparison: serde_json::Map<String, serde_json::Value>,
     pub(crate) seconds: Seconds,
@@ -135,11 +135,11 @@ impl Seconds {
     }
 }
 
-/// A file that was read, so that a change of it shows.
+/// An input file with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     pub(crate) path: String,
-    /// `None` of a pipe or device, which gives its bytes once.
+    /// `None` for a pipe or device, which cannot be read again.
     pub(crate) sha256: Option<String>,
 }
 

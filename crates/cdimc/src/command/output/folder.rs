@@ -127,7 +127,7 @@ impl OutputFolder {
     pub(crate) fn place(self) -> anyhow::Result<bool> {
         // While the run worked, anybody may have put something there.
         if let Err(refusal) = self.check(self.overwrite) {
-            let beside = self.put_beside().with_context(|| refusal.to_string())?;
+            let beside = self.stage_next_to().with_context(|| refusal.to_string())?;
             return Err(refusal.context(format!("the result is in {}", beside.display())));
         }
         if self.waits() {
@@ -190,7 +190,7 @@ impl OutputFolder {
     }
 
     /// Puts what is whole under the next name that is free, and says where.
-    fn put_beside(&self) -> io::Result<PathBuf> {
+    fn stage_next_to(&self) -> io::Result<PathBuf> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let (mut beside, mut n) = (self.target.clone(), 1);
         while beside.exists() {
@@ -215,7 +215,7 @@ impl OutputFolder {
         }
         if self.part(WHOLE).exists() {
             if let Err(refusal) = self.check(true) {
-                let beside = self.put_beside()?;
+                let beside = self.stage_next_to()?;
                 return Err(refusal.context(format!("the killed run is in {}", beside.display())));
             }
             if !self.waits() {

@@ -2,7 +2,7 @@
 
 /// The character, or its code if it is not seen: a control character other than line end and tab, or a mark that
 /// turns the direction of what follows.
-pub(crate) fn visible(c: char) -> String {
+pub(crate) fn escape_control(c: char) -> String {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     match c {
         '\n' | '\t' => c.to_string(),
