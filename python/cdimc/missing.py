@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,10 +38,12 @@ __all__ = [
 class Pattern:
     """A rule that selects the missing views of each sample; its text is a ``--pattern`` of the command."""
 
+    _name: ClassVar[str]
+
     @property
     def text(self) -> str:
         """Text of the pattern, as for the command."""
-        raise NotImplementedError
+        return ":".join([self._name, *map(_spelled, vars(self).values())])
 
     def mask(self, n_samples: int, n_views: int, seed: int) -> NDArray[np.bool_]:
         """Returns a mask of this pattern; the same seed gives the same mask, here and in the command.
@@ -65,10 +67,7 @@ class Pattern:
 class Complete(Pattern):
     """Nothing is missing."""
 
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        return "complete"
+    _name = "complete"
 
 
 @dataclass(frozen=True)
@@ -100,15 +99,8 @@ class PerView(Pattern):
         Fraction in [0, 1), or one fraction per view.
     """
 
+    _name = "per-view"
     rate: float | Sequence[float]
-
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        rates = np.asarray(self.rate, dtype=np.float64)
-        if rates.ndim == 0:
-            return f"per-view:{float(rates)!r}"
-        return "per-view:" + "".join(f"{float(rate)!r}," for rate in rates)
 
 
 @dataclass(frozen=True)
@@ -121,12 +113,8 @@ class Paired(Pattern):
         Fraction of complete samples, in [0, 1].
     """
 
+    _name = "paired"
     ratio: float
-
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        return f"paired:{float(self.ratio)!r}"
 
 
 @dataclass(frozen=True)
@@ -142,13 +130,9 @@ class IncompleteSamples(Pattern):
         lose as many, or random views of a few.
     """
 
+    _name = "incomplete"
     rate: float
     mechanism: Literal["mem", "mcar", "mnar", "pm"] = "mem"
-
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        return f"incomplete:{float(self.rate)!r}:{self.mechanism}"
 
 
 @dataclass(frozen=True)
@@ -161,12 +145,8 @@ class Cells(Pattern):
         Fraction in [0, 1).
     """
 
+    _name = "cells"
     rate: float
-
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        return f"cells:{float(self.rate)!r}"
 
 
 @dataclass(frozen=True)
@@ -179,12 +159,16 @@ class Blocks(Pattern):
         Fraction of the samples per block, in [0, 1).
     """
 
+    _name = "blocks"
     rate: float
 
-    @property
-    def text(self) -> str:
-        """Text of the pattern, as for the command."""
-        return f"blocks:{float(self.rate)!r}"
+
+def _spelled(value: str | float | Sequence[float]) -> str:
+    """Returns a parameter as the command spells it; a comma follows each rate of a sequence."""
+    if isinstance(value, str):
+        return value
+    rates = np.asarray(value, dtype=np.float64)
+    return repr(float(rates)) if rates.ndim == 0 else "".join(f"{float(rate)!r}," for rate in rates)
 
 
 def hide(views: Sequence[ArrayLike], mask: ArrayLike) -> list[NDArray[np.floating[Any]]]:
