@@ -13,7 +13,7 @@ use crate::pilot::{Candidate, Pilot, PilotSearch, Views};
 use crate::search::SearchState;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer};
-use cdimc_data::Seed;
+use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 
 /// Held-out shared information of one choice of coordinates; without shared samples, the views are halves of
@@ -48,6 +48,10 @@ pub(crate) struct Choice {
 const MIN_SHARED_NATS: f64 = 1e-6;
 /// A column with more than this share of the sum of squares dominates the row directions.
 const MAX_COLUMN_SHARE: f64 = 0.5;
+/// From this share of rows of zeros, it matters whether they were measured.
+const MIN_ZEROS_SHARE: f64 = 0.02;
+/// A view with more amounts than this hardly has a measured row of zeros.
+const MAX_MEASURED_COLUMNS: usize = 20;
 
 /// Chooses coordinates and prior: the kind of `settings`, or the kind with the most shared information.
 ///
@@ -61,7 +65,7 @@ pub(crate) fn choose(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Choice, ClusterError> {
-    let (kinds, priors) = (candidates(settings, &views.profiles), settings.priors());
+    let (kinds, priors) = (candidates(settings, views), settings.priors());
     let progress = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
     let search = PilotSearch { settings, n_clusters, seed, progress: &progress };
     let width = Width::by_centers(settings.dimensions, n_clusters);
@@ -155,18 +159,38 @@ impl Evidence {
 /// Returns the kinds to choose from.
 ///
 /// `unit` is excluded if one column outweighs all others of its view, as in mixed units: it then is not invertible,
-/// so shared information is not comparable. `ranks` is excluded if no view is rankable; views of counts, pixels or
+/// so shared information is not comparable. It also is excluded if it would drop measured rows of zeros. `ranks` is
+/// excluded if no view is rankable; views of counts, pixels or
 /// answers remain `standard` under `ranks`.
-pub(crate) fn candidates(settings: &TMixture, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
+pub(crate) fn candidates(settings: &TMixture, views: &Views<'_>) -> Vec<Kind> {
     if let Some(kind) = settings.coordinates.kind() {
         return vec![kind];
     }
+    let profiles = &views.profiles;
     let is_candidate = |kind: &Kind| match kind {
-        Kind::Unit => profiles.iter().all(|columns| largest_share(columns) <= MAX_COLUMN_SHARE),
+        Kind::Unit => profiles.iter().enumerate().all(|(v, columns)| {
+            largest_share(columns) <= MAX_COLUMN_SHARE
+                && !has_measured_zeros(views.data, v, columns)
+        }),
         Kind::Ranks => profiles.iter().any(|columns| has_order(columns)),
         Kind::Standard | Kind::Centered => true,
     };
     Kind::ALL.into_iter().filter(is_candidate).collect()
+}
+
+/// Returns whether a view has many rows of zeros that mean "none of these", as they do in a few columns and in answers
+/// yes or no. In many columns of amounts, they mean that nothing was measured.
+fn has_measured_zeros(data: &MultiView, view: usize, columns: &[ColumnProfile]) -> bool {
+    let varying = columns.iter().filter(|column| !column.is_constant());
+    let (n_two_valued, n_varying) = varying.fold((0, 0), |(two_valued, n), column| {
+        (two_valued + usize::from(column.is_two_valued), n + 1)
+    });
+    if n_varying > MAX_MEASURED_COLUMNS && 2 * n_two_valued < n_varying {
+        return false;
+    }
+    let (x, rows) = (data.matrix(view), data.mask().observed_rows(view));
+    let n_zeros = rows.iter().filter(|&&i| x.is_zero_row(i)).count();
+    n_zeros as f64 > MIN_ZEROS_SHARE * rows.len() as f64
 }
 
 /// Returns the largest share of one column in the sum of squares of a view.
@@ -184,7 +208,7 @@ mod tests {
     use super::*;
     use crate::Coordinates;
     use cdimc_core::Silent;
-    use cdimc_data::{MultiView, SyntheticViews};
+    use cdimc_data::SyntheticViews;
     use ndarray::Array2;
     use rand::Rng;
 
@@ -286,6 +310,24 @@ mod tests {
         };
         let projections = chosen_of(&settings, &data, 3).projections;
         assert!(projections.iter().all(|projection| projection.kind == Kind::Ranks));
+    }
+
+    #[test]
+    fn zeros_of_answers_and_of_few_columns_are_measured() {
+        let mut rng = Seed::new(5).rng();
+        // Every fifth row is zeros.
+        let mut kinds = |n_columns: usize, is_answer: bool| {
+            let x = Array2::from_shape_fn((100, n_columns), |(i, j)| match (i % 5, is_answer) {
+                (0, _) => 0.0,
+                (c, true) => f64::from(u8::from((c + j) % 3 == 0)),
+                (c, false) => rng.r#gen::<f64>() + f64::from(u8::from((c + j) % 3 == 0)),
+            });
+            let data = MultiView::from_nan_rows(vec![x.clone(), x]).unwrap();
+            candidates(&TMixture::default(), &Views::of(&data, &data))
+        };
+        assert!(!kinds(40, true).contains(&Kind::Unit));
+        assert!(!kinds(6, false).contains(&Kind::Unit));
+        assert!(kinds(40, false).contains(&Kind::Unit));
     }
 
     #[test]

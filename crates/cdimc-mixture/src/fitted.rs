@@ -281,6 +281,14 @@ impl FittedMixture {
         self.model
     }
 
+    /// Returns the number of rows of each view of `data`, the samples of the fit, that count as missing: in `unit`, rows
+    /// of zeros.
+    pub fn n_zero_rows(&self, data: &MultiView) -> Vec<usize> {
+        let n_dropped =
+            |v| data.mask().n_observed(v).saturating_sub(self.observations.n_observed(v));
+        (0..data.n_views()).map(n_dropped).collect()
+    }
+
     /// Returns the clusters of the samples.
     pub fn clustering(&self) -> Clustering {
         self.model.predict_observed(&self.observations, &self.responsibilities)

@@ -1,12 +1,11 @@
 //! Shared information of views under labels from any method: T after one M step (specification, section 4).
 
 use crate::choice::candidates;
-use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
-use crate::pilot::{CRITICAL_Z, standard_errors};
+use crate::pilot::{CRITICAL_Z, Views, standard_errors};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, SharedInformation};
@@ -23,13 +22,13 @@ impl TMixture {
         data: &MultiView,
         n_clusters: usize,
     ) -> Result<Box<dyn SharedInformation>, ClusterError> {
-        let profiles = ColumnProfile::of_views(data);
+        let views = Views::of(data, data);
         let width = Width::by_centers(self.dimensions, n_clusters);
         let of_kind = |kind| {
-            let kinds = kinds_of_views(kind, &profiles);
-            Ok(coordinates::fit(data, &profiles, &kinds, width)?.1)
+            let kinds = kinds_of_views(kind, &views.profiles);
+            Ok(coordinates::fit(data, &views.profiles, &kinds, width)?.1)
         };
-        let observations = candidates(self, &profiles).into_iter().map(of_kind);
+        let observations = candidates(self, &views).into_iter().map(of_kind);
         Ok(Box::new(LabelInformation {
             observations: observations.collect::<Result<_, ClusterError>>()?,
             prior: self.priors()[0],

@@ -108,12 +108,12 @@ impl TMixture {
             None
         };
         let labels: Vec<usize> = samples.iter().map(|&i| labels[i]).collect();
-        let Views { data, profiles } = Views::of(part.as_ref().unwrap_or(data), data);
+        let views = Views::of(part.as_ref().unwrap_or(data), data);
         let (width, prior) = (Width::by_centers(self.dimensions, n_clusters), self.priors()[0]);
         let mut best: Option<(f64, ViewAgreement)> = None;
-        for kind in candidates(self, &profiles) {
-            let kinds = kinds_of_views(kind, &profiles);
-            let (_, observations) = coordinates::fit(data, &profiles, &kinds, width)?;
+        for kind in candidates(self, &views) {
+            let kinds = kinds_of_views(kind, &views.profiles);
+            let (_, observations) = coordinates::fit(views.data, &views.profiles, &kinds, width)?;
             let (labels, samples) = (labels.clone(), samples.clone());
             let found = ViewAgreement { observations, labels, n_clusters, prior, samples };
             let value = found.information_of(&found.labels);

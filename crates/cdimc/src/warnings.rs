@@ -63,6 +63,8 @@ pub enum Sign {
     UnrelatedView,
     /// A view that shares clusters with others, and varies more by itself.
     OwnVariation,
+    /// Rows of zeros that count as missing.
+    ZeroRows,
     /// Views share no more than chance gives.
     NoSharedStructure,
     /// Views vary together within clusters too, as a gradual change does that is cut into pieces.
@@ -80,10 +82,9 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Whether clusters with it should not be believed as they stand: not so of what a view has of its own, beside which they
-    /// were found.
+    /// Returns whether the sign is a reason to doubt the clusters; the others tell how they were found.
     pub fn is_fault(self) -> bool {
-        self != Self::OwnVariation
+        !matches!(self, Self::OwnVariation | Self::ZeroRows)
     }
 
     /// What it means and what to do, in plain words.
@@ -112,6 +113,10 @@ impl Sign {
             Self::OwnVariation => {
                 "No fault of the clusters: they were found beside it. A batch, the purity of a sample or its \
                  depth vary like this. Know of it before this view is clustered alone."
+            }
+            Self::ZeroRows => {
+                "In counts, pixels or words, a row of zeros mostly means that nothing was measured. If zeros are a result, set \
+                 `coordinates = \"standard\"` in a file for `--config`."
             }
             Self::NoSharedStructure => {
                 "Views whose samples are put in any other order share as much as these do: there are no clusters \
@@ -154,6 +159,8 @@ pub struct ClustersFound<'a> {
     names: &'a [String],
     labels: &'a [usize],
     n_clusters: usize,
+    /// Rows of each view that count as missing because they are zeros.
+    n_zero_rows: Vec<usize>,
     /// `None` if the criterion does not apply to the data.
     agreement: Option<ViewAgreement>,
 }
@@ -187,7 +194,8 @@ impl<'a> ClustersFound<'a> {
             None => TMixture::default().agreement(samples, labels, n_clusters, seed).ok(),
         };
         let agreement = applies.then(measure).flatten();
-        Self { samples, names, labels, n_clusters, agreement }
+        let n_zero_rows = fitted.map_or_else(Vec::new, |fitted| fitted.n_zero_rows(samples));
+        Self { samples, names, labels, n_clusters, n_zero_rows, agreement }
     }
 
     /// Warnings about the clusters themselves; `is_proposed`: their number was chosen by the program.
@@ -195,11 +203,25 @@ impl<'a> ClustersFound<'a> {
         let mut found = sizes(self.labels, self.n_clusters);
         let seed = warnings_seed();
         found.extend(missing_pattern(self.samples, self.labels, seed.stream("missing pattern")));
+        found.extend(self.zero_rows());
         if let Some(agreement) = &self.agreement {
             found.extend(sharing(&agreement.sharing(seed.stream("sharing")), self.names));
             found.extend(is_proposed.then(|| gradual_change(agreement)).flatten());
         }
         found
+    }
+
+    /// Names the views whose rows of zeros count as missing.
+    fn zero_rows(&self) -> impl Iterator<Item = Warning> + '_ {
+        let dropped = self.n_zero_rows.iter().enumerate().filter(|&(_, &n_rows)| n_rows > 0);
+        dropped.map(|(v, n_rows)| Warning {
+            sign: Sign::ZeroRows,
+            text: format!(
+                "{n_rows} of {} rows of view `{}` are all zeros and count as missing",
+                self.samples.mask().n_observed(v),
+                self.names[v]
+            ),
+        })
     }
 
     /// Warns if the views share more under the clusters of k-means after mean filling. Large data are not compared.

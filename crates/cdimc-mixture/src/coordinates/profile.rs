@@ -76,6 +76,7 @@ impl ColumnProfile {
     }
 
     /// Profiles all views over their observed samples.
+    #[cfg(test)]
     pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
         Self::of_part(data, data)
     }

@@ -88,6 +88,26 @@ fn a_negative_estimate_beyond_chance_is_no_finding() {
 }
 
 #[test]
+fn rows_of_zeros_that_count_as_missing_are_named() {
+    let (data, _) = groups(150, 2, false);
+    let mut first = data.view(0).to_owned();
+    (0..40).for_each(|i| first.row_mut(i).fill(0.0));
+    let data = MultiView::from_nan_rows(vec![first, data.view(1).to_owned()]).unwrap();
+    let names = names(&data);
+    let signs_in = |coordinates| {
+        let settings = TMixture { coordinates, ..TMixture::default() };
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let labels = fitted.clustering.labels;
+        let model: Box<dyn Any> = fitted.model.unwrap();
+        let found = ClustersFound::of((&data, &names), &labels, 3, model.downcast_ref());
+        found.zero_rows().map(|warning| warning.text).collect::<Vec<_>>()
+    };
+    let text = "40 of 150 rows of view `a` are all zeros and count as missing";
+    assert_eq!(signs_in(cdimc_mixture::Coordinates::Unit), [text]);
+    assert!(signs_in(cdimc_mixture::Coordinates::Standard).is_empty());
+}
+
+#[test]
 fn a_batch_that_one_view_knows_of_is_named_as_what_it_is() {
     let (data, labels) = groups(150, 3, false);
     let mut rng = Seed::new(9).rng();
