@@ -4,6 +4,7 @@ use crate::discriminant::Discriminant;
 use crate::model::Mixture;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
+use crate::pilot::CRITICAL_Z;
 use crate::responsibilities::Responsibilities;
 use crate::sharing::ViewAgreement;
 use ndarray::{Array2, ArrayView1};
@@ -15,8 +16,8 @@ const MIN_SHARED_SAMPLES: usize = 20;
 
 impl ViewAgreement {
     /// Returns the mean within-cluster mutual information of pairs of views along the discriminant directions: -½
-    /// log(1 - r²) nats, with r the correlation of the residuals. Returns `None` if no two views share enough
-    /// samples.
+    /// log(1 - r²) nats, with r the lower bound of the correlation of the residuals. Returns `None` if no two views share
+    /// enough samples.
     ///
     /// It is near 0 if views are independent given the clusters, and larger for pieces of a gradual change.
     pub fn gradual_change(&self) -> Option<f64> {
@@ -63,14 +64,18 @@ fn mutual_information(correlation: f64) -> f64 {
     -0.5 * (1.0 - correlation.max(0.0).powi(2)).max(f64::EPSILON).ln()
 }
 
-/// Returns the correlation over samples that have both; `None` if these are few or constant.
+/// Returns the lower bound of the correlation over samples that have both, by Fisher's transformation; `None` if these are
+/// few or constant.
 fn correlation(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
         a.iter().copied().zip(b.iter().copied()).filter(|(x, y)| !(x + y).is_nan()).collect();
     let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
     let (xx, yy) = (sum(&|(x, _)| x * x), sum(&|(_, y)| y * y));
     let scale = (xx * yy).sqrt();
-    (pairs.len() >= MIN_SHARED_SAMPLES && scale > 0.0).then(|| sum(&|(x, y)| x * y) / scale)
+    (pairs.len() >= MIN_SHARED_SAMPLES && scale > 0.0).then(|| {
+        let correlation = (sum(&|(x, y)| x * y) / scale).clamp(-1.0, 1.0);
+        (correlation.atanh() - CRITICAL_Z / (pairs.len() as f64 - 3.0).sqrt()).tanh()
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
 use crate::permutation::{Groups, SIGNIFICANCE_LEVEL, groups, permute_within};
-use crate::pilot::Views;
+use crate::pilot::{CRITICAL_Z, Views};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Model};
@@ -36,6 +36,9 @@ pub struct ViewSharing {
     pub shared_information: f64,
     /// Share of the permutations, including the data, with at least this shared information.
     pub p_value: f64,
+    /// Shared information beyond the mean of the permutations that is just significant, in nats per sample; large if
+    /// samples are few.
+    pub least_noticed: f64,
     /// Largest variance of one direction within clusters, divided by the total variance between clusters.
     pub own_variation: f64,
 }
@@ -165,6 +168,8 @@ impl ViewAgreement {
             (n_samples >= MIN_SHARED_SAMPLES).then(|| ViewSharing {
                 shared_information: sums[0] / n_samples as f64,
                 p_value: n_as_large as f64 / sums.len() as f64,
+                least_noticed: CRITICAL_Z * ArrayView1::from(&sums[1..]).std(1.0)
+                    / n_samples as f64,
                 own_variation: own_variation(observations, v, labels, *n_clusters),
             })
         };

@@ -65,6 +65,8 @@ pub enum Sign {
     OwnVariation,
     /// Rows of zeros that count as missing.
     ZeroRows,
+    /// Too few samples to test whether a view shares the clusters.
+    TooFewSamples,
     /// Views share no more than chance gives.
     NoSharedStructure,
     /// Views vary together within clusters too, as a gradual change does that is cut into pieces.
@@ -84,7 +86,7 @@ pub enum Sign {
 impl Sign {
     /// Returns whether the sign is a reason to doubt the clusters; the others tell how they were found.
     pub fn is_fault(self) -> bool {
-        !matches!(self, Self::OwnVariation | Self::ZeroRows)
+        !matches!(self, Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples)
     }
 
     /// What it means and what to do, in plain words.
@@ -113,6 +115,9 @@ impl Sign {
             Self::OwnVariation => {
                 "No fault of the clusters: they were found beside it. A batch, the purity of a sample or its \
                  depth vary like this. Know of it before this view is clustered alone."
+            }
+            Self::TooFewSamples => {
+                "This says nothing for or against the clusters. More samples that have this view and another one would tell."
             }
             Self::ZeroRows => {
                 "In counts, pixels or words, a row of zeros mostly means that nothing was measured. If zeros are a result, set \
@@ -394,9 +399,10 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
     // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
     let shares = |of: &ViewSharing| of.is_significant() && of.shared_information >= LEAST_SHARED;
+    let is_open = |of: &ViewSharing| !shares(of) && of.least_noticed > LEAST_SHARED;
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
     let is_overfit = |of: &ViewSharing| of.is_significant() && of.shared_information <= 0.0;
-    let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_overfit(of));
+    let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_open(of) && !is_overfit(of));
     // Views none of which shares are one finding.
     if known.len() > 1 && alone().count() == known.len() {
         let text = "the views share nothing that these clusters explain".to_owned();
@@ -409,6 +415,13 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
             names[v], of.shared_information, of.p_value
         ),
     });
+    let open = known.iter().filter(|(_, of)| is_open(of)).map(|&(v, of)| Warning {
+        sign: Sign::TooFewSamples,
+        text: format!(
+            "too few samples to tell whether view `{}` shares these clusters: less than {:.2} nats per sample would go unnoticed",
+            names[v], of.least_noticed
+        ),
+    });
     let beside = known.iter().filter(|(_, of)| shares(of) && of.varies_by_itself());
     let by_itself = beside.map(|&(v, of)| Warning {
         sign: Sign::OwnVariation,
@@ -418,7 +431,7 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
             names[v], of.own_variation, of.shared_information
         ),
     });
-    unrelated.chain(by_itself).collect()
+    unrelated.chain(open).chain(by_itself).collect()
 }
 
 #[cfg(test)]

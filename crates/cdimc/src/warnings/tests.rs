@@ -76,7 +76,7 @@ fn a_view_of_noise_shares_nothing() {
 fn a_negative_estimate_beyond_chance_is_no_finding() {
     let view = |shared_information, p_value| {
         let text = format!(
-            r#"{{"shared-information":{shared_information},"p-value":{p_value},"own-variation":0.1}}"#
+            r#"{{"shared-information":{shared_information},"p-value":{p_value},"least-noticed":0.02,"own-variation":0.1}}"#
         );
         Some(serde_json::from_str::<ViewSharing>(&text).unwrap())
     };
@@ -105,6 +105,25 @@ fn rows_of_zeros_that_count_as_missing_are_named() {
     let text = "40 of 150 rows of view `a` are all zeros and count as missing";
     assert_eq!(signs_in(cdimc_mixture::Coordinates::Unit), [text]);
     assert!(signs_in(cdimc_mixture::Coordinates::Standard).is_empty());
+}
+
+#[test]
+fn a_test_of_too_few_samples_tells_so() {
+    let (data, labels) = groups(150, 3, true);
+    let shuffled = |n: usize| {
+        let rows: Vec<usize> = (0..n).collect();
+        let last = data
+            .view(1)
+            .select(ndarray::Axis(0), &(0..n).map(|i| (i * 7 + i / 3) % n).collect::<Vec<_>>());
+        let views = vec![
+            data.view(0).select(ndarray::Axis(0), &rows),
+            data.view(1).select(ndarray::Axis(0), &rows),
+            last,
+        ];
+        signs_of(&MultiView::from_nan_rows(views).unwrap(), &labels[..n], 3)
+    };
+    assert_eq!(shuffled(150), [Sign::UnrelatedView]);
+    assert_eq!(shuffled(24), [Sign::TooFewSamples]);
 }
 
 #[test]
