@@ -96,7 +96,7 @@ fn rows_of_zeros_that_count_as_missing_are_named() {
     let names = names(&data);
     let signs_in = |coordinates| {
         let settings = TMixture { coordinates, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let labels = fitted.clustering.labels;
         let model: Box<dyn Any> = fitted.model.unwrap();
         let found = ClustersFound::of((&data, &names), &labels, 3, model.downcast_ref());
