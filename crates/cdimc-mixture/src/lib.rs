@@ -12,7 +12,7 @@ pub use crate::{
     fitted::{Findings, FittedMixture, MixtureModel},
     parts::Pass,
     permutation::SharedStructure,
-    proposal::{Proposal, Vote, propose},
+    proposal::{Proposal, Supported, Vote, propose},
     scale::ColumnScale,
     settings::{Coordinates, Rule, TMixture},
     sharing::{ViewAgreement, ViewSharing},

@@ -1,6 +1,7 @@
 //! Proposal of a number of clusters from a curve of shared information.
 
 use crate::cluster_number::HeldOut;
+use crate::pilot::CRITICAL_Z;
 use serde::{Deserialize, Serialize};
 
 /// Proposed number of clusters, runner-up and reason.
@@ -12,10 +13,23 @@ pub struct Proposal {
     pub n_clusters: usize,
     /// Runner-up; `None` if only one number was tried.
     pub runner_up: Option<usize>,
+    /// Numbers that the data support.
+    pub supported: Supported,
     /// Share of the splits that choose each number by themselves, in descending order.
     pub votes: Vec<Vote>,
     /// Reason, one sentence.
     pub reason: String,
+}
+
+/// Range of the numbers of clusters that the data support; the proposed number lies in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Supported {
+    /// Last number up to which every step gains at least half of the largest gain, beyond chance.
+    pub clearly: usize,
+    /// Last number under which the views share more than under the best smaller one, beyond chance.
+    pub up_to: usize,
 }
 
 /// Votes of the splits for one number of clusters.
@@ -31,6 +45,8 @@ pub struct Vote {
 
 /// Share of the largest gain that a proposed number must reach.
 const MIN_GAIN_SHARE: f64 = 0.25;
+/// Share of the largest gain that every step to a clear number must reach.
+const MIN_CLEAR_SHARE: f64 = 0.5;
 
 /// Proposes the elbow of the mean curve: the last number with at least a quarter of the largest gain. Beyond the
 /// true number, a mixture splits non-normal clusters, with smaller gains. Returns `None` for an empty `curve`.
@@ -55,6 +71,7 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
     let neighbor = chosen.checked_sub(1).unwrap_or(chosen + 1);
     let runner_up = voted.or_else(|| numbers.get(neighbor).copied());
     let share = votes.iter().find(|vote| vote.n_clusters == n_clusters).map_or(0.0, |v| v.share);
+    let supported = supported(&curve, gains[0], chosen);
     let reason = if numbers.len() == 1 {
         "the only number tried".into()
     } else if gains[chosen] <= 0.0 {
@@ -63,11 +80,35 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
         "shared information rises up to the last number tried: more clusters may share more".into()
     } else {
         format!(
-            "shared information rises less beyond it; {:.0} % of the splits choose it by themselves",
-            100.0 * share
+            "shared information rises less beyond it; {:.0} % of the splits choose it by themselves; the data support {} \
+             clearly, up to {}",
+            100.0 * share,
+            supported.clearly,
+            supported.up_to
         )
     };
-    Some(Proposal { n_clusters, runner_up, votes, reason })
+    Some(Proposal { n_clusters, runner_up, supported, votes, reason })
+}
+
+/// Returns the supported range, given the largest gain per cluster and the index of the proposed number.
+fn supported(curve: &[&HeldOut], largest_gain: f64, chosen: usize) -> Supported {
+    let gain = |more: &HeldOut, less: &HeldOut| {
+        let parts: Vec<f64> = more.parts.iter().zip(&less.parts).map(|(a, b)| a - b).collect();
+        let shared_information = more.shared_information - less.shared_information;
+        let gain = HeldOut { n_clusters: more.n_clusters, shared_information, parts };
+        Some(shared_information).filter(|&x| x > 0.0 && x > CRITICAL_Z * gain.standard_error())
+    };
+    let is_clear = |pair: &&[&HeldOut]| {
+        let steps = (pair[1].n_clusters - pair[0].n_clusters) as f64;
+        gain(pair[1], pair[0]).is_some_and(|x| x >= MIN_CLEAR_SHARE * largest_gain * steps)
+    };
+    let clear = curve.windows(2).take_while(is_clear).count();
+    let up_to = (1..curve.len())
+        .fold(0, |best, i| if gain(curve[i], curve[best]).is_some() { i } else { best });
+    Supported {
+        clearly: curve[clear.min(chosen)].n_clusters,
+        up_to: curve[up_to.max(chosen)].n_clusters,
+    }
 }
 
 /// Returns the gain in value per cluster of each of `numbers`, pooled so that gains do not increase.
@@ -121,10 +162,11 @@ mod tests {
 
     #[test]
     fn the_elbow_is_the_last_gain_of_a_quarter_of_the_largest() {
-        let proposal = propose(&curve(&[(2, 0.8), (3, 1.2), (4, 1.41), (5, 1.5)])).unwrap();
+        let proposal = propose(&curve(&[(2, 0.8), (3, 1.25), (4, 1.46), (5, 1.55)])).unwrap();
         assert_eq!((proposal.n_clusters, proposal.runner_up), (4, Some(3)));
         assert!(proposal.reason.contains("100 % of the splits"), "{}", proposal.reason);
-        let proposal = propose(&curve(&[(2, 0.8), (3, 1.2), (4, 1.39), (5, 1.5)])).unwrap();
+        assert_eq!(proposal.supported, Supported { clearly: 3, up_to: 5 });
+        let proposal = propose(&curve(&[(2, 0.8), (3, 1.25), (4, 1.44), (5, 1.55)])).unwrap();
         assert_eq!(proposal.n_clusters, 3);
     }
 
@@ -139,6 +181,18 @@ mod tests {
     fn recovery_from_a_loss_is_no_gain() {
         let points = [(2, 0.37), (3, 0.79), (4, 0.86), (5, 0.84), (6, 0.70), (7, 0.88)];
         assert_eq!(propose(&curve(&points)).unwrap().n_clusters, 3);
+    }
+
+    #[test]
+    fn a_gain_within_chance_supports_no_number() {
+        let held_out = |&(n_clusters, t, noise): &(usize, f64, f64)| HeldOut {
+            n_clusters,
+            shared_information: t,
+            parts: vec![t - noise, t, t + noise],
+        };
+        let points = [(2, 0.8, 0.0), (3, 1.2, 0.5), (4, 1.6, 0.1), (5, 1.65, 0.1)];
+        let proposal = propose(&points.iter().map(held_out).collect::<Vec<_>>()).unwrap();
+        assert_eq!(proposal.supported, Supported { clearly: 2, up_to: 5 });
     }
 
     #[test]

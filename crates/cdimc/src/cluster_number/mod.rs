@@ -9,7 +9,9 @@ use crate::metrics::ari;
 use cdimc_core::Configured;
 use cdimc_core::{ClusterError, Clustering, Observer, Step};
 use cdimc_data::{MultiView, Seed};
-use cdimc_mixture::{ClusterNumberSearch, HeldOut, SharedStructure, TMixture, Vote, propose};
+use cdimc_mixture::{
+    ClusterNumberSearch, HeldOut, SharedStructure, Supported, TMixture, Vote, propose,
+};
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,9 @@ pub struct ClusterNumber {
     /// The next best.
     #[serde(default)]
     pub runner_up: Option<usize>,
+    /// Range of the numbers that the data support; absent if held-out samples do not decide.
+    #[serde(default)]
+    pub supported: Option<Supported>,
     /// The share of random splits of the samples that choose a number by themselves; empty where splits do not decide.
     #[serde(default)]
     pub votes: Vec<Vote>,
@@ -219,6 +224,7 @@ impl ClusterNumber {
             let _ = write!(self.reason, "; the views share more than by chance (p = {p_value:.3})");
         } else {
             self.runner_up = Some(self.chosen);
+            self.supported = None;
             self.chosen = 1;
             self.votes.clear();
             self.reason = format!(
@@ -249,6 +255,7 @@ fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     if let Some(proposal) = curve.and_then(|curve| propose(&curve)) {
         number.chosen = proposal.n_clusters;
         number.runner_up = proposal.runner_up;
+        number.supported = Some(proposal.supported);
         number.votes = proposal.votes;
         number.reason = format!("k = {}: {}", proposal.n_clusters, proposal.reason);
     }
@@ -293,6 +300,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     ClusterNumber {
         chosen,
         runner_up,
+        supported: None,
         votes: Vec::new(),
         shared_structure: None,
         reason,
