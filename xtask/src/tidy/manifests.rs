@@ -28,7 +28,7 @@ const FLOORS: &[(&str, &str)] = &[
 /// Packages that some crates alone may use.
 const OWNED: &[(&str, &[&str])] = &[
     ("kiddo", &["cdimc-graph"]),
-    ("linfa", &["cdimc-core"]),
+    ("linfa", &["cdimc", "cdimc-core"]),
     ("linfa-clustering", &["cdimc-core"]),
     ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
