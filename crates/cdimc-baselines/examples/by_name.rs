@@ -1,4 +1,4 @@
-//! Compared methods by their names on the same incomplete views.
+//! Runs compared methods by name on the same incomplete views.
 #![allow(clippy::print_stdout)]
 
 use cdimc_data::{MissingPattern, Seed, SyntheticViews};

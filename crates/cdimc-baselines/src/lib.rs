@@ -1,9 +1,9 @@
 /*!
-The methods CDIMC-net is compared with (Table 2 of its paper), each a
-[`Clusterer`](cdimc_core::Clusterer) in one file with its citation.
+The methods that the paper compares with CDIMC-net (its Table 2), each a [`Clusterer`](cdimc_core::Clusterer) in one
+file or folder with its citation.
 
-Every method is a plain struct of settings with documented defaults; [`method`] gives any of them by
-name, with some of its settings as JSON.
+Every method is a plain struct of settings with defaults; [`method`] builds any of them from its name and settings as
+JSON.
 
 ```
 let concat = cdimc_baselines::method("concat", serde_json::json!({ "restarts": 5 }))?;

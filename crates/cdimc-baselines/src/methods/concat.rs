@@ -1,7 +1,7 @@
-//! Concat: k-means on the views side by side, gaps filled with the mean.
+//! Concat: k-means on the concatenated views, gaps filled with the mean.
 //!
-//! As compared with in H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping", IJCAI
-//! 2016; steps of Survey_IMC, the code of the CDIMC-net authors (`BSV_Concat/Concat.m`).
+//! Source: H. Zhao, H. Liu, Y. Fu, "Incomplete multi-modal visual data grouping", IJCAI 2016; steps of Survey_IMC, the
+//! code of the CDIMC-net authors (`BSV_Concat/Concat.m`).
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 /// k-means on the concatenation of the views.
 ///
-/// Every observed row of every view gets unit length, the mean of those rows fills the gaps, and the
-/// views stand side by side without weights. Any number of views, any mask.
+/// Observed rows are scaled to unit length, the mean of these rows fills the gaps, and the views are concatenated
+/// without weights. Any number of views, any mask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Concat {
-    /// Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
+    /// Number of k-means starts; the best is kept. The authors' code uses 1.
     pub restarts: usize,
 }
 

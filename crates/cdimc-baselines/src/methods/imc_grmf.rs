@@ -21,30 +21,31 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "imc-grmf";
 
-/// Graph regularized matrix factorization: every sample in all views or in exactly one, and no more
-/// clusters than a view has features.
+/// Graph regularized matrix factorization. Every sample must have all views or exactly one, and no view may have fewer
+/// features than clusters.
 ///
-/// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over `QᵀQ` = I, W the
-/// symmetric 0/1 graph of nearest neighbors in a view. Rows are scaled to unit length first.
+/// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over `QᵀQ` = I,
+/// with W the symmetric 0/1 graph of nearest neighbors in a view. Rows are first scaled to unit length.
 ///
 /// Memory is linear in the samples: the graph is sparse.
-// ndarray's `s!` expands to unsafe code, none of which concerns the fields.
+// ndarray's `s!` expands to unsafe code that does not concern the fields.
 #[allow(clippy::unsafe_derive_deserialize)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ImcGrmf {
-    /// `λ_1`, which ties the views on paired samples; 100 (authors' demo).
+    /// `λ_1`, the weight of the agreement of views on paired samples. Default of the authors' demo.
     pub lambda1: f64,
-    /// `λ_2`, the sparsity; 1e-3 (authors' demo; 0.1 there where a tenth of the samples is paired).
+    /// `λ_2`, the weight of the sparsity. Default of the authors' demo; with a tenth of the samples paired it uses 0.1.
     pub lambda2: f64,
-    /// Nearest neighbors in the graph of a view; 10 (authors' demo). At most the other samples.
+    /// Number of nearest neighbors in the graph of a view, at most the number of other samples. Default of the authors'
+    /// demo.
     pub neighbors: usize,
-    /// Most iterations; 100 (authors' code).
+    /// Largest number of iterations. Default of the authors' code.
     pub max_iterations: usize,
-    /// Stops after at least three iterations once the objective changes by less, an absolute
-    /// difference; 1e-7 (authors' code).
+    /// Stops after at least three iterations when the absolute change of the objective is smaller. Default of the
+    /// authors' code.
     pub tolerance: f64,
-    /// Starts of k-means, of which the best is kept; 20 (authors' demo).
+    /// Number of k-means starts; the best is kept. Default of the authors' demo.
     pub restarts: usize,
 }
 
@@ -61,7 +62,7 @@ impl Default for ImcGrmf {
     }
 }
 
-/// Where the iteration of [`ImcGrmf`] ended.
+/// Result of the iteration of [`ImcGrmf`].
 #[derive(Debug, Clone)]
 pub(crate) struct ImcGrmfFit {
     /// `P_c`, `(n_paired, n_clusters)`.
@@ -72,13 +73,13 @@ pub(crate) struct ImcGrmfFit {
     pub objectives: Vec<f64>,
 }
 
-/// What stays the same in one view.
-struct Fixed {
-    /// W X, `(n_rows, n_features)`: for each sample the sum of its neighbors.
+/// Constants of one view.
+struct ViewConstants {
+    /// W X, `(n_rows, n_features)`: the sum of each sample's neighbors.
     neighbor_sums: Array2<f64>,
     /// The same, `(n_features, n_rows)`.
     transposed_sums: Array2<f64>,
-    /// The number of neighbors of each sample.
+    /// Number of neighbors of each sample.
     degrees: Vec<f64>,
     /// 1 / (`m_i` + `λ_1`) for the paired samples, 1 / `m_i` for the others.
     inverses: Vec<f64>,
@@ -87,7 +88,7 @@ struct Fixed {
 }
 
 impl ImcGrmf {
-    /// The graph W of a view over its rows: symmetric, 0/1, without loops.
+    /// Returns the graph W over the rows of a view: symmetric, 0/1, without loops.
     ///
     /// # Errors
     /// If there are fewer than two rows or a coordinate is not finite.
@@ -96,8 +97,8 @@ impl ImcGrmf {
         Ok(KnnGraph::of_view(view, &rows, rows.len(), self.neighbors, Search::Auto)?)
     }
 
-    /// Iterates from the representations `start`, `(n_paired + n_single, n_clusters)` each, with one graph
-    /// a view over its rows in `views`.
+    /// Iterates from the representations `start`, `(n_paired + n_single, n_clusters)` each, with one graph per view
+    /// over its rows in `views`.
     ///
     /// # Errors
     /// If a singular value decomposition does not converge, or `observer` stops it.
@@ -113,9 +114,10 @@ impl ImcGrmf {
     ) -> Result<ImcGrmfFit, ClusterError> {
         let n_paired = views.n_paired();
         let fixed = graphs.iter().enumerate();
-        let fixed: Vec<Fixed> =
-            fixed.map(|(v, graph)| Fixed::new(views.view(v), graph, n_paired, self)).collect();
-        // Transposed, (n_clusters, n_rows): what is done to each sample runs along the samples.
+        let fixed: Vec<ViewConstants> = fixed
+            .map(|(v, graph)| ViewConstants::new(views.view(v), graph, n_paired, self))
+            .collect();
+        // Transposed, (n_clusters, n_rows), so that inner loops run along samples.
         let mut representations: Vec<Array2<f64>> = start.iter().map(transposed).collect();
         let mut consensus = mean_of_paired(&representations, n_paired);
         let mut objectives: Vec<f64> = Vec::new();
@@ -149,11 +151,11 @@ impl ImcGrmf {
     }
 }
 
-/// Soft thresholding to the representation of a view that is best for its pulls and the consensus; gives
-/// what depends on it of the objective.
+/// Soft thresholding: sets the representation of a view to its optimum for its pulls and the consensus, and returns its
+/// part of the objective.
 struct Threshold<'a> {
     settings: &'a ImcGrmf,
-    fixed: &'a Fixed,
+    fixed: &'a ViewConstants,
     /// (W X Q)ᵀ, `(n_clusters, n_rows)`.
     pulls: &'a Array2<f64>,
     /// `(n_clusters, n_paired)`.
@@ -165,7 +167,7 @@ struct Threshold<'a> {
 impl WithSimd for Threshold<'_> {
     type Output = f64;
 
-    // What is not inlined is not compiled for the processor at hand.
+    // Code that is not inlined is not compiled for the processor at hand.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
@@ -173,7 +175,7 @@ impl WithSimd for Threshold<'_> {
         let n_rows = p.ncols();
         let (lambda2, half) = (settings.lambda2, 0.5 * settings.lambda2);
         let mut sums = vec![0.0; n_rows];
-        // Samples of one view have no part in the consensus.
+        // Samples of one view are not part of the consensus.
         let mut ties = vec![0.0; n_rows];
         let rows = entries_mut(p).chunks_exact_mut(n_rows);
         let rows = rows.zip(entries(pulls).chunks_exact(n_rows));
@@ -193,7 +195,7 @@ impl WithSimd for Threshold<'_> {
     }
 }
 
-impl Fixed {
+impl ViewConstants {
     fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph, n_paired: usize, settings: &ImcGrmf) -> Self {
         assert_eq!(graph.n_nodes(), x.nrows(), "a graph over the rows of its view");
         let mut neighbor_sums = Array2::zeros(x.dim());
@@ -213,7 +215,7 @@ impl Fixed {
     }
 }
 
-/// The mean over views of the columns of the paired samples.
+/// Returns the mean over views of the columns of the paired samples.
 fn mean_of_paired(representations: &[Array2<f64>], n_paired: usize) -> Array2<f64> {
     let mut mean = Array2::zeros((representations[0].nrows(), n_paired));
     for p in representations {
@@ -284,8 +286,8 @@ impl Clusterer for ImcGrmf {
         Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())
     }
 
-    /// Of the neighbor search, which looks at all pairs of a view at most, and of the iterations, each with
-    /// two products and a singular value decomposition a view.
+    /// Returns the cost of the neighbor search, which compares at most all pairs of a view, and of the iterations, each
+    /// with two products and a singular value decomposition per view.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (values, k) = (n_observed_values(data), n_clusters as f64);
         let observed: Vec<f64> =

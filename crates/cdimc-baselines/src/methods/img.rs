@@ -1,4 +1,4 @@
-//! IMG: grouping of incomplete data with a latent representation and a graph learned on it.
+//! IMG: clustering of incomplete data by a latent representation and a graph learned from it.
 //!
 //! H. Zhao, H. Liu, Y. Fu, "Incomplete Multi-modal Visual Data Grouping", IJCAI 2016
 //! (no DOI); formulas of the authors' code.
@@ -23,60 +23,60 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "img";
 
-/// n-by-n matrices held at once: the affinity, its normalized form and the eigen-decomposition's four.
-const N_SQUARE: u64 = 6;
+/// Number of n-by-n matrices held at once: the affinity, its normalized form and four of the eigen-decomposition.
+const N_SQUARE_MATRICES: u64 = 6;
 
-/// What the labels are read from.
+/// Source of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImgReadOut {
     /// The normalized cut of the learned graph.
     #[default]
     NormalizedCut,
-    /// k-means on the unit rows of P, which the authors' code logs beside it.
+    /// k-means on the unit rows of P, which the authors' code also logs.
     Representation,
 }
 
-/// What stands for the graph before there is one.
+/// Graph of the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstLaplacian {
-    /// No graph: Q starts as P. Ends like the random matrix within the noise of a start.
+    /// No graph: Q starts as P. The results differ from those of `random` no more than between random starts.
     #[default]
     Zero,
-    /// A uniform random matrix, as the authors' code has it, which is no Laplacian.
+    /// A uniform random matrix, as in the authors' code; it is not a Laplacian.
     Random,
 }
 
 /// Incomplete multi-modal grouping: two views, every sample in both or in one.
 ///
-/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + λ ‖`U_v`‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with columns of sum 1, by
-/// an augmented Lagrangian with P = Q. Rows are scaled to unit length first.
+/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + λ ‖`U_v`‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with columns of sum 1, by an
+/// augmented Lagrangian with P = Q. Rows are first scaled to unit length.
 ///
-/// Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
-/// costs n³/3 operations.
-// ndarray's `s!` expands to unsafe code, none of which concerns the fields.
+/// Holds n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration needs n³/3
+/// operations.
+// ndarray's `s!` expands to unsafe code that does not concern the fields.
 #[allow(clippy::unsafe_derive_deserialize)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Img {
-    /// λ, the weight of the bases; 0.1 (authors' driver).
+    /// λ, the weight of the bases. Default of the authors' driver.
     pub lambda: f64,
-    /// β, the weight of the graph; 0.3 (authors' driver).
+    /// β, the weight of the graph. Default of the authors' driver.
     pub beta: f64,
-    /// γ, the evenness of the affinities; 0.1 (authors' driver).
+    /// γ; larger values make affinities more even. Default of the authors' driver.
     pub gamma: f64,
-    /// What stands for the graph in the first iteration.
+    /// Graph of the first iteration.
     pub first_laplacian: FirstLaplacian,
-    /// Most iterations; 200 (authors' code).
+    /// Largest number of iterations. Default of the authors' code.
     pub max_iterations: usize,
-    /// Stops once no entry of P - Q is larger; 1e-8 (authors' code).
+    /// Stops when no entry of P - Q is larger. Default of the authors' code.
     pub tolerance: f64,
-    /// What the labels are read from.
+    /// Source of the labels.
     pub read_out: ImgReadOut,
-    /// Starts of k-means, of which the best is kept; 100 (authors' code).
+    /// Number of k-means starts; the best is kept. Default of the authors' code.
     pub restarts: usize,
-    /// Refuses data whose n-by-n matrices need more; 8 GiB.
+    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
     pub max_bytes: u64,
 }
 
@@ -96,16 +96,16 @@ impl Default for Img {
     }
 }
 
-/// Where the iteration of [`Img`] starts.
+/// Start of the iteration of [`Img`].
 #[derive(Debug, Clone)]
 pub(crate) struct ImgStart {
     /// P, `(n_samples, n_clusters)` in the order of the stack.
     pub representation: Array2<f64>,
-    /// The matrix that stands for the first Laplacian, `(n_samples, n_samples)`; zero if absent.
+    /// The first Laplacian, `(n_samples, n_samples)`; zero if absent.
     pub laplacian: Option<Array2<f64>>,
 }
 
-/// Where the iteration of [`Img`] ended; samples in the order of the stack.
+/// Result of the iteration of [`Img`]; samples in the order of the stack.
 #[derive(Debug, Clone)]
 pub(crate) struct ImgFit {
     /// P, `(n_samples, n_clusters)`.
@@ -113,10 +113,10 @@ pub(crate) struct ImgFit {
     /// A, `(n_samples, n_samples)`, symmetric.
     pub affinity: Array2<f64>,
     /// U, the basis of each view, `(n_clusters, n_features)`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
     pub bases: [Array2<f64>; 2],
-    /// Iterations made.
-    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
+    /// Number of iterations.
+    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
     pub iterations: usize,
 }
 
@@ -175,8 +175,8 @@ impl Img {
         }
     }
 
-    /// `U_v` = (`P_cᵀP_c` + λI)⁻¹ `P_cᵀX_v` over the paired rows, as the authors' code has it; the objective
-    /// alone would use the single ones too.
+    /// Returns `U_v` = (`P_cᵀP_c` + λI)⁻¹ `P_cᵀX_v` over the paired rows, as in the authors' code; the objective would
+    /// also use single rows.
     fn bases(
         &self,
         views: &PairedViews,
@@ -191,7 +191,7 @@ impl Img {
         Ok(bases)
     }
 
-    /// Q = (2β Lap(A) + μI)⁻¹ `right`, in the memory of the affinity.
+    /// Returns Q = (2β Lap(A) + μI)⁻¹ `right`, in the memory of the affinity.
     fn smooth(
         &self,
         affinity: Affinity,
@@ -208,7 +208,7 @@ impl Img {
         Ok(right)
     }
 
-    /// `d_ij` = β/4γ ‖`q_i` - `q_j`‖²; `A_ij` = max(0, (1 + `Σ_i d_ij`)/n - `d_ij`), then (A + Aᵀ)/2.
+    /// Returns (A + Aᵀ)/2 for `A_ij` = max(0, (1 + `Σ_i d_ij`)/n - `d_ij`), `d_ij` = β/4γ ‖`q_i` - `q_j`‖².
     fn affinity(&self, q: &Array2<f64>) -> Affinity {
         let n = q.nrows();
         let scale = self.beta / (4.0 * self.gamma);
@@ -246,14 +246,14 @@ impl Img {
     }
 }
 
-/// A symmetric affinity whose upper triangle is stored, and its row sums.
+/// Upper triangle of a symmetric affinity, and its row sums.
 struct Affinity {
     upper: Array2<f64>,
     degrees: Array1<f64>,
 }
 
-/// P of the augmented Lagrangian for these bases, `pull` = μQ - L:
-/// (2 `Σ_v X_v U_vᵀ` + `pull`)(2 `Σ_v U_v U_vᵀ` + μI)⁻¹ over the views that a sample has.
+/// Returns P of the augmented Lagrangian for these bases and `pull` = μQ - L: (2 `Σ_v X_v U_vᵀ` + `pull`)(2 `Σ_v U_v
+/// U_vᵀ` + μI)⁻¹ over the views of a sample.
 fn represent(
     views: &PairedViews,
     bases: &[Array2<f64>; 2],
@@ -282,7 +282,7 @@ fn represent(
     Ok(p)
 }
 
-/// The rows of the normalized cut: leading eigenvectors of D A D without its diagonal, times D, D the
+/// Returns the rows of the normalized cut: leading eigenvectors of D A D without its diagonal, times D, where D are the
 /// inverse roots of the degrees.
 fn normalized_cut(
     mut affinity: Array2<f64>,
@@ -309,7 +309,7 @@ impl Clusterer for Img {
     fn check(&self) -> Result<(), ClusterError> {
         positive("lambda", self.lambda)?;
         match self.read_out {
-            // Without its weight the graph is the same everywhere, and has no cut.
+            // Without its weight the graph is uniform and has no cut.
             ImgReadOut::NormalizedCut => positive("beta", self.beta)?,
             ImgReadOut::Representation => not_negative("beta", self.beta)?,
         }
@@ -320,7 +320,7 @@ impl Clusterer for Img {
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
         PairedViews::check_two(NAME, data)?;
-        check_bytes(NAME, N_SQUARE * 8 * (data.n_samples() as u64).pow(2), self.max_bytes)
+        check_bytes(NAME, N_SQUARE_MATRICES * 8 * (data.n_samples() as u64).pow(2), self.max_bytes)
     }
 
     fn run(
@@ -353,12 +353,12 @@ impl Clusterer for Img {
         Ok(with_representation(found, embedding, Vec::new()).into())
     }
 
-    /// Of the iterations, each with a Cholesky factorization.
+    /// Returns the cost of the iterations, each with a Cholesky factorization.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let n = data.n_samples() as f64;
         let each = n.powi(3) / 3.0 + n.powi(2) * n_clusters as f64;
         Some(Cost {
-            bytes: N_SQUARE as f64 * 8.0 * n.powi(2),
+            bytes: N_SQUARE_MATRICES as f64 * 8.0 * n.powi(2),
             operations: each * self.max_iterations as f64,
         })
     }

@@ -5,7 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::kernel_partition::{
-    KernelPartition, informative_views, is_over, weights_of_all,
+    KernelPartition, informative_views, should_stop, weights_of_all,
 };
 use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
@@ -18,34 +18,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik";
-/// Matrices of all samples beside the kernels of the observed ones.
-const N_SQUARE: usize = 5;
+/// Number of n-by-n matrices beside the kernels of observed samples.
+const N_SQUARE_MATRICES: usize = 5;
 
-/// Added to the diagonal of `U_cc` before it is inverted (authors' code).
+/// Ridge of `U_cc` before it is inverted (authors' code).
 const RIDGE: f64 = 1e-3;
 
-/// Multiple kernel k-means with incomplete kernels, the cheap relative of
-/// [`MkkmIkMkc`](crate::MkkmIkMkc).
+/// Multiple kernel k-means with incomplete kernels; faster than [`MkkmIkMkc`](crate::MkkmIkMkc).
 ///
 /// `min tr(K_γ (I - HHᵀ))`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the simplex, and `K_p` ⪰ 0 with its
 /// observed block given. Any number of views, any mask.
 ///
-/// Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
+/// Holds n-by-n matrices: 40 n² bytes beside the observed blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MkkmIk {
-    /// The kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.
+    /// Kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.
     pub kernel: Kernel,
     /// Scaling of the features before the kernel.
     pub scaling: KernelScaling,
-    /// Most iterations; 100 (authors' code).
+    /// Largest number of iterations. Default of the authors' code.
     pub max_iterations: usize,
-    /// Stops after at least three iterations once the objective changes by less than this share;
-    /// 1e-3 (authors' code).
+    /// Stops after at least three iterations when the relative change of the objective is smaller. Default of the
+    /// authors' code.
     pub tolerance: f64,
-    /// Starts of k-means, of which the best is kept; 50 (authors' code).
+    /// Number of k-means starts; the best is kept. Default of the authors' code.
     pub restarts: usize,
-    /// Refuses data whose n-by-n matrices need more; 8 GiB.
+    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
     pub max_bytes: u64,
 }
 
@@ -63,14 +62,14 @@ impl Default for MkkmIk {
 }
 
 impl MkkmIk {
-    /// Iterates from equal weights and zero-filled kernels on `blocks`: for each view the kernel
-    /// `(n_observed, n_observed)` of its observed samples in ascending order.
+    /// Iterates from equal weights and zero-filled kernels. `blocks` holds the kernel `(n_observed, n_observed)` of
+    /// each view's observed samples in ascending order.
     ///
     /// # Errors
     /// If an eigen-decomposition does not converge, or `observer` stops it.
     ///
     /// # Panics
-    /// If the blocks do not have the sizes that `mask` says.
+    /// If the sizes of the blocks do not match `mask`.
     pub(crate) fn iterate(
         &self,
         blocks: &[Array2<f64>],
@@ -98,7 +97,7 @@ impl MkkmIk {
             let objective = 1.0 / sum;
             objectives.push(objective);
             observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
-            if is_over(&objectives, self.max_iterations, self.tolerance) {
+            if should_stop(&objectives, self.max_iterations, self.tolerance) {
                 let weights = weights_of_all(&weights, &informative, mask.n_views());
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
@@ -111,21 +110,21 @@ impl MkkmIk {
     }
 }
 
-/// The observed block B of one kernel and where it lies.
+/// Observed block B of one kernel, and its samples.
 struct KernelBlock<'a> {
     block: &'a Array2<f64>,
     observed: Vec<usize>,
     absent: Vec<usize>,
 }
 
-/// The completed part of one kernel, `K_oc = B V` and `K_cc = Vᵀ B V`, `V = H_o G H_cᵀ`.
+/// Completed part of one kernel, `K_oc = B V` and `K_cc = Vᵀ B V`, `V = H_o G H_cᵀ`.
 struct Completion {
     /// Y with `K_{·c} = Y H_cᵀ`, `(n_samples, n_clusters)`: `B H_o G` on observed rows, `H_c G S G` on
     /// others, `S = H_oᵀ B H_o`.
     factor: Array2<f64>,
     /// `H_c`, `(n_absent, n_clusters)`.
     absent: Array2<f64>,
-    /// `tr(K_p (I - HHᵀ))`, floored where the partition explains all.
+    /// `tr(K_p (I - HHᵀ))`, kept above 0.
     unexplained: f64,
 }
 
@@ -137,8 +136,9 @@ impl<'a> KernelBlock<'a> {
         Self { block, observed, absent }
     }
 
-    /// `V = -U_oc (U_cc + εI)⁻¹` minimizes `tr(K_p U)`. With `U = I - HHᵀ` the inverse passes through
-    /// `H_c`: `V = H_o G H_cᵀ`, `G = ((1 + ε) I - H_cᵀ H_c)⁻¹`, a system of `n_clusters` instead of `n_absent`.
+    /// Completes the kernel: `V = -U_oc (U_cc + εI)⁻¹` minimizes `tr(K_p U)`. For `U = I - HHᵀ` the inverse can be
+    /// expressed by `H_c`: `V = H_o G H_cᵀ`, `G = ((1 + ε) I - H_cᵀ H_c)⁻¹`, a system of size `n_clusters` instead of
+    /// `n_absent`.
     fn complete(&self, embedding: &Array2<f64>) -> Completion {
         let (n, k) = embedding.dim();
         let (h_o, h_c) =
@@ -204,20 +204,25 @@ impl Clusterer for MkkmIk {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let blocks =
-            observed_kernels(NAME, data, (self.kernel, self.scaling), N_SQUARE, self.max_bytes)?;
+        let blocks = observed_kernels(
+            NAME,
+            data,
+            (self.kernel, self.scaling),
+            N_SQUARE_MATRICES,
+            self.max_bytes,
+        )?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
         Ok(partition.read(read_out)?.into())
     }
 
-    /// Of the iterations, each with a completion of every view's kernel.
+    /// Returns the cost of the iterations, each of which completes every view's kernel.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (n, m) = (data.n_samples() as f64, data.n_views() as f64);
         let each = m * n.powi(2) * n_clusters as f64;
         Some(Cost {
-            bytes: kernel_bytes(data, N_SQUARE) as f64,
+            bytes: kernel_bytes(data, N_SQUARE_MATRICES) as f64,
             operations: each * self.max_iterations as f64,
         })
     }

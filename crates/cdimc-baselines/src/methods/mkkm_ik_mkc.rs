@@ -5,7 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::kernel_partition::{
-    KernelPartition, informative_views, is_over, weights_of_all,
+    KernelPartition, informative_views, should_stop, weights_of_all,
 };
 use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
@@ -23,18 +23,18 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik-mkc";
 
-/// Which coefficients the mean of the other kernels gets in the completion of one.
+/// Coefficients of the other kernels when one kernel is completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coefficients {
-    /// `γ_p + γ_q - (m - 2) γ_p γ_q`: those that minimize the objective for m kernels.
+    /// `γ_p + γ_q - (m - 2) γ_p γ_q`, which minimizes the objective for m kernels.
     #[default]
     Exact,
-    /// `γ_p + γ_q - γ_p γ_q`, as the authors' code has it: exact for three kernels only.
+    /// `γ_p + γ_q - γ_p γ_q`, as in the authors' code: exact for three kernels only.
     AuthorsCode,
 }
 
-/// What the unobserved entries of a kernel start from.
+/// Initial values of unobserved entries of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelFilling {
@@ -50,28 +50,28 @@ pub enum KernelFilling {
 /// `min tr(K_γ (I - HHᵀ)) + λ Σ_p ‖K_p - Σ_{q≠p} γ_q K_q‖²`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the
 /// simplex, and `K_p` ⪰ 0 with its observed block given. Any number of views up to 16, any mask.
 ///
-/// Keeps n-by-n matrices, one a view and four of work: 8 (m + 4) n² bytes beside the observed blocks.
+/// Holds n-by-n matrices, one per view and four for work: 8 (m + 4) n² bytes beside the observed blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MkkmIkMkc {
-    /// The kernel of every view. The CDIMC-net paper names none; linear has no width to choose.
+    /// Kernel of every view. The CDIMC-net paper names none; the linear kernel has no width to choose.
     pub kernel: Kernel,
-    /// Scaling of the features before the kernel; unit rows as in the other methods of the table.
+    /// Scaling of the features before the kernel; by default unit rows, as in the other methods of the table.
     pub scaling: KernelScaling,
-    /// What unobserved entries start from (authors' code: zero).
+    /// Initial values of unobserved entries. Default of the authors' code.
     pub filling: KernelFilling,
-    /// The coefficients of the completion.
+    /// Coefficients of the completion.
     pub coefficients: Coefficients,
-    /// λ of the objective, twice the λ of the article's text; 1/m if absent (authors' scripts).
+    /// λ of the objective, which is twice the λ of the article's text; by default 1/m (authors' scripts).
     pub lambda: Option<f64>,
-    /// Most iterations; 30 (authors' settings of MKKM-IK). Their code of this method makes 11.
+    /// Largest number of iterations. Default of the authors' settings of MKKM-IK; their code of this method runs 11.
     pub max_iterations: usize,
-    /// Stops after at least three iterations once the objective changes by less than this share;
-    /// 1e-3 (authors' code). 0 makes all `max_iterations`.
+    /// Stops after at least three iterations when the relative change of the objective is smaller; 0 runs all
+    /// `max_iterations`. Default of the authors' code.
     pub tolerance: f64,
-    /// Starts of k-means, of which the best is kept; 50 (authors' code).
+    /// Number of k-means starts; the best is kept. Default of the authors' code.
     pub restarts: usize,
-    /// Refuses data whose n-by-n matrices need more; 8 GiB.
+    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
     pub max_bytes: u64,
 }
 
@@ -92,7 +92,7 @@ impl Default for MkkmIkMkc {
 }
 
 impl MkkmIkMkc {
-    /// The method as the authors' code runs it: its coefficients and its eleven iterations.
+    /// Returns the settings of the authors' code: its coefficients and its eleven iterations.
     #[must_use]
     pub fn authors() -> Self {
         Self {
@@ -103,14 +103,14 @@ impl MkkmIkMkc {
         }
     }
 
-    /// Iterates from equal weights on `blocks`: for each view the kernel `(n_observed, n_observed)` of its
-    /// observed samples in ascending order.
+    /// Iterates from equal weights. `blocks` holds the kernel `(n_observed, n_observed)` of each view's observed
+    /// samples in ascending order.
     ///
     /// # Errors
     /// If an eigen-decomposition does not converge, or `observer` stops it.
     ///
     /// # Panics
-    /// If the blocks do not have the sizes that `mask` says.
+    /// If the sizes of the blocks do not match `mask`.
     pub(crate) fn iterate(
         &self,
         blocks: &[Array2<f64>],
@@ -136,7 +136,7 @@ impl MkkmIkMkc {
         loop {
             let embedding = leading_eigenvectors(NAME, &combined(&kernels, &weights), n_clusters)?;
             for p in 0..m {
-                // A decomposition takes long: each is a place to stop.
+                // A decomposition takes long, so the run can be stopped before each.
                 let (done, last) = (objectives.len(), objectives.last().copied());
                 observer.step("kernels", done, self.max_iterations, last)?;
                 if observed[p].len() < n {
@@ -150,7 +150,7 @@ impl MkkmIkMkc {
             (weights, objective) = best_weights(&kernels, &embedding, lambda);
             objectives.push(objective);
             observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
-            if is_over(&objectives, self.max_iterations, self.tolerance) {
+            if should_stop(&objectives, self.max_iterations, self.tolerance) {
                 let weights = weights_of_all(&weights, &informative, mask.n_views());
                 return Ok(KernelPartition { embedding, weights, objectives });
             }
@@ -170,8 +170,8 @@ impl MkkmIkMkc {
         kernel
     }
 
-    /// T, the unconstrained minimizer of the objective over the kernel `p`:
-    /// `Σ_{q≠p} (γ_p + γ_q - a γ_p γ_q)/den K_q - γ_p²/(2λ den) (I - HHᵀ)`, `den = 1 + (m - 1) γ_p²`.
+    /// Returns T, the unconstrained minimizer of the objective over the kernel `p`: `Σ_{q≠p} (γ_p + γ_q - a γ_p
+    /// γ_q)/den K_q - γ_p²/(2λ den) (I - HHᵀ)`, `den = 1 + (m - 1) γ_p²`.
     fn target(
         &self,
         kernels: &[Array2<f64>],
@@ -208,7 +208,7 @@ fn combined(kernels: &[Array2<f64>], weights: &[f64]) -> Array2<f64> {
 
 fn weighted_sum(n: usize, terms: &[(f64, &Array2<f64>)]) -> Array2<f64> {
     let mut sum = Array2::zeros((n, n));
-    // Row by row, so that the row being summed stays in cache.
+    // Row by row, so that the sum stays in cache.
     for (i, mut row) in sum.outer_iter_mut().enumerate() {
         for (factor, kernel) in terms {
             row.scaled_add(*factor, &kernel.row(i));
@@ -233,7 +233,7 @@ fn unexplained(kernel: &Array2<f64>, embedding: &Array2<f64>) -> f64 {
     kernel.diag().sum() - (&image * embedding).sum()
 }
 
-/// The weights that minimize the objective for these kernels, and its value.
+/// Returns the weights that minimize the objective for these kernels, and its value.
 fn best_weights(kernels: &[Array2<f64>], embedding: &Array2<f64>, lambda: f64) -> (Vec<f64>, f64) {
     let m = kernels.len();
     let inner = inner_products(kernels);
@@ -310,7 +310,7 @@ impl Clusterer for MkkmIkMkc {
         Ok(partition.read(read_out)?.into())
     }
 
-    /// Of the iterations, each with an eigen-decomposition for every view.
+    /// Returns the cost of the iterations, each with an eigen-decomposition for every view.
     fn cost(&self, data: &MultiView, _: usize) -> Option<Cost> {
         let (n, m) = (data.n_samples() as f64, data.n_views());
         Some(Cost {

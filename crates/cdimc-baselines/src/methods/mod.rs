@@ -1,6 +1,6 @@
-//! The compared methods, and the table of their names on the command line.
+//! The compared methods and the registry of their names.
 //!
-//! A method is one file or folder here; `mod`, `pub use` and its line in the table make it known.
+//! To add a method, add its file or folder, `mod`, `pub use` and its line in the registry.
 
 mod best_view;
 mod concat;
@@ -35,16 +35,16 @@ pub use pmvc_cgan::PmvcCgan;
 use cdimc_core::{Clusterer, Configured, MethodError, configure};
 use serde_json::Value;
 
-/// One line a method: the name on the command line and its parameter struct.
+/// Registry: one line per method with its name and settings struct.
 macro_rules! methods {
     ($($(#[$condition:meta])? $name:literal => $method:ty),* $(,)?) => {
-        /// The names of all compared methods, in the order of the paper's tables.
+        /// Names of all compared methods, in the order of the paper's tables.
         pub const NAMES: &[&str] = &[$($(#[$condition])? $name),*];
 
-        /// The compared method `name` with these settings, together with all its settings.
+        /// Builds the compared method `name` with these settings, and returns all its settings.
         ///
         /// # Errors
-        /// As [`method`].
+        /// Same as [`method`].
         pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
             match name {
                 $($(#[$condition])? $name => configure::<$method>($name, settings),)*
@@ -56,10 +56,10 @@ macro_rules! methods {
     };
 }
 
-/// The compared method `name` with these settings, a JSON object of its kebab-case fields.
+/// Builds the compared method `name` with these settings, a JSON object with kebab-case keys.
 ///
 /// # Errors
-/// If there is no such method, a key is unknown to it, or a value has another type or is out of range.
+/// If there is no such method, a key is unknown, or a value has a wrong type or is out of range.
 pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodError> {
     configured(name, settings).map(|method| method.clusterer)
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused_before_any_data_is_seen() {
+    fn values_out_of_range_are_refused_without_data() {
         for (name, settings, message) in [
             ("mic", json!({"alpha": -1.0}), "alpha = -1: must be positive and finite"),
             #[cfg(feature = "networks")]

@@ -1,4 +1,4 @@
-//! PMVC: partial multi-view clustering by non-negative factorization with a shared part.
+//! PMVC: partial multi-view clustering by nonnegative factorization with a shared part.
 //!
 //! S.-Y. Li, Y. Jiang, Z.-H. Zhou, "Partial Multi-View Clustering", AAAI 2014,
 //! DOI 10.1609/aaai.v28i1.8973; formulas of the authors' code.
@@ -18,29 +18,30 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "pmvc";
 
-/// Sweeps of coordinate descent in one sub-problem, and the step below which they stop. The authors
-/// stop at the same step after at most 500 greedy sweeps; the sub-problem is convex, so both end alike.
-const SWEEPS: usize = 100;
-const STEP: f64 = 1e-6;
+/// Largest number of sweeps of coordinate descent in one sub-problem, and the step that ends them. The authors stop at
+/// the same step after at most 500 greedy sweeps; the sub-problem is convex, so the results agree.
+const MAX_SWEEPS: usize = 100;
+const MIN_STEP: f64 = 1e-6;
 
 /// Partial multi-view clustering: two views, every sample in both or in one.
 ///
-/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with the rows
-/// `P_c` of the paired samples shared; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are scaled to unit
-/// length first; negative features fit worse.
+/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with shared
+/// rows `P_c` for the paired samples; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are first scaled to unit
+/// length; negative features fit worse.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Pmvc {
-    /// λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
+    /// λ, the weight of the sparsity. Default of the authors' code; from 0.1 on, the representation of unit rows is all
+    /// 0.
     pub lambda: f64,
-    /// Rounds on the paired samples alone; 20 (authors' code).
+    /// Number of rounds on the paired samples only. Default of the authors' code.
     pub paired_iterations: usize,
-    /// Rounds on all samples; 20 (authors' code). The cap is part of the method: only P is penalized,
-    /// so P shrinks and U grows for ever.
+    /// Number of rounds on all samples. Default of the authors' code. The limit is part of the method: only P is
+    /// penalized, so P shrinks and U grows without end.
     pub iterations: usize,
-    /// Stops either once the objective changes by less than this share; 1e-6 (authors' code).
+    /// Stops either phase when the relative change of the objective is smaller. Default of the authors' code.
     pub tolerance: f64,
-    /// Starts of k-means, of which the best is kept; the authors take 1 and average 20 runs.
+    /// Number of k-means starts; the best is kept. The authors use 1 and average 20 runs.
     pub restarts: usize,
 }
 
@@ -50,7 +51,7 @@ impl Default for Pmvc {
     }
 }
 
-/// The factors of [`Pmvc`].
+/// Factors of [`Pmvc`].
 #[derive(Debug, Clone)]
 pub(crate) struct PmvcFactors {
     /// `P_c`, the representation of the paired samples, `(n_paired, n_clusters)`.
@@ -64,7 +65,7 @@ pub(crate) struct PmvcFactors {
 }
 
 impl PmvcFactors {
-    /// Factors uniform in [0, 1), as the authors' code starts.
+    /// Returns factors uniform in [0, 1), as in the authors' code.
     pub(crate) fn random(views: &PairedViews, n_clusters: usize, seed: Seed) -> Self {
         let mut rng = seed.rng();
         let mut uniform =
@@ -93,7 +94,7 @@ impl Pmvc {
         observer: &dyn Observer,
     ) -> Result<PmvcFactors, ClusterError> {
         let k = start.paired.ncols();
-        // Representations transposed, (n_clusters, n_samples): the sub-problems run along samples.
+        // Representations are transposed, (n_clusters, n_samples): the sub-problems run along samples.
         let mut paired = standard(start.paired.t());
         let mut single = start.single.map(|p| standard(p.t()));
         let mut bases = start.bases;
@@ -150,7 +151,7 @@ impl Pmvc {
     }
 }
 
-/// One `P_c` for both views; the change of both residuals against their ‖X‖² is returned.
+/// Fits one `P_c` for both views and returns the change of both residuals relative to ‖X‖².
 fn fit_paired(
     paired: &mut Array2<f64>,
     bases: &[Array2<f64>; 2],
@@ -169,12 +170,12 @@ fn fit_paired(
     gain(&gram, &cross, paired)
 }
 
-/// The basis that fits `view` best for this transposed representation.
+/// Fits the basis to `view` for this transposed representation.
 fn fit_basis(basis: &mut Array2<f64>, transposed: &Array2<f64>, view: ArrayView2<'_, f64>) {
     descend(&gram(transposed), &product(transposed.view(), view), 0.0, basis);
 }
 
-/// `‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR)`, `G = HHᵀ`, `R = HXᵀ`.
+/// Returns `‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR)`, `G = HHᵀ`, `R = HXᵀ`.
 fn gain(gram: &Array2<f64>, cross: &Array2<f64>, w: &Array2<f64>) -> f64 {
     (&gram.dot(w) * w).sum() - 2.0 * (cross * w).sum()
 }
@@ -198,34 +199,34 @@ fn beside(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
     }
 }
 
-/// min over W ≥ 0 of tr(`WᵀGW`) - 2 tr(WᵀR) + l ΣW by cyclic coordinate descent, columns of W
-/// independent: `W_j ← max(0, W_j - ((GW)_j - R_j + l/2) / G_jj)`.
+/// Minimizes tr(`WᵀGW`) - 2 tr(WᵀR) + l ΣW over W ≥ 0 by cyclic coordinate descent, independently for each column: `W_j
+/// ← max(0, W_j - ((GW)_j - R_j + l/2) / G_jj)`.
 ///
-/// `gram`: G, `(k, k)`; `cross`: R, `(k, n)`; `w`: `(k, n)`, the start and the result.
+/// `gram`: G, `(k, k)`; `cross`: R, `(k, n)`; `w`: `(k, n)`, start and result.
 fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2<f64>) {
     let k = w.nrows();
     assert_eq!((gram.dim(), cross.dim()), ((k, k), w.dim()));
     let mut lanes = to_lanes(w);
     let constant = to_lanes(&cross.mapv(|r| 0.5 * penalty - r));
     let gram: Vec<f64> = gram.t().iter().copied().collect();
-    for _ in 0..SWEEPS {
-        if sweep(&gram, &constant, &mut lanes, k) < STEP {
+    for _ in 0..MAX_SWEEPS {
+        if sweep(&gram, &constant, &mut lanes, k) < MIN_STEP {
             break;
         }
     }
     for (j, mut row) in w.outer_iter_mut().enumerate() {
-        // No sample with this view alone: no group of columns at all.
+        // Without samples of only this view there are no lanes.
         let values = lanes.iter().skip(j).step_by(k).flatten();
         row.iter_mut().zip(values).for_each(|(x, value)| *x = *value);
     }
 }
 
-/// Columns that lie together.
+/// Number of columns stored together.
 const LANES: usize = 64;
-/// Registers that hold the gradients of columns in turn: enough sums to hide the latency of one.
+/// Number of registers for gradients of columns: enough independent sums to hide the latency of one.
 const REGISTERS: usize = 8;
 
-/// The columns of `a` in groups of [`LANES`], row after row within a group, padded with zeros.
+/// Returns the columns of `a` in groups of [`LANES`], row by row within a group, padded with zeros.
 fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
     let (k, n) = a.dim();
     let mut lanes = vec![[0.0; LANES]; k * n.div_ceil(LANES)];
@@ -237,7 +238,7 @@ fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
     lanes
 }
 
-/// One update of every row of W; the longest step, in the metric of G, is returned.
+/// Updates every row of W once and returns the longest step in the metric of G.
 fn sweep(gram: &[f64], constant: &[[f64; LANES]], w: &mut [[f64; LANES]], k: usize) -> f64 {
     Arch::new().dispatch(Sweep { gram, constant, w, k })
 }
@@ -252,7 +253,7 @@ struct Sweep<'a> {
 impl WithSimd for Sweep<'_> {
     type Output = f64;
 
-    // What is not inlined is not compiled for the processor at hand.
+    // Code that is not inlined is not compiled for the processor at hand.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
@@ -345,7 +346,7 @@ mod tests {
     use approx::assert_abs_diff_eq;
 
     #[test]
-    fn descent_ends_where_the_gradient_vanishes_on_the_support() {
+    fn descent_ends_with_a_zero_gradient_on_the_support() {
         let mut rng = Seed::new(3).rng();
         let h = Array2::from_shape_simple_fn((4, 30), || rng.r#gen::<f64>());
         let x = Array2::from_shape_simple_fn((9, 30), || rng.r#gen::<f64>() - 0.3);

@@ -1,4 +1,4 @@
-//! The last step of methods that end in a representation: k-means on its rows.
+//! The final step of methods with a representation: k-means on its rows.
 
 use super::observed_rows::unit_rows;
 use cdimc_core::{
@@ -7,7 +7,7 @@ use cdimc_core::{
 use cdimc_data::Seed;
 use ndarray::Array2;
 
-/// How labels are read from rows: by the best of `restarts` k-means into `n_clusters` clusters.
+/// Labels rows by the best of `restarts` runs of k-means with `n_clusters` clusters.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOut<'a> {
     pub(crate) n_clusters: usize,
@@ -17,7 +17,7 @@ pub(crate) struct ReadOut<'a> {
 }
 
 impl<'a> ReadOut<'a> {
-    /// By k-means with the method's own stream of its `seed`.
+    /// Returns a readout with the method's own stream of its `seed`.
     pub(crate) fn new(
         n_clusters: usize,
         restarts: usize,
@@ -27,7 +27,7 @@ impl<'a> ReadOut<'a> {
         Self { n_clusters, restarts, seed: seed.stream("kmeans"), observer }
     }
 
-    /// The clusters of the rows of `points` as they are, and how sure they are by their centers.
+    /// Clusters the rows of `points` and returns their confidence by distances to centers.
     pub(crate) fn rows(self, points: &Array2<f64>) -> Result<Clustering, ClusterError> {
         let k_means = KMeans { restarts: self.restarts, ..KMeans::new(self.n_clusters) };
         let fit = k_means.fit(points.view(), self.seed)?;
@@ -37,7 +37,7 @@ impl<'a> ReadOut<'a> {
         Ok(Clustering { confidence: Some(confidence), ..Clustering::from_labels(fit.labels) })
     }
 
-    /// The clusters of the rows of `representation` scaled to unit length; zero rows stay.
+    /// Clusters the rows of `representation` scaled to unit length; zero rows are unchanged.
     pub(crate) fn unit_rows(
         self,
         representation: &Array2<f64>,
@@ -47,7 +47,7 @@ impl<'a> ReadOut<'a> {
         self.rows(&rows)
     }
 
-    /// What a factorization ends in: its representation and the clusters of the unit rows.
+    /// Clusters the unit rows of a factorization's representation and returns both.
     pub(crate) fn of_unit_rows(
         self,
         representation: Array2<f64>,
@@ -57,8 +57,8 @@ impl<'a> ReadOut<'a> {
         Ok(with_representation(clustering, representation, objectives))
     }
 
-    /// What a factorization of views of sum 1 ends in: its representation over the greatest entry and
-    /// the clusters of these rows. As found, the entries are far below what k-means and readers expect.
+    /// Divides a representation by its largest entry, clusters its rows and returns both. For views of sum 1 the
+    /// original entries are too small for k-means and readers.
     pub(crate) fn scaled_to_largest_entry(
         self,
         mut representation: Array2<f64>,
@@ -70,7 +70,7 @@ impl<'a> ReadOut<'a> {
     }
 }
 
-/// A clustering with the representation it was read from, and the objective after every iteration.
+/// Adds the representation and the objective after every iteration to a clustering.
 pub(crate) fn with_representation(
     clustering: Clustering,
     representation: Array2<f64>,

@@ -1,4 +1,4 @@
-//! The element-wise passes between the products, compiled for every instruction set and chosen at run time.
+//! Element-wise passes, compiled for every instruction set and selected at run time.
 
 use pulp::Arch;
 
@@ -11,7 +11,7 @@ pub(crate) fn multiply(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
     });
 }
 
-/// x ← x √(up / max(down, `floor`)), the cautious multiplicative step.
+/// x ← x √(up / max(down, `floor`)), the damped multiplicative step.
 pub(crate) fn multiply_by_root(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
     Arch::new().dispatch(|| {
         for ((x, up), down) in x.iter_mut().zip(up).zip(down) {
@@ -51,7 +51,7 @@ pub(crate) fn add(sum: &mut [f64], x: &[f64]) {
     });
 }
 
-/// The sum of `x`, as eight sums side by side.
+/// Returns the sum of `x`, from eight partial sums.
 pub(crate) fn sum(x: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_keep_to_their_formulas_and_floors() {
+    fn passes_follow_their_formulas_and_floors() {
         let mut x = [2.0, 3.0, 0.0];
         multiply(&mut x, &[1.0, 2.0, 1.0], &[4.0, 0.0, 1.0], 0.5);
         assert_eq!(x, [0.5, 12.0, 0.0]);

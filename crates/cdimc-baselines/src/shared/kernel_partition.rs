@@ -1,30 +1,29 @@
-//! What the multiple kernel methods end in, and when.
+//! Result and stopping rule of the multiple kernel methods.
 
 use super::clusters_of_rows::ReadOut;
 use cdimc_core::{ClusterError, Clustering};
 use ndarray::Array2;
 
-/// Where the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk) ended.
+/// Result of the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk).
 #[derive(Debug, Clone)]
 pub(crate) struct KernelPartition {
     /// H, `(n_samples, n_clusters)`, orthonormal columns.
     pub embedding: Array2<f64>,
     /// γ, the weight of every kernel, on the simplex.
-    #[cfg_attr(not(test), expect(dead_code, reason = "held against the reference"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
     pub weights: Vec<f64>,
     /// The objective after every iteration.
     pub objectives: Vec<f64>,
 }
 
 impl KernelPartition {
-    /// k-means on the rows of H scaled to unit length.
+    /// Runs k-means on the rows of H scaled to unit length.
     pub(crate) fn read(self, read_out: ReadOut<'_>) -> Result<Clustering, ClusterError> {
         read_out.of_unit_rows(self.embedding, self.objectives)
     }
 }
 
-/// The views whose kernel is not 0 throughout. A kernel of 0 is explained at no cost, so that it would get
-/// all the weight.
+/// Returns the views whose kernel is not all 0. A kernel of zeros has no unexplained part and would get all the weight.
 ///
 /// # Errors
 /// [`ClusterError::Inapplicable`] if there is no such view.
@@ -41,16 +40,16 @@ pub(crate) fn informative_views(
     Ok(views)
 }
 
-/// The weights of all `n_views` views, of which only the `informative` have one.
+/// Extends the weights of `informative` views to all `n_views` views.
 pub(crate) fn weights_of_all(weights: &[f64], informative: &[usize], n_views: usize) -> Vec<f64> {
     let mut all = vec![0.0; n_views];
     informative.iter().zip(weights).for_each(|(&view, &weight)| all[view] = weight);
     all
 }
 
-/// Whether no further iteration is due: after the last, or after three once the objective changed by
-/// less than this share (authors' code).
-pub(crate) fn is_over(objectives: &[f64], max_iterations: usize, tolerance: f64) -> bool {
+/// Returns whether to stop: after the last iteration, or after three when the relative change of the objective is below
+/// `tolerance` (authors' code).
+pub(crate) fn should_stop(objectives: &[f64], max_iterations: usize, tolerance: f64) -> bool {
     let settled = match objectives {
         [_, .., before, now] => (before - now).abs() < tolerance * now.abs(),
         _ => false,

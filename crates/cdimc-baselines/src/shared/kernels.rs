@@ -8,10 +8,10 @@ use ndarray::{Array1, Array2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Squared distances from the mean below this share of the greatest squared length are rounding.
-const ROUNDING: f64 = 1e-12;
+/// Squared distances from the mean below this share of the largest squared length are rounding errors.
+const RELATIVE_ROUNDING: f64 = 1e-12;
 
-/// How alike two samples of one view are.
+/// Similarity of two samples of one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kernel {
@@ -24,26 +24,26 @@ pub enum Kernel {
     Quadratic,
 }
 
-/// How the features of a view are scaled before a kernel, from its observed rows alone.
+/// Scaling of a view's features before the kernel, from observed rows only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelScaling {
-    /// Every row to unit length.
+    /// Scales every row to unit length.
     #[default]
     UnitRows,
-    /// Every feature to mean 0 and standard deviation 1; constant features to 0.
+    /// Scales every feature to mean 0 and standard deviation 1; constant features become 0.
     Standard,
-    /// As given.
+    /// No scaling.
     None,
 }
 
 impl Kernel {
-    /// The kernel between the rows of `x` `(n_observed, n_features)`, centered in its feature space
-    /// and scaled to unit diagonal, `(n_observed, n_observed)`.
+    /// Returns the kernel between the rows of `x` `(n_observed, n_features)`, centered in its feature space and scaled
+    /// to unit diagonal, `(n_observed, n_observed)`.
     ///
-    /// K ← K - 1rᵀ - r1ᵀ + mean(r), r the column means; then `K_ij` / √(`K_ii` `K_jj`). A sample that
-    /// lies at the mean, up to rounding, is like no other: its row is 0. All entries are NaN where one
-    /// is too large for a float on the way, as [`KernelScaling::None`] may leave it.
+    /// K ← K - 1rᵀ - r1ᵀ + mean(r) with the column means r; then `K_ij` / √(`K_ii` `K_jj`). The row of a sample at the
+    /// mean, up to rounding, is 0. All entries are NaN if one overflows, which is possible with
+    /// [`KernelScaling::None`].
     pub(crate) fn between(self, x: &Array2<f64>, scaling: KernelScaling) -> Array2<f64> {
         let x = scaling.apply(x);
         let mut k = product(x.view(), x.t());
@@ -60,7 +60,7 @@ impl Kernel {
             k.fill(f64::NAN);
             return k;
         }
-        let rounding = ROUNDING * greatest;
+        let rounding = RELATIVE_ROUNDING * greatest;
         let factor = |x: f64| if x > rounding { 1.0 / x.sqrt() } else { 0.0 };
         let (roots, factors) = (k.diag().mapv(f64::sqrt), k.diag().mapv(factor));
         for (i, mut row) in k.outer_iter_mut().enumerate() {
@@ -105,7 +105,7 @@ fn gaussian(k: &mut Array2<f64>) {
         }
     }
     let width = sum / (n * (n - 1)).max(1) as f64;
-    // Samples that all coincide have distance 0 and are perfectly alike.
+    // If all samples are equal, distances are 0 and similarities 1.
     let scale = if width > 0.0 { -0.5 / (width * width) } else { 0.0 };
     k.mapv_inplace(|distance| (scale * distance).exp());
 }
@@ -120,11 +120,11 @@ fn center(k: &mut Array2<f64>) {
     }
 }
 
-/// The kernel of every view between its observed samples, ascending in sample number.
+/// Returns the kernel of every view between its observed samples, in ascending order.
 ///
 /// # Errors
-/// [`ClusterError::Inapplicable`] if `n_square` matrices of all samples beside those kernels need more
-/// than `max_bytes`, or a kernel is too large for a float.
+/// [`ClusterError::Inapplicable`] if those kernels and `n_square` matrices of all samples need more than `max_bytes`,
+/// or a kernel overflows.
 pub(crate) fn observed_kernels(
     method: &'static str,
     data: &MultiView,
@@ -147,14 +147,14 @@ pub(crate) fn observed_kernels(
     (0..data.n_views()).map(block).collect()
 }
 
-/// The bytes of the kernels of all views and of `n_square` matrices of all samples.
+/// Returns the bytes of the kernels of all views and of `n_square` matrices of all samples.
 pub(crate) fn kernel_bytes(data: &MultiView, n_square: usize) -> u64 {
     let square = |n: usize| 8 * (n as u64).pow(2);
     let blocks: u64 = (0..data.n_views()).map(|v| square(data.mask().n_observed(v))).sum();
     blocks + n_square as u64 * square(data.n_samples())
 }
 
-/// Checks the memory of an n-by-n method before anything is allocated.
+/// Checks the memory of an n-by-n method before any allocation.
 pub(crate) fn check_bytes(
     method: &'static str,
     bytes: u64,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_overflows_is_refused_as_such() {
+    fn a_kernel_that_overflows_is_refused_with_advice() {
         let x = array![[1.0, 2.0], [0.5, -1.0], [3.0, 0.1], [-2.0, 1.0]] * 1e200;
         let data = MultiView::from_nan_rows(vec![Array2::ones((4, 1)), x]).unwrap();
         for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_memory_is_named_before_it_is_taken() {
+    fn too_much_memory_is_refused_before_allocation() {
         let error = check_bytes("mkkm-ik", 10_000, 9_999).unwrap_err();
         assert_eq!(
             error.to_string(),

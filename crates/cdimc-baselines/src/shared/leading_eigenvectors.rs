@@ -1,4 +1,4 @@
-//! The leading eigenvectors of a symmetric matrix.
+//! Leading eigenvectors of a symmetric matrix.
 
 use super::linear_algebra::{faer_view, symmetric_eigen};
 use cdimc_core::ClusterError;
@@ -7,10 +7,10 @@ use ndarray::Array2;
 
 const KRYLOV: Krylov = Krylov { blocks: 8, spare: 4, restarts: 20, tolerance: 1e-11 };
 
-/// The eigenvectors of the `n_leading` largest eigenvalues of the symmetric `a`, largest first,
-/// `(n, n_leading)`.
+/// Returns the eigenvectors of the `n_leading` largest eigenvalues of the symmetric `a`, largest first, `(n,
+/// n_leading)`.
 ///
-/// Where the subspace would not be small, does not converge or holds fewer, all eigenvectors are computed.
+/// Computes all eigenvectors if the subspace is not small or the iteration does not converge.
 ///
 /// # Errors
 /// If an entry is not finite or an iteration does not converge.
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_with_an_entry_that_is_no_number_is_an_error() {
+    fn a_matrix_with_nan_is_an_error() {
         for n in [2, 260] {
             let mut a = Array2::<f64>::eye(n);
             a[[1, 1]] = f64::NAN;
@@ -59,12 +59,12 @@ mod tests {
     }
 
     #[test]
-    fn the_krylov_iteration_spans_what_the_full_decomposition_does() {
+    fn the_krylov_iteration_spans_the_same_space_as_the_full_decomposition() {
         let (n, k) = (260, 5);
         let mut rng = Seed::new(8).rng();
         let half = Array2::from_shape_simple_fn((n, 2 * n), || rng.gen_range(-1.0..1.0));
         let random: Array2<f64> = half.dot(&half.t()) / n as f64;
-        // Of rank 3, less than the vectors asked for; and one with a negative eigenvalue of largest size.
+        // A matrix of rank 3, fewer than the requested vectors, and one with a negative eigenvalue of largest size.
         let thin = half.slice(s![.., ..3]);
         let flat = thin.dot(&thin.t());
         let mut indefinite = random.clone();

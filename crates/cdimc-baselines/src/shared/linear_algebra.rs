@@ -1,6 +1,6 @@
-//! Dense linear algebra on top of faer: products, eigenpairs, the positive semidefinite part.
+//! Dense linear algebra on faer: products, eigenpairs, the positive semidefinite part.
 //!
-//! All of it runs in the calling thread, so that the bits do not depend on the number of threads.
+//! All of it runs in the calling thread, so the bits do not depend on the number of threads.
 
 use cdimc_core::ClusterError;
 use cdimc_core::linear_algebra;
@@ -16,7 +16,7 @@ use ndarray::{Array2, ArrayView2};
 /// MKKM-IK-MKC).
 const EIGENVALUE_FLOOR: f64 = 1e-10;
 
-/// `a` as faer sees it, without a copy: whole arrays, runs of rows, and their transposes.
+/// Returns `a` as a faer matrix without a copy: whole arrays, runs of rows, and their transposes.
 pub(crate) fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
     let (rows, columns) = a.dim();
     if let Some(values) = a.to_slice() {
@@ -33,14 +33,14 @@ fn faer_view_mut(a: &mut Array2<f64>) -> MatMut<'_, f64> {
     MatMut::from_row_major_slice_mut(entries_mut(a), rows, columns)
 }
 
-/// `a` `b` in standard layout.
+/// Returns `a` `b` in standard layout.
 pub(crate) fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut c = Array2::zeros((a.nrows(), b.ncols()));
     add_product(&mut c, 1.0, a, b);
     c
 }
 
-/// `a` `b` in place of `c`, a whole array or a run of its rows.
+/// Overwrites `c`, a whole array or a run of its rows, with `a` `b`.
 pub(crate) fn set_product(
     c: ndarray::ArrayViewMut2<'_, f64>,
     a: ArrayView2<'_, f64>,
@@ -54,12 +54,12 @@ pub(crate) fn set_product(
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
 }
 
-/// The sum of the products of the entries.
+/// Returns the sum of the products of the entries.
 pub(crate) fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The entries of `a`, row after row.
+/// Returns the entries of `a`, row by row.
 pub(crate) fn entries(a: &Array2<f64>) -> &[f64] {
     match a.as_slice() {
         Some(values) => values,
@@ -67,7 +67,7 @@ pub(crate) fn entries(a: &Array2<f64>) -> &[f64] {
     }
 }
 
-/// The entries of `a` to write to, row after row.
+/// Returns the mutable entries of `a`, row by row.
 pub(crate) fn entries_mut(a: &mut Array2<f64>) -> &mut [f64] {
     match a.as_slice_mut() {
         Some(values) => values,
@@ -75,7 +75,7 @@ pub(crate) fn entries_mut(a: &mut Array2<f64>) -> &mut [f64] {
     }
 }
 
-/// The inverse of the symmetric positive definite `a`.
+/// Returns the inverse of the symmetric positive definite `a`.
 ///
 /// # Errors
 /// If `a` is not positive definite.
@@ -88,7 +88,7 @@ pub(crate) fn inverse_positive_definite(
     Ok(inverse)
 }
 
-/// `c` + `scale` `a` `b`, in place.
+/// Adds `scale` `a` `b` to `c`.
 pub(crate) fn add_product(
     c: &mut Array2<f64>,
     scale: f64,
@@ -114,7 +114,7 @@ pub(crate) fn replace_by_positive_part(
     Ok(())
 }
 
-/// The upper triangle of `a` `a`ᵀ; what lies below it is 0.
+/// Returns the upper triangle of `a` `a`ᵀ; entries below it are 0.
 pub(crate) fn upper_gram(a: &Array2<f64>) -> Array2<f64> {
     let mut gram = Array2::zeros((a.nrows(), a.nrows()));
     write_upper_gram(&mut gram, faer_view(a.view()));
@@ -123,7 +123,7 @@ pub(crate) fn upper_gram(a: &Array2<f64>) -> Array2<f64> {
 
 fn write_upper_gram(gram: &mut Array2<f64>, a: MatRef<'_, f64>) {
     let whole = BlockStructure::Rectangular;
-    // Rows of the array are columns to faer, which therefore sees the lower triangle.
+    // Rows of the array are columns in faer, so it uses the lower triangle.
     let (gram, lower) = (faer_view_mut(gram).transpose_mut(), BlockStructure::TriangularLower);
     triangular::matmul(gram, lower, Accum::Replace, a, whole, a.transpose(), whole, 1.0, Par::Seq);
 }
@@ -143,8 +143,8 @@ pub(crate) fn mirror_upper(a: &mut Array2<f64>) {
     }
 }
 
-/// The matrix with orthonormal columns nearest to `a` `(d, k)`, k at most d: A Bᵀ of the thin
-/// singular value decomposition A S Bᵀ.
+/// Returns the matrix with orthonormal columns nearest to `a` `(d, k)`, k at most d: A Bᵀ of the thin singular value
+/// decomposition A S Bᵀ.
 pub(crate) fn nearest_orthonormal(
     method: &'static str,
     a: ArrayView2<'_, f64>,
@@ -168,8 +168,8 @@ pub(crate) fn nearest_orthonormal(
     Ok(orthonormal)
 }
 
-/// Solves `a` x = `b` for symmetric positive definite `a`, of which the upper triangle is read and
-/// overwritten; x replaces `b`.
+/// Solves `a` x = `b` for symmetric positive definite `a`. It reads and overwrites the upper triangle of `a`; x
+/// replaces `b`.
 ///
 /// # Errors
 /// If `a` is not positive definite.
@@ -178,7 +178,7 @@ pub(crate) fn solve_positive_definite(
     a: &mut Array2<f64>,
     b: &mut Array2<f64>,
 ) -> Result<(), ClusterError> {
-    // Rows of the array are columns to faer, which therefore sees the lower triangle.
+    // Rows of the array are columns in faer, so it uses the lower triangle.
     let lower = faer_view_mut(a).transpose_mut();
     linear_algebra::solve_positive_definite(method, lower, faer_view_mut(b))
 }
@@ -201,7 +201,7 @@ pub(crate) fn solve_general(a: &mut Array2<f64>, b: &mut Array2<f64>) {
     });
 }
 
-/// Runs `work` on a scratch memory of the size it asks for.
+/// Runs `work` on scratch memory of the requested size.
 fn with_scratch<T>(request: StackReq, work: impl FnOnce(&mut MemStack) -> T) -> T {
     work(MemStack::new(&mut MemBuffer::new(request)))
 }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_positive_part_and_the_rest_add_up_and_are_orthogonal() {
+    fn the_positive_part_and_the_rest_are_orthogonal() {
         let a = random(70, 70, 1);
         let a = &a + &a.t();
         let mut positive = a.clone();

@@ -1,22 +1,22 @@
-//! Samples put side by side with those observed in the same views.
+//! Groups samples that are observed in the same views.
 
 use cdimc_data::ViewMask;
 use std::ops::Range;
 
-/// An order of the samples in which those with the same views are neighbors.
+/// An order of the samples in which samples with the same views are adjacent.
 #[derive(Debug, Clone)]
 pub(crate) struct MaskGroups {
     order: Vec<usize>,
-    /// The inverse of `order`.
+    /// Inverse of `order`.
     places: Vec<usize>,
-    /// Where every group begins in `order`, and its end.
+    /// Start of every group in `order`, and the end.
     starts: Vec<usize>,
-    /// The views of every group.
+    /// Views of every group.
     views: Vec<Vec<bool>>,
 }
 
 impl MaskGroups {
-    /// The groups of `mask`: samples with few views last, those of one group in ascending order.
+    /// Returns the groups of `mask`: samples with few views last, each group in ascending order.
     pub(crate) fn new(mask: &ViewMask) -> Self {
         let entries = mask.entries();
         let mut order: Vec<usize> = (0..mask.n_samples()).collect();
@@ -40,22 +40,22 @@ impl MaskGroups {
         self.views.len()
     }
 
-    /// The samples in the order of the groups.
+    /// Samples in the order of the groups.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// Where `sample` stands in the order.
+    /// Position of `sample` in the order.
     pub(crate) fn place(&self, sample: usize) -> usize {
         self.places[sample]
     }
 
-    /// The places of `group`.
+    /// Positions of `group`.
     pub(crate) fn rows(&self, group: usize) -> Range<usize> {
         self.starts[group]..self.starts[group + 1]
     }
 
-    /// Whether the samples of `group` are observed in `view`.
+    /// Returns whether the samples of `group` are observed in `view`.
     pub(crate) fn observes(&self, group: usize, view: usize) -> bool {
         self.views[group][view]
     }
@@ -67,7 +67,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn samples_with_the_same_views_are_neighbors() {
+    fn samples_with_the_same_views_are_adjacent() {
         let mask = ViewMask::new(array![
             [true, false],
             [true, true],

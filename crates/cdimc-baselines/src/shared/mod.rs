@@ -1,4 +1,4 @@
-//! What several methods are made of; each module is named for what it holds.
+//! Code shared by several methods.
 
 pub(crate) mod clusters_of_rows;
 pub(crate) mod elementwise;

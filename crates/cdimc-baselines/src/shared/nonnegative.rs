@@ -5,20 +5,20 @@ use ndarray::Array1;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a view is made nonnegative.
+/// Method that makes a view nonnegative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nonnegative {
-    /// Negative values become 0 (the OMVC authors' driver).
+    /// Sets negative values to 0 (the OMVC authors' driver).
     Clip,
-    /// Rows get unit length, then the least value of the view is subtracted if it is negative.
+    /// Scales rows to unit length, then subtracts the smallest value of the view if it is negative.
     UnitShift,
-    /// Every column is mapped onto [0, 1] over the observed rows; constant columns become 0.
+    /// Scales every column to [0, 1] over the observed rows; constant columns become 0.
     MinMax,
 }
 
 impl Nonnegative {
-    /// Applies this to the observed rows of a view.
+    /// Applies the method to the observed rows of a view.
     pub(crate) fn apply(self, view: &mut Observed) {
         match self {
             Self::Clip => view.x.mapv_inplace(|x| x.max(0.0)),
@@ -52,7 +52,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn every_way_leaves_nothing_negative() {
+    fn every_method_gives_nonnegative_values() {
         let x = array![[-3.0, 4.0], [f64::NAN, f64::NAN], [1.0, 4.0], [0.0, 0.0]];
         let data = MultiView::from_nan_rows(vec![x, array![[1.0], [1.0], [1.0], [1.0]]]).unwrap();
         let applied = |how: Nonnegative| {

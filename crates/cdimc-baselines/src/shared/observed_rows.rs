@@ -1,36 +1,36 @@
-//! The observed rows of a view as the factorizations read them.
+//! Observed rows of a view for factorizations.
 
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
 
-/// The observed rows of one view and the samples they belong to.
+/// Observed rows of one view and their samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
-    /// The sample of every row, ascending.
+    /// Sample of every row, ascending.
     pub(crate) rows: Vec<usize>,
     /// `(n_observed, n_features)`.
     pub(crate) x: Array2<f64>,
 }
 
 impl Observed {
-    /// The observed rows of `view`, as they are.
+    /// Returns the observed rows of `view` without scaling.
     pub(crate) fn raw(data: &MultiView, view: usize) -> Self {
         Self { rows: data.mask().observed_rows(view), x: data.observed(view) }
     }
 
-    /// The observed rows of `view`, each of unit length.
+    /// Returns the observed rows of `view`, each scaled to unit length.
     pub(crate) fn unit(data: &MultiView, view: usize) -> Self {
         let mut observed = Self::raw(data, view);
         unit_rows(&mut observed.x);
         observed
     }
 
-    /// The mean of the rows.
+    /// Returns the mean of the rows.
     pub(crate) fn mean(&self) -> Array1<f64> {
         self.x.sum_axis(Axis(0)) / self.rows.len() as f64
     }
 
-    /// `(n_samples, n_features)`: the observed rows in their places, their mean in all others.
+    /// Returns `(n_samples, n_features)`: observed rows in their places, their mean in all others.
     pub(crate) fn filled(&self, n_samples: usize) -> Array2<f64> {
         let mut filled = Array2::zeros((n_samples, self.x.ncols()));
         filled += &self.mean();
@@ -40,7 +40,7 @@ impl Observed {
         filled
     }
 
-    /// Gives every column mean 0 and variance 1 over the observed rows; constant columns become 0.
+    /// Scales every column to mean 0 and variance 1 over the observed rows; constant columns become 0.
     pub(crate) fn standardize(&mut self) {
         self.x.columns_mut().into_iter().for_each(|mut c| c /= unit_of(c.iter().copied()));
         let mean = self.mean();
@@ -53,12 +53,12 @@ impl Observed {
     }
 }
 
-/// The number of observed values of all views.
+/// Returns the number of observed values of all views.
 pub(crate) fn n_observed_values(data: &MultiView) -> f64 {
     (0..data.n_views()).map(|v| (data.mask().n_observed(v) * data.width(v)) as f64).sum()
 }
 
-/// Scales every row to unit length, whatever its units; a row of zeros stays.
+/// Scales every row to unit length without overflow; a row of zeros is unchanged.
 pub(crate) fn unit_rows(x: &mut Array2<f64>) {
     for mut row in x.outer_iter_mut() {
         row /= unit_of(row.iter().copied());
@@ -69,8 +69,8 @@ pub(crate) fn unit_rows(x: &mut Array2<f64>) {
     }
 }
 
-/// Row i of `rows` at place `places[i]`, `(places.len(), n_columns)`; every place is named once.
-pub(crate) fn put_back(rows: &Array2<f64>, places: &[usize]) -> Array2<f64> {
+/// Moves row i of `rows` to `places[i]`, `(places.len(), n_columns)`; `places` is a permutation.
+pub(crate) fn scatter_rows(rows: &Array2<f64>, places: &[usize]) -> Array2<f64> {
     let mut restored = Array2::zeros(rows.raw_dim());
     for (row, &place) in rows.outer_iter().zip(places) {
         restored.row_mut(place).assign(&row);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_survive_standardizing() {
+    fn constant_columns_become_zero_when_standardized() {
         let x = array![[0.1, 1.0], [0.1, 3.0], [0.1, 5.0]];
         let data = MultiView::from_nan_rows(vec![x]).unwrap();
         let mut observed = Observed::raw(&data, 0);

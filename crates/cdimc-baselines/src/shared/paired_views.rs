@@ -1,29 +1,28 @@
-//! The split that methods for paired data start from: samples seen in every view, and samples seen
-//! in exactly one.
+//! Splits the samples for methods of paired data: observed in every view, or in exactly one.
 
-use super::observed_rows::{put_back, unit_rows};
+use super::observed_rows::{scatter_rows, unit_rows};
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use std::ops::Range;
 
-/// The observed rows of views whose every sample is observed in all of them or in exactly one.
+/// Observed rows of views in which every sample is observed in all views or in exactly one.
 #[derive(Debug, Clone)]
 pub(crate) struct PairedViews {
-    /// The rows of each view, `(n_paired + n_single, n_features)`: samples of all views first, in the
-    /// same order in every view, then the samples of that view alone.
+    /// Rows of each view, `(n_paired + n_single, n_features)`: samples of all views first, in the same order in every
+    /// view, then the samples of only that view.
     views: Vec<Array2<f64>>,
     n_paired: usize,
-    /// The sample number of every row of a stacked result: paired, single of view 0, of view 1, ...
+    /// Sample of every row of a stacked result: paired, single of view 0, of view 1, ...
     order: Vec<usize>,
 }
 
 impl PairedViews {
-    /// Splits `data` for `method`, samples of each kind in the order of `rows`, which names every sample.
+    /// Splits `data` for `method`, with samples of each kind in the order of `rows`, a permutation.
     ///
     /// # Errors
-    /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or
-    /// with a sample that has several views but not all.
+    /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or with a sample that
+    /// has several views but not all.
     pub(crate) fn new(
         method: &'static str,
         data: &MultiView,
@@ -48,7 +47,7 @@ impl PairedViews {
     /// Checks that `data` can be split for `method`.
     ///
     /// # Errors
-    /// As [`PairedViews::new`].
+    /// Same as [`PairedViews::new`].
     pub(crate) fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
         let (mask, n_views) = (data.mask(), data.n_views());
@@ -85,7 +84,7 @@ impl PairedViews {
     /// Checks that `data` can be split for a `method` of exactly two views.
     ///
     /// # Errors
-    /// As [`PairedViews::two`].
+    /// Same as [`PairedViews::two`].
     pub(crate) fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         if data.n_views() != 2 {
             let reason = format!("{} views: needs exactly two", data.n_views());
@@ -94,7 +93,7 @@ impl PairedViews {
         Self::check(method, data)
     }
 
-    /// Scales every row to unit length, whatever its units; a row of zeros stays.
+    /// Scales every row to unit length without overflow; a row of zeros is unchanged.
     #[must_use]
     pub(crate) fn with_unit_rows(mut self) -> Self {
         self.views.iter_mut().for_each(unit_rows);
@@ -116,7 +115,7 @@ impl PairedViews {
         self.n_paired
     }
 
-    /// Number of samples observed in `view` alone.
+    /// Number of samples observed only in `view`.
     pub(crate) fn n_single(&self, view: usize) -> usize {
         self.views[view].nrows() - self.n_paired
     }
@@ -126,22 +125,22 @@ impl PairedViews {
         self.views[view].ncols()
     }
 
-    /// The observed rows of `view`: paired samples first, then its single ones.
+    /// Observed rows of `view`: paired samples first, then its single ones.
     pub(crate) fn view(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].view()
     }
 
-    /// The rows of `view` of the paired samples.
+    /// Rows of `view` of the paired samples.
     pub(crate) fn paired(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].slice(s![..self.n_paired, ..])
     }
 
-    /// The rows of `view` of the samples that have no other.
+    /// Rows of `view` of the samples with only this view.
     pub(crate) fn single(&self, view: usize) -> ArrayView2<'_, f64> {
         self.views[view].slice(s![self.n_paired.., ..])
     }
 
-    /// The rows of a stack: those of the paired samples, then those of each view alone.
+    /// Row ranges of a stack: the paired samples, then the samples of each single view.
     pub(crate) fn stack_rows(&self) -> Vec<Range<usize>> {
         let mut end = self.n_paired;
         let single = (0..self.n_views()).map(|v| {
@@ -152,16 +151,16 @@ impl PairedViews {
         std::iter::once(0..self.n_paired).chain(single.collect::<Vec<_>>()).collect()
     }
 
-    /// The rows of a stack in the caller's order of samples.
+    /// Returns the rows of a stack in the caller's order of samples.
     pub(crate) fn restore(&self, stacked: &Array2<f64>) -> Array2<f64> {
-        put_back(stacked, &self.order)
+        scatter_rows(stacked, &self.order)
     }
 }
 
-/// The parts of a representation one under the other.
+/// Stacks the parts of a representation vertically.
 pub(crate) fn stack(parts: &[ArrayView2<'_, f64>]) -> Array2<f64> {
     match concatenate(Axis(0), parts) {
         Ok(stacked) => stacked,
-        Err(_) => unreachable!("the parts of a representation have one column a cluster"),
+        Err(_) => unreachable!("the parts of a representation have one column per cluster"),
     }
 }

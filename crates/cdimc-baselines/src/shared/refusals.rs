@@ -1,4 +1,4 @@
-//! Errors that several methods share.
+//! Checks and errors shared by several methods.
 
 use cdimc_core::{
     ClusterError,
@@ -6,14 +6,14 @@ use cdimc_core::{
 };
 use std::fmt::Arguments;
 
-/// The most of what takes memory before anything is computed: starts of k-means, which go together, and units of a
+/// Largest count that determines memory before any computation: k-means starts, which run together, and units of a
 /// layer.
-const MOST: usize = 10_000;
+const MAX_COUNT: usize = 10_000;
 
-/// Checks that all counts and the `restarts` of k-means are at least 1, and that the restarts are not too many.
+/// Checks that all counts and the `restarts` of k-means are at least 1, and limits the restarts.
 ///
 /// # Errors
-/// [`ClusterError::Setting`] for the first that is not so.
+/// [`ClusterError::Setting`] for the first invalid count.
 pub(crate) fn counts(
     counts: &[(&'static str, usize)],
     restarts: usize,
@@ -24,19 +24,19 @@ pub(crate) fn counts(
     at_most(&restarts)
 }
 
-/// Checks that no count is so large that its memory would end the program.
+/// Checks that no count exceeds [`MAX_COUNT`].
 ///
 /// # Errors
-/// [`ClusterError::Setting`] for the first that is.
+/// [`ClusterError::Setting`] for the first count that does.
 pub(crate) fn at_most(counts: &[(&'static str, usize)]) -> Result<(), ClusterError> {
     let check = |&(name, count): &(&'static str, usize)| {
-        setting(name, count, "must be at most 10000", |&count| count <= MOST)
+        setting(name, count, "must be at most 10000", |&count| count <= MAX_COUNT)
     };
     counts.iter().try_for_each(check)
 }
 
-/// That a factorization overflowed, in this iteration or chunk. It has no learning rate to be made smaller, as
-/// [`ClusterError::Diverged`] advises.
+/// Returns the error for a factorization that overflowed in an iteration or chunk. Unlike [`ClusterError::Diverged`] it
+/// does not advise a smaller learning rate.
 pub(crate) fn not_finite(method: &'static str, place: Arguments<'_>) -> ClusterError {
     ClusterError::Unusable { method, reason: format!("{place} left numbers that are not finite") }
 }
@@ -46,8 +46,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_beyond_all_memory_are_refused_by_name() {
-        assert!(at_most(&[("restarts", 0), ("widths", MOST)]).is_ok());
+    fn huge_counts_are_refused_by_name() {
+        assert!(at_most(&[("restarts", 0), ("widths", MAX_COUNT)]).is_ok());
         let error = at_most(&[("restarts", 20), ("widths", 1_000_000_000_000)]).unwrap_err();
         assert_eq!(error.to_string(), "widths = 1000000000000: must be at most 10000");
     }

@@ -1,17 +1,17 @@
-//! A small convex quadratic program on the simplex, solved exactly.
+//! Solves a small convex quadratic program on the simplex exactly.
 
 use ndarray::Array2;
 
-/// Supports grow as 2^m: beyond this many variables the enumeration is refused by its callers.
+/// Largest number of variables: the number of supports is 2^m, so callers refuse more.
 pub(crate) const MAX_VARIABLES: usize = 16;
 
-/// The minimizer and the minimum of ½ γᵀQγ + fᵀγ over γ ≥ 0, Σγ = 1, for positive semidefinite Q.
+/// Returns the minimizer and the minimum of ½ γᵀQγ + fᵀγ over γ ≥ 0, Σγ = 1, for positive semidefinite Q.
 ///
-/// Enumerates the supports S and keeps the best feasible solution of [`Q_SS` 1; 1ᵀ 0] [γ; ν] = [-f; 1].
-/// A singular system is skipped: some minimizer lies on a smaller support, whose system is regular.
+/// Enumerates the supports S and keeps the best feasible solution of [`Q_SS` 1; 1ᵀ 0] [γ; ν] = [-f; 1]. Singular
+/// systems are skipped: some minimizer has a smaller support with a regular system.
 pub(crate) fn minimize_on_simplex(q: &Array2<f64>, f: &[f64]) -> (Vec<f64>, f64) {
     let m = f.len();
-    // Entries reach 1e6: the tolerances below are for a program of unit scale.
+    // Entries reach 1e6; the tolerances below assume unit scale.
     let scale = q.iter().chain(f).fold(0.0_f64, |largest, x| largest.max(x.abs()));
     let scale = if scale > 0.0 { scale } else { 1.0 };
     let (q, f) = (q / scale, f.iter().map(|x| x / scale).collect::<Vec<_>>());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_variables_are_no_obstacle() {
+    fn duplicate_variables_give_the_minimum() {
         let q = array![[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]];
         let (gamma, value) = minimize_on_simplex(&q, &[0.0; 3]);
         assert_abs_diff_eq!(gamma[0] + gamma[1], 1.0 / 3.0, epsilon = 1e-12);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     proptest! {
-        /// The Karush-Kuhn-Tucker conditions: the gradient is least, and equal, on the support.
+        /// Karush-Kuhn-Tucker conditions: the gradient is smallest, and equal, on the support.
         #[test]
         fn minimizers_satisfy_the_optimality_conditions(
             entries in prop::collection::vec(-1.0..1.0_f64, 25),

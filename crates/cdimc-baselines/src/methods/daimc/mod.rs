@@ -10,7 +10,7 @@ use crate::shared::linear_algebra::{
     dot, faer_view, inverse_positive_definite, product, symmetric_eigen,
 };
 use crate::shared::mask_groups::MaskGroups;
-use crate::shared::observed_rows::{Observed, n_observed_values, put_back, unit_rows};
+use crate::shared::observed_rows::{Observed, n_observed_values, scatter_rows, unit_rows};
 use crate::shared::refusals::{at_most, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sweep::{Moments, Sweep, View};
 
-/// Smooths the L2,1 norm (authors' code).
+/// Smoothing of the L2,1 norm (authors' code).
 const NORM_SMOOTHING: f64 = 1e-10;
 /// Ridge of the first regression coefficients (authors' code).
 const FIRST_RIDGE: f64 = 1e-5;
@@ -30,33 +30,33 @@ const FIRST_RIDGE: f64 = 1e-5;
 /// Weighted semi-nonnegative factorization with a common coefficient matrix P and bases aligned by
 /// sparse regression.
 ///
-/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then
-/// groups the rows of P by k-means. Any number of views, any mask; values may be negative. Needs
-/// O(Σᵥ mᵥ dᵥ k + sweeps n k²) operations an iteration, with mᵥ observed rows in view v. Memory is linear
-/// in n, with two k-by-k matrices for each different set of views that samples have.
+/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then clusters the rows of P
+/// by k-means. Any number of views, any mask; values may be negative. An iteration needs O(Σᵥ mᵥ dᵥ k + sweeps n k²)
+/// operations for mᵥ observed rows in view v. Memory is linear in n, with two k-by-k matrices for each different set of
+/// views.
 ///
-/// The result depends much on the start: with the defaults, single runs on Handwritten lie between 72
-/// and 88 % accuracy.
+/// The result depends strongly on the start: with the defaults, the accuracy of single runs on Handwritten is between
+/// 72 and 88 %.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Daimc {
-    /// Weight α of the alignment, positive: 1e-4 (authors' script; imml has 1).
+    /// Weight α of the alignment, positive. Default of the authors' script; imml uses 1.
     pub alpha: f64,
-    /// Weight β of the regression's sparsity, positive: 1e4 (authors' script; imml has 1).
+    /// Weight β of the regression's sparsity, positive. Default of the authors' script; imml uses 1.
     pub beta: f64,
-    /// Most iterations: 30 (authors' code).
+    /// Largest number of iterations. Default of the authors' code.
     pub iterations: usize,
-    /// Iterations stop when the objective changes by less than this share: 1e-4 (authors' code).
+    /// Stops when the relative change of the objective is smaller. Default of the authors' code.
     pub tolerance: f64,
-    /// Most multiplicative sweeps of P in one iteration: 30 (authors' code).
+    /// Largest number of multiplicative sweeps of P per iteration. Default of the authors' code.
     pub sweeps: usize,
-    /// Whether columns get mean 0 and variance 1 before rows get unit length: no, as the authors.
+    /// Whether to scale columns to mean 0 and variance 1 before scaling rows to unit length. The authors do not.
     pub standardize: bool,
-    /// Whether rows of P get unit length before k-means: no, as the authors.
+    /// Whether to scale rows of P to unit length before k-means. The authors do not.
     pub unit_embedding: bool,
-    /// Starts of the k-means of each view that gives the first bases: 20 (authors' code).
+    /// Number of k-means starts per view for the first bases. Default of the authors' code.
     pub initial_restarts: usize,
-    /// Starts of the last k-means: 20; the authors' script takes 1.
+    /// Number of starts of the final k-means; the authors' script uses 1.
     pub restarts: usize,
 }
 
@@ -76,7 +76,7 @@ impl Default for Daimc {
     }
 }
 
-/// The factors of [`Daimc`], at the start or as found.
+/// Factors of [`Daimc`], initial or final.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DaimcFactors {
     /// P, `(n_samples, n_clusters)`: nonnegative, columns of sum 1, common to all views.
@@ -100,8 +100,8 @@ impl Daimc {
         (0..data.n_views()).map(one).collect()
     }
 
-    /// The factors that the authors' code starts from: k-means of each filled view gives centers and
-    /// labels; the numbers of clusters in different views are not matched.
+    /// Returns the authors' initial factors: k-means of each filled view gives centers and labels. Cluster numbers of
+    /// different views are not matched.
     fn start(
         &self,
         views: &[Observed],
@@ -139,7 +139,7 @@ impl Daimc {
         Ok(DaimcFactors { coefficients, bases, regressions })
     }
 
-    /// The factors found from `start`, and the objective after every iteration.
+    /// Returns the factors found from `start` and the objective after every iteration.
     pub(crate) fn iterate(
         &self,
         views: &[Observed],
@@ -182,12 +182,12 @@ impl Daimc {
                 break;
             }
         }
-        let coefficients = put_back(&p, groups.order());
+        let coefficients = scatter_rows(&p, groups.order());
         Ok((DaimcFactors { coefficients, bases, regressions }, objectives))
     }
 
-    /// Solves α B Bᵀ U + U S = Xᵀ P + α B for U, with S = Pᵀ W P, in O(d k² + k³): in the
-    /// eigenvectors of S every column has a matrix of rank k plus a multiple of the identity.
+    /// Solves α B Bᵀ U + U S = Xᵀ P + α B for U, with S = Pᵀ W P, in O(d k² + k³). In the eigenvectors of S, the matrix
+    /// of every column has rank k plus a multiple of the identity.
     fn basis(
         &self,
         moments: &Moments,
@@ -196,7 +196,7 @@ impl Daimc {
         let eigen = symmetric_eigen("daimc", faer_view(moments.gram.view()))?;
         let k = eigen.values.len();
         let rotation = Array2::from_shape_fn((k, k), |(i, j)| eigen.vectors[(i, j)]);
-        // A cluster without an observed sample in this view leaves an eigenvalue of 0.
+        // A cluster without an observed sample in this view has an eigenvalue of 0.
         let floor = f64::EPSILON * eigen.values[k - 1].max(f64::MIN_POSITIVE);
         let mut right = moments.cross.clone();
         right.scaled_add(self.alpha, regression);
@@ -217,8 +217,8 @@ impl Daimc {
         Ok(product(basis.view(), rotation.t()))
     }
 
-    /// The regression coefficients (U Uᵀ + β D / 2)⁻¹ U for the row norms 1 / D of the last ones, by
-    /// the matrix inversion lemma in O(d k²); beside them ‖Bᵀ U - I‖² and ‖B‖₂,₁.
+    /// Returns the regression coefficients (U Uᵀ + β D / 2)⁻¹ U for the row norms 1 / D of the last ones, by the matrix
+    /// inversion lemma in O(d k²), and ‖Bᵀ U - I‖² and ‖B‖₂,₁.
     fn regression(
         &self,
         basis: &Array2<f64>,
@@ -268,7 +268,7 @@ impl Clusterer for Daimc {
         let (factors, objectives) = self.iterate(&views, data, start, observer)?;
         let mut embedding = factors.coefficients;
         if self.unit_embedding {
-            // Columns have sum 1, so that entries are of order 1 / n: far below the floor of a norm.
+            // Columns have sum 1, so entries are of order 1 / n, far below the smallest norm.
             embedding *= data.n_samples() as f64;
             unit_rows(&mut embedding);
         }
@@ -277,7 +277,8 @@ impl Clusterer for Daimc {
         Ok(with_representation(found, embedding, objectives).into())
     }
 
-    /// Of the iterations, which hold the rows twice and two k-by-k matrices for each different set of views.
+    /// Returns the cost of the iterations. They hold the rows twice, and two k-by-k matrices for each different set of
+    /// views.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (values, n) = (n_observed_values(data), data.n_samples() as f64);
         let (width, k) = (data.widths().iter().sum::<usize>() as f64, n_clusters as f64);
@@ -291,7 +292,7 @@ impl Clusterer for Daimc {
     }
 }
 
-/// Gives the columns of `p` sum 1 and the scale to the bases; a column of zeros stays.
+/// Scales the columns of `p` to sum 1 and the bases inversely; a column of zeros is unchanged.
 fn scale_columns(p: &mut Array2<f64>, bases: &mut [Array2<f64>]) {
     let scale = p.sum_axis(Axis(0)).mapv(|sum| if sum > 0.0 { sum } else { 1.0 });
     *p /= &scale;
@@ -314,7 +315,7 @@ mod tests {
             let data = MultiView::new(vec![Array2::ones((8, 3)); 4], mask).unwrap();
             Daimc::default().cost(&data, 5).unwrap().bytes
         };
-        // Every view lacks two samples, once among three sets of views and once among four.
+        // Every view lacks two samples, once with three sets of views and once with four.
         let (three, four) = (bytes(|(i, v)| i >= 4 || i / 2 != v / 2), bytes(|(i, v)| i / 2 != v));
         assert_eq!(four - three, 8.0 * 2.0 * 25.0);
     }

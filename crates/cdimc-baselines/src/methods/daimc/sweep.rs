@@ -1,4 +1,4 @@
-//! The multiplicative sweeps of DAIMC's common coefficients over samples grouped by their views.
+//! Multiplicative sweeps of DAIMC's common coefficients, with samples grouped by their views.
 
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{dot, entries, entries_mut, product, set_product};
@@ -7,20 +7,20 @@ use crate::shared::observed_rows::Observed;
 use ndarray::{Array2, Axis, s};
 use pulp::Arch;
 
-/// Keeps the denominator of the multiplicative step from 0 (authors' code).
+/// Smallest denominator of the multiplicative step (authors' code).
 const DENOMINATOR_FLOOR: f64 = 1e-10;
 
 /// One view in the order of the mask groups.
 pub(super) struct View {
     /// `(n_observed, n_features)`, unit rows.
     x: Array2<f64>,
-    /// The place of every row among the grouped samples, ascending.
+    /// Position of every row among the grouped samples, ascending.
     places: Vec<usize>,
     /// Σ x².
     pub(super) squares: f64,
 }
 
-/// What one view says about the common coefficients P.
+/// Products of one view with the common coefficients P.
 pub(super) struct Moments {
     /// Xᵀ P, `(n_features, k)`.
     pub(super) cross: Array2<f64>,
@@ -47,10 +47,9 @@ impl View {
 
 /// The multiplicative sweeps of P for fixed bases.
 ///
-/// With Q = Σᵥ Wᵥ Xᵥ Uᵥ and G the sum of Uᵥᵀ Uᵥ over the views of a sample, split into positive and
-/// negative parts, a sweep is P ← P √((Q⁺ + P G⁻) / (Q⁻ + P G⁺)). Samples with the same views share
-/// G, so that a sweep costs n k² whatever the number of views, and its products give the objective of
-/// the sweep before.
+/// With Q = Σᵥ Wᵥ Xᵥ Uᵥ and G the sum of Uᵥᵀ Uᵥ over the views of a sample, split into positive and negative parts, a
+/// sweep is P ← P √((Q⁺ + P G⁻) / (Q⁻ + P G⁺)). Samples with the same views share G. So a sweep needs n k² operations
+/// for any number of views, and its products also give the previous objective.
 pub(super) struct Sweep<'a> {
     groups: &'a MaskGroups,
     /// Q⁺ and Q⁻, `(n_samples, k)`.
@@ -59,13 +58,13 @@ pub(super) struct Sweep<'a> {
     grams: Vec<Parts>,
     /// P G⁺ and P G⁻, `(n_samples, k)`.
     products: Parts,
-    /// P after the present sweep.
+    /// P after the current sweep.
     next: Array2<f64>,
-    /// What every entry of P adds to the objective.
+    /// Contribution of every entry of P to the objective.
     terms: Vec<f64>,
 }
 
-/// The positive and the negative part of a matrix, or sums of such parts.
+/// Positive and negative part of a matrix, or sums of such parts.
 struct Parts {
     positive: Array2<f64>,
     negative: Array2<f64>,
@@ -100,7 +99,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Sweeps until the objective settles; the loop that moves P also gives the objective before.
+    /// Sweeps until the objective converges; each update also returns the previous objective.
     pub(super) fn run(&mut self, p: &mut Array2<f64>, squares: f64, sweeps: usize, tolerance: f64) {
         let mut last: Option<f64> = None;
         self.multiply(p);
@@ -127,7 +126,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Writes the next P; gives Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² of this one, less the squares of the data.
+    /// Writes the next P; returns Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² of the current one, minus the squares of the data.
     fn update(&mut self, p: &Array2<f64>) -> f64 {
         let Self { cross, products, next, terms, .. } = self;
         let up = entries(&cross.positive).iter().zip(entries(&products.negative));

@@ -1,6 +1,6 @@
-//! The factorizations among the compared methods against NumPy, from the same starting values.
+//! Compares the factorization methods with NumPy, from the same initial values.
 //!
-//! The numbers are made by `python tests/fixtures/factorizations.py`.
+//! `python tests/fixtures/factorizations.py` generates the numbers.
 
 use super::assert_close;
 use crate::methods::daimc::{Daimc, DaimcFactors};
@@ -8,7 +8,7 @@ use crate::methods::mic::{Mic, view::Factors};
 use crate::methods::omvc::{ChunkRows, MissingWeight, Omvc, view::View};
 use crate::methods::opimc::{
     Opimc,
-    centers::{Centers, Part, assign},
+    centers::{Centers, ChunkView, assign},
 };
 use crate::shared::nonnegative::Nonnegative;
 use crate::shared::observed_rows::Observed;
@@ -42,7 +42,7 @@ impl Fixture {
         self.array(name).into_dimensionality().expect("two axes")
     }
 
-    /// `name0`, `name1`, ...: one matrix a view.
+    /// Returns `name0`, `name1`, ...: one matrix per view.
     fn matrices(&mut self, name: &str) -> Vec<Array2<f64>> {
         (0..N_VIEWS).map(|view| self.matrix(&format!("{name}{view}"))).collect()
     }
@@ -92,14 +92,14 @@ fn opimc_equals_the_reference_after_two_passes() {
     let mut labels: Vec<Vec<usize>> = Vec::new();
     for pass in 0..2 {
         for (number, rows) in rows.chunks(CHUNK).enumerate() {
-            let parts: Vec<_> = (0..N_VIEWS).map(|v| Part::of_rows(&data, rows, v)).collect();
+            let parts: Vec<_> = (0..N_VIEWS).map(|v| ChunkView::of_rows(&data, rows, v)).collect();
             let found = if pass == 1 {
-                settings.revisit(&mut views, &parts, labels[number].clone())
+                settings.refit_chunk(&mut views, &parts, labels[number].clone())
             } else if number == 0 {
-                settings.settle_first(&mut views, &parts, fixture.matrix("opimc_memberships"))
+                settings.fit_first_chunk(&mut views, &parts, fixture.matrix("opimc_memberships"))
             } else {
                 let (labels, _) = assign(&views, &parts, rows.len());
-                settings.settle(&mut views, &parts, labels, None)
+                settings.fit_chunk(&mut views, &parts, labels, None)
             };
             labels.push(found.expect("labels").labels);
         }
@@ -133,7 +133,7 @@ fn mic_equals_the_reference_after_five_rounds() {
 }
 
 #[test]
-fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
+fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
     let mut fixture = Fixture::open();
     let data = fixture.data();
     let start = fixture.matrices("omvc_start_u");
@@ -160,11 +160,11 @@ fn omvc_equals_the_reference_after_one_pass_and_two_whatever_gaps_weigh() {
                     |before| before.coefficients.clone(),
                 );
                 let rows: Vec<usize> = rows.collect();
-                let settled = settings.settle(&mut views, &rows, start, before).expect("rows");
+                let fitted = settings.fit_chunk(&mut views, &rows, start, before).expect("rows");
                 if pass == 1 {
-                    found.push(settled);
+                    found.push(fitted);
                 } else {
-                    found[number] = settled;
+                    found[number] = fitted;
                 }
             }
             let stored = format!("omvc_{name}{pass}");

@@ -1,6 +1,6 @@
-//! MKKM-IK-MKC, MKKM-IK, PMVC, IMG and `IMC_GRMF` against independent NumPy programs, after five iterations
-//! from the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that
-//! made the numbers.
+//! Compares MKKM-IK-MKC, MKKM-IK, PMVC, IMG and `IMC_GRMF` with independent NumPy programs, after five iterations from
+//! the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that generate the
+//! numbers.
 
 use super::assert_close;
 use crate::methods::{img::ImgStart, pmvc::PmvcFactors};
@@ -50,7 +50,7 @@ struct PartitionCase {
 }
 
 impl PartitionCase {
-    /// The kernel of the observed rows of every view.
+    /// Returns the kernel of the observed rows of every view.
     fn blocks(&self, data: &MultiView) -> Vec<Array2<f64>> {
         let kernel = match self.kernel.as_str() {
             "linear" => Kernel::Linear,
@@ -227,10 +227,10 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
 }
 
 #[test]
-fn img_refuses_to_end_in_numbers_that_are_none() {
+fn img_refuses_a_result_that_is_not_finite() {
     let fixture = fixture().paired;
     let mut representation = fixture.img[0].representation.array();
-    // The last sample has one view, so that no basis is fitted to it.
+    // The last sample has one view, so no basis is fitted to it.
     representation.row_mut(representation.nrows() - 1).fill(f64::NAN);
     let start = ImgStart { representation, laplacian: None };
     let method = Img { max_iterations: 1, ..Img::default() };

@@ -1,9 +1,9 @@
-//! The compared methods against independent programs, from the same starting values.
+//! Comparisons of the methods with independent programs, from the same initial values.
 
 mod factorizations;
 mod kernel_and_paired;
 
-/// Holds every difference against the largest entry; a number that is none is never close.
+/// Asserts that every difference is small relative to the largest entry; NaN is never close.
 fn assert_close<'a>(
     what: &str,
     found: impl IntoIterator<Item = &'a f64>,
@@ -21,6 +21,6 @@ fn assert_close<'a>(
 
 #[test]
 #[should_panic(expected = "weights: NaN instead of 1")]
-fn a_number_that_is_none_is_not_close() {
+fn nan_is_not_close() {
     assert_close("weights", &[2.0, f64::NAN], &[2.0, 1.0]);
 }

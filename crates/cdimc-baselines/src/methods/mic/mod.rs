@@ -24,8 +24,8 @@ impl Mic {
         (0..data.n_views()).map(|v| View::new(self, data, v)).collect()
     }
 
-    /// Factors that the first author's code starts from: plain factorizations of the filled views in
-    /// turn, each from the coefficients of the one before and a random basis.
+    /// Returns the initial factors of the first author's code: consecutive plain factorizations of the filled views,
+    /// each from the coefficients of the last and a random basis.
     fn first_factors(
         &self,
         views: &[View],
@@ -35,8 +35,8 @@ impl Mic {
     ) -> Result<Vec<Factors>, ClusterError> {
         let mut rng = seed.stream("factors").rng();
         let mut factors: Vec<Factors> = Vec::with_capacity(views.len());
-        // Coefficients in the caller's order, to hand from view to view.
-        let mut handed: Option<Array2<f64>> = None;
+        // Coefficients in the caller's order, passed from view to view.
+        let mut last: Option<Array2<f64>> = None;
         for cycle in 0..self.cycles {
             for (v, view) in views.iter().enumerate() {
                 observer.step("first factors", cycle, self.cycles, None)?;
@@ -46,7 +46,7 @@ impl Mic {
                 let mut b = uniform(view.x.ncols());
                 let lengths = (&b * &b).sum_axis(Axis(0)).mapv(f64::sqrt);
                 b /= &lengths;
-                let u = match &handed {
+                let u = match &last {
                     Some(u) => u.select(Axis(0), &view.order),
                     None => {
                         let u = uniform(view.order.len());
@@ -55,7 +55,7 @@ impl Mic {
                     }
                 };
                 let found = view.plain_factors(Factors { u, b }, self.initial_sweeps);
-                handed = Some(view.restore(&found.u));
+                last = Some(view.restore(&found.u));
                 if cycle == 0 {
                     factors.push(found);
                 } else {
@@ -66,7 +66,7 @@ impl Mic {
         Ok(factors)
     }
 
-    /// Runs all rounds on `factors`; gives the consensus `(n_samples, n_clusters)` of the last.
+    /// Runs all rounds on `factors` and returns the last consensus, `(n_samples, n_clusters)`.
     pub(crate) fn iterate(
         &self,
         views: &[View],
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_of_zeros_does_no_harm() {
+    fn a_view_of_zeros_is_ignored() {
         let views =
             vec![Array2::zeros((30, 3)), data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x })];
         let data = MultiView::from_nan_rows(views).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_nothing_weighs_is_refused_by_number() {
+    fn a_sample_without_weight_is_refused_by_number() {
         let mut observed = data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x });
         observed.row_mut(7).fill(f64::NAN);
         let views = vec![Array2::zeros((30, 3)), observed];

@@ -3,34 +3,34 @@
 use super::settings::Mic;
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{add_product, entries, entries_mut, product, set_product};
-use crate::shared::observed_rows::{Observed, put_back};
+use crate::shared::observed_rows::{Observed, scatter_rows};
 use cdimc_data::MultiView;
 use ndarray::{Array1, Array2, Axis, s};
 use pulp::Arch;
 
-/// Keeps the denominators of the first factorizations from 0 (authors' code).
-const FIRST_FLOOR: f64 = 1e-10;
-/// Keeps all other denominators and row norms from 0 (authors' code).
+/// Smallest denominator of the initial factorizations (authors' code).
+const INITIAL_FLOOR: f64 = 1e-10;
+/// Smallest value of all other denominators and row norms (authors' code).
 const FLOOR: f64 = 1e-30;
 
-/// Rows that are read together: few enough for a fast cache at hundreds of features.
-const BLOCK: usize = 128;
+/// Number of rows read together: few enough for a fast cache at hundreds of features.
+const BLOCK_ROWS: usize = 128;
 
-/// Factors of one view, the rows of `u` in the order of the [`View`].
+/// Factors of one view; rows of `u` are in the order of the [`View`].
 pub(crate) struct Factors {
     pub(crate) u: Array2<f64>,
     pub(crate) b: Array2<f64>,
 }
 
-/// One view, nonnegative and of sum 1 with its gaps filled.
+/// One view, nonnegative, with filled gaps and sum 1.
 pub(crate) struct View {
     /// The samples: observed ones first, then the gaps.
     pub(crate) order: Vec<usize>,
     /// The observed rows, `(n_observed, n_features)`.
     pub(super) x: Array2<f64>,
-    /// The row of every gap.
+    /// Row of every gap.
     mean: Array1<f64>,
-    /// The squared weight of a gap.
+    /// Squared weight of a gap.
     weight: f64,
 }
 
@@ -52,7 +52,7 @@ impl View {
         Self { order, x, mean, weight: weight * weight }
     }
 
-    /// Whether every value is 0.
+    /// Returns whether every value is 0.
     pub(super) fn is_zero(&self) -> bool {
         self.x.iter().all(|&x| x == 0.0)
     }
@@ -61,21 +61,20 @@ impl View {
         self.x.nrows()
     }
 
-    /// The squared weight of the sample at `place` in the order.
+    /// Returns the squared weight of the sample at `place` in the order.
     fn weight_of(&self, place: usize) -> f64 {
         if place < self.n_observed() { 1.0 } else { self.weight }
     }
 
-    /// The rows of `u` in the caller's order.
+    /// Returns the rows of `u` in the caller's order.
     pub(crate) fn restore(&self, u: &Array2<f64>) -> Array2<f64> {
-        put_back(u, &self.order)
+        scatter_rows(u, &self.order)
     }
 
-    /// One sweep of the coefficients, then what the basis needs of them: Xᵀ C² U and Uᵀ C² U.
+    /// Sweeps the coefficients once and returns Xᵀ C² U and Uᵀ C² U for the basis.
     ///
-    /// `update` replaces rows of U, given their squared weight, the same rows of X B and of U times
-    /// `gram`, and the place of the first. A block of rows is read once for both products with X, while
-    /// it lies in the cache.
+    /// `update` replaces rows of U, given their squared weight, the same rows of X B and of U times `gram`, and the
+    /// position of the first. Each block of rows is read once for both products with X, while it is in the cache.
     fn sweep_rows(
         &self,
         factors: &mut Factors,
@@ -86,10 +85,10 @@ impl View {
         let Factors { u, b } = factors;
         let (n_observed, k) = (self.n_observed(), b.ncols());
         let mut moment = Array2::zeros(b.raw_dim());
-        let mut cross = Array2::zeros((BLOCK.min(n_observed), k));
-        let mut spread = Array2::zeros((BLOCK.min(n_observed), k));
-        for start in (0..n_observed).step_by(BLOCK) {
-            let end = (start + BLOCK).min(n_observed);
+        let mut cross = Array2::zeros((BLOCK_ROWS.min(n_observed), k));
+        let mut spread = Array2::zeros((BLOCK_ROWS.min(n_observed), k));
+        for start in (0..n_observed).step_by(BLOCK_ROWS) {
+            let end = (start + BLOCK_ROWS).min(n_observed);
             let x = self.x.slice(s![start..end, ..]);
             let of_block = s![..end - start, ..];
             set_product(cross.slice_mut(of_block), x, b.view());
@@ -104,7 +103,7 @@ impl View {
         let mut square = product(seen.t(), seen);
         if u.nrows() > n_observed {
             let spread = product(u.slice(s![n_observed.., ..]), gram.view());
-            // All gaps are the same row.
+            // All gaps have the same row.
             let cross = b.t().dot(&self.mean).to_vec().repeat(spread.nrows());
             let gaps = &mut entries_mut(u)[n_observed * k..];
             update(gaps, weight, &cross, entries(&spread), n_observed);
@@ -118,23 +117,23 @@ impl View {
         (moment, square)
     }
 
-    /// Ordinary multiplicative sweeps, all weights 1; the basis ends with columns of sum 1.
+    /// Runs ordinary multiplicative sweeps with all weights 1; the columns of the final basis have sum 1.
     pub(super) fn plain_factors(&self, mut factors: Factors, sweeps: usize) -> Factors {
         for _ in 0..sweeps {
             let gram = product(factors.b.t(), factors.b.view());
             let (moment, square) =
                 self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
-                    elementwise::multiply(u, cross, spread, FIRST_FLOOR);
+                    elementwise::multiply(u, cross, spread, INITIAL_FLOOR);
                 });
             let down = product(factors.b.view(), square.view());
             let b = entries_mut(&mut factors.b);
-            elementwise::multiply(b, entries(&moment), entries(&down), FIRST_FLOOR);
+            elementwise::multiply(b, entries(&moment), entries(&down), INITIAL_FLOOR);
         }
-        factors.scale(FIRST_FLOOR);
+        factors.scale(INITIAL_FLOOR);
         factors
     }
 
-    /// The weighted sweeps of one round towards the consensus rows `target`.
+    /// Runs the weighted sweeps of one round towards the consensus rows `target`.
     pub(super) fn sweep(&self, factors: &mut Factors, target: &Array2<f64>, settings: &Mic) {
         let (alpha, beta) = (settings.alpha, settings.beta);
         let (pull, k) = (target * alpha, target.ncols());
@@ -171,7 +170,7 @@ fn step(u: &mut [f64], weight: f64, [cross, spread, pull, sparsity]: [&[f64]; 4]
 }
 
 impl Factors {
-    /// Gives the columns of the basis sum 1 and the scale to the coefficients.
+    /// Scales the columns of the basis to sum 1 and the coefficients inversely.
     fn scale(&mut self, floor: f64) {
         let scale = self.b.sum_axis(Axis(0)).mapv(|sum| sum.max(floor));
         self.b /= &scale;
@@ -179,8 +178,8 @@ impl Factors {
     }
 }
 
-/// The first sample, if any, that has weight in none of the views: it is observed in no view of them, and gaps
-/// weigh nothing.
+/// Returns the first sample without weight in any view, if there is one: it is observed in no view and gaps have no
+/// weight.
 pub(super) fn sample_without_weight(views: &[View]) -> Option<usize> {
     let mut weighs = vec![false; views[0].order.len()];
     for view in views {
@@ -191,7 +190,7 @@ pub(super) fn sample_without_weight(views: &[View]) -> Option<usize> {
     weighs.iter().position(|weighs| !weighs)
 }
 
-/// U* = Σᵥ Cᵥ² Uᵥ / Σᵥ Cᵥ², row by row, in the caller's order.
+/// Returns U* = Σᵥ Cᵥ² Uᵥ / Σᵥ Cᵥ², row by row, in the caller's order.
 pub(super) fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
     let mut sum = Array2::<f64>::zeros(factors[0].u.raw_dim());
     let mut weights = vec![0.0; sum.nrows()];

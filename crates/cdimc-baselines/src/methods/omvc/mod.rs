@@ -7,7 +7,7 @@ pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::nonnegative::Nonnegative;
-use crate::shared::observed_rows::{Observed, put_back};
+use crate::shared::observed_rows::{Observed, scatter_rows};
 use crate::shared::paired_views::stack;
 use crate::shared::refusals::{counts, not_finite};
 use cdimc_core::{
@@ -20,49 +20,48 @@ use rand::Rng;
 use rand::distributions::Standard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use view::{Fill, Part, View};
+use view::{ChunkView, Fill, View};
 
 /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
 ///
-/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
-/// chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups
-/// the rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is
-/// divided by its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
-/// is then 0 throughout has no part.
-/// Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s samples.
+/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for consecutive chunks of
+/// samples, then clusters the rows of U* by k-means. It keeps only Xᵀ C² U and Uᵀ C² U of earlier chunks. Gaps hold the
+/// mean of earlier observed rows; every view is divided by its sum. Any number of views, any mask; negative values are
+/// first made nonnegative, and a view that is then all 0 is ignored. An iteration on a chunk of s samples needs O(Σᵥ s
+/// dᵥ k + dᵥ k²) operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Omvc {
-    /// Weight α of the consensus, positive: 1e-2 (authors' driver).
+    /// Weight α of the consensus, positive. Default of the authors' driver.
     pub alpha: f64,
-    /// Weight β of the sparsity: 1e-7 (authors' driver), for views of sum 1.
+    /// Weight β of the sparsity, for views of sum 1. Default of the authors' driver.
     pub beta: f64,
-    /// Samples in a chunk: 50 (authors' driver).
+    /// Number of samples per chunk. Default of the authors' driver.
     pub chunk_size: usize,
-    /// Passes over the data: 2 (authors' driver).
+    /// Number of passes over the data. Default of the authors' driver.
     pub passes: usize,
-    /// Most iterations on a chunk: 200 (authors' driver).
+    /// Largest number of iterations per chunk. Default of the authors' driver.
     pub iterations: usize,
-    /// Iterations stop when the loss changes by less than this share: 1e-4 (authors' driver).
+    /// Stops when the relative change of the loss is smaller. Default of the authors' driver.
     pub tolerance: f64,
     /// Weight c of the gaps.
     pub missing_weight: MissingWeight,
-    /// How views are made nonnegative: clipped (authors' driver).
+    /// Method that makes views nonnegative. Default of the authors' driver.
     pub nonnegative: Nonnegative,
-    /// The order in which samples are read: shuffled (authors' driver).
+    /// Order in which samples are read. Default of the authors' driver.
     pub order: RowOrder,
-    /// Starts of the last k-means: 20 (authors' driver).
+    /// Number of starts of the final k-means. Default of the authors' driver.
     pub restarts: usize,
 }
 
-/// How much the filled gaps of [`Omvc`] weigh.
+/// Weight of the filled gaps of [`Omvc`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingWeight {
-    /// As much as observed rows: what the authors' driver really does.
+    /// The weight of observed rows, as in the authors' driver.
     #[default]
     Full,
-    /// The share of the samples so far that the view observes: what the paper describes.
+    /// The share of the samples so far that are observed in the view, as in the paper.
     Presence,
 }
 
@@ -83,7 +82,7 @@ impl Default for Omvc {
     }
 }
 
-/// What was found for the samples of one chunk.
+/// Result for the samples of one chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChunkRows {
     /// U*, `(n_samples, n_clusters)`: the common representation.
@@ -93,8 +92,8 @@ pub(crate) struct ChunkRows {
 }
 
 impl Omvc {
-    /// The views that are not 0 throughout once nonnegative, with random bases. Coefficients of 0 would fit a view of
-    /// zeros and shrink the coefficients of the other views.
+    /// Returns the views that are not all 0 after they are made nonnegative, with random bases. Coefficients of 0 would
+    /// fit a view of zeros and shrink the coefficients of the other views.
     fn prepare(
         &self,
         data: &MultiView,
@@ -107,7 +106,7 @@ impl Omvc {
         for view in 0..data.n_views() {
             let mut observed = Observed::raw(data, view);
             if self.nonnegative == Nonnegative::Clip {
-                // So that no sum is too large for a float.
+                // Prevents sums that overflow.
                 observed.x /= unit_of(observed.x.iter().copied());
             }
             self.nonnegative.apply(&mut observed);
@@ -126,9 +125,9 @@ impl Omvc {
 
     /// Factorizes the samples `rows` from these coefficients, `(n_samples, n_clusters)` for each view.
     ///
-    /// `before` is what the last pass found for them. As in the authors' code the sums of earlier passes stay, so that
-    /// every pass counts its samples once more.
-    pub(crate) fn settle(
+    /// `before` is their result of the last pass. As in the authors' code, sums of earlier passes stay, so every pass
+    /// counts its samples again.
+    pub(crate) fn fit_chunk(
         &self,
         views: &mut [View],
         rows: &[usize],
@@ -136,13 +135,13 @@ impl Omvc {
         before: Option<&ChunkRows>,
     ) -> Result<ChunkRows, ClusterError> {
         let &Self { alpha, beta, .. } = self;
-        let parts: Vec<Part> =
+        let parts: Vec<ChunkView> =
             views.iter_mut().map(|view| view.read(rows, self.missing_weight)).collect();
         let zeros = || Array2::zeros(coefficients[0].raw_dim());
         let mut consensus =
             before.map_or_else(|| consensus_of(&parts, &coefficients), |b| b.consensus.clone());
-        // The stopping rule of the authors' code looks at the rows as stored: zeros before a chunk
-        // was seen, and the consensus of the last pass all along.
+        // The authors' stopping rule uses stored rows: zeros in the first pass, and the consensus of the last pass
+        // afterwards.
         let stored_consensus = before.map_or_else(zeros, |before| before.consensus.clone());
         let mut last: f64 = 0.0;
         for (number, (view, part)) in views.iter().zip(&parts).enumerate() {
@@ -177,8 +176,8 @@ impl Omvc {
     }
 }
 
-/// U* = Σᵥ c² Uᵥ / Σᵥ c², row by row.
-fn consensus_of(parts: &[Part], coefficients: &[Array2<f64>]) -> Array2<f64> {
+/// Returns U* = Σᵥ c² Uᵥ / Σᵥ c², row by row.
+fn consensus_of(parts: &[ChunkView], coefficients: &[Array2<f64>]) -> Array2<f64> {
     let mut sum = Array2::<f64>::zeros(coefficients[0].raw_dim());
     let mut weights = Array1::<f64>::zeros(sum.nrows());
     for (part, u) in parts.iter().zip(coefficients) {
@@ -237,7 +236,8 @@ impl Clusterer for Omvc {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
                 if pass > 0 {
                     let start = found[number].coefficients.clone();
-                    found[number] = self.settle(&mut views, rows, start, Some(&found[number]))?;
+                    found[number] =
+                        self.fit_chunk(&mut views, rows, start, Some(&found[number]))?;
                     continue;
                 }
                 let mut rng = seed.stream("coefficients").nth(number as u64).rng();
@@ -245,12 +245,12 @@ impl Clusterer for Omvc {
                 let random =
                     |_: &View| Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
                 let start = views.iter().map(random).collect();
-                found.push(self.settle(&mut views, rows, start, None)?);
+                found.push(self.fit_chunk(&mut views, rows, start, None)?);
             }
             views.iter_mut().for_each(View::next_pass);
         }
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
-        let embedding = put_back(&stack(&chunks), &rows);
+        let embedding = scatter_rows(&stack(&chunks), &rows);
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.scaled_to_largest_entry(embedding)?.into())
     }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_groups_are_found_whatever_makes_the_data_nonnegative() {
+    fn two_groups_are_found_with_every_nonnegative_transform() {
         for nonnegative in [Nonnegative::Clip, Nonnegative::UnitShift, Nonnegative::MinMax] {
             for missing_weight in [MissingWeight::Full, MissingWeight::Presence] {
                 let settings =
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_that_is_clipped_to_zeros_has_no_part() {
+    fn a_view_that_is_clipped_to_zeros_is_ignored() {
         let positive = data().view(0).mapv(|x| if x.is_nan() { 1.0 } else { x });
         let negative = Array2::from_shape_fn((40, 3), |(i, j)| -1.0 - ((i + j) % 5) as f64);
         let cluster = |views| {
@@ -317,7 +317,7 @@ mod tests {
                 })
             };
             let mut views = [View::new(Observed::raw(&data, 0), start(3, 0.1), 12.4)];
-            let found = settings.settle(&mut views, &[0, 1, 2, 3], vec![start(4, 0.15)], None);
+            let found = settings.fit_chunk(&mut views, &[0, 1, 2, 3], vec![start(4, 0.15)], None);
             let basis = &views[0].basis;
             assert!((basis.sum_axis(Axis(0)) - 1.0).iter().all(|x| x.abs() < 1e-12));
             let apart = &x / 12.4 - found.unwrap().coefficients[0].dot(&basis.t());

@@ -6,15 +6,15 @@ use crate::shared::observed_rows::Observed;
 use cdimc_core::ClusterError;
 use ndarray::{Array1, Array2, Axis, Zip};
 
-/// Largest number of step lengths, each half of the one before; the last is kept (authors' code).
-const TRIALS: usize = 252;
-/// The least column sum of a basis (authors' code).
+/// Largest number of step lengths, each half of the last; the final one is kept (authors' code).
+const MAX_TRIALS: usize = 252;
+/// Smallest column sum of a basis (authors' code).
 const SUM_FLOOR: f64 = 1e-20;
 
 /// The running mean of the rows of a view.
 ///
-/// A gap holds the mean of the rows before it; before any, the first observed row of its own chunk,
-/// and zeros where there is none.
+/// A gap holds the mean of earlier rows. Without earlier rows it holds the first observed row of its chunk, or zeros if
+/// there is none.
 pub(super) struct Fill {
     sum: Array1<f64>,
     n_observed: usize,
@@ -26,8 +26,8 @@ impl Fill {
         Self { sum: Array1::zeros(width), n_observed: 0, n_seen: 0 }
     }
 
-    /// The filled rows of these samples, `(n_samples, n_features)`, and the share of the samples so far that
-    /// the view observes, for every gap; 1 for observed rows.
+    /// Returns the filled rows of these samples, `(n_samples, n_features)`, and for every gap the share of samples so
+    /// far that are observed in the view; 1 for observed rows.
     pub(super) fn rows(
         &mut self,
         view: &Observed,
@@ -59,17 +59,17 @@ impl Fill {
     }
 }
 
-/// The rows and the basis of one view, and what is kept of the chunks before.
+/// Rows and basis of one view, and sums of earlier chunks.
 pub(crate) struct View {
     rows: Observed,
     /// B, `(n_features, n_clusters)`, columns of sum 1 after the first step.
     pub(crate) basis: Array2<f64>,
-    /// The sum of all values, gaps filled, by which they are divided.
+    /// Sum of all values with filled gaps; values are divided by it.
     total: f64,
     fill: Fill,
-    /// Over all passes: what moves the basis.
+    /// Sums over all passes, which move the basis.
     all: Sums,
-    /// Over this pass: what a step must not raise.
+    /// Sums over this pass, whose misfit a step must not increase.
     pub(super) pass: Sums,
     /// Σ c² ‖x‖² of this pass.
     squares: f64,
@@ -77,7 +77,7 @@ pub(crate) struct View {
     penalty: f64,
 }
 
-/// What the basis needs of the coefficients.
+/// Sums of products with the coefficients, needed by the basis.
 pub(super) struct Sums {
     /// Xᵀ C² U, `(n_features, n_clusters)`.
     cross: Array2<f64>,
@@ -94,7 +94,7 @@ impl Sums {
         Self { cross: &self.cross + &more.cross, gram: &self.gram + &more.gram }
     }
 
-    /// ‖C (X - U Bᵀ)‖² less Σ c² ‖x‖².
+    /// Returns ‖C (X - U Bᵀ)‖² minus Σ c² ‖x‖².
     fn misfit(&self, basis: &Array2<f64>) -> f64 {
         dot(&product(basis.t(), basis.view()), &self.gram) - 2.0 * dot(&self.cross, basis)
     }
@@ -115,7 +115,7 @@ impl View {
         (self.squares, self.penalty) = (0.0, 0.0);
     }
 
-    pub(super) fn read(&mut self, samples: &[usize], missing_weight: MissingWeight) -> Part {
+    pub(super) fn read(&mut self, samples: &[usize], missing_weight: MissingWeight) -> ChunkView {
         let (mut x, mut weights) = self.fill.rows(&self.rows, samples);
         x /= self.total;
         match missing_weight {
@@ -123,18 +123,18 @@ impl View {
             MissingWeight::Presence => weights.mapv_inplace(|c| c * c),
         }
         let squares = x.outer_iter().zip(&weights).map(|(x, weight)| weight * x.dot(&x)).sum();
-        Part { x, weights, squares }
+        ChunkView { x, weights, squares }
     }
 
     /// Returns the loss of this view over the rows of this pass; `sums` includes the rows of `part`.
-    pub(super) fn loss(&self, part: &Part, sums: &Sums, penalty: f64) -> f64 {
+    pub(super) fn loss(&self, part: &ChunkView, sums: &Sums, penalty: f64) -> f64 {
         self.squares + part.squares + sums.misfit(&self.basis) + self.penalty + penalty
     }
 
-    /// Moves the basis for the coefficients `u` of the present chunk; gives the sums of this pass.
+    /// Moves the basis for the coefficients `u` of the current chunk and returns the sums of this pass.
     pub(super) fn step_basis(
         &mut self,
-        part: &Part,
+        part: &ChunkView,
         u: &Array2<f64>,
     ) -> Result<Sums, ClusterError> {
         let sums = part.sums(u);
@@ -144,7 +144,7 @@ impl View {
         let before = pass.misfit(&self.basis);
         let mut length = 1.0;
         let mut trial = Array2::zeros(self.basis.raw_dim());
-        for _ in 0..TRIALS {
+        for _ in 0..MAX_TRIALS {
             project(&mut trial, &self.basis, &step, length);
             length /= 2.0;
             if pass.misfit(&trial) <= before {
@@ -155,15 +155,15 @@ impl View {
         Ok(pass)
     }
 
-    /// Gives the columns of the basis sum 1; what their coefficients are to be multiplied by.
+    /// Scales the columns of the basis to sum 1 and returns the factors for their coefficients.
     pub(super) fn scale_basis(&mut self) -> Array1<f64> {
         let scale = self.basis.sum_axis(Axis(0)).mapv(|sum| sum.max(SUM_FLOOR));
         self.basis /= &scale;
         scale
     }
 
-    /// Adds a chunk with the coefficients found for it.
-    pub(super) fn keep(&mut self, part: &Part, u: &Array2<f64>, penalty: f64) {
+    /// Adds a chunk with its final coefficients.
+    pub(super) fn keep(&mut self, part: &ChunkView, u: &Array2<f64>, penalty: f64) {
         let sums = part.sums(u);
         self.all = self.all.with(&sums);
         self.pass = self.pass.with(&sums);
@@ -173,7 +173,7 @@ impl View {
 }
 
 /// One view of a chunk, filled, nonnegative and divided by the total of the view.
-pub(super) struct Part {
+pub(super) struct ChunkView {
     /// `(n_samples, n_features)`.
     x: Array2<f64>,
     /// c² of every sample.
@@ -182,13 +182,13 @@ pub(super) struct Part {
     squares: f64,
 }
 
-impl Part {
+impl ChunkView {
     pub(super) fn sums(&self, u: &Array2<f64>) -> Sums {
         let weighted = u * &self.weights.view().insert_axis(Axis(1));
         Sums { cross: product(self.x.t(), weighted.view()), gram: product(u.t(), weighted.view()) }
     }
 
-    /// α Σ c² ‖u - u*‖² + β Σ |u|.
+    /// Returns α Σ c² ‖u - u*‖² + β Σ |u|.
     pub(super) fn penalty(
         &self,
         u: &Array2<f64>,
@@ -204,8 +204,8 @@ impl Part {
         .sum()
     }
 
-    /// The coefficients after one projected quasi-Newton step from `u`, halved until the loss of the
-    /// chunk does not rise.
+    /// Returns the coefficients after one projected quasi-Newton step from `u`, halved until the loss of the chunk does
+    /// not increase.
     pub(super) fn step_coefficients(
         &self,
         basis: &Array2<f64>,
@@ -239,7 +239,7 @@ impl Part {
         let before = loss(u);
         let mut length = 1.0;
         let mut trial = Array2::zeros(u.raw_dim());
-        for _ in 0..TRIALS {
+        for _ in 0..MAX_TRIALS {
             project(&mut trial, u, &step, length);
             length /= 2.0;
             if loss(&trial) <= before {
@@ -250,12 +250,12 @@ impl Part {
     }
 }
 
-/// max(0, from - length · step) into `to`.
+/// Writes max(0, from - length · step) into `to`.
 fn project(to: &mut Array2<f64>, from: &Array2<f64>, step: &Array2<f64>, length: f64) {
     Zip::from(to).and(from).and(step).for_each(|to, x, step| *to = (x - length * step).max(0.0));
 }
 
-/// The inverse of `gram`, with a ridge where a column of the coefficients is zero throughout.
+/// Returns the inverse of `gram`, with a ridge if a column of the coefficients is zero.
 fn inverse_or_ridged(gram: &Array2<f64>) -> Result<Array2<f64>, ClusterError> {
     inverse_positive_definite("omvc", gram).or_else(|_| {
         let mut ridged = gram.clone();
@@ -272,7 +272,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn gaps_hold_the_mean_of_what_came_before() {
+    fn gaps_hold_the_mean_of_earlier_rows() {
         let x = array![[f64::NAN], [0.0], [4.0], [f64::NAN]];
         let data = MultiView::from_nan_rows(vec![x, Array2::ones((4, 1))]).unwrap();
         let (view, mut fill) = (Observed::raw(&data, 0), Fill::new(1));

@@ -1,4 +1,4 @@
-//! OPIMC's labels and centers of one chunk after the other.
+//! OPIMC's labels and centers of consecutive chunks.
 
 use super::Opimc;
 use crate::shared::linear_algebra::{inverse_positive_definite, product};
@@ -8,7 +8,7 @@ use cdimc_core::{ClusterError, confidence::relative_margin};
 use cdimc_data::MultiView;
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 
-/// The centers of one view and the sums over all chunks before.
+/// Centers of one view, and sums over earlier chunks.
 #[derive(Debug, Clone)]
 pub(crate) struct Centers {
     /// U, `(n_clusters, n_features)`.
@@ -26,20 +26,20 @@ impl Centers {
     }
 }
 
-/// What was found for the samples of one chunk.
+/// Result for the samples of one chunk.
 pub(crate) struct Assigned {
     pub(crate) labels: Vec<usize>,
-    /// The relative margin of every sample between the centers as they stood.
+    /// Relative margin of every sample between the current centers.
     pub(crate) confidence: Vec<f64>,
 }
 
 impl Opimc {
-    /// Labels the samples of the very first chunk from these memberships, `(n_samples, n_clusters)`; their rows are
-    /// scaled to sum 1.
-    pub(crate) fn settle_first(
+    /// Labels the samples of the first chunk from these memberships, `(n_samples, n_clusters)`, after scaling their
+    /// rows to sum 1.
+    pub(crate) fn fit_first_chunk(
         &self,
         views: &mut [Centers],
-        parts: &[Part],
+        parts: &[ChunkView],
         mut memberships: Array2<f64>,
     ) -> Result<Assigned, ClusterError> {
         for mut row in memberships.outer_iter_mut() {
@@ -47,30 +47,30 @@ impl Opimc {
             row /= sum;
         }
         let labels = vec![0; memberships.nrows()];
-        self.settle(views, parts, labels, Some(memberships))
+        self.fit_chunk(views, parts, labels, Some(memberships))
     }
 
-    /// Revises the labels of a chunk of an earlier pass, which were `before`.
-    pub(crate) fn revisit(
+    /// Revises the labels `before` of a chunk of an earlier pass.
+    pub(crate) fn refit_chunk(
         &self,
         views: &mut [Centers],
-        parts: &[Part],
+        parts: &[ChunkView],
         before: Vec<usize>,
     ) -> Result<Assigned, ClusterError> {
         for (view, part) in views.iter_mut().zip(parts) {
             part.add(&before, -1.0, &mut view.sums, &mut view.counts);
         }
-        self.settle(views, parts, before, None)
+        self.fit_chunk(views, parts, before, None)
     }
 
-    /// Alternates centers and labels on one chunk, one part a view, then adds it to the sums.
+    /// Alternates centers and labels on one chunk, given per view, then adds it to the sums.
     ///
     /// # Errors
-    /// If the centers stop being numbers.
-    pub(crate) fn settle(
+    /// If the centers are not finite.
+    pub(crate) fn fit_chunk(
         &self,
         views: &mut [Centers],
-        parts: &[Part],
+        parts: &[ChunkView],
         mut labels: Vec<usize>,
         mut memberships: Option<Array2<f64>>,
     ) -> Result<Assigned, ClusterError> {
@@ -115,9 +115,15 @@ impl Opimc {
         Ok(Assigned { labels, confidence })
     }
 
-    /// U = (sums) / (counts + α). An empty cluster keeps its center; in the first chunk it takes the
-    /// mean of all rows, absent ones counted as 0 (authors' code).
-    fn move_centers(&self, views: &mut [Centers], totals: &[Centers], parts: &[Part], first: bool) {
+    /// Sets U = (sums) / (counts + α). An empty cluster keeps its center; in the first chunk it takes the mean of all
+    /// rows, with absent ones counted as 0 (authors' code).
+    fn move_centers(
+        &self,
+        views: &mut [Centers],
+        totals: &[Centers],
+        parts: &[ChunkView],
+        first: bool,
+    ) {
         for ((view, total), part) in views.iter_mut().zip(totals).zip(parts) {
             for (j, mut center) in view.centers.outer_iter_mut().enumerate() {
                 if total.counts[j] > 0.0 {
@@ -130,11 +136,11 @@ impl Opimc {
         }
     }
 
-    /// The centers of soft memberships P of the first chunk: U = (Pᵀ W P + α I)⁻¹ Pᵀ X.
+    /// Sets the centers for soft memberships P of the first chunk: U = (Pᵀ W P + α I)⁻¹ Pᵀ X.
     fn soft_centers(
         &self,
         views: &mut [Centers],
-        parts: &[Part],
+        parts: &[ChunkView],
         p: &Array2<f64>,
     ) -> Result<(), ClusterError> {
         for (view, part) in views.iter_mut().zip(parts) {
@@ -151,7 +157,7 @@ impl Opimc {
         Ok(())
     }
 
-    /// Σᵥ -2 ⟨U, sums⟩ + Σⱼ (counts + α) ‖uⱼ‖²: the objective up to Σ ‖x‖².
+    /// Returns Σᵥ -2 ⟨U, sums⟩ + Σⱼ (counts + α) ‖uⱼ‖², the objective minus Σ ‖x‖².
     fn loss(&self, views: &[Centers], totals: &[Centers]) -> f64 {
         let mut loss = 0.0;
         for (view, total) in views.iter().zip(totals) {
@@ -163,7 +169,7 @@ impl Opimc {
         loss
     }
 
-    fn soft_loss(&self, views: &[Centers], parts: &[Part], p: &Array2<f64>) -> f64 {
+    fn soft_loss(&self, views: &[Centers], parts: &[ChunkView], p: &Array2<f64>) -> f64 {
         let mut loss = 0.0;
         for (view, part) in views.iter().zip(parts) {
             let p = p.select(Axis(0), &part.rows);
@@ -177,11 +183,11 @@ impl Opimc {
     }
 }
 
-/// The cluster of least Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties; and these sums,
+/// Returns the cluster with the smallest Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties, and these sums,
 /// `(n_samples, n_clusters)`.
 pub(crate) fn assign(
     views: &[Centers],
-    parts: &[Part],
+    parts: &[ChunkView],
     n_samples: usize,
 ) -> (Vec<usize>, Array2<f64>) {
     let mut distances = Array2::<f64>::zeros((n_samples, views[0].counts.len()));
@@ -207,9 +213,14 @@ pub(crate) fn assign(
     (distances.outer_iter().map(nearest).collect(), distances)
 }
 
-/// The relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`, between the
-/// clusters in use: one without a sample is no alternative.
-fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize], used: &[bool]) -> Vec<f64> {
+/// Returns the relative margins of the squared distances `distances` + Σᵥ Wᵥ ‖x‖², `(n_samples, n_clusters)`. Clusters
+/// without samples are excluded.
+fn margins(
+    parts: &[ChunkView],
+    distances: &Array2<f64>,
+    labels: &[usize],
+    used: &[bool],
+) -> Vec<f64> {
     let mut squares = vec![0.0; labels.len()];
     for part in parts {
         for (x, &row) in part.x.outer_iter().zip(&part.rows) {
@@ -225,18 +236,18 @@ fn margins(parts: &[Part], distances: &Array2<f64>, labels: &[usize], used: &[bo
     samples.map(margin).collect()
 }
 
-/// The observed rows of one view of a chunk, of unit length.
-pub(crate) struct Part {
-    /// Their places in the chunk.
+/// Observed rows of one view of a chunk, scaled to unit length.
+pub(crate) struct ChunkView {
+    /// Their positions in the chunk.
     rows: Vec<usize>,
     /// `(rows.len(), n_features)`.
     x: Array2<f64>,
-    /// The mean over all samples of the chunk, absent rows counted as 0.
+    /// Mean over all samples of the chunk, absent rows counted as 0.
     mean: Array1<f64>,
 }
 
-impl Part {
-    /// Of the chunk of the samples `rows`.
+impl ChunkView {
+    /// Returns one view of the chunk of the samples `rows`.
     pub(crate) fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
         let observed = |&place: &usize| data.mask().is_observed(rows[place], view);
         let places: Vec<usize> = (0..rows.len()).filter(observed).collect();
@@ -281,16 +292,16 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn clusters_without_a_sample_are_no_alternative() {
+    fn clusters_without_a_sample_are_excluded_from_margins() {
         let x = array![[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]];
         let data = MultiView::from_nan_rows(vec![x]).unwrap();
         let memberships =
             array![[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let parts = [Part::of_rows(&data, &[0, 1, 2, 3], 0)];
+        let parts = [ChunkView::of_rows(&data, &[0, 1, 2, 3], 0)];
         let mut views = [Centers::new(array![[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])];
-        let found = Opimc::default().settle_first(&mut views, &parts, memberships).unwrap();
+        let found = Opimc::default().fit_first_chunk(&mut views, &parts, memberships).unwrap();
         assert_eq!(found.labels, [0, 0, 1, 1]);
-        // Centers 2/3 along the axes; the third, of no sample, lies nearer at the mean.
+        // Centers are 2/3 along the axes; the third, without samples, is nearer at the mean.
         for sure in found.confidence {
             approx::assert_abs_diff_eq!(sure, 12.0 / 13.0, epsilon = 1e-12);
         }

@@ -10,7 +10,7 @@ use cdimc_core::{
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
-use centers::{Centers, Part, assign};
+use centers::{Centers, ChunkView, assign};
 use ndarray::Array2;
 use rand::Rng;
 use rand::distributions::Standard;
@@ -19,25 +19,25 @@ use serde::{Deserialize, Serialize};
 
 /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
 ///
-/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ, for one chunk of
-/// samples after the other, keeping only sums over the chunks before. Rows get unit length first. Any
-/// number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on
-/// a chunk with mᵥ observed rows, and memory for one chunk and the centers.
+/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ for consecutive chunks of samples,
+/// keeping only sums over earlier chunks. Rows are first scaled to unit length. Any number of views, any mask; values
+/// may be negative. An iteration on a chunk with mᵥ observed rows needs O(Σᵥ mᵥ dᵥ k) operations, and memory for one
+/// chunk and the centers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Opimc {
-    /// Ridge α of the centers, positive: 1. The authors' 10 collapses small chunks of unit rows into
-    /// one cluster, because a center of c samples is shrunk by c / (c + α).
+    /// Ridge α of the centers, positive. The authors' 10 collapses small chunks of unit rows into one cluster, because
+    /// a center of c samples is shrunk by c / (c + α).
     pub alpha: f64,
-    /// Samples in a chunk: 250 (imml; the authors' script for 116 samples has 30).
+    /// Number of samples per chunk. Default of imml; the authors' script for 116 samples uses 30.
     pub chunk_size: usize,
-    /// Passes over the data: 1, as the title says; later ones revise the labels chunk by chunk.
+    /// Number of passes over the data; later ones revise the labels chunk by chunk. The method's title specifies one.
     pub passes: usize,
-    /// Most iterations on a chunk: 30 (authors' script).
+    /// Largest number of iterations per chunk. Default of the authors' script.
     pub iterations: usize,
-    /// Iterations stop when the loss changes by less than this share: 1e-6 (authors' script).
+    /// Stops when the relative change of the loss is smaller. Default of the authors' script.
     pub tolerance: f64,
-    /// The order in which samples are read: shuffled (authors' script).
+    /// Order in which samples are read. Default of the authors' script.
     pub order: RowOrder,
 }
 
@@ -89,19 +89,19 @@ impl Clusterer for Opimc {
         for pass in 0..self.passes {
             for (number, rows) in order.chunks(self.chunk_size).enumerate() {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
-                let parts: Vec<Part> =
-                    (0..data.n_views()).map(|v| Part::of_rows(data, rows, v)).collect();
+                let parts: Vec<ChunkView> =
+                    (0..data.n_views()).map(|v| ChunkView::of_rows(data, rows, v)).collect();
                 let found = if pass > 0 {
                     let before = rows.iter().map(|&row| labels[row]).collect();
-                    self.revisit(&mut views, &parts, before)?
+                    self.refit_chunk(&mut views, &parts, before)?
                 } else if number == 0 {
                     let (shape, mut rng) =
                         ((rows.len(), n_clusters), seed.stream("memberships").rng());
                     let random = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
-                    self.settle_first(&mut views, &parts, random)?
+                    self.fit_first_chunk(&mut views, &parts, random)?
                 } else {
                     let (labels, _) = assign(&views, &parts, rows.len());
-                    self.settle(&mut views, &parts, labels, None)?
+                    self.fit_chunk(&mut views, &parts, labels, None)?
                 };
                 for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
                     (labels[row], confidence[row]) = (label, sure);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_pass_never_raises_the_objective() {
+    fn a_second_pass_never_increases_the_objective() {
         let data = blobs();
         let objective = |passes| {
             let settings = Opimc { passes, chunk_size: 15, alpha: 0.1, ..Opimc::default() };
@@ -146,7 +146,7 @@ mod tests {
             let mut loss = 0.0;
             for v in 0..2 {
                 let rows: Vec<usize> = (0..60).collect();
-                let part = Part::of_rows(&data, &rows, v);
+                let part = ChunkView::of_rows(&data, &rows, v);
                 let (mut sums, mut counts) = (Array2::zeros((3, 3)), Array1::zeros(3));
                 part.add(&labels, 1.0, &mut sums, &mut counts);
                 for j in 0..3 {

@@ -1,4 +1,4 @@
-//! `PMVC_CGAN`: partial multi-view clustering through adversarial completion of the absent view.
+//! `PMVC_CGAN`: partial multi-view clustering by adversarial completion of the missing view.
 //!
 //! Q. Wang, Z. Ding, Z. Tao, Q. Gao, Y. Fu, "Partial Multi-view Clustering via Consistent GAN", ICDM 2018,
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.
@@ -27,36 +27,35 @@ const NAME: &str = "pmvc-cgan";
 
 /// Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
 ///
-/// Stage 1 trains an autoencoder with shared inner layers on the paired samples, every latent decoded
-/// into both views. Stage 2 trains it against a discriminator a view and completes each absent row.
-/// Stage 3 pulls Student's t assignments of all samples, completed, towards their target distribution.
-/// k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
-/// first.
+/// Stage 1 trains an autoencoder with shared inner layers on the paired samples; every latent is decoded into both
+/// views. Stage 2 trains it against one discriminator per view and completes each missing row. Stage 3 moves Student's
+/// t assignments of all completed samples towards their target distribution. k-means on the mean of both latents gives
+/// the labels. Features are first scaled to [0, 1] over observed rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PmvcCgan {
-    /// Widths of the layers between a view and its latent, the latent last; 500, 300, 100 (authors'
-    /// code for BDGP; theirs for MNIST is not public).
+    /// Widths of the layers between a view and its latent, the latent last. Default of the authors' code for BDGP;
+    /// their code for MNIST is not public.
     pub widths: [usize; 3],
-    /// Samples in one step; 32 for speed. The authors' is 1, see [`PmvcCgan::authors`].
+    /// Number of samples per step; larger than the authors' 1 for speed, see [`PmvcCgan::authors`].
     pub batch_size: usize,
-    /// Epochs of stage 1; 40, ten times the authors' for batches of 32.
+    /// Number of epochs of stage 1; ten times the authors' for batches of 32.
     pub autoencoder_epochs: usize,
-    /// Epochs of stage 2; 20, five times the authors'.
+    /// Number of epochs of stage 2; five times the authors'.
     pub adversarial_epochs: usize,
-    /// Epochs of stage 3; 20, two and a half times the authors'.
+    /// Number of epochs of stage 3; two and a half times the authors'.
     pub clustering_epochs: usize,
-    /// Step length of Adam; 1e-4 (authors' code).
+    /// Learning rate of Adam. Default of the authors' code.
     pub learning_rate: f64,
-    /// Decay of Adam's mean of gradients; 0.5 (authors' code).
+    /// Decay of Adam's mean of gradients. Default of the authors' code.
     pub beta1: f64,
-    /// Decay of Adam's mean of squared gradients; 0.999 (authors' code).
+    /// Decay of Adam's mean of squared gradients. Default of the authors' code.
     pub beta2: f64,
-    /// The order of the samples in batches, the same in every epoch.
+    /// Order of the samples in batches, the same in every epoch.
     pub order: RowOrder,
-    /// Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
+    /// Number of k-means starts; the best is kept. Default of the authors' library.
     pub restarts: usize,
-    /// Where the steps are computed.
+    /// Device that computes the steps.
     pub device: Device,
 }
 
@@ -79,7 +78,7 @@ impl Default for PmvcCgan {
 }
 
 impl PmvcCgan {
-    /// The method with the authors' batches of one sample and their 4, 4 and 8 epochs.
+    /// Returns settings with the authors' batches of one sample and 4, 4 and 8 epochs.
     #[must_use]
     pub fn authors() -> Self {
         Self {
@@ -92,7 +91,7 @@ impl PmvcCgan {
     }
 }
 
-/// Every feature to [0, 1] on the observed rows; constant features to 0.
+/// Scales every feature to [0, 1] over the observed rows; constant features become 0.
 fn min_max(view: ArrayView2<'_, f64>) -> Array2<f32> {
     let least = view.fold_axis(Axis(0), f64::INFINITY, |least, x| least.min(*x));
     let greatest = view.fold_axis(Axis(0), f64::NEG_INFINITY, |greatest, x| greatest.max(*x));

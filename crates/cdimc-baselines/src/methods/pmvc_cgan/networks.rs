@@ -1,5 +1,5 @@
-//! The networks of `PMVC_CGAN` in training: an autoencoder of two views whose inner layers both share, and a
-//! discriminator for each view.
+//! The networks of `PMVC_CGAN`: an autoencoder of two views with shared inner layers, and a discriminator for each
+//! view.
 
 use super::PmvcCgan;
 use super::soft_assignment::{divergence, soft_assignment};
@@ -16,17 +16,17 @@ const DISCRIMINATOR_WIDTH: usize = 64;
 /// Slope of its leaky `ReLU` below 0 (authors' code).
 const LEAK: f64 = 0.2;
 
-/// The networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns the loss before it.
+/// Networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns the loss before it.
 pub(super) struct Networks {
     autoencoder: Autoencoder,
     discriminators: [Discriminator; 2],
     optimizer: Optimizer,
-    /// Steps taken in the current stage.
+    /// Number of steps in the current stage.
     steps: u64,
 }
 
 impl Networks {
-    /// Networks for views of `n_features`, weights drawn from the seed.
+    /// Returns networks for views of `n_features`, with weights drawn from the seed.
     pub(super) fn new(
         n_features: [usize; 2],
         settings: &PmvcCgan,
@@ -72,7 +72,7 @@ impl Networks {
         })
     }
 
-    /// Starts a stage: fresh moments, weights kept. Centers of clusters take part in the last stage.
+    /// Starts a stage: resets moments and keeps weights. Cluster centers are trained in the last stage.
     pub(super) fn start(&mut self, centers: Option<&mut Parameter>) -> Result<()> {
         self.steps = 0;
         let discriminators = self.discriminators.iter_mut().flat_map(Discriminator::parameters_mut);
@@ -80,7 +80,7 @@ impl Networks {
         parameters.try_for_each(|parameter| parameter.start(self.optimizer))
     }
 
-    /// A step of stage 1 on paired rows: both views from either latent.
+    /// Takes a step of stage 1 on paired rows: both views from either latent.
     pub(super) fn autoencoder_step(&mut self, [a, b]: &[Tensor; 2]) -> Result<f64> {
         let decoded = self.autoencoder.decode(&self.autoencoder.encode([a, b])?)?;
         // The mean over both latents is half the sum of the two reconstructions of a view.
@@ -93,14 +93,14 @@ impl Networks {
         value(&loss)
     }
 
-    /// A step of stage 2: of the autoencoder, which generates rows of each view from the other, and then of the
+    /// Takes a step of stage 2: of the autoencoder, which generates rows of each view from the other, then of the
     /// discriminators. Returns the generator loss.
     pub(super) fn adversarial_step(&mut self, [a, b]: &[Tensor; 2]) -> Result<f64> {
         let Self { autoencoder, discriminators, .. } = self;
         let decoded = autoencoder.decode(&autoencoder.encode([a, b])?)?;
         let [a_from_a, a_from_b] = halves(&autoencoder.output(&decoded, 0)?)?;
         let [b_from_a, b_from_b] = halves(&autoencoder.output(&decoded, 1)?)?;
-        // Back again: rows of the second view made from those generated of the first, and the reverse.
+        // Cycle: rows of the second view from generated rows of the first, and the reverse.
         let generated = autoencoder.encode([&a_from_b, &b_from_a])?;
         let [decoded_from_a, decoded_from_b] = halves(&autoencoder.decode(&generated)?)?;
         let cycles = [
@@ -128,7 +128,8 @@ impl Networks {
         value(&loss)
     }
 
-    /// A step of stage 3 towards the assignments `target`, `(n, k)`; also returns those before the step.
+    /// Takes a step of stage 3 towards the assignments `target`, `(n, k)`; also returns the assignments before the
+    /// step.
     pub(super) fn clustering_step(
         &mut self,
         [a, b]: &[Tensor; 2],
@@ -149,12 +150,12 @@ impl Networks {
         Ok((value(&loss)?, q.detach()))
     }
 
-    /// The means of the latents of both views, `(n, latent)`.
+    /// Returns the means of the latents of both views, `(n, latent)`.
     pub(super) fn common_latents(&self, [a, b]: &[Tensor; 2]) -> Result<Tensor> {
         Ok(mean_of_halves(&self.autoencoder.encode([a, b])?)?.detach())
     }
 
-    /// The rows of the other view generated from those of `view`.
+    /// Generates the rows of the other view from the rows of `view`.
     pub(super) fn generate(&self, rows: &Tensor, view: usize) -> Result<Tensor> {
         let autoencoder = &self.autoencoder;
         let latents = autoencoder.shared_encoder(&autoencoder.input[view].forward(rows)?)?;
@@ -177,25 +178,25 @@ struct Autoencoder {
 }
 
 impl Autoencoder {
-    /// The latents of rows of the first view and under them those of rows of the second.
+    /// Returns the latents of rows of the first view, followed by those of the second.
     fn encode(&self, [a, b]: [&Tensor; 2]) -> Result<Tensor> {
         let both = [self.input[0].forward(a)?, self.input[1].forward(b)?];
         self.shared_encoder(&Tensor::cat(&both, 0)?)
     }
 
-    /// The layers that both views share, of which the first hidden layer is the input.
+    /// Applies the shared layers of the encoders to the first hidden layer.
     fn shared_encoder(&self, hidden: &Tensor) -> Result<Tensor> {
         let hidden = relu(&self.encoder[0].forward(&relu(hidden)?)?)?;
         relu(&self.encoder[1].forward(&hidden)?)
     }
 
-    /// The part of the decoders that both views share.
+    /// Applies the shared layers of the decoders.
     fn decode(&self, latents: &Tensor) -> Result<Tensor> {
         let hidden = relu(&self.decoder[0].forward(latents)?)?;
         relu(&self.decoder[1].forward(&hidden)?)
     }
 
-    /// Rows of `view` from what was decoded, in (-1, 1).
+    /// Returns rows of `view` from the decoded layer, in (-1, 1).
     fn output(&self, decoded: &Tensor, view: usize) -> Result<Tensor> {
         self.output[view].forward(decoded)?.tanh()
     }
@@ -214,7 +215,7 @@ struct Discriminator {
 }
 
 impl Discriminator {
-    /// The least-squares loss of the discriminator: real rows are 1, generated ones 0.
+    /// Returns the least-squares loss of the discriminator: real rows are 1, generated ones 0.
     fn loss(&self, real: &Tensor, generated: &Tensor) -> Result<Tensor> {
         let scores = |x| self.scores(x, Layer::forward);
         let losses =
@@ -222,7 +223,8 @@ impl Discriminator {
         losses * 0.5
     }
 
-    /// The least-squares loss of the generator: generated rows pass as real. No gradient reaches the discriminator.
+    /// Returns the least-squares loss of the generator: generated rows should score 1. The discriminator gets no
+    /// gradient.
     fn generator_loss(&self, generated: &Tensor) -> Result<Tensor> {
         least_squares(&self.scores(generated, Layer::forward_frozen)?, 1.0)
     }
@@ -237,14 +239,14 @@ impl Discriminator {
     }
 }
 
-/// A layer with weights and biases uniform in ±1/√`n_in` (PyTorch's default).
+/// Returns a layer with weights and biases uniform in ±1/√`n_in` (PyTorch's default).
 fn draw(n_in: usize, n_out: usize, rng: &mut impl Rng) -> Dense {
     let weight = draw_weight(n_in, n_out, rng);
     let bound = 1.0 / (n_in as f32).sqrt();
     Dense { weight, bias: Array1::from_shape_simple_fn(n_out, || rng.gen_range(-bound..bound)) }
 }
 
-/// `(n_out, n_in)`, drawn input by input.
+/// Returns weights `(n_out, n_in)`, drawn input by input.
 fn draw_weight(n_in: usize, n_out: usize, rng: &mut impl Rng) -> Array2<f32> {
     let bound = 1.0 / (n_in as f32).sqrt();
     Array2::from_shape_simple_fn((n_in, n_out), || rng.gen_range(-bound..bound)).reversed_axes()
@@ -254,7 +256,7 @@ fn value(x: &Tensor) -> Result<f64> {
     Ok(f64::from(x.to_scalar::<f32>()?))
 }
 
-/// The upper half of the rows and the lower one.
+/// Returns the upper and the lower half of the rows.
 fn halves(x: &Tensor) -> Result<[Tensor; 2]> {
     let n = x.dim(0)? / 2;
     Ok([x.narrow(0, 0, n)?, x.narrow(0, n, n)?])
@@ -265,17 +267,17 @@ fn mean_of_halves(x: &Tensor) -> Result<Tensor> {
     (a + b)? * 0.5
 }
 
-/// Mean squared difference over all entries.
+/// Returns the mean squared difference over all entries.
 fn mean_square(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     x.sub(y)?.sqr()?.mean_all()
 }
 
-/// Mean absolute difference over all entries.
+/// Returns the mean absolute difference over all entries.
 fn mean_absolute(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     x.sub(y)?.abs()?.mean_all()
 }
 
-/// The least-squares adversarial loss: mean of (score - `target`)².
+/// Returns the least-squares adversarial loss, the mean of (score - `target`)².
 fn least_squares(scores: &Tensor, target: f64) -> Result<Tensor> {
     scores.affine(1.0, -target)?.sqr()?.mean_all()
 }

@@ -1,8 +1,9 @@
-//! Student's t assignments of latents to centers, the target distribution made from them, and the divergence of the two.
+//! Student's t assignments of latents to centers, their target distribution, and the divergence of the two.
 
 use candle_core::{Result, Tensor};
 
-/// `q_ij` ∝ 1 / (1 + ‖`z_i` - `μ_j`‖²), rows of sum 1: `(n, k)` from latents `(n, width)` and centers `(k, width)`.
+/// Returns `q_ij` ∝ 1 / (1 + ‖`z_i` - `μ_j`‖²) with rows of sum 1, `(n, k)`, from latents `(n, width)` and centers `(k,
+/// width)`.
 pub(super) fn soft_assignment(latents: &Tensor, centers: &Tensor) -> Result<Tensor> {
     let lengths = latents.sqr()?.sum_keepdim(1)?;
     let center_lengths = centers.sqr()?.sum_keepdim(1)?.t()?;
@@ -10,13 +11,13 @@ pub(super) fn soft_assignment(latents: &Tensor, centers: &Tensor) -> Result<Tens
     scale_to_one(&products.broadcast_add(&lengths)?.broadcast_add(&center_lengths)?.recip()?)
 }
 
-/// The target p ∝ q² / f, f the sum of q over samples, rows of sum 1.
+/// Returns the target p ∝ q² / f with rows of sum 1, where f is the sum of q over samples.
 pub(super) fn target_distribution(q: &Tensor) -> Result<Tensor> {
     scale_to_one(&q.sqr()?.broadcast_div(&q.sum_keepdim(0)?)?)
 }
 
-/// The mean of p (ln p - ln q) over all entries, p the `target`: the authors' framework averages over clusters, so
-/// this is the divergence divided by k.
+/// Returns the mean of p (ln p - ln q) over all entries, p the `target`. The authors' framework averages over clusters,
+/// so this is the divergence divided by k.
 pub(super) fn divergence(q: &Tensor, target: &Tensor) -> Result<Tensor> {
     (target * (target.clamp(1e-12, 1.0)?.log()? - q.log()?)?)?.mean_all()
 }
@@ -38,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn soft_assignments_are_those_of_student() {
+    fn soft_assignments_follow_students_t() {
         let latents = Tensor::new(&[[0.0_f32, 0.0], [1.0, 0.0]], &Device::Cpu).unwrap();
         let centers = Tensor::new(&[[0.0_f32, 0.0], [0.0, 1.0]], &Device::Cpu).unwrap();
         // Squared distances 0, 1 and 1, 2.

@@ -9,10 +9,10 @@ use cdimc_nn::{NnError, autodiff::Parameter, batches};
 use rand::Rng;
 use std::ops::Range;
 
-/// Rows that go through the networks at once outside training.
-const BLOCK: usize = 4096;
+/// Number of rows per block outside training.
+const BLOCK_ROWS: usize = 4096;
 
-/// The method at work on two views, `(n_v, m_v)` each: the paired samples first, in the same order in both.
+/// State of the method on two views, `(n_v, m_v)` each: paired samples first, in the same order in both.
 pub(super) struct Training<'a> {
     pub(super) networks: Networks,
     pub(super) views: [Tensor; 2],
@@ -22,7 +22,7 @@ pub(super) struct Training<'a> {
 }
 
 impl Training<'_> {
-    /// Stage 1: both views from either latent, on paired samples.
+    /// Trains stage 1: both views from either latent, on paired samples.
     pub(super) fn train_autoencoder(&mut self, n_epochs: usize) -> Result<Curve, ClusterError> {
         let Self { networks, views, n_paired, batch_size, observer } = self;
         networks.start(None).map_err(NnError::from)?;
@@ -34,8 +34,8 @@ impl Training<'_> {
         })
     }
 
-    /// Stage 2: rows of the first view, aligned with the second where paired and with a random row of
-    /// it elsewhere. The authors' loop ends before it reaches unpaired rows; theirs is meant to.
+    /// Trains stage 2: rows of the first view with their partner in the second view, or with a random row if unpaired.
+    /// The authors' loop ends before unpaired rows, against their intention.
     pub(super) fn train_adversarially(
         &mut self,
         n_epochs: usize,
@@ -59,8 +59,8 @@ impl Training<'_> {
         })
     }
 
-    /// Stage 3: assignments of all completed rows pulled towards their target distribution, which starts
-    /// from the assignments of `latents` to `centers`.
+    /// Trains stage 3: moves assignments of all completed rows towards their target distribution, which starts from the
+    /// assignments of `latents` to `centers`.
     pub(super) fn train_clustering(
         &mut self,
         n_epochs: usize,
@@ -90,16 +90,16 @@ impl Training<'_> {
         })
     }
 
-    /// Both views of all samples, absent rows generated: the paired samples, those of the first view alone, those of
-    /// the second.
+    /// Returns both views of all samples with missing rows generated: paired samples, samples of only the first view,
+    /// samples of only the second.
     pub(super) fn completed(&self) -> Result<[Tensor; 2], NnError> {
         let Self { networks, views: [first, second], n_paired, .. } = self;
         let mut a = vec![first.clone()];
         let mut b = vec![second.narrow(0, 0, *n_paired)?];
-        for block in batches(*n_paired..n_rows(first), BLOCK) {
+        for block in batches(*n_paired..n_rows(first), BLOCK_ROWS) {
             b.push(networks.generate(&first.narrow(0, block.start, block.len())?, 0)?);
         }
-        for block in batches(*n_paired..n_rows(second), BLOCK) {
+        for block in batches(*n_paired..n_rows(second), BLOCK_ROWS) {
             let observed = second.narrow(0, block.start, block.len())?;
             a.push(networks.generate(&observed, 1)?);
             b.push(observed);
@@ -107,10 +107,10 @@ impl Training<'_> {
         Ok([Tensor::cat(&a, 0)?, Tensor::cat(&b, 0)?])
     }
 
-    /// The means of the latents of both `views` of the first `n` rows.
+    /// Returns the means of the latents of both `views` of the first `n` rows.
     pub(super) fn common_latents(&self, views: &[Tensor; 2], n: usize) -> Result<Tensor, NnError> {
         let latents = |block| self.networks.common_latents(&rows(views, &block)?);
-        let latents: TensorResult<Vec<_>> = batches(0..n, BLOCK).map(latents).collect();
+        let latents: TensorResult<Vec<_>> = batches(0..n, BLOCK_ROWS).map(latents).collect();
         Ok(Tensor::cat(&latents?, 0)?)
     }
 }
@@ -119,12 +119,12 @@ fn n_rows(x: &Tensor) -> usize {
     x.dims()[0]
 }
 
-/// Some rows of both views.
+/// Returns some rows of both views.
 fn rows([a, b]: &[Tensor; 2], rows: &Range<usize>) -> TensorResult<[Tensor; 2]> {
     Ok([a.narrow(0, rows.start, rows.len())?, b.narrow(0, rows.start, rows.len())?])
 }
 
-/// Runs the epochs of one stage and keeps the mean loss of each.
+/// Runs the epochs of one stage and returns the mean loss of each.
 fn epochs(
     (stage, n_epochs): (&'static str, usize),
     observer: &dyn Observer,
