@@ -1,12 +1,12 @@
 /*!
-Layers on candle's tensors, trained through its automatic differentiation, for methods that train networks of their own.
+Layers on candle's tensors, trained by automatic differentiation, for methods with their own networks.
 */
 
 use crate::{Dense, Device, NnError, Optimizer};
 use candle_core::{DType, Result, Tensor, Var, backprop::GradStore};
 use ndarray::ArrayView2;
 
-/// The device of candle's tensors.
+/// Returns the device for candle's tensors.
 ///
 /// # Errors
 /// If this build or machine lacks it.
@@ -29,7 +29,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A variable that starts at `value`.
+    /// Returns a variable with the initial value `value`.
     ///
     /// # Errors
     /// If candle fails.
@@ -42,7 +42,7 @@ impl Parameter {
         &self.value
     }
 
-    /// Starts a stage of training: fresh moments, value kept.
+    /// Starts a stage of training: resets the moments and keeps the value.
     ///
     /// # Errors
     /// If candle fails.
@@ -51,7 +51,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// Step number `t`, from 1 on; a parameter that the loss does not reach has gradient zero.
+    /// Takes step number `t`, from 1 on. A parameter that the loss does not depend on has gradient zero.
     ///
     /// # Errors
     /// If candle fails.
@@ -66,7 +66,7 @@ impl Parameter {
     }
 }
 
-/// A fully connected layer x W + b, `W` of shape `(n_in, n_out)`; a layer may be without b, `(1, n_out)`.
+/// A fully connected layer x W + b, `W` of shape `(n_in, n_out)`, with an optional b, `(1, n_out)`.
 #[derive(Debug, Clone)]
 pub struct Layer {
     weight: Parameter,
@@ -74,7 +74,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// The layer with the weights and biases of `layer`.
+    /// Returns a layer with the weights and biases of `layer`.
     ///
     /// # Errors
     /// If candle fails.
@@ -83,7 +83,7 @@ impl Layer {
         Ok(Self { bias: Some(bias), ..Self::linear(layer.weight.view(), device)? })
     }
 
-    /// A layer without biases from weights `(n_out, n_in)`.
+    /// Returns a layer without biases from weights `(n_out, n_in)`.
     ///
     /// # Errors
     /// If candle fails.
@@ -91,7 +91,7 @@ impl Layer {
         Ok(Self { weight: Parameter::new(&weight_tensor(weight, device)?)?, bias: None })
     }
 
-    /// The layer applied to `x`, `(n, n_in)`.
+    /// Applies the layer to `x`, `(n, n_in)`.
     ///
     /// # Errors
     /// If the shapes disagree.
@@ -99,7 +99,7 @@ impl Layer {
         affine(x, &self.weight.value, self.bias.as_ref().map(Parameter::value))
     }
 
-    /// The same map, through which no gradient reaches the layer.
+    /// Applies the layer without gradients for its parameters.
     ///
     /// # Errors
     /// If the shapes disagree.
@@ -114,7 +114,7 @@ impl Layer {
     }
 }
 
-/// max(x, 0), with slope 0 at 0 as PyTorch's; candle's own has slope 1 there.
+/// Returns max(x, 0), with slope 0 at 0 as in PyTorch; candle's own has slope 1 there.
 ///
 /// # Errors
 /// If candle fails.
@@ -125,12 +125,12 @@ pub fn relu(x: &Tensor) -> Result<Tensor> {
 fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let y = x.matmul(weight)?;
     let Some(bias) = bias else { return Ok(y) };
-    // The bias under itself as a product, because the gradient of a broadcast is a sum over rows, which
-    // candle computes one strided entry after the other.
+    // Repeats the bias by a product: the gradient of a broadcast is a sum over rows, which candle computes entry by
+    // entry.
     y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(bias)?)
 }
 
-/// Weights `(n_out, n_in)` as `(n_in, n_out)`: gradients then arise in the order of the weights.
+/// Transposes weights `(n_out, n_in)` to `(n_in, n_out)`, the order of their gradients.
 fn weight_tensor(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Tensor> {
     let weight = weight.t();
     Tensor::from_iter(weight.iter().copied(), device)?.reshape(weight.dim())
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_gradient_reaches_a_frozen_layer() {
+    fn a_frozen_layer_has_no_gradient() {
         let mut layer = layer();
         let x = Var::new(&[[0.1_f32, 0.2]], &candle_core::Device::Cpu).unwrap();
         let y = layer.forward_frozen(&x).unwrap();

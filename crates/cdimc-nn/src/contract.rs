@@ -1,5 +1,5 @@
-//! What both engines promise, on a small case with random biases: no unit sits on the kink of `ReLU`. With the feature
-//! `cuda` the engine on tensors promises it on a GPU too, which the tests then need.
+//! Tests of both engines on a small case with random biases, so that no unit is at the kink of `ReLU`. With the feature
+//! `cuda` the engine on tensors is also tested on a GPU.
 
 use crate::{
     Architecture, Dense, Device, Engine, Goal, NetworkInput, NnError, Normalization, ObservedView,
@@ -17,7 +17,7 @@ const LATENT: usize = 3;
 const ALPHA: f64 = 0.3;
 type Place = (Engine, Device);
 const FUSED: Place = (Engine::Fused, Device::Cpu);
-/// Tensors.
+/// Engines on tensors.
 const CANDLE: &[Place] = &[
     (Engine::Candle, Device::Cpu),
     #[cfg(feature = "cuda")]
@@ -27,7 +27,7 @@ const SGD: Optimizer = Optimizer::Sgd { learning_rate: 0.02, momentum: 0.9 };
 const ADAM: Optimizer =
     Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
 const FIRST: Range<usize> = 0..16;
-/// The last view observes nothing of this batch.
+/// A batch without rows in the last view.
 const BLIND: Range<usize> = 16..32;
 
 struct Case {
@@ -123,7 +123,7 @@ impl Case {
         [Goal::Reconstruction, Goal::Clusters(batch), self.goal()]
     }
 
-    /// Losses of `n_steps` pre-training and as many fine-tuning steps.
+    /// Returns the losses of `n_steps` pre-training and as many fine-tuning steps.
     fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
         let mut losses = Vec::new();
         trainer.start(SGD).expect("valid optimizer");
@@ -138,7 +138,8 @@ impl Case {
     }
 }
 
-/// Loss and gradients of a batch: the momentum after a first step is the gradient, and a step this short moves nothing.
+/// Returns loss and gradients of a batch: the momentum after a first step is the gradient, and a step of this length
+/// moves no weight.
 fn gradients(trainer: &mut dyn Trainer, batch: &Range<usize>, goal: Goal<'_>) -> (f64, Weights) {
     let sgd = Optimizer::Sgd { learning_rate: 1e-30, momentum: 0.0 };
     trainer.start(sgd).expect("valid optimizer");
@@ -156,7 +157,7 @@ fn places() -> impl Iterator<Item = Place> {
     CANDLE.iter().copied().chain([FUSED])
 }
 
-/// The last one is smaller.
+/// Returns batches; the last one is smaller.
 fn batches() -> impl Iterator<Item = Range<usize>> + Clone {
     [FIRST, BLIND, 32..42, 42..N].into_iter()
 }
@@ -165,8 +166,8 @@ fn tensors(weights: &Weights) -> impl Iterator<Item = Vec<f32>> {
     weights.layers().flat_map(|layer| [layer.weight.iter().copied().collect(), layer.bias.to_vec()])
 }
 
-/// The largest Frobenius distance of two tensors, relative to the tensor and a hundredth of the whole: the
-/// graph term's gradient of the last biases is a sum that cancels to rounding. NaN where a number is.
+/// Returns the largest Frobenius distance of two tensors, relative to the tensor plus a hundredth of the whole: the
+/// graph term's gradient of the last biases cancels to rounding errors. NaN if a number is NaN.
 fn distance(expected: &Weights, found: &Weights) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f32>| {
         values.map(|value| f64::from(value).powi(2)).sum::<f64>().sqrt()
@@ -181,7 +182,7 @@ fn distance(expected: &Weights, found: &Weights) -> f64 {
 }
 
 #[test]
-fn a_gradient_that_is_not_a_number_is_not_near_another() {
+fn a_nan_gradient_is_not_near_another() {
     let weights = Case::new(0).weights;
     let mut spoiled = weights.clone();
     set_parameter(&mut spoiled, 0, f32::NAN);
@@ -189,7 +190,7 @@ fn a_gradient_that_is_not_a_number_is_not_near_another() {
     assert!(distance(&weights, &spoiled).is_nan());
 }
 
-/// Both in f32, where a gradient that nearly cancels keeps four digits.
+/// Both use f32; a gradient that nearly cancels keeps four digits.
 #[test]
 fn both_engines_have_the_same_gradients() {
     for (seed, place) in (0..5).flat_map(|seed| CANDLE.iter().map(move |&place| (seed, place))) {
@@ -206,7 +207,7 @@ fn both_engines_have_the_same_gradients() {
     }
 }
 
-/// Layers of more weights than the fused engine updates at once, and larger batches.
+/// Layers with more weights than the fused engine updates at once, and larger batches.
 #[test]
 fn engines_agree_on_large_layers_and_batches() {
     let architecture = Architecture { hidden_ratio: 90.0, wide: 300, ..Architecture::default() };
@@ -230,8 +231,8 @@ fn engines_agree_on_large_layers_and_batches() {
     }
 }
 
-/// Central differences in f64, with a step so small that no unit crosses the kink of `ReLU`. The error is
-/// that of the loss, 1e-15 / step = 1e-9, and that of the gradient's export as f32, 6e-8 of it.
+/// Central differences in f64, with a step so small that no unit crosses the kink of `ReLU`. The error consists of
+/// 1e-15 / step = 1e-9 of the loss and 6e-8 of the gradient, which is exported as f32.
 #[test]
 fn fused_gradients_are_the_slopes_of_the_loss() {
     const STEP: f32 = 1e-6;
@@ -285,10 +286,10 @@ fn engines_agree_over_fifty_steps_of_each_stage() {
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
-    // So wide that the fused engine thinks every batch worth its threads.
+    // So wide that the fused engine uses threads for every batch.
     let architecture = Architecture { hidden_ratio: 20.0, wide: 1500, ..Architecture::default() };
     let wide = Case::with(&architecture, 3);
-    assert!(6 * wide.weights.n_parameters() > crate::fused::WORTH_THREADS);
+    assert!(6 * wide.weights.n_parameters() > crate::fused::MIN_PARALLEL_PRODUCTS);
     for (place, case) in [(FUSED, wide), (CANDLE[0], Case::new(3))] {
         let run = |n_threads| {
             let pool =
@@ -363,7 +364,7 @@ fn a_view_without_rows_in_the_batch_has_no_gradient() {
 }
 
 #[test]
-fn fine_tuning_moves_no_decoder() {
+fn fine_tuning_keeps_the_decoders() {
     let case = Case::new(6);
     for place in places() {
         let mut trainer = case.trainer(place);
@@ -379,7 +380,7 @@ fn fine_tuning_moves_no_decoder() {
 }
 
 #[test]
-fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
+fn training_resumes_from_saved_weights_and_state_bit_for_bit() {
     let mut case = Case::new(7);
     for place in places() {
         for optimizer in [SGD, ADAM] {
@@ -408,7 +409,7 @@ fn training_goes_on_from_saved_weights_and_state_bit_for_bit() {
 }
 
 #[test]
-fn the_embedding_is_what_the_trainer_sees() {
+fn the_embedding_equals_the_latents_of_the_trainer() {
     let case = Case::new(8);
     let embedding = case.weights.embed(&case.input).expect("embedding");
     for place in places() {
@@ -424,7 +425,7 @@ fn the_embedding_is_what_the_trainer_sees() {
 }
 
 #[test]
-fn another_step_length_keeps_the_momentum() {
+fn another_learning_rate_keeps_the_momentum() {
     let case = Case::new(8);
     let Optimizer::Sgd { learning_rate, momentum } = SGD else { unreachable!() };
     for place in places() {
@@ -448,7 +449,7 @@ fn another_step_length_keeps_the_momentum() {
 }
 
 #[test]
-fn a_network_without_a_decoder_is_not_trained() {
+fn training_requires_a_decoder() {
     let mut case = Case::new(9);
     case.weights.views[1].decoder.clear();
     for place in places() {

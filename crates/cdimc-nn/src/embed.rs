@@ -1,17 +1,17 @@
-//! The network applied: fused latents of samples with any subset of views, and reconstructions.
+//! Applies the network: fused latents of samples with any subset of views, and reconstructions.
 
 use crate::{Dense, NetworkInput, NnError, Weights, trainer};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-/// Rows that are multiplied together at least: the products of a single row, and of fewer than this with long
-/// columns, take other routines, which sum in another order. A sample has the same bits alone and in company.
-const FEWEST_ROWS: usize = 4;
+/// Smallest number of rows in a product. Products with fewer rows, or with one row, use other routines that sum in
+/// another order. With this minimum a sample has the same bits alone and in a larger batch.
+const MIN_ROWS: usize = 4;
 
 impl Weights {
-    /// The fused latents of all samples (eq. 4), `(n_samples, latent)`: the mean over the views that a
-    /// sample has. Computed in blocks of rows.
+    /// Returns the fused latents of all samples (eq. 4), `(n_samples, latent)`: the mean over the views of a sample.
+    /// Computed in blocks of rows.
     ///
     /// # Errors
     /// If `input` has other views or widths than the network, or a sample has no view.
@@ -42,8 +42,8 @@ impl Weights {
             .map_err(|error| NnError::Format(error.to_string()))
     }
 
-    /// One view's reconstruction from fused latents `(n_samples, latent)`, in the units of
-    /// [`NetworkInput`]: `(n_samples, n_features)`.
+    /// Returns one view's reconstruction from fused latents `(n_samples, latent)`, in the units of [`NetworkInput`]:
+    /// `(n_samples, n_features)`.
     ///
     /// # Errors
     /// If there is no such view or the latents have another width.
@@ -69,11 +69,11 @@ impl Weights {
     }
 }
 
-/// The layers in turn, `ReLU` after each but the last.
+/// Applies the layers, with `ReLU` after each except the last.
 fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
     let n_rows = x.nrows();
-    let mut x = if (1..FEWEST_ROWS).contains(&n_rows) {
-        let repeated: [usize; FEWEST_ROWS] = std::array::from_fn(|i| i % n_rows);
+    let mut x = if (1..MIN_ROWS).contains(&n_rows) {
+        let repeated: [usize; MIN_ROWS] = std::array::from_fn(|i| i % n_rows);
         x.select(Axis(0), &repeated)
     } else {
         x.to_owned()
@@ -119,7 +119,7 @@ mod tests {
     use std::ops::Range;
 
     #[test]
-    fn few_samples_have_the_bits_that_they_have_among_many() {
+    fn a_few_samples_have_the_same_bits_as_among_many() {
         // So wide that matrix products sum in two parts.
         let architecture = Architecture { wide: 600, ..Architecture::default() };
         let weights = Weights::glorot(&architecture, &[5], 2, Seed::new(1));

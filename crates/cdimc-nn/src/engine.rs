@@ -1,21 +1,21 @@
-//! Which implementation computes the training steps, and where.
+//! Engines and devices for training steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What computes the training steps.
+/// Engine that computes the training steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// Forward and backward passes written out over matrix products; CPU only.
+    /// Explicit forward and backward passes with matrix products; CPU only.
     #[default]
     Fused,
-    /// Gradients written out over candle's tensors; CPU and CUDA.
+    /// Explicit gradients on candle's tensors; CPU and CUDA.
     Candle,
 }
 
-/// Where the training steps are computed.
+/// Device that computes the training steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
@@ -27,7 +27,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// The default engine of the device.
+    /// Returns the default engine of the device.
     pub fn engine(self) -> Engine {
         match self {
             Self::Cpu => Engine::Fused,

@@ -1,61 +1,61 @@
-//! What can go wrong in the network.
+//! Errors of the network.
 
 use cdimc_core::ClusterError;
 
-/// The ways a network cannot be built or trained; every message states the rule and the value.
+/// Reason why a network cannot be built or trained; every message states the rule and the value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NnError {
-    /// candle refused an operation.
+    /// candle failed.
     #[error("tensor operation: {0}")]
     Tensor(#[from] candle_core::Error),
-    /// A setting outside its range.
+    /// A setting is out of range.
     #[error("{name} = {value}: {rule}")]
     Setting {
-        /// The setting's name.
+        /// Name of the setting.
         name: &'static str,
         /// Its value.
         value: String,
-        /// What it must obey.
+        /// Rule for the setting.
         rule: &'static str,
     },
-    /// Data of other widths than the network's.
+    /// The widths of the data and the network differ.
     #[error("view {view} has {found} features, the network was made for {expected}")]
     Width {
         /// 0-based view.
         view: usize,
-        /// Features the network takes.
+        /// Number of features of the network.
         expected: usize,
-        /// Features given.
+        /// Number of features of the data.
         found: usize,
     },
-    /// Another number of views than the network's.
+    /// The numbers of views of the data and the network differ.
     #[error("views = {found}: the network was made for {expected}")]
     Views {
-        /// Views the network takes.
+        /// Number of views of the network.
         expected: usize,
-        /// Views given.
+        /// Number of views of the data.
         found: usize,
     },
-    /// A device that this build or machine does not have.
+    /// This build or machine lacks the device.
     #[error("device {device}: {reason}")]
     Device {
-        /// The device asked for.
+        /// Requested device.
         device: String,
-        /// Why there is none.
+        /// Reason.
         reason: String,
     },
-    /// Parts of different sizes that belong together.
+    /// The sizes of related parts differ.
     #[error("{what} = {found}: must be {expected}")]
     Shape {
-        /// What was counted.
+        /// The counted quantity.
         what: &'static str,
-        /// What it must be.
+        /// Expected count.
         expected: usize,
-        /// What it is.
+        /// Actual count.
         found: usize,
     },
-    /// Observed rows that are not a set of samples.
+    /// Observed rows are not a set of samples.
     #[error("view {view}: observed rows must ascend and lie below {n_samples}")]
     Rows {
         /// 0-based view.
@@ -63,13 +63,13 @@ pub enum NnError {
         /// Number of samples.
         n_samples: usize,
     },
-    /// A sample that eq. 4 has no average for.
+    /// A sample has no view to average in eq. 4.
     #[error("sample {sample} has no view: every sample needs at least one")]
     NoView {
         /// 0-based sample.
         sample: usize,
     },
-    /// Bytes that hold no weights.
+    /// The bytes are not weights.
     #[error("weights: {0}")]
     Format(String),
 }

@@ -1,8 +1,7 @@
-//! The fused engine: forward and backward passes of the per-view stacks written out over matrix products, for the CPU.
+//! The fused engine for the CPU: explicit forward and backward passes of each view with matrix products.
 //!
-//! A step takes the present rows of each view only, reuses its buffers from batch to batch, and updates parameters
-//! where their gradients arise. Views run in parallel and are summed in their order, so that results do not depend
-//! on the number of threads.
+//! A step uses only the observed rows of each view, reuses buffers, and updates parameters as soon as their gradients
+//! are computed. Views run in parallel and are summed in order, so results do not depend on the number of threads.
 
 use crate::{
     Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
@@ -17,7 +16,7 @@ use std::ops::Range;
 mod chain;
 mod passes;
 
-/// A network in training, in numbers of type `T`.
+/// A network in training, with numbers of type `T`.
 pub(crate) struct FusedTrainer<T> {
     data: TrainingData,
     /// 1 / number of views of each sample.
@@ -32,24 +31,24 @@ pub(crate) struct FusedTrainer<T> {
     steps: u64,
 }
 
-/// One view: its layers and what it has of the current batch.
+/// One view: its layers and its part of the current batch.
 struct View<T> {
     encoder: Chain<T>,
     decoder: Chain<T>,
     gradients: Gradients<T>,
-    /// The samples of the batch that the view observes, counted from the first of the batch.
+    /// Samples of the batch observed in the view, counted from the first of the batch.
     samples: Vec<usize>,
     /// Their observed values, `(samples.len(), n_features)`, and their fused latents, `(samples.len(), latent)`.
     x: Vec<T>,
     z: Vec<T>,
-    /// The gradient of the reconstruction with respect to these fused latents.
+    /// Gradient of the reconstruction with respect to these fused latents.
     z_gradient: Vec<T>,
     reconstruction_loss: f64,
     graph_loss: f64,
 }
 
-/// Multiplications below which threads cost more than they give.
-pub(crate) const WORTH_THREADS: usize = 1 << 22;
+/// Smallest number of multiplications for which threads pay off.
+pub(crate) const MIN_PARALLEL_PRODUCTS: usize = 1 << 22;
 
 impl<T: Real> FusedTrainer<T> {
     pub(crate) fn new(data: TrainingData, weights: &Weights) -> Self {
@@ -77,7 +76,7 @@ impl<T: Real> FusedTrainer<T> {
         }
     }
 
-    /// Returns the loss of a batch, and takes a step along its gradients.
+    /// Takes a step on a batch and returns its loss.
     fn pass(&mut self, batch: Range<usize>, goal: Goal<'_>, step: Step) -> Result<f64, NnError> {
         trainer::check_batch(&batch, self.data.input.n_samples)?;
         if let Goal::Clusters(targets) = goal {
@@ -102,7 +101,7 @@ impl<T: Real> FusedTrainer<T> {
         Ok(loss + self.views.iter().map(|view| view.graph_loss).sum::<f64>())
     }
 
-    /// Latents of every view and their mean z.
+    /// Computes the latents of every view and their mean z.
     fn encode(&mut self, batch: &Range<usize>) {
         let Self { data, shares, views, z, latent, n_parameters, .. } = self;
         let inputs = &data.input.views;
@@ -115,7 +114,7 @@ impl<T: Real> FusedTrainer<T> {
         scale_rows(z, *latent, &shares[batch.clone()]);
     }
 
-    /// The reconstruction term; its gradient goes into the decoders and `z_gradient`.
+    /// Returns the reconstruction term; adds its gradient to the decoders and `z_gradient`.
     fn reconstruction(&mut self, n_batch: usize, step: Step) -> f64 {
         let Self { views, z, z_gradient, latent, n_parameters, .. } = self;
         each(views, n_batch * *n_parameters, |_, view| view.reconstruct(z, n_batch, step));
@@ -125,7 +124,7 @@ impl<T: Real> FusedTrainer<T> {
         views.iter().map(|view| view.reconstruction_loss).sum()
     }
 
-    /// The clustering term (eq. 11); its gradient goes into `z_gradient`.
+    /// Returns the clustering term (eq. 11); adds its gradient to `z_gradient`.
     fn clustering(&mut self, batch: &Range<usize>, targets: &Targets<'_>) -> f64 {
         let k = self.latent;
         let n_selected = batch.clone().filter(|&i| targets.selected[i]).count();
@@ -173,7 +172,7 @@ impl<T: Real> View<T> {
         self.encoder.forward(&self.x);
     }
 
-    /// Decodes the fused latents of the present samples; loss, gradients and updates of the decoder.
+    /// Decodes the fused latents of the observed samples: computes the loss and gradients, and updates the decoder.
     fn reconstruct(&mut self, z: &[T], n_batch: usize, step: Step) {
         let latent = z.len() / n_batch;
         self.z.clear();
@@ -192,7 +191,7 @@ impl<T: Real> View<T> {
         self.z_gradient.extend_from_slice(&self.gradients.output);
     }
 
-    /// The gradient with respect to the view's latents through the fusion.
+    /// Computes the gradient with respect to the view's latents through the fusion.
     fn latent_gradient(&mut self, z_gradient: &[T], latent: usize) {
         let gradient = &mut self.gradients.output;
         gradient.clear();
@@ -201,12 +200,12 @@ impl<T: Real> View<T> {
         }
     }
 
-    /// The graph term `scale` tr(Z^T L Z), `graph` that of the present samples; its gradient is added.
+    /// Computes the graph term `scale` tr(Z^T L Z) for the `graph` of the observed samples, and adds its gradient.
     fn graph_term(&mut self, graph: &KnnGraph, scale: f64) {
         let latents = self.encoder.output();
         let shape = (self.samples.len(), self.encoder.n_out());
         let Ok(z) = ArrayView2::from_shape(shape, latents) else {
-            unreachable!("one row of latents a sample")
+            unreachable!("one row of latents per sample")
         };
         let product = laplacian_product(graph, z);
         let slope = T::of(2.0 * scale);
@@ -284,20 +283,20 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 }
 
-/// Runs `work` on every view, in parallel where there are threads and enough to do.
+/// Runs `work` on every view, in parallel if there are threads and enough work.
 fn each<T: Send>(
     views: &mut [View<T>],
     n_products: usize,
     work: impl Fn(usize, &mut View<T>) + Sync,
 ) {
-    if n_products > WORTH_THREADS && rayon::current_num_threads() > 1 {
+    if n_products > MIN_PARALLEL_PRODUCTS && rayon::current_num_threads() > 1 {
         views.par_iter_mut().enumerate().with_max_len(1).for_each(|(v, view)| work(v, view));
     } else {
         views.iter_mut().enumerate().for_each(|(v, view)| work(v, view));
     }
 }
 
-/// Adds the rows of `values` to those of `sums` that `samples` names.
+/// Adds the rows of `values` to the rows `samples` of `sums`.
 fn add_rows<T: Real>(sums: &mut [T], samples: &[usize], values: &[T], width: usize) {
     for (&sample, values) in samples.iter().zip(values.chunks_exact(width)) {
         let sum = &mut sums[sample * width..][..width];

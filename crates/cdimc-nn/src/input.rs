@@ -1,13 +1,13 @@
-//! The data as the network reads it: standardized, single precision, only what was observed.
+//! Input of the network: standardized observed values in single precision.
 
 use crate::NnError;
 use ndarray::{Array2, ArrayView2, s};
 use std::ops::Range;
 
-/// One view: the samples that have it and their standardized values.
+/// One view: its samples and their standardized values.
 #[derive(Debug, Clone)]
 pub struct ObservedView {
-    /// The samples observed in this view, ascending.
+    /// Samples observed in this view, ascending.
     pub rows: Vec<u32>,
     /// Their values, `(rows.len(), n_features)`, in standard layout.
     pub values: Array2<f32>,
@@ -19,18 +19,18 @@ impl ObservedView {
         self.values.ncols()
     }
 
-    /// The positions in `rows` whose samples lie in `batch`: one run, since `rows` ascend.
+    /// Returns the positions in `rows` of the samples in `batch`, a range because `rows` ascend.
     pub(crate) fn positions(&self, batch: &Range<usize>) -> Range<usize> {
         let below = |end: usize| self.rows.partition_point(|&row| (row as usize) < end);
         below(batch.start)..below(batch.end)
     }
 
-    /// The observed samples that lie in `batch`.
+    /// Returns the observed samples in `batch`.
     pub(crate) fn rows_of(&self, batch: &Range<usize>) -> &[u32] {
         &self.rows[self.positions(batch)]
     }
 
-    /// The values at these positions.
+    /// Returns the values at these positions.
     pub(crate) fn block(&self, positions: Range<usize>) -> ArrayView2<'_, f32> {
         self.values.slice(s![positions, ..])
     }
@@ -41,12 +41,12 @@ impl ObservedView {
 pub struct NetworkInput {
     /// Number of samples, observed or not.
     pub n_samples: usize,
-    /// One entry a view.
+    /// One entry per view.
     pub views: Vec<ObservedView>,
 }
 
 impl NetworkInput {
-    /// Number of views that observe each sample: the denominators of eq. 4.
+    /// Returns the number of views of each sample, the denominators of eq. 4.
     fn views_of_samples(&self) -> Vec<u32> {
         let mut count = vec![0; self.n_samples];
         for view in &self.views {
@@ -57,12 +57,12 @@ impl NetworkInput {
         count
     }
 
-    /// 1 / number of views of each sample.
+    /// Returns 1 / number of views of each sample.
     pub(crate) fn shares(&self) -> Vec<f32> {
         self.views_of_samples().into_iter().map(|count| 1.0 / count as f32).collect()
     }
 
-    /// Whether the rows of every view are samples, each once and in order, and every sample has a view.
+    /// Checks that the rows of every view are samples in ascending order, and every sample has a view.
     pub(crate) fn check(&self) -> Result<(), NnError> {
         for (view, observed) in self.views.iter().enumerate() {
             let rows = &observed.rows;

@@ -1,8 +1,8 @@
 /*!
 The network of CDIMC-net: view-specific autoencoders, fusion, losses and optimizers (paper, section 3.2).
 
-The principal type is [`Trainer`]: one interface for a training step, with the weights in
-[`Weights`] and the data in [`NetworkInput`].
+The main type is [`Trainer`], an interface for training steps; [`Weights`] holds the weights and [`NetworkInput`] the
+data.
 
 ```
 use cdimc_data::Seed;
@@ -14,7 +14,7 @@ use cdimc_nn::{
 use ndarray::array;
 use std::sync::Arc;
 
-// Three samples; the second view has not observed the first one.
+// Three samples; the first has no second view.
 let views = vec![
     ObservedView { rows: vec![0, 1, 2], values: array![[0.5, 1.0], [-1.0, 0.0], [0.5, -1.0]] },
     ObservedView { rows: vec![1, 2], values: array![[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]] },
@@ -32,7 +32,7 @@ for _ in 0..20 {
 }
 assert!(trainer.train(&[0..3], Goal::Reconstruction)? < first);
 
-// Two latents for each sample, and the view that the first sample lacks.
+// Two latents for each sample, and the missing view of the first sample.
 let latents = trainer.weights()?.embed(&input)?;
 assert_eq!(latents.dim(), (3, 2));
 assert_eq!(trainer.weights()?.decode(latents.view(), 1)?.dim(), (3, 3));
@@ -65,7 +65,7 @@ mod real;
 mod trainer;
 mod weights;
 
-/// A trainer of `weights` on `data`.
+/// Returns a trainer of `weights` on `data`.
 ///
 /// # Errors
 /// If data and weights do not fit together, a sample has no view, alpha is negative or not finite, or this build or

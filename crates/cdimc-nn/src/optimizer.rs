@@ -1,4 +1,4 @@
-//! SGD with momentum and Adam: their settings, their state, and what one step of them does.
+//! SGD with momentum, and Adam: settings, state and steps.
 
 use crate::{NnError, Weights, real::Real};
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result as TensorResult, Tensor};
@@ -6,19 +6,19 @@ use pulp::Arch;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
-/// How gradients become steps.
+/// Optimizer with its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum Optimizer {
-    /// u <- momentum u + g; theta <- theta - `learning_rate` u, u starting at 0 (as PyTorch).
+    /// u <- momentum u + g; theta <- theta - `learning_rate` u, with u = 0 initially (as in PyTorch).
     #[serde(rename_all = "kebab-case")]
     Sgd {
         /// Step length.
         learning_rate: f64,
-        /// Share of the last step kept, in [0, 1).
+        /// Share of the last step that is kept, in [0, 1).
         momentum: f64,
     },
-    /// Adam with bias correction and no weight decay (as PyTorch).
+    /// Adam with bias correction and no weight decay (as in PyTorch).
     #[serde(rename_all = "kebab-case")]
     Adam {
         /// Step length.
@@ -32,16 +32,16 @@ pub enum Optimizer {
     },
 }
 
-/// The state of an optimizer between two steps.
+/// State of an optimizer between two steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptimizerState {
-    /// Steps taken since the stage started.
+    /// Number of steps since the stage started.
     pub steps: u64,
     /// SGD: the momentum u. Adam: the means of gradients and of squared gradients.
     pub moments: Vec<Weights>,
 }
 
-/// The optimizer of the stage that has started.
+/// Returns the optimizer of the current stage.
 pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError> {
     optimizer.ok_or_else(|| NnError::Setting {
         name: "optimizer",
@@ -51,7 +51,7 @@ pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError
 }
 
 impl Optimizer {
-    /// Whether every setting lies in its range.
+    /// Checks that every setting is in its range.
     pub(crate) fn check(&self) -> Result<(), NnError> {
         let rate = |name, value: f64| {
             let holds = value.is_finite() && value > 0.0;
@@ -74,7 +74,7 @@ impl Optimizer {
         }
     }
 
-    /// The same with steps of another length.
+    /// Returns the optimizer with another learning rate.
     pub(crate) fn with_learning_rate(mut self, rate: f64) -> Result<Self, NnError> {
         match &mut self {
             Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate, .. } => {
@@ -85,7 +85,7 @@ impl Optimizer {
         Ok(self)
     }
 
-    /// Number of moments that the optimizer keeps of each parameter.
+    /// Number of moments per parameter.
     pub(crate) fn n_moments(self) -> usize {
         match self {
             Self::Sgd { .. } => 1,
@@ -93,7 +93,7 @@ impl Optimizer {
         }
     }
 
-    /// Returns the moments of `theta` before the first step, in memory of their own, because steps change them in place.
+    /// Returns the moments of `theta` before the first step, in separate memory, because steps change them in place.
     pub(crate) fn no_moments(self, theta: &Tensor) -> TensorResult<Vec<Tensor>> {
         (0..self.n_moments()).map(|_| Ok(theta.zeros_like()?.detach())).collect()
     }
@@ -118,7 +118,7 @@ pub(crate) enum Step {
 }
 
 impl Optimizer {
-    /// Step number `t`, from 1 on.
+    /// Returns step number `t`, from 1 on.
     pub(crate) fn step(self, t: u64) -> Step {
         match self {
             Self::Sgd { learning_rate, momentum } => Step::Sgd { rate: learning_rate, momentum },
@@ -266,7 +266,7 @@ mod tests {
         Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999, epsilon: 1e-8 },
     ];
 
-    /// Four steps down Σ x³, whose gradient is 3x², by the definitions.
+    /// Returns `start` after four steps down Σ x³, with gradient 3x², by the definitions.
     fn expected(optimizer: Optimizer, start: f64) -> f64 {
         let (mut x, mut mean, mut square) = (start, 0.0, 0.0);
         for t in 1..=4 {

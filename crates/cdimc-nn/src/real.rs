@@ -1,9 +1,9 @@
-//! The numbers of the fused engine, and matrix products of slices of them.
+//! Numbers of the fused engine, and matrix products of slices.
 
 use faer::{Accum, Conj, MatMut, MatRef, Par, linalg::matmul::matmul_with_conj, traits::RealField};
 use std::ops;
 
-/// A number: f32; the tests run the same code in f64.
+/// A number: f32, or f64 in tests.
 pub(crate) trait Real:
     RealField
     + Copy
@@ -51,12 +51,12 @@ impl Real for f64 {
     }
 }
 
-/// The rows of a matrix that follow each other in `values`.
+/// Returns the matrix with these consecutive rows.
 pub(crate) fn rows<T>(values: &[T], width: usize) -> MatRef<'_, T> {
     MatRef::from_row_major_slice(values, values.len() / width, width)
 }
 
-/// c <- a b, c row after row. In this thread: the bits do not depend on the number of threads.
+/// c <- a b, row by row, in this thread, so that the bits do not depend on the number of threads.
 pub(crate) fn multiply<T: Real>(c: &mut [T], a: MatRef<'_, T>, b: MatRef<'_, T>) {
     let c = MatMut::from_row_major_slice_mut(c, a.nrows(), b.ncols());
     matmul_with_conj(c, Accum::Replace, a, Conj::No, b, Conj::No, T::of(1.0), Par::Seq);

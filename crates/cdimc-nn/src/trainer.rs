@@ -1,4 +1,4 @@
-//! One interface for a training step, whichever engine computes it.
+//! Interface of all engines for training steps.
 
 use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights};
 use cdimc_graph::KnnGraph;
@@ -7,27 +7,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
 
-/// What fine-tuning pulls the fused latents towards (eq. 11).
+/// Targets of the fused latents in fine-tuning (eq. 11).
 #[derive(Debug, Clone, Copy)]
 pub struct Targets<'a> {
-    /// The frozen centers U, `(n_clusters, latent)`.
+    /// Frozen centers U, `(n_clusters, latent)`.
     pub centers: ArrayView2<'a, f32>,
-    /// The cluster s of every sample, `(n_samples)`.
+    /// Cluster s of every sample, `(n_samples)`.
     pub labels: &'a [usize],
-    /// Whether the sample counts, r of eq. 15, `(n_samples)`.
+    /// Whether the sample is selected, r of eq. 15, `(n_samples)`.
     pub selected: &'a [bool],
-    /// What the clustering term is divided by.
+    /// Divisor of the clustering term.
     pub normalization: Normalization,
 }
 
-/// What the clustering term of a batch is divided by, besides the latent width k.
+/// Divisor of the clustering term of a batch, besides the latent width k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalization {
-    /// The batch's selected samples (authors' code).
+    /// Number of selected samples of the batch (authors' code).
     #[default]
     Selected,
-    /// All samples of the batch (paper, eq. 11).
+    /// Number of samples of the batch (paper, eq. 11).
     Batch,
 }
 
@@ -45,17 +45,17 @@ impl Normalization {
 pub enum Goal<'a> {
     /// Pre-training: reconstruction of the views (eq. 7).
     Reconstruction,
-    /// Fine-tuning: distance from the centers (eq. 11). A batch without a selected sample has the graph term only.
-    /// Decoders do not move.
+    /// Fine-tuning: distance from the centers (eq. 11). A batch without selected samples has only the graph term.
+    /// Decoders do not change.
     Clusters(Targets<'a>),
 }
 
-/// What a network is trained on.
+/// Training data of a network.
 #[derive(Debug, Clone)]
 pub struct TrainingData {
-    /// The samples, in training order.
+    /// Samples, in training order.
     pub input: Arc<NetworkInput>,
-    /// One graph a view, over all samples; edges of samples that the view does not observe are ignored.
+    /// One graph per view, over all samples; edges of unobserved samples are ignored.
     pub graphs: Arc<Vec<KnnGraph>>,
     /// Weight of the graph term (eq. 7), at least 0.
     pub alpha: f64,
@@ -92,16 +92,16 @@ impl TrainingData {
 
 /// A network in training on fixed data. Batches are ranges of samples in training order.
 pub trait Trainer: Send {
-    /// Starts a stage: fresh optimizer state, weights kept.
+    /// Starts a stage: resets the optimizer's state and keeps the weights.
     ///
     /// # Errors
     /// If the engine cannot hold the state.
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError>;
 
-    /// Sets the length of the next steps; the optimizer's state is kept.
+    /// Sets the learning rate of the next steps and keeps the optimizer's state.
     ///
     /// # Errors
-    /// If no stage has started, or the length is not finite and above 0.
+    /// If no stage has started, or the rate is not finite and above 0.
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError>;
 
     /// Takes one step per batch, in order, and returns the mean loss.
@@ -110,20 +110,20 @@ pub trait Trainer: Send {
     /// If no stage has started, a batch or the targets do not fit, or the engine fails.
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError>;
 
-    /// The fused latents H* of all samples (eq. 4), `(n_samples, latent)`.
+    /// Returns the fused latents H* of all samples (eq. 4), `(n_samples, latent)`.
     ///
     /// # Errors
     /// If the engine fails.
     fn embed(&mut self) -> Result<Array2<f32>, NnError>;
 
-    /// The weights as they are now.
+    /// Returns the current weights.
     ///
     /// # Errors
     /// If the engine fails.
     fn weights(&self) -> Result<Weights, NnError>;
 
-    /// The optimizer's state, to resume from: the number of steps taken and its moments (one for SGD,
-    /// two for Adam), each of the shape of the weights.
+    /// Returns the optimizer's state for resuming: the number of steps and the moments (one for SGD, two for Adam),
+    /// each of the shape of the weights.
     ///
     /// # Errors
     /// If the engine fails.
@@ -136,15 +136,15 @@ pub trait Trainer: Send {
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError>;
 }
 
-/// Rows computed at once outside training.
-const BLOCK: usize = 256;
+/// Number of rows computed at once outside training.
+const BLOCK_ROWS: usize = 256;
 
-/// The samples `0..n_samples` in blocks of rows.
+/// Returns the samples `0..n_samples` in blocks of rows.
 pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
-    batches(0..n_samples, BLOCK)
+    batches(0..n_samples, BLOCK_ROWS)
 }
 
-/// The samples cut into batches of `size`, of which the last may be smaller.
+/// Splits the samples into batches of `size`; the last may be smaller.
 ///
 /// # Panics
 /// If `size` is 0.

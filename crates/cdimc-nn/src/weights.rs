@@ -1,4 +1,4 @@
-//! The shape of the network and its parameters, independent of the engine that trains them.
+//! Shape and parameters of the network, independent of the engine.
 
 use crate::{NetworkInput, NnError};
 use cdimc_data::Seed;
@@ -7,16 +7,16 @@ use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The layer widths as a rule in the view's width m and the latent width k.
+/// Layer widths as functions of the view's width m and the latent width k.
 ///
-/// Encoder m, h, h, wide, k and decoder k, k, wide, h, h, m with h = round(`hidden_ratio` m), ties to
-/// even (authors' code; the paper omits the decoder's first k-to-k layer).
+/// The encoder has m, h, h, wide, k units and the decoder k, k, wide, h, h, m, with h = round(`hidden_ratio` m), ties
+/// to even (authors' code; the paper omits the decoder's first k-to-k layer).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Architecture {
-    /// Width of the hidden layers as a fraction of the view's width; 0.8 (paper, Table 1).
+    /// Width of the hidden layers as a fraction of the view's width. Default of the paper (Table 1).
     pub hidden_ratio: f64,
-    /// Width of the layer next to the latent one; 1500 (paper).
+    /// Width of the layer next to the latent. Default of the paper.
     pub wide: usize,
     /// Whether each decoder starts with the authors' extra k-to-k layer.
     pub square_decoder_layer: bool,
@@ -29,20 +29,20 @@ impl Default for Architecture {
 }
 
 impl Architecture {
-    /// Widths from a view's `m` features to the `k`-wide latent.
+    /// Returns the widths from a view's `m` features to the `k`-wide latent.
     pub(crate) fn encoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
         let h = self.hidden_width(m);
         vec![m, h, h, self.wide, k]
     }
 
-    /// Widths from the `k`-wide latent back to `m` features.
+    /// Returns the widths from the `k`-wide latent back to `m` features.
     pub(crate) fn decoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
         let h = self.hidden_width(m);
         let tail = [k, self.wide, h, h, m];
         if self.square_decoder_layer { [&[k], tail.as_slice()].concat() } else { tail.to_vec() }
     }
 
-    /// Number of parameters of the network for views of these widths, without making it.
+    /// Returns the number of parameters of the network for views of these widths, without building it.
     pub fn n_parameters(&self, widths: &[usize], latent: usize) -> u128 {
         let chain = |widths: Vec<usize>| {
             let layer = |pair: &[usize]| (pair[0] as u128 + 1).saturating_mul(pair[1] as u128);
@@ -69,7 +69,7 @@ pub struct Dense {
     pub bias: Array1<f32>,
 }
 
-/// The parameters of one view's autoencoder; `ReLU` follows every layer but the last of each chain.
+/// Parameters of one view's autoencoder; `ReLU` follows every layer except the last of each chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewWeights {
     /// From the view's features to the latent.
@@ -78,15 +78,15 @@ pub struct ViewWeights {
     pub decoder: Vec<Dense>,
 }
 
-/// The parameters of the whole network, or anything of the same shape: gradients, momenta.
+/// Parameters of the whole network, or arrays of the same shape: gradients, momenta.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// One entry a view.
+    /// One entry per view.
     pub views: Vec<ViewWeights>,
 }
 
 impl Weights {
-    /// Glorot-uniform weights U(-a, a), a = sqrt(6 / (`n_in` + `n_out`)), and zero biases (authors' code).
+    /// Returns Glorot-uniform weights U(-a, a), a = sqrt(6 / (`n_in` + `n_out`)), and zero biases (authors' code).
     pub fn glorot(
         architecture: &Architecture,
         widths: &[usize],
@@ -128,11 +128,11 @@ impl Weights {
         self.views.iter().flat_map(|view| view.encoder.iter().chain(&view.decoder))
     }
 
-    /// Whether layers follow each other, all encoders end in one latent width and all decoders start there.
-    /// Decoders may be lacking.
+    /// Checks that the widths of consecutive layers agree, all encoders end in one latent width and all decoders start
+    /// with it. Decoders may be missing.
     ///
     /// # Errors
-    /// If not, naming what disagrees.
+    /// If widths disagree; the message names them.
     pub fn check(&self) -> Result<(), NnError> {
         let shape = |what, expected, found| {
             if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
@@ -162,10 +162,10 @@ impl Weights {
         Ok(())
     }
 
-    /// Whether every view has a decoder, as training and reconstruction need.
+    /// Checks that every view has a decoder, as training and reconstruction require.
     ///
     /// # Errors
-    /// If one has none.
+    /// If a view has none.
     pub fn check_decoders(&self) -> Result<(), NnError> {
         if self.views.iter().any(|view| view.decoder.is_empty()) {
             return Err(NnError::Format("a decoder without layers".to_owned()));
@@ -173,10 +173,10 @@ impl Weights {
         Ok(())
     }
 
-    /// Whether `input` has the views and widths this network takes.
+    /// Checks that `input` has the views and widths of this network.
     ///
     /// # Errors
-    /// If not, naming the view.
+    /// If it has not; the message names the view.
     pub fn check_input(&self, input: &NetworkInput) -> Result<(), NnError> {
         if input.views.len() != self.views.len() {
             return Err(NnError::Views { expected: self.views.len(), found: input.views.len() });
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handwritten_has_as_many_parameters_as_the_authors_network() {
+    fn the_network_for_handwritten_has_the_authors_number_of_parameters() {
         let widths = [240, 76, 216, 47, 64];
         let weights = Weights::glorot(&Architecture::default(), &widths, 10, Seed::new(0));
         assert_eq!(weights.n_parameters(), 2_048_689);

@@ -9,17 +9,17 @@ use crate::{
 use faer::MatRef;
 use ndarray::{Array1, Array2};
 
-/// Affine layers, `ReLU` after each but the last.
+/// Affine layers, with `ReLU` after each except the last.
 pub(crate) struct Chain<T> {
     layers: Vec<Layer<T>>,
-    /// What each layer gave for the current batch, `(n_samples, n_out)`.
+    /// Output of each layer for the current batch, `(n_samples, n_out)`.
     outputs: Vec<Vec<T>>,
 }
 
 struct Layer<T> {
     n_in: usize,
     n_out: usize,
-    /// `(n_in, n_out)` or `(n_out, n_in)`: the longer side is contiguous, so that products have no ragged tiles.
+    /// `(n_in, n_out)` or `(n_out, n_in)`: the longer side is contiguous, so that products have no partial tiles.
     weight: Parameter<T>,
     bias: Parameter<T>,
 }
@@ -29,25 +29,25 @@ struct Parameter<T> {
     moments: Vec<Vec<T>>,
 }
 
-/// Which numbers of a parameter.
+/// Value or moment of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part {
     Value,
     Moment(usize),
 }
 
-/// Gradients on their way through the layers of a view.
+/// Gradients during the backward pass of a view.
 pub(crate) struct Gradients<T> {
-    /// That of the output of the current layer, `(n_samples, n_out)`.
+    /// Gradient of the current layer's output, `(n_samples, n_out)`.
     pub(crate) output: Vec<T>,
-    /// That of its input, `(n_samples, n_in)`.
+    /// Gradient of its input, `(n_samples, n_in)`.
     input: Vec<T>,
-    /// That of some of its parameters.
+    /// Gradient of some of its parameters.
     parameters: Vec<T>,
 }
 
-/// Parameters updated at once: products and optimizer meet them in the cache.
-const PANEL: usize = 1 << 16;
+/// Number of parameters updated at once, so that products and optimizer work in the cache.
+const PANEL_PARAMETERS: usize = 1 << 16;
 
 impl<T: Real> Chain<T> {
     pub(crate) fn new(layers: &[Dense]) -> Self {
@@ -61,7 +61,7 @@ impl<T: Real> Chain<T> {
         self.layers.last().map_or(0, |layer| layer.n_out)
     }
 
-    /// What the last layer gave for the current batch.
+    /// Output of the last layer for the current batch.
     pub(crate) fn output(&self) -> &[T] {
         self.outputs.last().map_or(&[], Vec::as_slice)
     }
@@ -79,8 +79,8 @@ impl<T: Real> Chain<T> {
         }
     }
 
-    /// Turns the gradient of the output, in `gradients.output`, into a step and, where wanted, into the gradient of
-    /// the input, which is then in `gradients.output`.
+    /// Takes a step along the gradient of the output in `gradients.output`, and replaces it by the gradient of the
+    /// input if `wants_input`.
     pub(crate) fn backward(
         &mut self,
         x: &[T],
@@ -103,7 +103,7 @@ impl<T: Real> Chain<T> {
         }
     }
 
-    /// Starts a stage of training with `n_moments` moments, all zero.
+    /// Starts a stage of training with `n_moments` moments of zero.
     pub(crate) fn start(&mut self, n_moments: usize) {
         for parameter in self.parameters_mut() {
             parameter.moments = vec![vec![T::default(); parameter.value.len()]; n_moments];
@@ -161,7 +161,8 @@ impl<T: Real> Layer<T> {
         }
     }
 
-    /// Updates weights from their gradient x^T g, where g is that of the output, and biases from the sums of g.
+    /// Updates the weights along their gradient x^T g, where g is the gradient of the output, and the biases along the
+    /// sums of g.
     fn update(&mut self, x: &[T], gradients: &mut Gradients<T>, step: Step) {
         let Gradients { output, parameters, .. } = gradients;
         let (x, g) = (rows(x, self.n_in), rows(output, self.n_out));
@@ -170,7 +171,7 @@ impl<T: Real> Layer<T> {
         } else {
             (g.transpose(), x, self.n_in)
         };
-        let n_panel = (PANEL / width).max(1);
+        let n_panel = (PANEL_PARAMETERS / width).max(1);
         for start in (0..a.nrows()).step_by(n_panel) {
             let a = a.subrows(start, n_panel.min(a.nrows() - start));
             parameters.resize(a.nrows() * width, T::default());
@@ -196,7 +197,7 @@ impl<T: Real> Layer<T> {
 }
 
 impl<T: Real> Parameter<T> {
-    /// Takes a step along `gradient`, which belongs to the numbers from `start` on.
+    /// Takes a step along `gradient`, which is the gradient of the numbers from `start` on.
     fn update(&mut self, start: usize, gradient: &[T], step: Step) {
         let range = start..start + gradient.len();
         let moments = self.moments.iter_mut().map(|moment| &mut moment[range.clone()]);

@@ -1,9 +1,9 @@
-//! The element-wise passes between the products, compiled for every instruction set and chosen at run time.
+//! Element-wise passes, compiled for every instruction set and selected at run time.
 
 use crate::real::Real;
 use pulp::Arch;
 
-/// y <- y + bias on every row, then `ReLU` where `relu`; NaN stays NaN.
+/// y <- y + bias on every row, then `ReLU` if `relu`; NaN stays NaN.
 pub(crate) fn add_bias<T: Real>(y: &mut [T], bias: &[T], relu: bool) {
     let zero = T::default();
     Arch::new().dispatch(|| {
@@ -22,19 +22,19 @@ pub(crate) fn add_bias<T: Real>(y: &mut [T], bias: &[T], relu: bool) {
     });
 }
 
-/// The gradient of what went into a `ReLU` from that of its output `y`, in place.
+/// Computes the gradient of a `ReLU`'s input from the gradient of its output `y`, in place.
 pub(crate) fn relu_gradient<T: Real>(gradient: &mut [T], y: &[T]) {
     let zero = T::default();
     Arch::new().dispatch(|| {
         for (gradient, &y) in gradient.iter_mut().zip(y) {
-            // Read before the comparison, or the loop is not turned into vectors.
+            // Read before the comparison, so that the loop is vectorized.
             let of_output = *gradient;
             *gradient = if y > zero { of_output } else { zero };
         }
     });
 }
 
-/// The sums of the columns of `rows`.
+/// Computes the column sums of `rows`.
 pub(crate) fn column_sums<T: Real>(rows: &[T], sums: &mut [T]) {
     Arch::new().dispatch(|| {
         sums.fill(T::default());
@@ -46,7 +46,7 @@ pub(crate) fn column_sums<T: Real>(rows: &[T], sums: &mut [T]) {
     });
 }
 
-/// Returns `scale` times the sum of squares of `decoded` - `x`, and turns `decoded` into the gradient of that.
+/// Returns `scale` times the sum of squares of `decoded` - `x` and replaces `decoded` by its gradient.
 pub(crate) fn reconstruction<T: Real>(decoded: &mut [T], x: &[T], width: usize, scale: f64) -> f64 {
     let slope = T::of(2.0 * scale);
     let mut sum = 0.0;
@@ -73,5 +73,5 @@ pub(crate) fn reconstruction<T: Real>(decoded: &mut [T], x: &[T], width: usize, 
     sum * scale
 }
 
-/// Sums side by side, as many as a vector register holds.
+/// Number of parallel sums, as many as a vector register holds.
 const LANES: usize = 16;
