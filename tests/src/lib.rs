@@ -1,1 +1,1 @@
-//! Integration tests of the workspace live in `tests/`; this library is empty.
+//! Integration tests of the workspace are in `tests/`; this library is empty.

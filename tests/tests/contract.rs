@@ -1,4 +1,4 @@
-//! What every method keeps, whatever it computes: one suite over all clusterers.
+//! Contract of every method: one suite over all clusterers.
 
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, OneOrMore, Pretrain};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Step};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// All methods, with settings that end in seconds on the suite's data.
+/// Returns all methods, with settings that need seconds on the suite's data.
 pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
     let net = CdimcNet {
         batch_size: 32,
@@ -32,7 +32,7 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
     methods
 }
 
-/// Three far blobs in two linear views.
+/// Returns three distant blobs in two linear views.
 pub(crate) fn blobs(n_samples: usize) -> Dataset {
     let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
     let recipe = SyntheticViews {
@@ -46,12 +46,12 @@ pub(crate) fn blobs(n_samples: usize) -> Dataset {
     recipe.generate(Seed::new(11)).expect("a data set")
 }
 
-/// A mask of two views that leaves half of the samples complete.
+/// Returns a mask of two views with half of the samples complete.
 pub(crate) fn half_paired(n_samples: usize) -> ViewMask {
     MissingPattern::PairedRatio(0.5).mask(n_samples, 2, Seed::new(3)).expect("a mask")
 }
 
-/// The clustering, or nothing where the method does not apply to such data; any other error fails.
+/// Returns the clustering, or `None` if the method does not apply to the data; any other error panics.
 #[track_caller]
 pub(crate) fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Option<Clustering> {
     match method.cluster(data, k, Seed::new(7)) {
@@ -69,7 +69,7 @@ pub(crate) fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Opt
     }
 }
 
-/// All bits of a clustering.
+/// Returns all bits of a clustering.
 fn bits(found: &Clustering) -> (Vec<usize>, Vec<u64>) {
     let numbers = found.losses.iter().flatten();
     let numbers = numbers.chain(found.confidence.iter().flatten());
@@ -120,7 +120,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn every_method_tells_of_its_steps_and_stops_when_asked() {
+fn every_method_reports_its_steps_and_can_be_stopped() {
     let data = blobs(60).observe(half_paired(60)).expect("data");
     for method in methods() {
         let steps = AtomicUsize::new(0);
@@ -131,13 +131,13 @@ fn every_method_tells_of_its_steps_and_stops_when_asked() {
         };
         method.fit(&data, 3, Seed::new(7), &count).expect("two views");
         let all = steps.into_inner();
-        assert!(all > 0, "{} says nothing", method.name());
+        assert!(all > 0, "{} reports no step", method.name());
         for last in [1, all / 2, all] {
             let steps = AtomicUsize::new(0);
             let stop = |_: &Step| match steps.fetch_add(1, Ordering::Relaxed) + 1 {
                 step if step < last => ControlFlow::Continue(()),
                 step => {
-                    assert_eq!(step, last.max(1), "{} goes on", method.name());
+                    assert_eq!(step, last.max(1), "{} does not stop", method.name());
                     ControlFlow::Break(())
                 }
             };
@@ -188,7 +188,7 @@ fn impossible_numbers_of_clusters_are_errors() {
 }
 
 #[test]
-fn constant_columns_and_duplicate_rows_are_no_trouble() {
+fn constant_columns_and_duplicate_rows_are_accepted() {
     let dataset = blobs(60);
     let views = dataset.views().iter().map(|view| {
         let mut view = view.clone();
@@ -214,7 +214,7 @@ fn as_many_clusters_as_samples_are_possible() {
 }
 
 #[test]
-fn data_a_method_is_not_made_for_are_refused_and_not_a_panic() {
+fn unsuitable_data_are_refused_without_a_panic() {
     let dataset = blobs(40);
     let [a, b] = dataset.views() else { panic!("two views") };
     let one = MultiView::from_nan_rows(vec![a.clone()]).expect("data");

@@ -1,4 +1,4 @@
-//! The real data sets, where `CDIMC_DATASETS` names a folder that holds them; passed over elsewhere.
+//! Tests of the real data sets in the folder `CDIMC_DATASETS`; skipped if it is not set.
 
 use approx::assert_abs_diff_eq;
 use cdimc_data::Seed;
@@ -7,13 +7,13 @@ use cdimc_tables::{IdxFile, MatFile};
 use ndarray::{Array2, s};
 use rand::Rng;
 
-/// The catalog over the folder in `CDIMC_DATASETS`, or nothing where it is not set.
+/// Returns the catalog over the folder in `CDIMC_DATASETS`, or `None` if it is not set.
 fn catalog() -> Option<Catalog> {
     std::env::var_os("CDIMC_DATASETS").map(|_| Catalog::from_env(None).expect("readable manifests"))
 }
 
 #[test]
-fn handwritten_holds_what_the_paper_describes() {
+fn handwritten_matches_the_description_in_the_paper() {
     let Some(catalog) = catalog() else { return };
     assert_eq!(catalog.status("handwritten").unwrap(), DatasetStatus::Present);
     let data = catalog.load("handwritten").unwrap();
@@ -26,7 +26,7 @@ fn handwritten_holds_what_the_paper_describes() {
 }
 
 #[test]
-fn every_view_of_the_published_masks_misses_exactly_the_rate() {
+fn every_view_of_the_published_masks_has_exactly_the_missing_rate() {
     let Some(catalog) = catalog() else { return };
     for (rate, n_observed) in [(0.1, 1800), (0.3, 1400), (0.5, 1000), (0.7, 600)] {
         let folds = catalog.masks("handwritten", rate).unwrap().unwrap();
@@ -62,7 +62,7 @@ fn the_image_features_of_a_bdgp_sample_have_joint_norm_one() {
 }
 
 #[test]
-fn mnist4000_equals_what_the_authors_of_pmvc_cgan_published() {
+fn mnist4000_equals_the_publication_of_the_pmvc_cgan_authors() {
     let Some(catalog) = catalog() else { return };
     let data = catalog.load("mnist4000").unwrap();
     let Some(path) = catalog.find("mnist/mnist_edge_6000.mat") else { return };
@@ -79,7 +79,7 @@ fn mnist4000_equals_what_the_authors_of_pmvc_cgan_published() {
 }
 
 #[test]
-fn mnist70k_is_the_training_set_and_then_the_test_set() {
+fn mnist70k_is_the_training_set_followed_by_the_test_set() {
     let Some(catalog) = catalog() else { return };
     let data = catalog.load("mnist70k").unwrap();
     assert_eq!((data.n_samples(), data.n_views(), data.n_classes()), (70_000, 2, 10));
@@ -92,7 +92,7 @@ fn mnist70k_is_the_training_set_and_then_the_test_set() {
 }
 
 #[test]
-fn a_file_of_version_7_3_serves_experiments_too() {
+fn a_file_of_version_7_3_has_the_same_views() {
     let Some(catalog) = catalog() else { return };
     let Some(path) = catalog.find("bdgp/BDGP_4view.mat") else { return };
     let data = catalog.load("bdgp").unwrap();
@@ -107,7 +107,7 @@ fn damaged_copies_of_real_files_are_errors() {
     let mut rng = Seed::new(0).rng();
     for _ in 0..60 {
         let cut = rng.gen_range(0..mat.len());
-        // The file holds several variables, each compressed: a cut between two leaves the first.
+        // Each variable is compressed: a cut between two leaves the first.
         if let Ok(file) = MatFile::parse("cut.mat", &mat[..cut]) {
             assert!(file.matrices("X").and(file.matrix("Y")).is_err(), "cut at {cut}");
         }

@@ -1,4 +1,4 @@
-//! The golden case: every number of a small run of the NumPy and PyTorch reference, `tests/golden`.
+//! Compares a small run with every number of the NumPy and PyTorch reference in `tests/golden`.
 
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Finetuning};
 use cdimc_graph::KnnGraph;
@@ -13,7 +13,7 @@ use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
 const N_VIEWS: usize = 3;
 const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
 
-/// The arrays and scalars of the golden case.
+/// Arrays and scalars of the golden case.
 pub(crate) struct Golden {
     arrays: npyz::npz::NpzArchive<BufReader<File>>,
     pub(crate) scalars: Value,
@@ -40,7 +40,7 @@ impl Golden {
         self.array(name).into_dimensionality().expect("two axes")
     }
 
-    /// Everything of the weights' shape under `prefix`: `init`, `grad`.
+    /// Returns the arrays of the weights' shape with `prefix`: `init`, `grad`.
     fn weights(&mut self, prefix: &str) -> Weights {
         let mut chain = |view: usize, part: &str, n_layers: usize| -> Vec<Dense> {
             let name = |i, kind| format!("{prefix}.{view}.{part}.{i}.{kind}");
@@ -122,7 +122,7 @@ fn assert_near(what: &str, expected: f64, found: f64, tolerance: f64) {
     );
 }
 
-/// Relative Frobenius distance; NaN, which no bound lets pass, where a number is none.
+/// Returns the relative Frobenius distance; NaN, which fails every bound, if a number is NaN.
 #[track_caller]
 fn distance<D: Dimension>(expected: &Array<f32, D>, found: &Array<f32, D>) -> f64 {
     assert_eq!(found.shape(), expected.shape());
@@ -135,7 +135,7 @@ fn distance<D: Dimension>(expected: &Array<f32, D>, found: &Array<f32, D>) -> f6
 }
 
 #[test]
-fn a_number_that_is_none_is_within_no_distance() {
+fn the_distance_of_nan_is_nan() {
     let distance = distance(&array![1.0, 2.0], &array![1.0, f32::NAN]);
     assert!(distance.is_nan());
 }

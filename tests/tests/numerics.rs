@@ -1,4 +1,4 @@
-//! Numbers at the edge: every method gives a clustering of finite numbers, or an error that says why.
+//! Tests extreme numbers: every method returns finite numbers, or an error with the reason.
 
 use crate::contract::{blobs, half_paired, methods};
 use cdimc_core::{ClusterError, Clusterer, Clustering};
@@ -6,7 +6,7 @@ use cdimc_data::{MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, V
 use ndarray::Array2;
 use rand::Rng;
 
-/// The clustering, sound in every number, or the reason why there is none.
+/// Returns the clustering after checking every number, or the reason for its absence.
 #[track_caller]
 fn sound(
     method: &dyn Clusterer,
@@ -17,7 +17,7 @@ fn sound(
     let name = method.name();
     let found = match method.cluster(data, k, Seed::new(7)) {
         Ok(found) => found,
-        // These name what the data or the settings lack; a factorization that fails does not.
+        // These name a problem of the data or settings; a failed factorization does not.
         Err(
             reason @ (ClusterError::Inapplicable { .. }
             | ClusterError::Unusable { .. }
@@ -28,7 +28,7 @@ fn sound(
     assert_eq!(found.labels.len(), data.n_samples(), "{name} on {case}");
     assert!(found.labels.iter().all(|&label| label < k), "{name} on {case}");
     assert!(found.labels.iter().any(|&l| l != found.labels[0]), "{name} on {case}: one cluster");
-    for sure in found.confidence.as_ref().expect("every method says how sure it is") {
+    for sure in found.confidence.as_ref().expect("every method returns confidences") {
         assert!((0.0..=1.0).contains(sure), "{name} on {case}: confidence {sure}");
     }
     if let Some(embedding) = &found.embedding {
@@ -38,10 +38,10 @@ fn sound(
     Ok(found)
 }
 
-/// The methods that need two views and a sample of both.
+/// Methods that need two views and a sample with both.
 const PAIRED: [&str; 4] = ["pmvc", "img", "imc-grmf", "pmvc-cgan"];
 
-/// As [`sound`]; of all methods those of `may_refuse` alone may give a reason instead.
+/// Same as [`sound`]; only methods in `may_refuse` may return a reason.
 #[track_caller]
 fn sound_or_refused(
     method: &dyn Clusterer,
@@ -60,7 +60,7 @@ fn sound_or_refused(
     }
 }
 
-/// As [`sound`], and the method must apply and find the classes.
+/// Same as [`sound`]; the method must also apply and find the classes.
 #[track_caller]
 fn right(method: &dyn Clusterer, data: &MultiView, truth: &[usize], least: f64, case: &str) {
     let k = truth.iter().max().map_or(0, |&most| most + 1);
@@ -70,7 +70,7 @@ fn right(method: &dyn Clusterer, data: &MultiView, truth: &[usize], least: f64, 
     assert!(accuracy >= least, "{} on {case}: accuracy {accuracy}", method.name());
 }
 
-/// The half-paired blobs with each view changed.
+/// Returns the half-paired blobs with each view changed.
 fn changed(change: impl Fn(usize, &Array2<f64>) -> Array2<f64>) -> (MultiView, Vec<usize>) {
     let dataset = blobs(90);
     let truth = dataset.labels().expect("labels").to_vec();
@@ -97,13 +97,13 @@ fn units_never_matter() {
             let case = format!("units {first:e} and {second:e}");
             let found = sound(method.as_ref(), &scaled, 3, &case).expect("applies").labels;
             let same = cdimc_metrics::accuracy(&plain, &found).expect("equal lengths");
-            assert!(same == 1.0, "{} on {case}: {same} of the samples alike", method.name());
+            assert!(same == 1.0, "{} on {case}: {same} of the labels agree", method.name());
         }
     }
 }
 
 #[test]
-fn views_that_say_nothing_do_no_harm() {
+fn constant_views_do_no_harm() {
     let row = |j: usize| 0.1 + 0.7 * j as f64;
     for method in methods() {
         for (case, nothing) in [
@@ -115,11 +115,11 @@ fn views_that_say_nothing_do_no_harm() {
                 0 => view.clone(),
                 _ => Array2::from_shape_fn(view.dim(), |(_, j)| nothing(j)),
             });
-            // Half of the samples that view 0 lacks can only be guessed.
+            // Half of the samples without view 0 can only be guessed.
             right(method.as_ref(), &data, &truth, 0.5, case);
             let all = Array2::from_shape_fn((30, 4), |(_, j)| nothing(j));
             let data = MultiView::from_nan_rows(vec![all.clone(), all]).expect("data");
-            // There is nothing to be found: any method may say so.
+            // There are no clusters: any method may refuse.
             let _ = sound(method.as_ref(), &data, 3, &format!("{case} alone"));
         }
     }
@@ -131,7 +131,7 @@ fn negative_values_are_values() {
         let most = view.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         view - most - 1.0
     });
-    // Their factors have no negative values.
+    // Their factors are nonnegative.
     let may_refuse = ["omvc", "pmvc"];
     for method in methods() {
         sound_or_refused(method.as_ref(), &data, 3, "negative values alone", &may_refuse);
@@ -139,17 +139,17 @@ fn negative_values_are_values() {
 }
 
 #[test]
-fn one_feature_a_view_is_enough() {
+fn one_feature_per_view_is_enough() {
     let (data, _) = changed(|_, view| view.slice(ndarray::s![.., ..1]).to_owned());
-    // It has no more clusters than features.
+    // It needs at least as many features as clusters.
     let may_refuse = ["imc-grmf"];
     for method in methods() {
-        sound_or_refused(method.as_ref(), &data, 3, "one feature a view", &may_refuse);
+        sound_or_refused(method.as_ref(), &data, 3, "one feature per view", &may_refuse);
     }
 }
 
 #[test]
-fn many_views_are_no_trouble() {
+fn many_views_are_accepted() {
     let views = vec![SyntheticView { width: 4, map: SyntheticMap::Linear }; 30];
     let recipe = SyntheticViews {
         n_samples: 60,
@@ -175,16 +175,16 @@ fn many_views_are_no_trouble() {
 }
 
 #[test]
-fn as_few_samples_as_there_can_be() {
+fn the_smallest_numbers_of_samples_are_accepted() {
     for method in methods() {
         for (n, k) in [(2, 2), (3, 2), (3, 3), (5, 5), (12, 12)] {
             let data = blobs(12);
             let views = data.views().iter().map(|view| view.slice(ndarray::s![..n, ..]).to_owned());
             let data = MultiView::from_nan_rows(views.collect()).expect("data");
             let may_refuse: &[&str] = match n {
-                // Two samples far apart have no affinity, and so no cut.
+                // Two distant samples have no affinity, and so no cut.
                 2 => &["cdimc-net", "img"],
-                // The network of this suite asks for more than five samples, for their five neighbors.
+                // The network of this suite needs more than five samples for five neighbors.
                 3..=5 => &["cdimc-net"],
                 // More clusters than features.
                 _ => &["imc-grmf"],
@@ -207,7 +207,7 @@ fn views_without_a_common_sample_are_grouped_or_refused() {
 }
 
 #[test]
-fn a_huge_cluster_beside_small_ones_is_no_trouble() {
+fn a_huge_cluster_beside_small_ones_is_accepted() {
     let mut rng = Seed::new(4).rng();
     let mut view = |width: usize| {
         Array2::from_shape_fn((100, width), |(i, j)| {

@@ -1,11 +1,11 @@
-//! Both preprocessing versions of a view, and the graphs over one of them, against NumPy.
+//! Compares both preprocessing versions of a view, and the graphs over one of them, with NumPy.
 
 use crate::golden::Golden;
 use cdimc_data::{MultiView, Standardizer, ViewMask, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayD, Axis};
 
-/// The data of the golden case, in its original order, and the order of the training.
+/// Returns the data of the golden case in original order, and the training order.
 fn golden_data() -> (MultiView, Vec<usize>) {
     let mut golden = Golden::open();
     let mask: ArrayD<f64> = golden.array("mask");

@@ -1,11 +1,11 @@
-//! What `docs/protocol.md` asks of every method.
+//! Tests the rules of `docs/protocol.md` for every method.
 
 use crate::contract::{cluster, methods};
 use cdimc_data::{Dataset, MaskReport, MissingPattern, Seed, ViewMask};
 use ndarray::Array2;
 use rand::Rng;
 
-/// Views of noise alone, whose classes are nothing but the order of the rows.
+/// Returns views of noise with classes in the order of the rows.
 fn noise_in_class_order(n_samples: usize, n_classes: usize) -> Dataset {
     let mut rng = Seed::new(5).stream("noise").rng();
     let mut noise = |width| Array2::from_shape_fn((n_samples, width), |_| rng.gen_range(0.0..1.0));
@@ -15,7 +15,7 @@ fn noise_in_class_order(n_samples: usize, n_classes: usize) -> Dataset {
 }
 
 #[test]
-fn the_order_of_rows_is_no_information() {
+fn methods_do_not_use_the_order_of_rows() {
     let (n_samples, n_classes) = (120, 3);
     let dataset = noise_in_class_order(n_samples, n_classes);
     let truth = dataset.labels().expect("labels");
@@ -28,21 +28,21 @@ fn the_order_of_rows_is_no_information() {
         for method in methods() {
             let Some(found) = cluster(method.as_ref(), &data, n_classes) else { continue };
             let accuracy = cdimc_metrics::accuracy(truth, &found.labels).expect("equal lengths");
-            // Chance is 0.33 before clusters and classes are matched, and some 0.42 after it.
+            // Chance is 0.33 before clusters and classes are matched, and about 0.42 after.
             assert!(accuracy < 0.6, "{} reads the order of rows: {accuracy}", method.name());
         }
     }
 }
 
 #[test]
-fn a_rate_is_the_share_that_every_view_lacks() {
+fn a_missing_rate_is_the_missing_share_of_every_view() {
     let percent = |pattern: &str, n_views: usize| -> Vec<f64> {
         let pattern: MissingPattern = pattern.parse().expect("a pattern");
         let mask = pattern.mask(3000, n_views, Seed::new(0)).expect("a mask");
         let rates = MaskReport::new(&mask).missing_rates();
         rates.iter().map(|rate| (100.0 * rate).round()).collect()
     };
-    // the table of docs/guides/missing-data.md, for six views where it does not say otherwise.
+    // The table of docs/guides/missing-data.md, for six views unless stated otherwise.
     assert_eq!(percent("per-view:0.3", 6), [30.0; 6]);
     assert_eq!(percent("paired:0.3", 2), [35.0; 2]);
     assert_eq!(percent("paired:0.3", 6), [58.0; 6]);

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The commit or branch with which the files are compared.
+    /// Commit or branch to compare with.
     #[arg(long, value_name = "COMMIT", default_value = "main")]
     base: String,
 }
 
-/// Our own crates compile quickly and incrementally; packages of others stay as every other build has them.
+/// Own crates compile quickly and incrementally; other packages keep the settings of other builds.
 const PROFILE: [&str; 3] = [
     "profile.dev.opt-level=1",
     "profile.dev.incremental=true",
@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn git(root: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new("git").current_dir(root).args(arguments).output().context("git")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {}: {}", arguments.join(" "), said.trim());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git {}: {}", arguments.join(" "), errors.trim());
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The crates of the workspace to which these files belong.
+/// Returns the crates of these files.
 fn crates(files: &str) -> BTreeSet<String> {
     let of_file = |file: &str| {
         let parts: Vec<&str> = file.split('/').collect();
@@ -72,7 +72,7 @@ fn crates(files: &str) -> BTreeSet<String> {
             _ => None,
         }
     };
-    // A crate that was removed has files in the difference too.
+    // Removed crates have changed files too.
     let manifest = |folder: &str| cdimc_experiments::root().join(folder).join("Cargo.toml");
     files
         .lines()

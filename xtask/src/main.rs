@@ -1,6 +1,6 @@
-//! The workspace's own commands: `cargo xtask --help` lists them.
+//! Commands of the workspace: `cargo xtask --help` lists them.
 //!
-//! The experiments are the crate `cdimc-experiments`; the house rules and the torture of what is written are here.
+//! Experiments are in the crate `cdimc-experiments`; the house rules and the crash tests are here.
 
 mod check;
 mod tidy;
@@ -28,7 +28,7 @@ enum Command {
     Check(check::Arguments),
     /// Check the workspace against its house rules.
     Tidy,
-    /// Kill and refuse `cdimc cluster` and `reproduce` at every step, and look at what they leave.
+    /// Interrupt `cdimc cluster` and `reproduce` at every step, and check what they leave.
     #[cfg(unix)]
     Torture(torture::Arguments),
 }

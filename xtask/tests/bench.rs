@@ -1,10 +1,10 @@
-//! The benchmark as a user meets it: where its table goes.
+//! Tests the benchmark command: where its table goes.
 #![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
 
 use std::path::Path;
 use std::process::Command;
 
-/// What a benchmark says that measures nothing but its peak, so that its table has no lines.
+/// Runs a benchmark of peak memory only, whose table has no lines.
 fn bench(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
     command.args(["bench", "--task", "peak"]).args(arguments);
@@ -14,15 +14,15 @@ fn bench(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_table_is_printed_and_written_only_where_it_is_asked_for() {
+fn the_table_is_printed_and_written_only_if_requested() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/speed.md");
     let before = std::fs::read(&page).unwrap();
-    let said = bench(&[]);
-    assert!(said.contains("| data | task |"), "{said}");
+    let printed = bench(&[]);
+    assert!(printed.contains("| data | task |"), "{printed}");
     assert!(std::fs::read(&page).unwrap() == before, "the page is written by hand");
 
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("table.md");
-    let said = bench(&["--out", out.to_str().unwrap()]);
-    assert_eq!(std::fs::read_to_string(&out).unwrap().trim_end(), said.trim_end());
+    let printed = bench(&["--out", out.to_str().unwrap()]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap().trim_end(), printed.trim_end());
 }

@@ -1,4 +1,4 @@
-//! The experiment runner as a user meets it: the program itself, its folder of results and its exit codes.
+//! Tests the experiment runner: the program, its folder of results and its exit codes.
 #![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 fn xtask(arguments: &[&str], out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
     command.arg("reproduce").args(arguments).arg("--out").arg(out);
-    // Unknown to the tests, and only in the way of the embedded data sets.
+    // The tests use embedded data sets only.
     command.env_remove("CDIMC_DATASETS");
     command
 }
@@ -25,13 +25,13 @@ fn json_lines(output: &Output) -> Vec<serde_json::Value> {
     text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The lines of the records in a folder of results.
+/// Returns the lines of the records in a folder of results.
 fn records(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// The scores of a CSV table, without what differs from run to run.
+/// Returns the scores of a CSV table without the columns that differ between runs.
 fn scores(folder: &Path) -> Vec<String> {
     let table = std::fs::read_to_string(folder.join("table.csv")).unwrap();
     table.lines().map(|line| line.split(',').take(19).collect::<Vec<_>>().join(",")).collect()
@@ -78,18 +78,18 @@ fn bad_requests_are_one_line_and_exit_code_2() {
     ];
     for (arguments, message) in requests {
         let output = run(arguments, out.path());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.starts_with("error: "), "{arguments:?}: {said}");
-        assert!(said.contains(message), "{arguments:?}: {said}");
-        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.starts_with("error: "), "{arguments:?}: {errors}");
+        assert!(errors.contains(message), "{arguments:?}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{arguments:?}: {errors}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
     assert!(records(&out.path().join("smoke")).is_empty());
 }
 
 #[test]
-fn json_has_one_object_a_cell_with_the_documented_fields() {
+fn json_has_one_object_per_cell_with_the_documented_fields() {
     let out = tempfile::tempdir().unwrap();
     let arguments = ["smoke", "--method", "bsv", "--json"];
     let first = run(&arguments, out.path());
@@ -108,14 +108,14 @@ fn json_has_one_object_a_cell_with_the_documented_fields() {
         assert!(seconds.contains_key("total") && seconds.len() > 1, "{line}");
         assert!(seconds.values().all(|seconds| seconds.as_f64().unwrap() >= 0.0));
     }
-    // What is recorded is told again, and not run again.
+    // Recorded cells are printed again and not run again.
     let before = records(&out.path().join("smoke"));
     let second = run(&arguments, out.path());
-    let mut told: Vec<String> = json_lines(&second).iter().map(ToString::to_string).collect();
+    let mut printed: Vec<String> = json_lines(&second).iter().map(ToString::to_string).collect();
     let mut expected: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    told.sort();
+    printed.sort();
     expected.sort();
-    assert_eq!(told, expected);
+    assert_eq!(printed, expected);
     assert_eq!(records(&out.path().join("smoke")), before);
 }
 
@@ -129,7 +129,7 @@ fn a_dry_run_runs_nothing() {
 }
 
 #[test]
-fn a_run_that_was_killed_loses_no_cell_and_ends_with_the_same_table() {
+fn a_killed_run_loses_no_cell_and_ends_with_the_same_table() {
     let arguments =
         ["smoke", "--repetitions", "20", "--jobs", "1", "--method", "concat", "--method", "bsv"];
     let whole = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn a_run_that_was_killed_loses_no_cell_and_ends_with_the_same_table() {
     let finished = records(&folder);
     assert_eq!(finished.len(), 80);
     for record in &kept {
-        assert!(finished.contains(record), "{record} was touched");
+        assert!(finished.contains(record), "{record} was changed");
     }
     assert_eq!(scores(&folder), scores(&whole.path().join("smoke")));
 }
@@ -192,8 +192,11 @@ fn a_torn_record_is_run_again_and_an_edited_one_refused() {
     std::fs::write(&path, edited.join("\n") + "\n").unwrap();
     let refused = run(&arguments, out.path());
     assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
-    assert!(said.contains("records.jsonl, line 2: the record differs from its SHA-256"), "{said}");
+    let errors = text(&refused.stderr);
+    assert!(
+        errors.contains("records.jsonl, line 2: the record differs from its SHA-256"),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -228,19 +231,19 @@ fn shards_together_are_the_experiment_and_merge_into_its_records() {
 }
 
 #[test]
-fn nothing_runs_before_all_experiments_are_planned() {
+fn no_cell_runs_before_all_experiments_are_planned() {
     let out = tempfile::tempdir().unwrap();
-    // The last of the experiments has no use for a rate.
+    // The last experiment takes no rate.
     let arguments = ["all", "--dataset", "synthetic", "--method", "bsv", "--rate", "0.1"];
     let output = run(&arguments, out.path());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: experiment patterns: missing rate = 0.1"), "{said}");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.starts_with("error: experiment patterns: missing rate = 0.1"), "{errors}");
     assert!(std::fs::read_dir(out.path()).unwrap().next().is_none());
 }
 
 #[test]
-fn a_divergence_is_a_result_and_not_run_again() {
+fn a_divergence_is_recorded_and_not_run_again() {
     let out = tempfile::tempdir().unwrap();
     let arguments =
         ["smoke", "--dataset", "synthetic", "--method", "cdimc-net", "--repetitions", "1"];
@@ -261,30 +264,30 @@ fn a_divergence_is_a_result_and_not_run_again() {
     assert_eq!(records(&out.path().join("smoke")), before);
 }
 
-/// A pipe without a reader.
+/// Returns a pipe without a reader.
 fn closed() -> std::io::PipeWriter {
     let (_, writer) = std::io::pipe().unwrap();
     writer
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_failure_and_costs_no_record() {
+fn a_closed_pipe_is_no_failure_and_loses_no_record() {
     let out = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let output = xtask(arguments, out.path()).stdout(closed()).output().unwrap();
-        let said = text(&output.stderr);
-        assert!(output.status.success() && !said.contains("panicked"), "{arguments:?}: {said}");
-        said
+        let errors = text(&output.stderr);
+        assert!(output.status.success() && !errors.contains("panicked"), "{arguments:?}: {errors}");
+        errors
     };
     let written = || records(&out.path().join("smoke")).len();
     run(&["smoke", "--dry-run"]);
     run(&["--help"]);
-    // The line of the first cell finds no reader: no cell begins any more, and what had begun is kept.
+    // The line of the first cell has no reader: no further cell starts, and started ones are kept.
     let arguments = ["smoke", "--method", "bsv", "--repetitions", "10"];
-    let said = run(&[&arguments[..], &["--json"]].concat());
-    let told = said.lines().filter(|line| line.starts_with('[')).count();
-    assert!((1..20).contains(&written()) && written() == told, "{} of 20: {said}", written());
-    let deaf = xtask(&arguments, out.path()).stdout(closed()).stderr(closed()).status().unwrap();
-    assert!(deaf.success());
+    let errors = run(&[&arguments[..], &["--json"]].concat());
+    let printed = errors.lines().filter(|line| line.starts_with('[')).count();
+    assert!((1..20).contains(&written()) && written() == printed, "{} of 20: {errors}", written());
+    let silent = xtask(&arguments, out.path()).stdout(closed()).stderr(closed()).status().unwrap();
+    assert!(silent.success());
     assert_eq!(written(), 20);
 }

@@ -1,6 +1,6 @@
-//! Circles among the modules of a crate: what uses each other in a ring can be read, tested and moved only together.
+//! Finds circles among the modules of a crate. Modules in a circle can be read, tested and moved only together.
 //!
-//! Modules with the same parent are compared, each with the modules below it. Tests may look sideways.
+//! Compares modules with the same parent, each with the modules below it. Tests may use any module.
 
 use super::rust_code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::str::Chars;
 /// Path of a module or an item from the crate's root.
 type Path = Vec<String>;
 
-/// The circles of one crate, given its files below `src` as (path without `.rs`, text): the modules of each.
+/// Returns the circles of one crate as lists of modules. `files` are those below `src` as (path without `.rs`, text).
 pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
     let module = |path: &str| -> Path {
         let is_root = |part: &&str| !matches!(*part, "lib" | "main" | "mod");
@@ -30,16 +30,16 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
             (module, paths)
         })
         .collect();
-    // What a module shows under a name of its own may lie in another.
-    let mut shown: BTreeMap<Path, &Path> = BTreeMap::new();
+    // A re-exported name may be defined in another module.
+    let mut exports: BTreeMap<Path, &Path> = BTreeMap::new();
     for (module, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
         if let Some(name) = path.last().filter(|_| path.len() > module.len() + 1) {
-            shown.insert([&module[..], std::slice::from_ref(name)].concat(), path);
+            exports.insert([&module[..], std::slice::from_ref(name)].concat(), path);
         }
     }
     let mut uses: BTreeMap<Path, BTreeSet<Path>> = BTreeMap::new();
     for (user, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
-        let used = home(path, &modules, &shown);
+        let used = home(path, &modules, &exports);
         let common = user.iter().zip(&used).take_while(|(a, b)| a == b).count();
         if common < user.len().min(used.len()) {
             uses.entry(user[..=common].to_vec()).or_default().insert(used[..=common].to_vec());
@@ -48,13 +48,13 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
     rings(&uses)
 }
 
-/// The module in which what the path names is defined.
-fn home(path: &Path, modules: &BTreeSet<Path>, shown: &BTreeMap<Path, &Path>) -> Path {
+/// Returns the module that defines the item of a path.
+fn home(path: &Path, modules: &BTreeSet<Path>, exports: &BTreeMap<Path, &Path>) -> Path {
     let mut path = path.clone();
-    // A name may be shown through several modules, but not without end.
+    // A name may be re-exported several times, but not in a loop.
     for _ in 0..8 {
         let within = (0..=path.len()).rev().find(|&n| modules.contains(&path[..n])).unwrap_or(0);
-        let target = path.get(..=within).and_then(|name| shown.get(name));
+        let target = path.get(..=within).and_then(|name| exports.get(name));
         match target.filter(|target| !target.starts_with(&path[..=within])) {
             Some(target) => path = [&target[..], &path[within + 1..]].concat(),
             None => return path[..within].to_vec(),
@@ -63,7 +63,7 @@ fn home(path: &Path, modules: &BTreeSet<Path>, shown: &BTreeMap<Path, &Path>) ->
     path
 }
 
-/// Groups of more than one module in which everything leads to everything.
+/// Returns groups of modules that all reach each other.
 fn rings(uses: &BTreeMap<Path, BTreeSet<Path>>) -> Vec<Vec<String>> {
     let reach = |from: &Path| {
         let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
@@ -86,15 +86,15 @@ fn rings(uses: &BTreeMap<Path, BTreeSet<Path>>) -> Vec<Vec<String>> {
     rings.into_iter().filter(|ring| ring.len() > 1).collect()
 }
 
-/// The names of the modules in files of their own that are for tests alone.
+/// Returns the names of modules in files that contain only tests.
 fn test_modules(text: &str) -> impl Iterator<Item = String> {
     let declared = text.split("#[cfg(test)]\n").skip(1);
-    // Another condition may stand between.
+    // Another condition may be in between.
     let declared = declared.filter_map(|rest| rest.lines().find(|line| !line.starts_with("#[")));
     declared.filter_map(|line| Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned()))
 }
 
-/// A file up to its tests.
+/// Returns a file up to its tests.
 fn without_tests(text: &str) -> String {
     let end = ["mod tests", "pub(crate) mod tests", "pub(super) mod tests"]
         .iter()
@@ -103,7 +103,7 @@ fn without_tests(text: &str) -> String {
     rust_code(&text[..end.unwrap_or(text.len())])
 }
 
-/// The paths from the root that the code of a module names, groups in braces taken apart.
+/// Returns the paths from the root in the code of a module, with groups in braces expanded.
 fn named_paths(code: &str, module: &[String], modules: &BTreeSet<Path>) -> Vec<Path> {
     let mut paths = Vec::new();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -123,19 +123,19 @@ fn named_paths(code: &str, module: &[String], modules: &BTreeSet<Path>) -> Vec<P
                 rest = after;
             }
         } else {
-            // Else a path is of this crate only if it begins with a module below this one.
+            // Otherwise a path belongs to this crate only if it begins with a module below this one.
             let child = [module, &[code[start..at].to_owned()]].concat();
             if !modules.contains(&child) {
                 continue;
             }
         }
-        take(&mut rest.chars().peekable(), &base, &mut paths);
+        parse_path(&mut rest.chars().peekable(), &base, &mut paths);
     }
     paths
 }
 
-/// Reads one path, `prefix` being what stands before it.
-fn take(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>) {
+/// Parses one path that follows `prefix`.
+fn parse_path(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>) {
     let mut path = prefix.to_vec();
     let skip = |text: &mut Peekable<Chars<'_>>, what: fn(char) -> bool| {
         while text.next_if(|&c| what(c)).is_some() {}
@@ -145,7 +145,7 @@ fn take(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>
         if text.next_if_eq(&'{').is_some() {
             skip(text, char::is_whitespace);
             while text.peek().is_some_and(|&c| c.is_alphanumeric() || "_{*".contains(c)) {
-                take(text, &path, paths);
+                parse_path(text, &path, paths);
                 skip(text, |c| c == ',' || c.is_whitespace());
             }
             text.next();
@@ -164,7 +164,7 @@ fn take(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>
         }
         text.next();
     }
-    // The new name of `use x as y` can be seen in this file alone.
+    // The new name of `use x as y` is visible in this file only.
     skip(text, |c| c.is_alphanumeric() || c == '_' || c == ' ');
     paths.push(path);
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_apart() {
+    fn paths_are_expanded() {
         let code = "use crate::{a::{B, c::D}, e, f::G as H};\nlet x = super::i::j(1);\nuse std::k;";
         let module = ["m".to_owned(), "n".to_owned()];
         let paths = named_paths(code, &module, &BTreeSet::new());

@@ -1,4 +1,4 @@
-//! What crates may use of each other and of others, and that they use what they ask for.
+//! Checks the dependencies of crates: allowed ones only, and each is used.
 
 use super::rust_code;
 use anyhow::{Context, Result};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every crate may use of the others, as the table of docs/architecture.md has it.
+/// Crates that every crate may use, as in the table of docs/architecture.md.
 const FLOORS: &[(&str, &str)] = &[
     ("cdimc-metrics", ""),
     ("cdimc-statistics", ""),
@@ -25,7 +25,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("xtask", "data cdimc experiments"),
 ];
 
-/// Packages that some crates alone may use.
+/// Packages that only some crates may use.
 const OWNED: &[(&str, &[&str])] = &[
     ("kiddo", &["cdimc-graph"]),
     ("linfa", &["cdimc", "cdimc-core"]),
@@ -39,7 +39,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("numpy", &["cdimc-python"]),
 ];
 
-/// Dependencies that no source names, and why they are there.
+/// Dependencies that no source names, with the reason.
 const UNNAMED: &[(&str, &str, &str)] = &[
     ("cdimc", "approx", SHARED),
     ("cdimc", "getrandom", SHARED),
@@ -49,7 +49,7 @@ const UNNAMED: &[(&str, &str, &str)] = &[
 ];
 const SHARED: &str = "with the tests' features, so that all programs share what they compile";
 
-/// Checks the workspace's own dependencies against the floors, the owned packages against their owners, and every
+/// Checks the dependencies among own crates against the floors, owned packages against their owners, and every
 /// dependency against the sources.
 pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -87,9 +87,9 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
             if !names(within, &known)
                 && !UNNAMED.iter().any(|(by, what, _)| (*by, *what) == (name, used))
             {
-                broken.push(format!("{name} asks for {used} and names it nowhere"));
+                broken.push(format!("{name} depends on {used} but does not use it"));
             }
-            // Tests may look sideways, code may not.
+            // Tests may use any crate.
             if is_dev {
                 continue;
             }
@@ -109,7 +109,7 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The Rust files at or below `path`, as (path, code without comments).
+/// Returns the Rust files at or below `path`, as (path, code without comments).
 pub(super) fn sources(path: &Path) -> Vec<(PathBuf, String)> {
     if path.extension().is_some_and(|extension| extension == "rs") {
         let text = std::fs::read_to_string(path).map(|text| rust_code(&text));
@@ -121,7 +121,7 @@ pub(super) fn sources(path: &Path) -> Vec<(PathBuf, String)> {
     paths.iter().flat_map(|path| sources(path)).collect()
 }
 
-/// Whether code has this name as a word of its own.
+/// Returns whether the code contains this name as a whole word.
 fn names(code: &str, name: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     code.match_indices(name).any(|(at, _)| {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dependency_is_named_by_a_word_of_its_own() {
+    fn a_dependency_is_named_by_a_whole_word() {
         assert!(
             names("use serde::Serialize;", "serde")
                 && names("#[derive(thiserror::Error)]", "thiserror")

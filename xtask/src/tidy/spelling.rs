@@ -1,6 +1,6 @@
-//! American spelling, throughout.
+//! Checks American spelling.
 
-/// Beginnings of words in British spelling, and how they begin here.
+/// Beginnings of British words, with their American spelling.
 const WORDS: &str = "analyse:analyze artefact:artifact behaviour:behavior catalogue:catalog centre:center \
     colour:color favour:favor generalis:generaliz grey:gray initialis:initializ \
     judgement:judgment labelled:labeled labelling:labeling learnt:learned licenc:licens \
@@ -9,10 +9,10 @@ const WORDS: &str = "analyse:analyze artefact:artifact behaviour:behavior catalo
     recognis:recogniz regularis:regulariz serialis:serializ standardis:standardiz \
     summaris:summariz visualis:visualiz";
 
-/// Words that only look so.
+/// American words with such beginnings.
 const OTHERS: &[&str] = &["analyses", "parallelism", "optimism", "optimist", "organism"];
 
-/// The British words of a line, each with its American beginning.
+/// Returns the British words of a line, each with its American beginning.
 pub(super) fn british(line: &str) -> Vec<(String, &'static str)> {
     let lower = line.to_lowercase();
     let mut found = Vec::new();
@@ -33,8 +33,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn british_words_are_seen_and_american_ones_are_not() {
-        // Put together here, so that this file does not break its own rule.
+    fn british_words_are_found_and_american_ones_are_not() {
+        // Concatenated, so that this file does not break its own rule.
         let line = concat!("the opti", "miser of nearest_neigh", "bours, Standard", "ised");
         let words: Vec<&str> = british(line).iter().map(|(_, american)| *american).collect();
         assert_eq!(words, ["neighbor", "optimiz", "standardiz"]);

@@ -1,16 +1,16 @@
-//! The mixture's thresholds: every numeric constant of its code is a row of `docs/notes/thresholds.md`, with its value.
+//! Checks that every numeric constant of the mixture's code is a row of `docs/notes/thresholds.md` with its value.
 
 use super::manifests;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// File and name to value.
+/// Maps file and name to a value.
 type Constants = BTreeMap<(String, String), String>;
 
 const TABLE: &str = "docs/notes/thresholds.md";
 
-/// Holds the table against the code.
+/// Compares the table with the code.
 pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     let source = root.join("crates/cdimc-mixture/src");
     let mut code = Constants::new();
@@ -27,12 +27,12 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// What one has and the other lacks or has otherwise.
+/// Returns the differences between code and table.
 fn differences(code: &Constants, table: &Constants) -> Vec<String> {
     let missing = code.iter().filter_map(|(at @ (file, name), value)| match table.get(at) {
         None => Some(format!("{TABLE}: lacks `{name}` = {value} of {file}")),
-        Some(told) if told != value => {
-            Some(format!("{TABLE}: `{name}` of {file} is {told}, in the code {value}"))
+        Some(stated) if stated != value => {
+            Some(format!("{TABLE}: `{name}` of {file} is {stated}, in the code {value}"))
         }
         Some(_) => None,
     });
@@ -40,7 +40,7 @@ fn differences(code: &Constants, table: &Constants) -> Vec<String> {
     missing.chain(stale.map(|(file, name)| format!("{TABLE}: {file} has no `{name}`"))).collect()
 }
 
-/// The constants of a file before its tests whose value is made of numbers.
+/// Returns the numeric constants of a file before its tests.
 fn constants(file: &str, text: &str) -> Constants {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = Constants::new();
@@ -49,7 +49,7 @@ fn constants(file: &str, text: &str) -> Constants {
         if !(line.is_empty() || line.starts_with("pub")) {
             continue;
         }
-        // The type of an array holds a semicolon too.
+        // The type of an array contains a semicolon too.
         let Some((head, value)) = code[at + "const ".len()..].split_once('=') else { continue };
         let Some((name, _)) = head.split_once(':').filter(|_| !head.contains('{')) else {
             continue;
@@ -63,7 +63,7 @@ fn constants(file: &str, text: &str) -> Constants {
     found
 }
 
-/// The rows `name | value | file | ...` of the table.
+/// Returns the rows `name | value | file | ...` of the table.
 fn rows(table: &str) -> Constants {
     let row = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix('|')?.split('|').map(str::trim).collect();
@@ -75,7 +75,7 @@ fn rows(table: &str) -> Constants {
     table.lines().filter_map(row).collect()
 }
 
-/// A value without blanks, but for single ones, and without marks between digits.
+/// Normalizes a value: single blanks, no separators of digits.
 fn plain(value: &str) -> String {
     value.replace('_', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_stale_or_different_is_named() {
+    fn missing_stale_and_different_rows_are_reported() {
         let code = "\
 const NAME: &str = \"t5\";
 pub(crate) const FOLDS: usize = 1_000;

@@ -1,30 +1,30 @@
-//! `cargo xtask torture`: kills, refused calls, rivals and full disks, and what is left of the results after each.
+//! `cargo xtask torture`: crash tests with kills, failed calls, concurrent runs and full disks.
 //!
-//! After every blow a result is whole or absent, the next start goes on or says that it begins again, what it ends
-//! with has the bits of an undisturbed run, and nothing else is left or gone. `strace` counts the calls of an
-//! undisturbed run and deals the blows at each of them.
+//! After every fault a result must be whole or absent. The next start must resume or report that it restarts, and end
+//! with the bits of an undisturbed run. No other file may be added or lost. `strace` counts the calls of an undisturbed
+//! run and injects faults at each of them.
 
-mod blow;
+mod child;
+mod fault;
 mod state;
-mod victim;
 
 use anyhow::{Context, Result, bail};
-use blow::{Blow, Calls, Disk};
 use cdimc::{note, say};
 use cdimc_data::Seed;
+use child::{Again, ChildProcess};
+use fault::{Calls, Disk, Fault};
 use rand::Rng;
 use state::{INTERRUPTED, State};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
-use victim::{Again, Victim};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Kills and terminations at random moments and at the last change of names, shared by all commands.
+    /// Kills and terminations at random moments and at the last rename, divided among all commands.
     #[arg(long, value_name = "N", default_value_t = 100)]
     kills: usize,
-    /// No blows but these.
+    /// Inject only these faults.
     #[arg(long)]
     kills_only: bool,
     /// Seed of the random moments.
@@ -32,13 +32,13 @@ pub(crate) struct Arguments {
     seed: u64,
 }
 
-/// Pairs of processes on one output, for each command.
-const RIVALS: usize = 5;
-/// Disks that are full but for 4 kB, and each time twice as much, for each command.
-const DISKS: usize = 8;
+/// Pairs of processes with one output, for each command.
+const CONCURRENT_RUNS: usize = 5;
+/// Number of nearly full disks for each command: the first has 4 kB left, each next one twice as much.
+const FULL_DISKS: usize = 8;
 
-/// Of so many kills the last two come at the last change of names.
-const ROUND: usize = 8;
+/// Number of kills per round; the last two of a round come at the last rename.
+const KILLS_PER_ROUND: usize = 8;
 
 /// One line of a table.
 #[derive(Default)]
@@ -47,17 +47,17 @@ struct Row {
     what: String,
     dealt: usize,
     held: usize,
-    /// Of those dealt: the next start found the result, went on, or said that it begins again.
+    /// Faults after which the next start found the result, resumed, or restarted.
     whole: usize,
     resumed: usize,
-    begun: usize,
-    /// The most seconds by which the disturbed run and the next took longer together than an undisturbed one.
+    restarted: usize,
+    /// Largest number of seconds by which the disturbed and the next run together exceed an undisturbed one.
     lost: f64,
 }
 
-/// A command with what it gives undisturbed.
-struct Ring<'a> {
-    victim: &'a Victim,
+/// A command with its undisturbed result.
+struct Trial<'a> {
+    child: &'a ChildProcess,
     undisturbed: State,
     /// Seconds.
     takes: f64,
@@ -65,32 +65,32 @@ struct Ring<'a> {
     rows: Vec<Row>,
 }
 
-/// Runs the command. The exit code is 1 if anything did not hold.
+/// Runs the command. The exit code is 1 if any check failed.
 ///
 /// # Errors
 /// If a command fails undisturbed, or the tests' own files cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     build()?;
     let desk = tempfile::tempdir()?;
-    let victims = Victim::all(desk.path())?;
+    let children = ChildProcess::all(desk.path())?;
     let mut rows = Vec::new();
-    for (nth, victim) in victims.iter().enumerate() {
-        note!("{}", victim.name);
-        let mut ring = Ring::new(victim, desk.path())?;
+    for (nth, child) in children.iter().enumerate() {
+        note!("{}", child.name);
+        let mut trial = Trial::new(child, desk.path())?;
         let mut rng = Seed::new(arguments.seed).nth(nth as u64).rng();
         let share =
-            arguments.kills / victims.len() + usize::from(nth < arguments.kills % victims.len());
-        let takes = ring.takes;
+            arguments.kills / children.len() + usize::from(nth < arguments.kills % children.len());
+        let takes = trial.takes;
         let mut moment = || std::time::Duration::from_secs_f64(rng.gen_range(0.0..takes));
-        let blows = (0..share).map(|i| ring.kill(i, moment())).collect();
-        ring.deal("kills and terminations", desk.path(), blows)?;
+        let faults = (0..share).map(|i| trial.kill(i, moment())).collect();
+        trial.inject("kills and terminations", desk.path(), faults)?;
         if !arguments.kills_only {
-            ring.calls(desk.path())?;
-            let rivals = (0..RIVALS).map(|_| Blow::Rival(moment())).collect();
-            ring.deal("two processes at once", desk.path(), rivals)?;
-            ring.full_disks(desk.path())?;
+            trial.calls(desk.path())?;
+            let concurrent = (0..CONCURRENT_RUNS).map(|_| Fault::Concurrent(moment())).collect();
+            trial.inject("two processes at once", desk.path(), concurrent)?;
+            trial.full_disks(desk.path())?;
         }
-        rows.append(&mut ring.rows);
+        rows.append(&mut trial.rows);
     }
     say!(
         "{:26} {:34} {:>6} {:>6} {:>6} {:>9} {:>11} {:>9}",
@@ -100,12 +100,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "held",
         "ended",
         "continued",
-        "began again",
+        "restarted",
         "most lost"
     );
-    for Row { command, what, dealt, held, whole, resumed, begun, lost } in &rows {
+    for Row { command, what, dealt, held, whole, resumed, restarted, lost } in &rows {
         say!(
-            "{command:26} {what:34} {dealt:>6} {held:>6} {whole:>6} {resumed:>9} {begun:>11} {lost:7.1} s"
+            "{command:26} {what:34} {dealt:>6} {held:>6} {whole:>6} {resumed:>9} {restarted:>11} {lost:7.1} s"
         );
     }
     let (dealt, held) = rows.iter().fold((0, 0), |(d, h), row: &Row| (d + row.dealt, h + row.held));
@@ -113,42 +113,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if held == dealt { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl<'a> Ring<'a> {
-    /// What the command gives, how long it takes and which calls it makes.
-    fn new(victim: &'a Victim, desk: &Path) -> Result<Self> {
+impl<'a> Trial<'a> {
+    /// Runs the command undisturbed: result, time and calls.
+    fn new(child: &'a ChildProcess, desk: &Path) -> Result<Self> {
         let place = tempfile::tempdir_in(desk)?;
-        victim.prepare(place.path())?;
+        child.prepare(place.path())?;
         let started = Instant::now();
-        succeed(&mut victim.command(place.path()))?;
-        let (takes, undisturbed) = (started.elapsed().as_secs_f64(), victim.state(place.path())?);
+        succeed(&mut child.command(place.path()))?;
+        let (takes, undisturbed) = (started.elapsed().as_secs_f64(), child.state(place.path())?);
         let place = tempfile::tempdir_in(desk)?;
-        victim.prepare(place.path())?;
-        let calls = Calls::of(&mut victim.command(place.path()))?;
+        child.prepare(place.path())?;
+        let calls = Calls::of(&mut child.command(place.path()))?;
         if calls.is_none() {
-            note!("blows at single calls: left out, strace does not work here");
+            note!("faults at single calls: left out, strace does not work here");
         }
-        Ok(Self { victim, undisturbed, takes, calls, rows: Vec::new() })
+        Ok(Self { child, undisturbed, takes, calls, rows: Vec::new() })
     }
 
-    /// The kill number `i`: SIGKILL and SIGTERM in turn, at a random moment or at the last change of names.
-    fn kill(&self, i: usize, wait: std::time::Duration) -> Blow<'static> {
+    /// Returns kill number `i`: alternately SIGKILL and SIGTERM, at a random moment or at the last rename.
+    fn kill(&self, i: usize, wait: std::time::Duration) -> Fault<'static> {
         let signal = if i.is_multiple_of(2) { "KILL" } else { "TERM" };
         match self.calls.as_ref().and_then(Calls::last_rename) {
-            Some((call, nth)) if i % ROUND >= ROUND - 2 => Blow::At { signal, call, nth },
-            _ => Blow::After { signal, wait },
+            Some((call, nth)) if i % KILLS_PER_ROUND >= KILLS_PER_ROUND - 2 => {
+                Fault::At { signal, call, nth }
+            }
+            _ => Fault::After { signal, wait },
         }
     }
 
-    /// A kill and a refusal at every call that changes files.
+    /// Kills the command and fails a call at every call that changes files.
     fn calls(&mut self, folder: &Path) -> Result<()> {
-        let Some(calls) = self.calls.as_ref().filter(|_| self.victim.is_short()) else {
+        let Some(calls) = self.calls.as_ref().filter(|_| self.child.is_short()) else {
             return Ok(());
         };
         for (kind, each) in calls.by_kind() {
-            let kill = |&(call, nth)| Blow::At { signal: "KILL", call, nth };
-            let refuse = |&(call, nth)| Blow::Refuse { call, nth };
-            self.deal(&format!("SIGKILL at {kind}"), folder, each.iter().map(kill).collect())?;
-            self.deal(&format!("refused {kind}"), folder, each.iter().map(refuse).collect())?;
+            let kill = |&(call, nth)| Fault::At { signal: "KILL", call, nth };
+            let refuse = |&(call, nth)| Fault::Refuse { call, nth };
+            self.inject(&format!("SIGKILL at {kind}"), folder, each.iter().map(kill).collect())?;
+            self.inject(&format!("refused {kind}"), folder, each.iter().map(refuse).collect())?;
         }
         Ok(())
     }
@@ -158,55 +160,55 @@ impl<'a> Ring<'a> {
             note!("full disk: left out, no tmpfs can be mounted here");
             return Ok(());
         };
-        let free = |nth| Blow::Full { disk: &disk, kilobytes: 4_u64 << nth };
-        self.deal("full disk", disk.folder(), (0..DISKS).map(free).collect())
+        let free = |nth| Fault::Full { disk: &disk, kilobytes: 4_u64 << nth };
+        self.inject("full disk", disk.folder(), (0..FULL_DISKS).map(free).collect())
     }
 
-    /// Deals blows in places of their own below `folder`, and counts those that hold.
-    fn deal(&mut self, what: &str, folder: &Path, blows: Vec<Blow<'_>>) -> Result<()> {
-        let mut row = Row { command: self.victim.name, what: what.to_owned(), ..Row::default() };
-        let inputs = self.victim.inputs()?;
-        for blow in blows {
+    /// Injects each fault in its own place below `folder`, and counts passed checks.
+    fn inject(&mut self, what: &str, folder: &Path, faults: Vec<Fault<'_>>) -> Result<()> {
+        let mut row = Row { command: self.child.name, what: what.to_owned(), ..Row::default() };
+        let inputs = self.child.inputs()?;
+        for fault in faults {
             let place = tempfile::tempdir_in(folder)?;
-            self.victim.prepare(place.path())?;
+            self.child.prepare(place.path())?;
             row.dealt += 1;
-            match self.one(&blow, place.path(), &mut row) {
+            match self.inject_one(&fault, place.path(), &mut row) {
                 Ok(()) => row.held += 1,
-                Err(error) => note!("{}, {blow:?}: {error:#}", self.victim.name),
+                Err(error) => note!("{}, {fault:?}: {error:#}", self.child.name),
             }
         }
-        if self.victim.inputs()? != inputs {
-            bail!("{}: the inputs have changed", self.victim.name);
+        if self.child.inputs()? != inputs {
+            bail!("{}: the inputs have changed", self.child.name);
         }
         note!("{:20} {:34} {:>6} {:>6}", row.command, row.what, row.dealt, row.held);
         self.rows.push(row);
         Ok(())
     }
 
-    /// One blow and the next start after it.
-    fn one(&self, blow: &Blow<'_>, place: &Path, row: &mut Row) -> Result<()> {
-        let before = self.victim.state(place)?;
+    /// Injects one fault, starts the command again and checks both.
+    fn inject_one(&self, fault: &Fault<'_>, place: &Path, row: &mut Row) -> Result<()> {
+        let before = self.child.state(place)?;
         let started = Instant::now();
-        let dealt = blow.deal(self.victim, place)?;
+        let dealt = fault.inject(self.child, place)?;
         let first = started.elapsed();
-        let after = self.victim.state(place)?;
+        let after = self.child.state(place)?;
         self.judge(&before, &after, dealt.succeeded, dealt.killed)?;
         let started = Instant::now();
-        let again = self.victim.again(place)?;
+        let again = self.child.again(place)?;
         let both = (first + started.elapsed()).as_secs_f64();
         if dealt.succeeded || again == Again::Whole {
             row.whole += 1;
         } else {
-            *(if again == Again::Begun { &mut row.begun } else { &mut row.resumed }) += 1;
-            // Whoever is traced takes longer.
-            if matches!(blow, Blow::After { .. }) {
+            *(if again == Again::Restarted { &mut row.restarted } else { &mut row.resumed }) += 1;
+            // Traced commands take longer.
+            if matches!(fault, Fault::After { .. }) {
                 row.lost = row.lost.max(both - self.takes);
             }
         }
-        self.judge_end(&self.victim.state(place)?)
+        self.judge_end(&self.child.state(place)?)
     }
 
-    /// Whether what is there after a blow may be there.
+    /// Checks the state after a fault.
     fn judge(&self, before: &State, after: &State, succeeded: bool, killed: bool) -> Result<()> {
         // A result stays until another is whole.
         let had_result = before.keys().any(|name| name != INTERRUPTED);
@@ -215,9 +217,9 @@ impl<'a> Ring<'a> {
             self.undisturbed.get(name) == Some(bits) || goes_on
         });
         if succeeded && *after != self.undisturbed {
-            bail!("it says that it succeeded, and its result is another");
+            bail!("it exits with 0 and has another result");
         }
-        // Only a kill may leave the place empty where an earlier result was.
+        // Only a kill may remove an earlier result.
         let is_left = killed || !after.is_empty();
         if after == before || (is_part && is_left) {
             return Ok(());
@@ -233,7 +235,7 @@ impl<'a> Ring<'a> {
     }
 }
 
-/// The programs as the sources are now.
+/// Builds the programs.
 fn build() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
@@ -241,14 +243,14 @@ fn build() -> Result<()> {
     succeed(build.current_dir(cdimc_experiments::root()))
 }
 
-/// Runs a program that has to succeed.
+/// Runs a program that must succeed.
 fn succeed(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    bail!("{command:?}: {}: {}", output.status, said.lines().last().unwrap_or("no message"))
+    let errors = String::from_utf8_lossy(&output.stderr);
+    bail!("{command:?}: {}: {}", output.status, errors.lines().last().unwrap_or("no message"))
 }
 
 #[cfg(test)]
@@ -260,15 +262,15 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_left_is_told_from_what_may_not() {
-        let victim = Victim::nobody();
+    fn allowed_and_forbidden_states_are_distinguished() {
+        let child = ChildProcess::for_tests();
         let undisturbed = state(&[("a", "1"), ("b", "2")]);
-        let ring = Ring { victim: &victim, undisturbed, takes: 0.0, calls: None, rows: Vec::new() };
+        let trial = Trial { child: &child, undisturbed, takes: 0.0, calls: None, rows: Vec::new() };
         let (none, part) = (state(&[]), state(&[("a", "1")]));
-        let (whole, wrong) = (ring.undisturbed.clone(), state(&[("a", "1"), ("b", "3")]));
+        let (whole, wrong) = (trial.undisturbed.clone(), state(&[("a", "1"), ("b", "3")]));
         let earlier = state(&[("a", "0")]);
         let holds = |before: &State, after: &State, succeeded, killed| {
-            ring.judge(before, after, succeeded, killed).is_ok()
+            trial.judge(before, after, succeeded, killed).is_ok()
         };
         for after in [&none, &part, &whole] {
             assert!(holds(&none, after, false, true) && holds(&earlier, after, false, true));
@@ -277,12 +279,12 @@ mod tests {
         // A run that fails by itself keeps what was there.
         assert!(!holds(&earlier, &none, false, false));
         assert!(!holds(&none, &wrong, false, true) && !holds(&none, &earlier, false, true));
-        // Only one that was ended may be there to go on.
-        let begun = state(&[(INTERRUPTED, "4")]);
-        assert!(holds(&none, &begun, false, true) && !holds(&none, &begun, false, false));
-        assert!(!holds(&earlier, &begun, false, true));
-        // A run that says it is done must be.
+        // Only a killed run may leave an interrupted run.
+        let restarted = state(&[(INTERRUPTED, "4")]);
+        assert!(holds(&none, &restarted, false, true) && !holds(&none, &restarted, false, false));
+        assert!(!holds(&earlier, &restarted, false, true));
+        // A run that exits with 0 must be whole.
         assert!(holds(&none, &whole, true, false) && !holds(&none, &part, true, false));
-        assert!(ring.judge_end(&whole).is_ok() && ring.judge_end(&part).is_err());
+        assert!(trial.judge_end(&whole).is_ok() && trial.judge_end(&part).is_err());
     }
 }

@@ -1,24 +1,24 @@
-//! What counts of a result: that it is whole, and its bits.
+//! States of results: completeness and bits.
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The parts of a result that are there, each with what stands for its bits; empty where there is none.
+/// Parts of a result, each with a digest of its bits; empty without a result.
 pub(super) type State = BTreeMap<String, String>;
 
-/// The part that stands for a run that was interrupted, and goes on.
+/// Key of an interrupted run that can be resumed.
 pub(super) const INTERRUPTED: &str = "interrupted run";
 
-/// The files that hold times; all others of a result have the same bits in every run.
-const TIMES: [&str; 3] = ["run.json", "report.html", "comparison.csv"];
-/// Those that every run of `cdimc cluster` has.
-const NEEDED: [&str; 4] = ["labels.csv", "markers.csv", "report.html", "run.json"];
-/// The columns of `table.csv` before those of seconds and memory.
-const SCORES: usize = 19;
+/// Files with times; all others have the same bits in every run.
+const TIMED_FILES: [&str; 3] = ["run.json", "report.html", "comparison.csv"];
+/// Files of every run of `cdimc cluster`.
+const REQUIRED_FILES: [&str; 4] = ["labels.csv", "markers.csv", "report.html", "run.json"];
+/// Number of columns of `table.csv` before seconds and memory.
+const N_SCORE_COLUMNS: usize = 19;
 
-/// The state of what a command of `cdimc` wrote, a file or a folder.
+/// Returns the state of the output of a `cdimc` command, a file or a folder.
 pub(super) fn result(out: &Path) -> Result<State> {
     if out.is_file() {
         return Ok(State::from([("file".to_owned(), digest(out)?)]));
@@ -35,7 +35,7 @@ pub(super) fn result(out: &Path) -> Result<State> {
     }
     let written = record["written"].as_object().context("run.json: lists no files")?;
     let is_cluster = record["status"] == "finished";
-    let needed = NEEDED.into_iter().filter(|_| is_cluster);
+    let needed = REQUIRED_FILES.into_iter().filter(|_| is_cluster);
     for name in needed.chain(written.keys().map(String::as_str)) {
         ensure!(out.join(name).is_file(), "{name} is missing");
     }
@@ -48,13 +48,13 @@ pub(super) fn result(out: &Path) -> Result<State> {
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
         .collect::<Result<_>>()?;
     names.sort();
-    for name in names.iter().filter(|name| !TIMES.contains(&name.as_str())) {
+    for name in names.iter().filter(|name| !TIMED_FILES.contains(&name.as_str())) {
         bits += &format!("{name} {} ", digest(&out.join(name))?);
     }
     Ok(State::from([("run".to_owned(), bits)]))
 }
 
-/// The state of a folder of `xtask reproduce`: scores by cell, the table, the report.
+/// Returns the state of a folder of `xtask reproduce`: scores by cell, the table, the report.
 pub(super) fn experiment(folder: &Path) -> Result<State> {
     let mut state = State::new();
     for (key, scores) in cdimc_experiments::scores_in(folder)? {
@@ -64,7 +64,7 @@ pub(super) fn experiment(folder: &Path) -> Result<State> {
     }
     if let Ok(table) = std::fs::read_to_string(folder.join("table.csv")) {
         ensure!(table.ends_with('\n'), "table.csv is cut off");
-        let line = |line: &str| line.split(',').take(SCORES).collect::<Vec<_>>().join(",");
+        let line = |line: &str| line.split(',').take(N_SCORE_COLUMNS).collect::<Vec<_>>().join(",");
         state.insert("table.csv".into(), table.lines().map(line).collect::<Vec<_>>().join("\n"));
     }
     if let Ok(report) = std::fs::read_to_string(folder.join("report.md")) {
@@ -74,7 +74,7 @@ pub(super) fn experiment(folder: &Path) -> Result<State> {
     Ok(state)
 }
 
-/// The SHA-256 of a file.
+/// Returns the SHA-256 of a file.
 pub(super) fn digest(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     Ok(format!("{:x}", Sha256::digest(bytes)))
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_lacks_a_file_or_holds_half_of_one_is_no_result() {
+    fn a_folder_without_a_file_or_with_half_of_one_is_no_result() {
         let desk = tempfile::tempdir().unwrap();
         let out = desk.path().join("out");
         assert!(result(&out).unwrap().is_empty());
         std::fs::create_dir(&out).unwrap();
         let put = |name: &str, text: &str| std::fs::write(out.join(name), text).unwrap();
-        NEEDED.iter().for_each(|name| put(name, "x"));
+        REQUIRED_FILES.iter().for_each(|name| put(name, "x"));
         put("extra.csv", "x");
         put("report.html", "<html></html>\n");
         put("run.json", "{\"status\": \"finished\", \"written\": {\"extra.csv\": \"\"}}");

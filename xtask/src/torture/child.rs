@@ -1,4 +1,4 @@
-//! The commands that are disturbed, and how each is begun again.
+//! Commands under test, and how each is restarted.
 
 use super::state::{self, State, digest};
 use super::succeed;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A command on small data.
-pub(super) struct Victim {
+pub(super) struct ChildProcess {
     pub(super) name: &'static str,
     kind: Kind,
-    /// What is asked of it besides.
+    /// Further options.
     options: Vec<String>,
     /// The folder of its inputs.
     desk: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Victim {
 enum Kind {
     /// `cdimc cluster`.
     Fresh,
-    /// The same in place of an earlier run.
+    /// The same with an earlier run to replace.
     Forced,
     /// `cdimc cluster --resume`.
     Resumed,
@@ -33,25 +33,25 @@ enum Kind {
     Reproduced,
 }
 
-/// How a command came to its end after a blow.
+/// How a command ended after a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
     /// It had ended already.
     Whole,
-    /// It went on.
+    /// It resumed.
     Resumed,
-    /// It began again.
-    Begun,
+    /// It restarted.
+    Restarted,
 }
 
-/// A file of the user's beside the output.
-const MINE: (&str, &str) = ("thesis.tex", "what cdimc did not write");
+/// A file of the user beside the output.
+const USER_FILE: (&str, &str) = ("thesis.tex", "what cdimc did not write");
 const VIEWS: [&str; 3] = ["rna", "protein", "image"];
-/// What a run that trains is asked for, with and without restarts.
+/// Settings of training runs, with and without restarts.
 const SHORT: &str = "[pretrain]\nepochs = 40\n[finetune]\nrounds = 80\n[advanced]\nwide = 48\n";
 
-impl Victim {
-    /// All of them, with their inputs in `desk`; a checkpoint is kept whenever one can be.
+impl ChildProcess {
+    /// Returns all commands, with their inputs in `desk`; checkpoints are written as often as possible.
     pub(super) fn all(desk: &Path) -> Result<Vec<Self>> {
         write_views(desk)?;
         let (short, restarts) = (desk.join("short.toml"), desk.join("restarts.toml"));
@@ -61,14 +61,14 @@ impl Victim {
         let (short, restarts) = (short.display().to_string(), restarts.display().to_string());
         let model_file = model.join("model.safetensors").display().to_string();
         let kept = ["--checkpoint-every", "0"];
-        let victim = |name, kind, options: &[&str]| Self {
+        let child = |name, kind, options: &[&str]| Self {
             name,
             kind,
             options: options.iter().map(|&option| option.to_owned()).collect(),
             desk: desk.to_owned(),
         };
         let fresh = |name, options: &[&str]| {
-            victim(name, Kind::Fresh, &[&["--seed", "1"][..], &kept, options].concat())
+            child(name, Kind::Fresh, &[&["--seed", "1"][..], &kept, options].concat())
         };
         let of_model = ["--model", &model_file];
         let cdimc_net = ["-k", "4", "--method", "cdimc-net", "--config", &short];
@@ -77,9 +77,9 @@ impl Victim {
             [&methods[..2], &["--method", "opimc", "-k", "4", "--threads", "1"]].concat();
         let all = vec![
             fresh("cluster", &["-k", "4"]),
-            victim("cluster --force", Kind::Forced, &["--seed", "1", "-k", "4"]),
-            victim("cluster --resume", Kind::Resumed, &[]),
-            victim(
+            child("cluster --force", Kind::Forced, &["--seed", "1", "-k", "4"]),
+            child("cluster --resume", Kind::Resumed, &[]),
+            child(
                 "cluster --force cdimc-net",
                 Kind::Forced,
                 &[&["--seed", "1"][..], &kept, &cdimc_net].concat(),
@@ -89,43 +89,43 @@ impl Victim {
             fresh("cluster mkkm-ik-mkc", &["-k", "4", "--method", "mkkm-ik-mkc"]),
             fresh("cluster --k-range", &["--k-range", "1..4"]),
             fresh("cluster --stability", &["-k", "4", "--stability=10"]),
-            victim("predict", Kind::Other("predict"), &of_model),
-            victim("impute", Kind::Other("impute"), &of_model),
-            victim("mask", Kind::Other("mask"), &["--pattern", "per-view:0.2"]),
-            victim("compare", Kind::Other("compare"), &compared),
-            victim("reproduce", Kind::Reproduced, &methods),
-            victim(
+            child("predict", Kind::Other("predict"), &of_model),
+            child("impute", Kind::Other("impute"), &of_model),
+            child("mask", Kind::Other("mask"), &["--pattern", "per-view:0.2"]),
+            child("compare", Kind::Other("compare"), &compared),
+            child("reproduce", Kind::Reproduced, &methods),
+            child(
                 "reproduce cdimc-net",
                 Kind::Reproduced,
                 &[&["--method", "cdimc-net", "--jobs", "1"][..], &kept].concat(),
             ),
         ];
         succeed(&mut all[0].cluster(&["--seed", "3", "-k", "4"], &model))?;
-        succeed(&mut all[1].cluster(&["--seed", "2", "-k", "4"], &all[1].begun()))?;
-        all[2].begin_interrupted(&[&["--seed", "1"][..], &cdimc_net].concat())?;
+        succeed(&mut all[1].cluster(&["--seed", "2", "-k", "4"], &all[1].initial_output()))?;
+        all[2].create_interrupted(&[&["--seed", "1"][..], &cdimc_net].concat())?;
         Ok(all)
     }
 
     #[cfg(test)]
-    pub(super) fn nobody() -> Self {
-        Self { name: "nobody", kind: Kind::Fresh, options: Vec::new(), desk: PathBuf::new() }
+    pub(super) fn for_tests() -> Self {
+        Self { name: "test", kind: Kind::Fresh, options: Vec::new(), desk: PathBuf::new() }
     }
 
-    /// Whether blows come at each of its calls too. Those that keep checkpoints make hundreds of the same.
+    /// Returns whether faults are injected at each call. Commands with checkpoints make hundreds of equal calls.
     pub(super) fn is_short(&self) -> bool {
         !self.options.iter().any(|option| option == "--checkpoint-every") || self.name == "cluster"
     }
 
-    /// Lays out in `place` what is there before the command begins.
+    /// Creates the state in `place` before the command starts.
     pub(super) fn prepare(&self, place: &Path) -> Result<()> {
-        std::fs::write(place.join(MINE.0), MINE.1)?;
+        std::fs::write(place.join(USER_FILE.0), USER_FILE.1)?;
         match self.kind {
-            Kind::Forced | Kind::Resumed => copy_folder(&self.begun(), &place.join("out")),
+            Kind::Forced | Kind::Resumed => copy_folder(&self.initial_output(), &place.join("out")),
             _ => Ok(()),
         }
     }
 
-    /// The command with its output in `place`.
+    /// Returns the command with its output in `place`.
     pub(super) fn command(&self, place: &Path) -> Command {
         let out = out(place);
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
@@ -142,14 +142,14 @@ impl Victim {
             Kind::Reproduced => {
                 let mut command = Command::new(std::env::current_exe().unwrap_or_default());
                 command.args(["reproduce", "smoke"]).args(options);
-                // The data of this experiment are made from their seed.
+                // The data of this experiment are generated from their seed.
                 command.arg("--out").arg(out).env_remove("CDIMC_DATASETS");
                 command
             }
         }
     }
 
-    /// The next start on the same output, which has to go on, or to say that it begins again and to do so.
+    /// Starts the command again on the same output; it must resume, or report a restart and restart.
     pub(super) fn again(&self, place: &Path) -> Result<Again> {
         let again = self.next_start(place)?;
         let is_ours = |name: &str| name.starts_with(".cdimc-");
@@ -161,8 +161,8 @@ impl Victim {
             let left = out(place).join("smoke/checkpoints");
             ensure!(!left.exists(), "{} is left", left.display());
         }
-        let mine = std::fs::read_to_string(place.join(MINE.0)).unwrap_or_default();
-        ensure!(mine == MINE.1, "{}: what was the user's is gone", MINE.0);
+        let mine = std::fs::read_to_string(place.join(USER_FILE.0)).unwrap_or_default();
+        ensure!(mine == USER_FILE.1, "{}: the user's file has changed", USER_FILE.0);
         Ok(again)
     }
 
@@ -174,16 +174,16 @@ impl Victim {
             }
             Kind::Other(_) => {}
             Kind::Fresh | Kind::Forced | Kind::Resumed => {
-                let said = match succeed(&mut resume(&out(place))) {
+                let errors = match succeed(&mut resume(&out(place))) {
                     Ok(()) => return Ok(Again::Resumed),
                     Err(error) => format!("{error:#}"),
                 };
-                let is_whole = said.contains("this run has finished");
+                let is_whole = errors.contains("this run has finished");
                 if is_whole && self.kind != Kind::Forced {
                     return Ok(Again::Whole);
                 }
-                // Of two runs the earlier one may stand there, and it has finished.
-                ensure!(is_whole || said.contains("begin it again"), "--resume: {said}");
+                // The earlier of two runs may be in place, and it has finished.
+                ensure!(is_whole || errors.contains("begin it again"), "--resume: {errors}");
             }
         }
         let mut command = self.command(place);
@@ -191,13 +191,13 @@ impl Victim {
             command.arg("--force");
         }
         succeed(&mut command)?;
-        Ok(Again::Begun)
+        Ok(Again::Restarted)
     }
 
-    /// What is there of a result.
+    /// Returns the state of the result.
     ///
     /// # Errors
-    /// If a part of it is not whole.
+    /// If a part of it is incomplete.
     pub(super) fn state(&self, place: &Path) -> Result<State> {
         match self.kind {
             Kind::Reproduced => state::experiment(&out(place).join("smoke")),
@@ -205,7 +205,7 @@ impl Victim {
         }
     }
 
-    /// The inputs, which no command changes.
+    /// Returns the state of the inputs, which no command changes.
     pub(super) fn inputs(&self) -> Result<State> {
         let digest = |view| {
             let path = self.view(view);
@@ -214,14 +214,14 @@ impl Victim {
         VIEWS.into_iter().map(digest).collect()
     }
 
-    /// Where what is there before the command begins is kept.
-    fn begun(&self) -> PathBuf {
+    /// Returns the folder with the output that exists before the command starts.
+    fn initial_output(&self) -> PathBuf {
         self.desk.join(format!("{:?}", self.kind))
     }
 
-    /// Ends a run by an interrupt in the middle of its training.
-    fn begin_interrupted(&self, options: &[&str]) -> Result<()> {
-        let mut command = self.cluster(options, &self.begun());
+    /// Interrupts a run in the middle of its training.
+    fn create_interrupted(&self, options: &[&str]) -> Result<()> {
+        let mut command = self.cluster(options, &self.initial_output());
         let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let progress = BufReader::new(run.stderr.take().context("no standard error")?);
         let mut lines = progress.lines();
@@ -253,7 +253,7 @@ impl Victim {
     }
 }
 
-/// The views of all commands, as CSV files.
+/// Writes the views of all commands as CSV files.
 fn write_views(desk: &Path) -> Result<()> {
     let dataset = SyntheticViews { n_samples: 80, ..SyntheticViews::default() };
     let dataset = dataset.generate(Seed::new(5))?;
@@ -279,7 +279,7 @@ fn resume(out: &Path) -> Command {
     command
 }
 
-/// The command beside this program.
+/// Returns the path of the command beside this program.
 fn program() -> PathBuf {
     std::env::current_exe().unwrap_or_default().with_file_name("cdimc")
 }

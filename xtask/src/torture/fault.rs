@@ -1,7 +1,7 @@
-//! What is done to a command while it runs.
+//! Faults injected into a running command.
 
+use super::child::ChildProcess;
 use super::succeed;
-use super::victim::Victim;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The calls that change files, by what they do. The question mark passes over those a machine does not have.
+/// System calls that change files, by kind. With a question mark, `strace` ignores calls that a machine lacks.
 const KINDS: [(&str, &str); 3] = [
     ("a write", "write writev pwrite64 ftruncate"),
     ("an fsync", "fsync fdatasync"),
@@ -22,72 +22,72 @@ const KINDS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Something that happens to a run.
+/// A fault of a run.
 #[derive(Debug)]
-pub(super) enum Blow<'a> {
-    /// A signal, KILL or TERM, as the main thread enters its `nth` call of this name.
+pub(super) enum Fault<'a> {
+    /// A signal, KILL or TERM, when the main thread enters its `nth` call of this name.
     At { signal: &'static str, call: &'static str, nth: usize },
     /// That call fails, as on a full or broken disk.
     Refuse { call: &'static str, nth: usize },
-    /// A signal after a while.
+    /// A signal after a time.
     After { signal: &'static str, wait: Duration },
-    /// The same command once more, after a while, on the same output.
-    Rival(Duration),
-    /// A disk with so much room.
+    /// A second start of the same command, after a time, with the same output.
+    Concurrent(Duration),
+    /// A disk with this much space.
     Full { disk: &'a Disk, kilobytes: u64 },
 }
 
-/// The exit code of a job that ended itself when it was asked to.
+/// Exit code of a job that was asked to end.
 const TERMINATED: i32 = 128 + 15;
 
-/// What a run came to.
-pub(super) struct Dealt {
-    /// It says that it did what it was asked for.
+/// Outcome of a run.
+pub(super) struct Outcome {
+    /// Whether its exit code is 0.
     pub succeeded: bool,
-    /// A signal ended it, or asked it to end.
+    /// Whether a signal ended it.
     pub killed: bool,
 }
 
-impl Blow<'_> {
-    /// Runs the victim in `place`, and does it.
-    pub(super) fn deal(&self, victim: &Victim, place: &Path) -> Result<Dealt> {
+impl Fault<'_> {
+    /// Runs the child in `place` with this fault.
+    pub(super) fn inject(&self, child: &ChildProcess, place: &Path) -> Result<Outcome> {
         let output = match self {
             Self::At { signal, call, nth } => {
-                injected(&victim.command(place), call, &format!("signal=SIG{signal}:when={nth}"))?
+                injected(&child.command(place), call, &format!("signal=SIG{signal}:when={nth}"))?
             }
             Self::Refuse { call, nth } => {
-                injected(&victim.command(place), call, &format!("error=ENOSPC:when={nth}"))?
+                injected(&child.command(place), call, &format!("error=ENOSPC:when={nth}"))?
             }
             Self::After { signal, wait } => {
-                let run = silent(&mut victim.command(place)).spawn()?;
+                let run = silent(&mut child.command(place)).spawn()?;
                 std::thread::sleep(*wait);
-                // It may have ended already, but keeps its number until it is waited for.
+                // It may have ended already, but keeps its process id until it is waited for.
                 let mut kill = Command::new("kill");
                 kill.args([format!("-{signal}"), run.id().to_string()]);
                 let _ = silent(&mut kill).status();
                 run.wait_with_output()?
             }
-            Self::Rival(wait) => {
-                let mut first = silent(&mut victim.command(place)).spawn()?;
+            Self::Concurrent(wait) => {
+                let mut first = silent(&mut child.command(place)).spawn()?;
                 std::thread::sleep(*wait);
-                let second = victim.command(place).output()?;
+                let second = child.command(place).output()?;
                 let first = first.wait()?;
-                // One may refuse where the other works; together they do what was asked for.
+                // One may refuse while the other works; together they must succeed.
                 if first.success() {
-                    return Ok(Dealt { succeeded: true, killed: false });
+                    return Ok(Outcome { succeeded: true, killed: false });
                 }
                 second
             }
             Self::Full { disk, kilobytes } => {
                 let ballast = disk.fill(*kilobytes)?;
-                let output = victim.command(place).output()?;
+                let output = child.command(place).output()?;
                 std::fs::remove_file(ballast)?;
                 output
             }
         };
         let status = output.status;
         let killed = status.signal().is_some() || status.code() == Some(TERMINATED);
-        Ok(Dealt { succeeded: status.success(), killed })
+        Ok(Outcome { succeeded: status.success(), killed })
     }
 }
 
@@ -95,7 +95,8 @@ fn silent(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// The command under `strace`, which does `what` at a call. Only its main thread is watched: it alone writes files.
+/// Runs the command under `strace`, which injects `what` at a call. Only the main thread is traced: it writes all
+/// files.
 fn injected(command: &Command, call: &str, what: &str) -> Result<Output> {
     let inject = format!("inject={call}:{what}");
     let options = ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject];
@@ -114,15 +115,15 @@ fn traced(command: &Command, options: &[&str]) -> Command {
     strace
 }
 
-/// How often an undisturbed run makes each of the calls that change files.
+/// Number of calls of each kind in an undisturbed run.
 pub(super) struct Calls {
     counts: BTreeMap<&'static str, usize>,
-    /// The last by which a file or folder takes its place.
+    /// Last call that renames a file or folder.
     last_rename: Option<(&'static str, usize)>,
 }
 
 impl Calls {
-    /// Counts them in a run of `command`; `None` if there is no working `strace`.
+    /// Counts the calls in a run of `command`; `None` if there is no working `strace`.
     pub(super) fn of(command: &mut Command) -> Result<Option<Self>> {
         let log = tempfile::NamedTempFile::new()?;
         let file = log.path().display().to_string();
@@ -153,7 +154,7 @@ impl Calls {
         self.last_rename
     }
 
-    /// Every call, as its name and its place among those of the same name.
+    /// Returns every call, as its name and number.
     pub(super) fn by_kind(&self) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
         let each = |call: &'static str| {
             let n = self.counts.get(call).copied().unwrap_or(0);
@@ -188,7 +189,7 @@ impl Disk {
         self.0.path()
     }
 
-    /// Fills it with a file up to the last `kilobytes`.
+    /// Fills it with a file except for `kilobytes`.
     fn fill(&self, kilobytes: u64) -> Result<PathBuf> {
         let path = self.0.path().join("ballast");
         let mut file = File::create(&path)?;
@@ -204,7 +205,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // A disk that stays is in the list of mounts.
+        // A disk that remains is in the list of mounts.
         let _ = silent(Command::new("umount").arg(self.0.path())).status();
     }
 }
