@@ -1,4 +1,4 @@
-//! CDIMC-net: its settings and its entry points; the submodules are the parts of the method.
+//! CDIMC-net: settings and entry points; the submodules are the parts of the method.
 //!
 //! J. Wen, Z. Zhang, Y. Xu, B. Zhang, L. Fei, G.-S. Xie, "CDIMC-net: Cognitive Deep Incomplete Multi-view
 //! Clustering Network", IJCAI 2020. Choices that the paper leaves open are made on the data, or as in the authors' code, whose
@@ -53,25 +53,26 @@ use std::sync::Arc;
 /// assert_eq!(net.check().unwrap_err().to_string(), "advanced.momentum = 1.5: must lie in [0, 1)");
 /// ```
 ///
-/// By default the data choose the coordinates, the weight of the graph and the centers. That takes an analysis of what the
-/// views share, which `t-mixture` has: [`with_analysis`](Self::with_analysis) adds it.
+/// By default the coordinates, the weight of the graph and the centers are chosen on the data. This needs an analysis
+/// of what the views share, such as `t-mixture`; [`with_analysis`](Self::with_analysis) adds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct CdimcNet {
     /// Input of the network for every view.
     pub input: Input,
-    /// Maximum number of coordinates per view, where `input` is `coordinates`.
+    /// Maximum number of coordinates per view, if `input` is `coordinates`.
     pub directions: usize,
     /// Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
     pub neighbors: usize,
-    /// Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). If there are several, the data choose one.
+    /// Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several weights, one is
+    /// chosen on the data.
     pub alpha: OneOrMore,
-    /// Samples in a batch.
+    /// Number of samples per batch.
     pub batch_size: usize,
-    /// Where the training steps are computed.
+    /// Device that computes the training steps.
     pub device: Device,
-    /// Rounds of whole runs, each from new initial weights. After every round the half of the values of `alpha` under which
-    /// the views share more goes on. The authors' code has 1.
+    /// Number of rounds of whole runs, each from new initial weights. After every round the better half of the values
+    /// of `alpha` remains, by shared information. The authors' code has 1.
     pub restarts: usize,
     /// How the first centers and the last round of fine-tuning are chosen.
     pub choice: Choice,
@@ -81,7 +82,7 @@ pub struct CdimcNet {
     pub finetune: Finetune,
     /// Settings that only comparisons with the paper and the authors' code need.
     pub advanced: Advanced,
-    /// Chooses coordinates and measures what the views share; no setting.
+    /// Chooses coordinates and measures shared information; not a setting.
     #[serde(skip)]
     pub analysis: Option<Arc<dyn ViewAnalysis>>,
 }
@@ -104,7 +105,7 @@ pub struct Advanced {
     /// Engine that computes the training steps; by default the engine of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
-    /// How the step length of pre-training falls from epoch to epoch.
+    /// Schedule of the learning rate of pre-training.
     pub decay: Decay,
     /// Fraction of the last step of pre-training that is kept, in [0, 1).
     pub momentum: f64,
@@ -120,14 +121,14 @@ pub struct Advanced {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMore {
-    /// The value.
+    /// One value.
     One(f64),
-    /// The values to choose from.
+    /// Several values to choose from.
     Several(Vec<f64>),
 }
 
 impl OneOrMore {
-    /// All values.
+    /// Returns all values.
     pub fn values(&self) -> &[f64] {
         match self {
             Self::One(value) => std::slice::from_ref(value),
@@ -142,18 +143,18 @@ impl OneOrMore {
 pub struct Pretrain {
     /// Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
     pub epochs: usize,
-    /// Step length of the first epoch. The authors' code has 0.01.
+    /// Learning rate of the first epoch. The authors' code has 0.01.
     pub learning_rate: f64,
 }
 
-/// How the step length falls over the epochs of a pre-training.
+/// Schedule of the learning rate over the epochs of pre-training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// In equal parts, to 0 after the last epoch.
+    /// Decreases linearly, to 0 after the last epoch.
     #[default]
     Linear,
-    /// Not at all (authors' code).
+    /// Constant (authors' code).
     None,
 }
 
@@ -203,8 +204,8 @@ impl CdimcNet {
     /// Name of the method on the command line.
     pub const NAME: &'static str = "cdimc-net";
 
-    /// The settings of the authors' code: standardized columns, one run, one age for all samples, and the k-means of
-    /// least inertia.
+    /// Returns the settings of the authors' code: standardized columns, one run, one age for all samples, and the
+    /// k-means of least inertia.
     pub fn authors_code() -> Self {
         Self {
             input: Input::Columns,
@@ -222,16 +223,16 @@ impl CdimcNet {
         }
     }
 
-    /// The method with this analysis of what views share, such as `TMixture::default()`.
+    /// Adds an analysis of what views share, such as `TMixture::default()`.
     #[must_use]
     pub fn with_analysis(self, analysis: impl ViewAnalysis + 'static) -> Self {
         Self { analysis: Some(Arc::new(analysis)), ..self }
     }
 
-    /// As [`Clusterer::fit`], with the model by its own type.
+    /// Same as [`Clusterer::fit`], but returns the model as its own type.
     ///
     /// # Errors
-    /// As [`Clusterer::fit`].
+    /// Same as [`Clusterer::fit`].
     pub fn train(
         &self,
         data: &MultiView,
@@ -245,7 +246,7 @@ impl CdimcNet {
         training.run(observer) // runs of pre-training, k-means and fine-tuning; undo the order
     }
 
-    /// Prepares the training, which then goes step by step at the caller's pace (section 3.4, step 1).
+    /// Prepares the training, which the caller then runs step by step (section 3.4, step 1).
     ///
     /// # Errors
     /// If a setting is out of range, `n_clusters` is not in `2..=n_samples`, `neighbors` is not below
@@ -263,13 +264,13 @@ impl CdimcNet {
         Training::new(self.clone(), data, (n_clusters, seed), observer)
     }
 
-    /// Whether shared information chooses runs, centers or rounds.
+    /// Returns whether shared information chooses runs, centers or rounds.
     pub(crate) fn chooses(&self) -> bool {
         let n_alphas = self.alpha.values().len();
         self.restarts > 1 || n_alphas > 1 || self.choice == Choice::SharedInformation
     }
 
-    /// The widths of the layers.
+    /// Returns the widths of the layers.
     pub(crate) fn layer_widths(&self) -> Architecture {
         let (hidden_ratio, wide) = match self.input {
             Input::Columns => (0.8, 1500),
@@ -282,11 +283,11 @@ impl CdimcNet {
         }
     }
 
-    /// Maximum number of inputs of every view of `data`.
+    /// Returns the maximum number of inputs of every view of `data`.
     fn input_widths(&self, data: &MultiView) -> Vec<usize> {
         let width = |view| match self.input {
             Input::Columns => data.width(view),
-            // A view of hardly more columns keeps them all.
+            // A view of few more columns keeps them all.
             Input::Coordinates => data.width(view).min(self.directions + 1),
         };
         (0..data.n_views()).map(width).collect()
@@ -297,18 +298,18 @@ impl CdimcNet {
         self.layer_widths().n_parameters(&self.input_widths(data), n_clusters)
     }
 
-    /// The engine that computes the training steps.
+    /// Returns the engine that computes the training steps.
     pub fn engine(&self) -> Engine {
         self.advanced.engine.unwrap_or_else(|| self.device.engine())
     }
 
-    /// The optimizer of pre-training: SGD (section 3.3), by default with the momentum of the authors' code.
+    /// Returns the optimizer of pre-training: SGD (section 3.3), by default with the momentum of the authors' code.
     pub(crate) fn pretrain_optimizer(&self) -> Optimizer {
         let (learning_rate, momentum) = (self.pretrain.learning_rate, self.advanced.momentum);
         Optimizer::Sgd { learning_rate, momentum }
     }
 
-    /// The step length in an epoch of pre-training, the first being 0.
+    /// Returns the learning rate in an epoch of pre-training, counted from 0.
     pub(crate) fn learning_rate_in(&self, epoch: usize) -> f64 {
         let Pretrain { epochs, learning_rate } = self.pretrain;
         match self.advanced.decay {
@@ -345,7 +346,7 @@ impl Clusterer for CdimcNet {
     }
 
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
-        // A view with fewer observed rows joins them all; a whole table that small is a mistake.
+        // A view with fewer observed rows connects them all; in a whole table so few rows are a mistake.
         setting(
             "neighbors",
             self.neighbors,
@@ -396,10 +397,10 @@ impl Clusterer for CdimcNet {
         Ok(fitted)
     }
 
-    /// Every parameter has its value, two moments of the optimizer and, in the encoders, which are half of them, its value
-    /// after pre-training and after the best round; the answer so far is as large. When the training is interrupted, the
-    /// arrays of a checkpoint and its bytes come on top. An epoch multiplies and adds three times with each parameter for
-    /// every sample.
+    /// Memory: every parameter has a value and two moments of the optimizer. Encoders, which are half of the
+    /// parameters, also have their values after pre-training and after the best round, and in the answer so far. An
+    /// interruption adds the arrays of a checkpoint and its bytes. Time: an epoch multiplies and adds three times per
+    /// parameter and sample.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let parameters = self.n_parameters(data, n_clusters) as f64;
         let finetune = &self.finetune;
@@ -408,7 +409,7 @@ impl Clusterer for CdimcNet {
         let runs = Contest::new(self, data.mask().shares_samples()).n_runs() as f64;
         let values: usize =
             (0..data.n_views()).map(|v| data.mask().n_observed(v) * data.width(v)).sum();
-        // Bytes of a number in single precision, and of the weights, moments and answer of a parameter.
+        // Bytes of a number in single precision, and of the weights, moments and answer per parameter.
         let (single, copies) = (4.0, 5.5);
         Some(Cost {
             bytes: single * (3.0 * copies * parameters + 2.0 * values as f64),
@@ -416,7 +417,7 @@ impl Clusterer for CdimcNet {
         })
     }
 
-    /// A fifth of the epochs and rounds, and a single round of runs.
+    /// Uses a fifth of the epochs and rounds, and one round of runs.
     fn shortened(&self) -> Option<Box<dyn Clusterer>> {
         let mut net = Self { restarts: 1, ..self.clone() };
         net.pretrain.epochs = net.pretrain.epochs.div_ceil(5);
@@ -434,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_fall_in_equal_parts_and_those_of_the_authors_code_do_not() {
+    fn learning_rates_decrease_linearly_except_in_the_authors_code() {
         let pretrain = Pretrain { epochs: 4, learning_rate: 0.5 };
         let falling = CdimcNet { pretrain, ..CdimcNet::default() };
         let lengths: Vec<f64> = (0..4).map(|epoch| falling.learning_rate_in(epoch)).collect();

@@ -13,7 +13,7 @@ use cdimc_mixture::TMixture;
 let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() }.generate(Seed::new(1))?;
 let mask = MissingPattern::PerView(0.3).mask(60, dataset.n_views(), Seed::new(1).stream("mask"))?;
 let data = dataset.observe(mask)?;
-// A training as short as this is for the example only.
+// A training this short is for the example only.
 let net = CdimcNet {
     pretrain: Pretrain { epochs: 5, ..Pretrain::default() },
     finetune: Finetune { rounds: 2, ..Finetune::default() },

@@ -17,7 +17,7 @@ pub(super) fn put_weights(archive: &mut Archive, prefix: &str, weights: &Weights
     }
 }
 
-/// The layers of a network of `n_views` views that [`put_weights`] put there.
+/// Reads the layers of a network of `n_views` views that [`put_weights`] added.
 pub(super) fn read_weights(
     archive: &Archive,
     prefix: &str,
@@ -35,7 +35,7 @@ pub(super) fn read_weights(
         Ok(layers)
     };
     let view = |v| {
-        // The description may claim more views than there are first layers.
+        // The description may declare more views than there are first layers.
         let first = layer(&format!("{prefix}view{v}.encoder.0"))?;
         let encoder = chain(format!("{prefix}view{v}.encoder"), vec![first])?;
         Ok(ViewWeights { encoder, decoder: chain(format!("{prefix}view{v}.decoder"), vec![])? })
@@ -51,7 +51,7 @@ mod tests {
     use cdimc_data::Seed;
 
     #[test]
-    fn a_description_of_more_views_than_there_are_costs_nothing() {
+    fn a_description_of_too_many_views_allocates_nothing() {
         let written = Weights::glorot(&cdimc_nn::Architecture::default(), &[3], 2, Seed::new(0));
         let mut archive = Archive::new("test file", &()).unwrap();
         put_weights(&mut archive, "", &written);

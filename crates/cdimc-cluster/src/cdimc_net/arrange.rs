@@ -1,7 +1,6 @@
-//! The order in which samples form batches (paper, section 3.4, step 1).
+//! Order in which samples form batches (paper, section 3.4, step 1).
 //!
-//! A batch sees only the edges of the neighbor graphs that lie inside it, so samples that are likely to
-//! be neighbors should share one.
+//! A batch uses only edges of the neighbor graphs between its samples, so likely neighbors should share a batch.
 
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::{Geometry, MultiView, Seed};
@@ -18,7 +17,7 @@ pub(crate) fn arranged(
     Ok(in_blocks(rows, &labels))
 }
 
-/// The geometry versions of all views side by side in single precision, `(rows.len(), all features)`.
+/// Returns the concatenated geometry versions of all views in single precision, `(rows.len(), all features)`.
 fn concatenated(data: &MultiView, rows: &[usize]) -> Array2<f32> {
     let mut stacked = Array2::zeros((rows.len(), data.widths().iter().sum()));
     let mut start = 0;
@@ -35,7 +34,7 @@ fn concatenated(data: &MultiView, rows: &[usize]) -> Array2<f32> {
     stacked
 }
 
-/// The rows of cluster 0 in their order, then those of cluster 1, and so on.
+/// Returns the rows of cluster 0 in their order, then of cluster 1, and so on.
 fn in_blocks(rows: &[usize], labels: &[usize]) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..rows.len()).collect();
     positions.sort_by_key(|&position| labels[position]);
@@ -53,14 +52,14 @@ mod tests {
     }
 
     #[test]
-    fn views_are_filled_scaled_and_put_side_by_side() {
+    fn views_are_filled_scaled_and_concatenated() {
         let views = vec![array![[3.0, 4.0], [f64::NAN, f64::NAN]], array![[2.0], [-5.0]]];
         let data = MultiView::from_nan_rows(views).unwrap();
         assert_eq!(concatenated(&data, &[1, 0]), array![[0.6, 0.8, -1.0], [0.6, 0.8, 1.0]]);
     }
 
     #[test]
-    fn samples_of_a_cluster_stand_together() {
+    fn samples_of_a_cluster_are_consecutive() {
         let view = array![[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 3.0], [5.0, 0.0]];
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
         let order = arranged(&data, &[4, 3, 2, 1, 0], 2, Seed::new(1)).unwrap();

@@ -1,15 +1,15 @@
-//! Samples and the frozen centers: the nearest one, how far it is, and how sure the choice (paper, eq. 13).
+//! Assignment of samples to frozen centers: nearest center, distance and confidence (paper, eq. 13).
 
 use ndarray::{ArrayView1, ArrayView2};
 
-/// Every sample beside the centers.
+/// Assignment of every sample.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Assignment {
-    /// The nearest center, s (eq. 13); the smaller number on ties.
+    /// Nearest center, s (eq. 13); the smaller number on ties.
     pub(crate) labels: Vec<usize>,
     /// Squared distance to the nearest center, Kloss (eq. 15).
     pub(crate) losses: Vec<f64>,
-    /// Squared distance to the second nearest center, less the loss: the larger, the surer.
+    /// Squared distance to the second nearest center minus the loss; larger is more certain.
     pub(crate) margins: Vec<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Assignment {
             let (mut label, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
             for (j, u) in centers.rows().into_iter().enumerate() {
                 let distance = squared_distance(z, u);
-                // A distance that is not a number must not look like a good one.
+                // A distance that is NaN must not be the smallest.
                 if distance < first || distance.is_nan() {
                     (label, second, first) = (j, first, distance);
                 } else if distance < second {
@@ -42,7 +42,7 @@ impl Assignment {
         found
     }
 
-    /// The mean loss.
+    /// Returns the mean loss.
     pub(crate) fn mean_loss(&self) -> f64 {
         self.losses.iter().sum::<f64>() / self.losses.len() as f64
     }
@@ -58,7 +58,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn the_nearest_center_wins_and_ties_go_to_the_smaller_number() {
+    fn the_nearest_center_is_chosen_and_the_smaller_number_on_ties() {
         let centers = array![[0.0_f32], [4.0], [10.0]];
         let found = Assignment::new(array![[1.0_f32], [2.0], [11.0]].view(), centers.view());
         assert_eq!(found.labels, [0, 0, 2]);

@@ -1,8 +1,8 @@
-//! The first centers of fine-tuning.
+//! First centers of fine-tuning.
 //!
-//! The k-means of least inertia often puts two classes around one center and splits a third. From this solution and
-//! from the others under which the views share most, two centers merge and a third splits while the views share more
-//! under the clusters (merge and split: Ueda et al., SMEM, Neural Comput. 12, 2000).
+//! The k-means of least inertia often merges two classes and splits a third. From it and from the other solutions with
+//! the most shared information, two centers merge and a third splits while shared information grows (merge and split:
+//! Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use super::spectral::{spectral_labels, unit_rows};
 use cdimc_core::{ClusterError, KMeans, KMeansFit, SharedInformation};
@@ -11,12 +11,12 @@ use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How first centers and the last round of fine-tuning are chosen.
+/// Criterion for the first centers and the last round of fine-tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// By what the views share under the clusters, T: centers merge and split while T grows, and the round of fine-tuning
-    /// with the most T is the answer.
+    /// Shared information under the clusters, T: centers merge and split while T grows, and the round of fine-tuning
+    /// with the largest T is the result.
     #[default]
     SharedInformation,
     /// The k-means of least inertia, and the last round (authors' code).
@@ -24,22 +24,22 @@ pub enum Choice {
 }
 
 /// Number of extra single-start k-means runs.
-const CANDIDATES: usize = 20;
+const N_SINGLE_STARTS: usize = 20;
 /// Number of best candidates that are refined by moving centers.
-const BEGINNINGS: usize = 4;
+const N_REFINED: usize = 4;
 /// Number of nearest pairs of centers that may merge.
-const NEAREST: usize = 8;
-/// Number of clusters of most inertia that may split.
-const WIDEST: usize = 5;
+const N_NEAREST_PAIRS: usize = 8;
+/// Number of clusters with the largest inertia that may split.
+const N_WIDEST_CLUSTERS: usize = 5;
 /// Number of starts of the k-means that halves a cluster.
-const STARTS: usize = 3;
+const N_SPLIT_STARTS: usize = 3;
 /// Smallest gain of a move, and smallest difference of two candidates, in nats.
-pub(crate) const LEAST_GAIN: f64 = 1e-4;
+pub(crate) const MIN_GAIN_NATS: f64 = 1e-4;
 
 /// Shared information under labels in the order of the latents.
 pub(crate) struct InOrder<'a> {
     pub(crate) shared: &'a dyn SharedInformation,
-    /// The sample at every place of that order.
+    /// Sample at every position of that order.
     pub(crate) order: &'a [usize],
 }
 
@@ -61,11 +61,11 @@ impl SharedInformation for InOrder<'_> {
     }
 }
 
-/// The first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples: the candidate with the
-/// least inertia among those under which the views share as much as under any candidate, except for chance.
+/// Returns the first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples: the candidate
+/// with the least inertia among those whose shared information is within chance of the largest.
 ///
 /// Candidates are k-means of the latents (the least inertia of many starts, and single starts), k-means of their
-/// directions from the mean, spectral clusters of their neighbor graph, and where moves of centers lead from the best.
+/// directions from the mean, spectral clusters of their neighbor graph, and the best of these after moves of centers.
 pub(crate) fn first_centers(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
@@ -76,7 +76,7 @@ pub(crate) fn first_centers(
     let valued = |found: KMeansFit| (shared.of(&found.labels), found);
     let mut found = vec![valued(kmeans.fit(z, seed)?)];
     let mut others = Vec::new();
-    for i in 0..CANDIDATES {
+    for i in 0..N_SINGLE_STARTS {
         others.push(single.fit(z, seed.stream("starts").nth(i as u64))?);
     }
     let of_directions = kmeans.fit(directions(z).view(), seed.stream("directions"))?.labels;
@@ -85,12 +85,12 @@ pub(crate) fn first_centers(
         others.extend(around_means(z, kmeans, &labels)?);
     }
     for other in others.into_iter().map(valued) {
-        if found.iter().all(|(value, _)| (value - other.0).abs() > LEAST_GAIN) {
+        if found.iter().all(|(value, _)| (value - other.0).abs() > MIN_GAIN_NATS) {
             found.push(other);
         }
     }
     found[1..].sort_by(|a, b| b.0.total_cmp(&a.0));
-    for i in 0..found.len().min(1 + BEGINNINGS) {
+    for i in 0..found.len().min(1 + N_REFINED) {
         found.push(merge_and_split(z, kmeans, found[i].clone(), shared, seed.stream("moves"))?);
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -101,7 +101,7 @@ pub(crate) fn first_centers(
     Ok(fit)
 }
 
-/// The directions of the rows of `z` from their mean, as rows of unit length.
+/// Returns the directions of the rows of `z` from their mean, as rows of unit length.
 fn directions(z: ArrayView2<'_, f32>) -> Array2<f64> {
     let mut rows = z.mapv(f64::from);
     if let Some(mean) = rows.mean_axis(Axis(0)) {
@@ -111,7 +111,7 @@ fn directions(z: ArrayView2<'_, f32>) -> Array2<f64> {
     rows
 }
 
-/// The means of `z` under `labels` as centers, one iteration of k-means on; nothing where a cluster has no sample.
+/// Returns the means of `z` under `labels` after one more iteration of k-means, or `None` if a cluster has no sample.
 fn around_means(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
@@ -131,8 +131,9 @@ fn around_means(
     Ok(once.fit_from(z, vec![centers])?.pop())
 }
 
-/// From `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: the best move of two centers into one and
-/// one into two, as long as the views share more under the labels, `most` at first; with what they share in the end.
+/// Improves `found`, a solution of `kmeans` on the latents `z`, `(n_samples, latent)`: repeats the best merge of two
+/// centers and split of a third while the shared information, initially `most`, grows. Returns the solution and its
+/// shared information.
 fn merge_and_split(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
@@ -144,7 +145,7 @@ fn merge_and_split(
         let moved = kmeans.fit_from(z, moves(z, &found, seed.nth(round))?)?;
         let valued = moved.into_iter().map(|fit| (shared.of(&fit.labels), fit));
         match valued.reduce(|best, other| if other.0 > best.0 { other } else { best }) {
-            Some((value, fit)) if value > most + LEAST_GAIN => (most, found) = (value, fit),
+            Some((value, fit)) if value > most + MIN_GAIN_NATS => (most, found) = (value, fit),
             _ => break,
         }
         tracing::debug!(stage = "kmeans", round, shared_information = most);
@@ -152,7 +153,7 @@ fn merge_and_split(
     Ok((most, found))
 }
 
-/// The centers after each move: of every near pair and every wide cluster beside it.
+/// Returns the centers after each move: every near pair merges while a wide cluster outside it splits.
 fn moves(
     z: ArrayView2<'_, f32>,
     found: &KMeansFit,
@@ -174,12 +175,13 @@ fn moves(
     let mut wide: Vec<_> =
         (0..n_clusters).filter(|&c| members[c].len() > 1).map(|c| (inertia(c), c)).collect();
     wide.sort_by(|x, y| y.0.total_cmp(&x.0));
-    let halving = KMeans { restarts: STARTS, ..KMeans::new(2) };
+    let halving = KMeans { restarts: N_SPLIT_STARTS, ..KMeans::new(2) };
     let mut moves = Vec::new();
-    for &(_, c) in wide.iter().take(WIDEST) {
+    for &(_, c) in wide.iter().take(N_WIDEST_CLUSTERS) {
         let of_cluster = z.select(Axis(0), &members[c]);
         let halves = halving.fit(of_cluster.view(), seed.nth(c as u64))?.centers;
-        for &(_, a, b) in pairs.iter().take(NEAREST).filter(|&&(_, a, b)| a != c && b != c) {
+        for &(_, a, b) in pairs.iter().take(N_NEAREST_PAIRS).filter(|&&(_, a, b)| a != c && b != c)
+        {
             let (n_a, n_b) = (members[a].len() as f64, members[b].len() as f64);
             let mut moved = centers.clone();
             if n_a + n_b > 0.0 {
@@ -219,7 +221,7 @@ mod tests {
         Valued { value, chance: 0.0 }
     }
 
-    /// Six blobs on a line, and their numbers.
+    /// Returns six blobs on a line, and their numbers.
     fn blobs() -> (Array2<f32>, Vec<usize>) {
         let truth: Vec<usize> = (0..240).map(|i| i % 6).collect();
         let z = Array2::from_shape_fn((240, 2), |(i, j)| {
@@ -228,7 +230,7 @@ mod tests {
         (z, truth)
     }
 
-    /// The share of pairs of samples on which labels and the truth agree.
+    /// Returns the share of pairs of samples on which labels and truth agree.
     fn pairs_alike(labels: &[usize], truth: &[usize]) -> f64 {
         let n = labels.len();
         let alike = |i: usize, j: usize| (labels[i] == labels[j]) == (truth[i] == truth[j]);
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_bad_solution_is_mended_and_every_move_gains() {
+    fn a_planted_bad_solution_is_repaired_and_every_move_gains() {
         let (z, truth) = blobs();
         let kmeans = KMeans::new(6);
         // One center for two pairs of blobs each, and two blobs of two.
@@ -258,7 +260,7 @@ mod tests {
         };
         let (most, found) = mend();
         assert_eq!((pairs_alike(&found.labels, &truth), most), (1.0, 1.0));
-        // Two moves were needed, and none was kept that gained nothing.
+        // Two moves were needed; no move without gain was kept.
         let values = std::mem::take(&mut *valued_at.lock().unwrap());
         assert_eq!(values.iter().copied().fold(0.0, f64::max), most);
         assert!(values.iter().any(|&v| v > before && v < most));
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_where_nothing_gains() {
+    fn no_center_moves_without_gain() {
         let (z, _) = blobs();
         let kmeans = KMeans::new(6);
         let found = kmeans.fit(z.view(), Seed::new(2)).unwrap();
@@ -275,29 +277,29 @@ mod tests {
     }
 
     #[test]
-    fn the_least_inertia_is_not_the_only_beginning() {
-        // Spread evenly, so that every start of k-means ends elsewhere.
+    fn the_least_inertia_is_not_the_only_start() {
+        // Evenly spread, so that every start of k-means ends in another solution.
         let z = Array2::from_shape_fn((240, 2), |(i, j)| {
             (i as f32 * [0.618_034, 0.754_878][j]).fract()
         });
         let (kmeans, seed) = (KMeans::new(6), Seed::new(2));
         let single = KMeans { restarts: 1, ..kmeans.clone() };
         let start = |i| single.fit(z.view(), seed.stream("starts").nth(i)).unwrap();
-        let starts = (0..CANDIDATES as u64).map(start);
+        let starts = (0..N_SINGLE_STARTS as u64).map(start);
         let wanted = starts.max_by(|a, b| a.inertia.total_cmp(&b.inertia)).unwrap();
         let value = valued(|labels| pairs_alike(labels, &wanted.labels).floor());
         let least = kmeans.fit(z.view(), seed).unwrap();
         let moved = |from| merge_and_split(z.view(), &kmeans, from, &value, seed.stream("moves"));
         assert_eq!(moved((0.0, least.clone())).unwrap().0, 0.0);
         assert_eq!(first_centers(z.view(), &kmeans, &value, seed).unwrap(), wanted);
-        // Where that much more is chance, it decides nothing.
+        // A difference within chance decides nothing.
         let by_chance = Valued { value: &value.value, chance: 1.0 };
         let found = first_centers(z.view(), &kmeans, &by_chance, seed).unwrap();
         assert!(found.inertia <= least.inertia && least.inertia < wanted.inertia);
     }
 
     #[test]
-    fn fewer_distinct_latents_than_clusters_are_no_fault() {
+    fn fewer_distinct_latents_than_clusters_are_accepted() {
         let z = Array2::from_shape_fn((9, 2), |(i, _)| (i % 2) as f32);
         let kmeans = KMeans::new(4);
         let spread = valued(|labels| labels.iter().sum::<usize>() as f64);

@@ -1,4 +1,4 @@
-//! Checkpoints: a training saved and resumed, to the same result bit for bit.
+//! Checkpoints: saves and resumes a training, with the same result bit for bit.
 
 use super::archived_weights::{put_weights, read_weights};
 use super::contest::Reached;
@@ -25,16 +25,16 @@ struct Description {
     n_clusters: usize,
     n_views: usize,
     seed: Seed,
-    /// Runs that have ended.
+    /// Finished runs.
     ended: Vec<Reached>,
-    /// The run under way; `None` after the last.
+    /// Current run; `None` after the last.
     run: Option<RunDescription>,
     best: Option<BestDescription>,
-    /// SHA-256 of the data as the network reads them.
+    /// SHA-256 of the network's input.
     fingerprint: String,
 }
 
-/// The run under way.
+/// Current run.
 #[derive(Serialize, Deserialize)]
 struct RunDescription {
     stage: Stage,
@@ -47,7 +47,7 @@ struct RunDescription {
     best_round: Option<(usize, f64)>,
 }
 
-/// The answer so far.
+/// Result so far.
 #[derive(Serialize, Deserialize)]
 struct BestDescription {
     run: usize,
@@ -56,10 +56,10 @@ struct BestDescription {
 }
 
 impl Training {
-    /// Everything the training needs to be resumed, as the content of a safetensors file.
+    /// Returns everything needed to resume the training, as the content of a safetensors file.
     ///
     /// # Errors
-    /// If the engine cannot give its state.
+    /// If the engine cannot return its state.
     pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
         let optimizer = match &self.run {
             Some(run) if !matches!(run.state, State::Clustering) => {
@@ -80,7 +80,7 @@ impl Training {
             fingerprint: fingerprint(&self.prepared.input),
         };
         let mut archive = Archive::new(KIND, &description)?;
-        // Each is freed once it is in the archive.
+        // Each is freed as soon as it is in the archive.
         for (i, moment) in optimizer.moments.into_iter().enumerate() {
             put_weights(&mut archive, &format!("moment{i}."), &moment);
         }
@@ -100,7 +100,7 @@ impl Training {
     /// Returns the training that [`Training::checkpoint`] saved, on the same data and with the same `analysis`.
     ///
     /// # Errors
-    /// If `checkpoint` is no checkpoint, was cut or changed, or comes from other data, or `observer` stops the
+    /// If `checkpoint` is not a checkpoint, was truncated or changed, or belongs to other data, or `observer` stops the
     /// preparation of the data.
     pub fn resume(
         data: &MultiView,
@@ -158,7 +158,7 @@ impl Training {
         Ok(training)
     }
 
-    /// Whether a network, centers and labels belong to this training.
+    /// Returns whether a network, centers and labels fit this training.
     fn fits(&self, weights: &Weights, centers: &Array2<f32>, labels: &[usize]) -> bool {
         weights.latent() == self.n_clusters
             && weights.check_input(&self.prepared.input).is_ok()
@@ -186,7 +186,7 @@ impl RunDescription {
     }
 }
 
-/// Adds the arrays of a run under way. The optimizer's moments are added by the caller.
+/// Adds the arrays of the current run. The caller adds the optimizer's moments.
 fn put_run(archive: &mut Archive, run: &Run) -> Result<(), ClusterError> {
     put_weights(archive, "", &run.trainer.weights()?);
     put_curves(archive, "", &run.curves);
@@ -209,7 +209,7 @@ fn put_run(archive: &mut Archive, run: &Run) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// The run that [`put_run`] added.
+/// Returns the run that [`put_run`] added.
 fn read_run(
     training: &Training,
     archive: &Archive,
@@ -266,7 +266,7 @@ fn read_run(
     Ok(run)
 }
 
-/// The age that [`put_run`] wrote as this number.
+/// Returns the age that [`put_run`] wrote as this number.
 fn infinite(age: f64) -> f64 {
     if age == f64::MAX { f64::INFINITY } else { age }
 }
@@ -292,7 +292,7 @@ fn put_numbers(archive: &mut Archive, name: &str, numbers: &[usize]) {
     archive.put(name, numbers.iter().map(|&number| number as u32));
 }
 
-/// Places or labels.
+/// Positions or labels.
 fn numbers(archive: &Archive, name: &str) -> Result<Vec<usize>, ClusterError> {
     Ok(archive.list::<u32>(name)?.into_iter().map(|i| i as usize).collect())
 }
@@ -305,7 +305,7 @@ fn misfit() -> ClusterError {
     ClusterError::Model(format!("{KIND}: its arrays do not fit together"))
 }
 
-/// SHA-256 of the observed values and where they stand.
+/// Returns the SHA-256 of the observed values and their positions.
 fn fingerprint(input: &NetworkInput) -> String {
     let mut hash = Sha256::new();
     for view in &input.views {

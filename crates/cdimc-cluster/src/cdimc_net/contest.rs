@@ -1,8 +1,8 @@
-//! Which weight of the graph runs next.
+//! Chooses the weight of the graph for the next run.
 //!
-//! The paper leaves the weight, alpha, to the data set. Here whole runs compete by what the views share under their final
-//! clusters, T, which reads no label. Weights drop out by successive halving (Jamieson and Talwalkar, AISTATS 2016): after
-//! every round the better half goes on with other initial weights of the network.
+//! The paper lets the data set decide the weight, alpha. Here whole runs compete by T, the shared information under
+//! their final clusters, without labels. Successive halving (Jamieson and Talwalkar, AISTATS 2016) removes weights:
+//! after every round the better half continues with other initial weights of the network.
 
 use crate::cdimc_net::CdimcNet;
 use cdimc_core::Curve;
@@ -17,17 +17,17 @@ pub(crate) struct Reached {
     pub(crate) shared_information: Option<f64>,
 }
 
-/// The competing weights and the runs that have ended.
+/// Competing weights and finished runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contest {
-    /// By growing weight.
+    /// In ascending order.
     pub(crate) alphas: Vec<f64>,
     pub(crate) rounds: usize,
     pub(crate) ended: Vec<Reached>,
 }
 
 impl Contest {
-    /// The contest before the first run; a single run if runs cannot be compared.
+    /// Returns the contest before the first run, with a single run if runs cannot be compared.
     pub(crate) fn new(settings: &CdimcNet, can_choose: bool) -> Self {
         let mut alphas = settings.alpha.values().to_vec();
         alphas.sort_by(f64::total_cmp);
@@ -38,7 +38,7 @@ impl Contest {
         Self { alphas, rounds, ended: Vec::new() }
     }
 
-    /// The number of the round under way, and the weights that have not run in it.
+    /// Returns the number of the current round, and the weights without a run in it.
     fn left(&self) -> (usize, Vec<f64>) {
         let mut alive = self.alphas.clone();
         let (mut round, mut done) = (0, 0);
@@ -57,13 +57,13 @@ impl Contest {
         (round, alive.split_off(self.ended.len() - done))
     }
 
-    /// The weight and the number of the round of the next run; `None` after the last.
+    /// Returns the weight and the round of the next run; `None` after the last.
     pub(crate) fn next(&self) -> Option<(f64, usize)> {
         let (round, left) = self.left();
         (round < self.rounds).then(|| (left[0], round))
     }
 
-    /// Weight and T of every run in the order they ended, and the number of the run that is the answer.
+    /// Returns weight and T of every run in the order they ended, and the number of the best run.
     pub(crate) fn curves(&self, chosen: usize) -> [Curve; 3] {
         let of_runs = |name: &str, value: &dyn Fn(&Reached) -> f64| {
             let values = self.ended.iter().map(value).collect();
@@ -71,13 +71,13 @@ impl Contest {
         };
         [
             of_runs("run-alpha", &|run| run.alpha),
-            // A run that diverged shares nothing.
+            // A run that diverged has no shared information.
             of_runs("run-shared-information", &|run| run.shared_information.unwrap_or(0.0)),
             Curve { name: "chosen-run".into(), values: vec![chosen as f64] },
         ]
     }
 
-    /// Number of runs in all.
+    /// Returns the total number of runs.
     pub(crate) fn n_runs(&self) -> usize {
         let mut alive = self.alphas.len();
         let mut runs = 0_usize;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_better_half_goes_on_after_every_round() {
+    fn the_better_half_continues_after_every_round() {
         let mut contest = contest(&[1.0, 0.1, 0.01, 0.001], 3);
         let values = [Some(0.5), Some(0.9), None, Some(0.7), Some(0.2), Some(1.0), Some(0.3)];
         let mut seen = Vec::new();

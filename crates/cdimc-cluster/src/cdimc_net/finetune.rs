@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Share of samples that change cluster in a round, xi, below which fine-tuning ends (authors' code).
-const STOP_TOLERANCE: f64 = 1e-7;
+const MIN_MOVED_SHARE: f64 = 1e-7;
 
 /// Settings of Algorithm 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,11 +20,11 @@ pub struct Finetune {
     pub rounds: usize,
     /// Epochs of network training per round, Maxiter.
     pub epochs_per_round: usize,
-    /// Step length of Adam, which updates the encoders (paper, section 4.1).
+    /// Learning rate of Adam, which updates the encoders (paper, section 4.1).
     pub learning_rate: f64,
-    /// Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
+    /// Whether samples enter from easy to hard; if not, all are selected in every round (paper, Figure 3).
     pub self_paced: bool,
-    /// Whether each cluster has an age of its own.
+    /// Whether each cluster has its own age.
     pub age_scope: Scope,
 }
 
@@ -41,7 +41,7 @@ impl Default for Finetune {
 }
 
 impl Finetune {
-    /// Adam with the usual decays (paper, section 4.1; authors' code).
+    /// Returns Adam with the usual decays (paper, section 4.1; authors' code).
     pub fn optimizer(&self) -> Optimizer {
         let learning_rate = self.learning_rate;
         Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
@@ -51,34 +51,34 @@ impl Finetune {
 /// Algorithm 1 between two rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finetuning {
-    /// The frozen centers U, `(n_clusters, latent)`.
+    /// Frozen centers U, `(n_clusters, latent)`.
     pub(crate) centers: Array2<f32>,
-    /// The cluster of every sample, s, `(n_samples)`.
+    /// Cluster of every sample, s, `(n_samples)`.
     pub labels: Vec<usize>,
-    /// The ages and the samples that they select.
+    /// Ages and the samples they select.
     pub(crate) pace: Pace,
-    /// Number of rounds that are done.
+    /// Number of finished rounds.
     pub(crate) rounds_done: usize,
-    /// Whether the stopping rule has held.
+    /// Whether the stopping rule holds.
     pub(crate) settled: bool,
 }
 
 /// Numbers of one round of Algorithm 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
-    /// The mean clustering loss of all samples after it.
+    /// Mean clustering loss of all samples after the round.
     pub loss: f64,
-    /// The mean age over the samples after it (eq. 9).
+    /// Mean age over the samples after the round (eq. 9).
     pub age: f64,
     /// Number of samples selected for the next round (eq. 15).
     pub selected: usize,
-    /// Share of samples whose cluster changed in it.
+    /// Share of samples whose cluster changed in the round.
     pub labels_changed: f64,
 }
 
 impl Finetuning {
-    /// The initialization of Algorithm 1: `centers`, `(n_clusters, latent)`, and `labels` from the
-    /// k-means on the pre-trained latents, and every sample selected.
+    /// Returns the initial state of Algorithm 1: `centers`, `(n_clusters, latent)`, and `labels` from k-means on the
+    /// pre-trained latents, with every sample selected.
     pub fn new(centers: Array2<f32>, labels: Vec<usize>) -> Self {
         let pace = Pace::all(labels.len(), centers.nrows());
         Self { centers, labels, pace, rounds_done: 0, settled: false }
@@ -89,7 +89,7 @@ impl Finetuning {
     /// The optimizer must have been started with [`Finetune::optimizer`] before the first round.
     ///
     /// # Errors
-    /// If the engine fails or a loss is not a number.
+    /// If the engine fails or a loss is NaN.
     pub fn round(
         &mut self,
         trainer: &mut dyn Trainer,
@@ -113,13 +113,13 @@ impl Finetuning {
         }
         self.rounds_done += 1;
         self.settled =
-            self.rounds_done >= advanced.minimum_rounds && labels_changed < STOP_TOLERANCE;
+            self.rounds_done >= advanced.minimum_rounds && labels_changed < MIN_MOVED_SHARE;
         let selected = self.pace.n_selected();
         let age = self.pace.mean_age(&self.labels);
         Ok(Some(Round { loss, age, selected, labels_changed }))
     }
 
-    /// Step 1: trains the encoders for `epochs_per_round` epochs on eq. 11.
+    /// Trains the encoders for `epochs_per_round` epochs on eq. 11 (step 1).
     fn update_network(
         &self,
         trainer: &mut dyn Trainer,
@@ -147,7 +147,7 @@ impl Finetuning {
     }
 }
 
-/// Share of samples whose cluster differs: 1 - (1/n) sum of S^t S^(t-1) (Algorithm 1).
+/// Returns the share of samples whose cluster differs: 1 - (1/n) sum of S^t S^(t-1) (Algorithm 1).
 fn share_changed(before: &[usize], after: &[usize]) -> f64 {
     let changed = before.iter().zip(after).filter(|(b, a)| b != a).count();
     changed as f64 / before.len() as f64

@@ -1,4 +1,4 @@
-//! Maps from the rows of the views to the input of the network, and from the output of its decoders back to rows.
+//! Maps rows of views to the input of the network, and outputs of its decoders back to rows.
 
 use cdimc_core::linear_algebra::{product, solve_positive_definite};
 use cdimc_core::{ClusterError, ViewCoordinates, check_views};
@@ -10,31 +10,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Added to the squared inputs of a regression, as a fraction of their mean: they may be linearly dependent.
+/// Added to the squared inputs of a regression, as a fraction of their mean, since they may be linearly dependent.
 const RIDGE: f64 = 1e-6;
 
 /// Input of the network for every view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {
-    /// Leading directions of the coordinates under which the views share most, as `t-mixture` chooses them.
+    /// Leading directions of the coordinates with the most shared information, as chosen by `t-mixture`.
     #[default]
     Coordinates,
     /// Standardized columns (paper and authors' code).
     Columns,
 }
 
-/// The maps from views to network input and back.
+/// Maps from views to network input and back.
 #[derive(Debug, Clone)]
 pub(crate) struct InputViews {
     pub(crate) standardizers: Vec<Standardizer>,
-    /// The coordinates in place of the columns.
+    /// Coordinates that replace the columns.
     pub(crate) coordinates: Option<Arc<dyn ViewCoordinates>>,
-    /// One per view; `None` where the network reads the columns themselves.
+    /// One per view; `None` if the network reads the columns.
     pub(crate) maps: Vec<Option<LinearMap>>,
 }
 
-/// Inputs in place of columns.
+/// Inputs that replace columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinearMap {
     /// Divisor of all inputs of the view, after which their mean variance is 1.
@@ -46,7 +46,7 @@ pub(crate) struct LinearMap {
 }
 
 impl InputViews {
-    /// The maps for `data`, and what the network reads of the samples in `order`.
+    /// Returns the maps for `data` and the network's input for the samples in `order`.
     pub(crate) fn fit(
         data: &MultiView,
         coordinates: Option<Arc<dyn ViewCoordinates>>,
@@ -75,12 +75,12 @@ impl InputViews {
         Ok((views, input))
     }
 
-    /// Number of columns of every view.
+    /// Returns the number of columns of every view.
     pub(crate) fn n_features(&self) -> Vec<usize> {
         self.standardizers.iter().map(Standardizer::width).collect()
     }
 
-    /// Number of inputs of view `view`.
+    /// Returns the number of inputs of view `view`.
     pub(crate) fn width(&self, view: usize) -> usize {
         match (&self.maps[view], &self.coordinates) {
             (Some(map), _) => map.loadings.nrows(),
@@ -89,7 +89,7 @@ impl InputViews {
         }
     }
 
-    /// Whether the encoders of `weights` read these inputs, and all shapes agree.
+    /// Returns whether the encoders of `weights` read these inputs and all shapes agree.
     pub(crate) fn fits(&self, weights: &Weights) -> bool {
         let n_views = self.standardizers.len();
         weights.views.len() == n_views
@@ -109,14 +109,14 @@ impl InputViews {
                     };
                     features == mean.len() && reads
                 });
-                // Coordinates without a map would have no scale.
+                // Coordinates without a map have no scale.
                 let is_whole = self.maps[v].is_some() || self.coordinates.is_none();
                 fits_map && is_whole && scale.len() == mean.len() && n_inputs == Some(self.width(v))
             })
     }
 
-    /// Returns the network's input for the samples in `order`; view `i` of the data is view `views[i]` of the network, and
-    /// views that the data lack are unobserved.
+    /// Returns the network's input for the samples in `order`; view `i` of the data is view `views[i]` of the network,
+    /// and views missing in the data are unobserved.
     pub(crate) fn network_input(
         &self,
         data: &MultiView,
@@ -136,8 +136,8 @@ impl InputViews {
         Ok(NetworkInput { n_samples: order.len(), views })
     }
 
-    /// Returns whether the network reads a sample in a view of the data, `(n_samples, n_views)`: whether it was observed. A
-    /// row without coordinates counts as missing, unless the sample has no other view.
+    /// Returns whether the network reads a sample in a view of the data, `(n_samples, n_views)`: whether it was
+    /// observed. A row without coordinates counts as missing, unless the sample has no other view.
     pub(crate) fn seen(&self, data: &MultiView, views: &[usize]) -> Array2<bool> {
         let mut seen = data.mask().entries().to_owned();
         let Some(coordinates) = &self.coordinates else { return seen };
@@ -155,7 +155,8 @@ impl InputViews {
         seen
     }
 
-    /// View `view` of the network, which is view `given` of the data, of the samples in `order` that are `seen` there.
+    /// Returns view `view` of the network, which is view `given` of the data, for the samples in `order` that are
+    /// `seen` there.
     fn of_view(
         &self,
         data: &MultiView,
@@ -180,7 +181,7 @@ impl InputViews {
         Ok(ObservedView { rows, values })
     }
 
-    /// The rows of view `view` in the units of the data that the decoder returned as `decoded`.
+    /// Converts the decoder's output `decoded` to rows of view `view` in the units of the data.
     pub(crate) fn rows(&self, view: usize, decoded: Array2<f32>) -> Array2<f64> {
         let standardized = match &self.maps[view] {
             Some(map) => decoded.dot(&map.loadings),
@@ -196,7 +197,7 @@ impl InputViews {
     }
 }
 
-/// Coordinates of rows along directions, each row by itself, so that a row has the same bits among any others.
+/// Returns coordinates of rows along directions, computed row by row, so that a row has the same bits in any batch.
 fn along(rows: ArrayView2<'_, f32>, directions: &Array2<f32>) -> Array2<f64> {
     let mut out = Array2::zeros((rows.nrows(), directions.ncols()));
     for (mut sums, row) in out.rows_mut().into_iter().zip(rows.rows()) {
@@ -208,8 +209,8 @@ fn along(rows: ArrayView2<'_, f32>, directions: &Array2<f32>) -> Array2<f64> {
     out
 }
 
-/// The matrix `(n_inputs, n_features)` that maps `inputs`, `(n, n_inputs)`, to `columns`, `(n, n_features)`, with the
-/// least squared error.
+/// Returns the matrix `(n_inputs, n_features)` that maps `inputs`, `(n, n_inputs)`, to `columns`, `(n, n_features)`,
+/// with the least squared error.
 fn least_squares(
     inputs: ArrayView2<'_, f32>,
     columns: ArrayView2<'_, f32>,
@@ -233,7 +234,7 @@ mod tests {
     use cdimc_mixture::TMixture;
 
     #[test]
-    fn coordinates_have_unit_variance_and_lead_back_to_the_columns() {
+    fn coordinates_have_unit_variance_and_can_be_mapped_back() {
         let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
@@ -247,7 +248,7 @@ mod tests {
             assert_eq!(view.values.ncols(), views.width(v));
             let variance = view.values.mapv(|z| z * z).mean().unwrap();
             assert!((variance - 1.0).abs() < 1e-3, "{variance}");
-            // Rows come back with less error than their mean has.
+            // The error of mapped-back rows is smaller than that of their mean.
             let back = views.rows(v, view.values.clone());
             let (mut errors, mut spread) = (0.0, 0.0);
             for (&place, row) in view.rows.iter().zip(back.rows()) {

@@ -1,4 +1,4 @@
-//! A trained CDIMC-net: clusters of new samples with any subset of views, and missing views filled in.
+//! A trained CDIMC-net: predicts clusters of new samples from any subset of views, and fills in missing views.
 
 use super::archived_weights::{put_weights, read_weights};
 use super::assignment::Assignment;
@@ -17,17 +17,17 @@ use std::{fs, path::Path};
 
 const KIND: &str = "cdimc model";
 
-/// A trained network, the centers of its clusters, and how raw values become its input.
+/// A trained network, its cluster centers, and the map from raw values to its input.
 #[derive(Debug, Clone)]
 pub struct CdimcModel {
-    /// The settings it was trained with, including what was chosen on the data. JSON, because a model of an earlier
-    /// version may have former settings.
+    /// Settings of the training, including choices on the data. JSON, because a model of an earlier version may have
+    /// former settings.
     pub(crate) settings: Value,
     pub(crate) views: InputViews,
     pub(crate) weights: Weights,
-    /// The encoders as pre-training left them, without decoders: the decoders belong to these.
+    /// Encoders after pre-training, without decoders: the decoders belong to these.
     pub(crate) pretrained: Weights,
-    /// The frozen centers U, `(n_clusters, latent)`.
+    /// Frozen centers U, `(n_clusters, latent)`.
     pub(crate) centers: Array2<f32>,
 }
 
@@ -36,23 +36,23 @@ pub struct CdimcModel {
 struct Description {
     settings: Value,
     n_views: usize,
-    /// Kinds of the coordinates that the network reads; `None` where it reads columns.
+    /// Kinds of the coordinates that the network reads; `None` if it reads columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kinds: Option<Value>,
 }
 
 impl CdimcModel {
-    /// The frozen centers U, `(n_clusters, latent)`.
+    /// Frozen centers U, `(n_clusters, latent)`.
     pub fn centers(&self) -> ArrayView2<'_, f32> {
         self.centers.view()
     }
 
-    /// The weights of the network.
+    /// Weights of the network.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// The latents of the samples of `input`, `(n_samples, latent)`, and their clusters.
+    /// Returns the latents of the samples of `input`, `(n_samples, latent)`, and their clusters.
     pub(crate) fn clusters(
         &self,
         input: &NetworkInput,
@@ -62,7 +62,7 @@ impl CdimcModel {
         Ok((z, assignment))
     }
 
-    /// View `view` of the model, with the observed rows of view `given` of the data.
+    /// Returns view `view` of the model with the observed rows of view `given` of the data.
     fn completed(
         &self,
         data: &MultiView,
@@ -82,7 +82,7 @@ impl CdimcModel {
         Ok(values)
     }
 
-    /// The data as the network reads them.
+    /// Returns the network's input for `data`.
     fn network_input(
         &self,
         data: &MultiView,
@@ -92,7 +92,7 @@ impl CdimcModel {
         self.views.network_input(data, views, &order)
     }
 
-    /// Writes the model to a safetensors file with its settings, whole or not at all.
+    /// Writes the model and its settings to a safetensors file, completely or not at all.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -100,10 +100,10 @@ impl CdimcModel {
         Ok(write_whole(path.as_ref(), &self.to_bytes()?)?)
     }
 
-    /// Reads a model that [`CdimcModel::save`] wrote. `analysis` reads its coordinates, if it has some.
+    /// Reads a model written by [`CdimcModel::save`]. `analysis` reads its coordinates, if it has any.
     ///
     /// # Errors
-    /// If the file cannot be read, is no model, or was cut or changed.
+    /// If the file cannot be read, is not a model, or was truncated or changed.
     pub fn load(path: impl AsRef<Path>, analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
         let path = path.as_ref();
         let bytes = fs::read(path)
@@ -115,7 +115,7 @@ impl CdimcModel {
     /// Reads a model from the content of a file.
     ///
     /// # Errors
-    /// As [`CdimcModel::load`].
+    /// Same as [`CdimcModel::load`].
     pub fn from_bytes(bytes: &[u8], analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, bytes)?;
         let Description { settings, n_views, kinds } = archive.description()?;
@@ -151,7 +151,7 @@ impl CdimcModel {
 fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
     let LinearMap { scale, loadings, directions } = map;
     match directions {
-        // As earlier versions wrote it.
+        // Format of earlier versions.
         Some(directions) => {
             archive.put_matrix(format!("view{v}.directions"), directions.view());
             archive.put(format!("view{v}.direction-scale"), [*scale]);
@@ -163,7 +163,7 @@ fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
     }
 }
 
-/// Reads the map of view `v`, where the network does not read its columns.
+/// Reads the map of view `v`, if the network does not read its columns.
 fn read_map(archive: &Archive, v: usize) -> Result<Option<LinearMap>, ClusterError> {
     let number = |name: &str| -> Result<f64, ClusterError> {
         Ok(archive.list(&format!("view{v}.{name}"))?.first().copied().unwrap_or(1.0))
@@ -217,9 +217,8 @@ impl Model for CdimcModel {
         })
     }
 
-    /// The common representation that the decoders read is the pre-trained encoders', which learned
-    /// together with them: fine-tuning contracts the samples to their centers (section 3.4, step 3), and
-    /// the differences among the samples of a cluster are lost on the way.
+    /// The decoders read the latents of the pre-trained encoders, with which they were trained. Fine-tuning contracts
+    /// the samples to their centers (section 3.4, step 3) and loses the differences within a cluster.
     fn impute_from(
         &self,
         data: &MultiView,

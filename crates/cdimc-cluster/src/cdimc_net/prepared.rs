@@ -1,4 +1,4 @@
-//! The data that all runs of a training share: the order of the samples, the network's input and the graphs.
+//! Data of all runs of a training: the order of the samples, the network's input and the graphs.
 
 use super::arrange::arranged;
 use super::input::{Input, InputViews};
@@ -10,16 +10,16 @@ use cdimc_nn::{NetworkInput, ObservedView};
 use ndarray::Axis;
 use std::sync::Arc;
 
-/// The data as the runs read them.
+/// Data of all runs of a training.
 pub(crate) struct Prepared {
     /// The caller's sample at every position of the training order.
     pub(crate) order: Vec<usize>,
     pub(crate) views: InputViews,
-    /// The samples in training order.
+    /// Samples in training order.
     pub(crate) input: Arc<NetworkInput>,
-    /// The neighbor graph of every view, over the samples in training order.
+    /// Neighbor graph of every view, over the samples in training order.
     pub(crate) graphs: Arc<Vec<KnnGraph>>,
-    /// T of labels in the caller's order; `None` where nothing is chosen by it.
+    /// Computes T of labels in the caller's order; `None` if it chooses nothing.
     pub(crate) shared_information: Option<Box<dyn SharedInformation>>,
 }
 
@@ -41,7 +41,7 @@ impl Prepared {
             }
             _ => None,
         };
-        // Views that no sample has together share nothing, whatever the clusters.
+        // Views without a common sample share nothing under any clusters.
         let chooses = settings.chooses() && data.mask().shares_samples();
         let shared_information = match (&coordinates, &settings.analysis) {
             (Some(coordinates), _) if chooses => {
@@ -57,7 +57,7 @@ impl Prepared {
         Ok(Self { order, views, input: Arc::new(input), graphs, shared_information })
     }
 
-    /// The network's input in the caller's order of samples.
+    /// Returns the network's input in the caller's order of samples.
     pub(crate) fn in_callers_order(&self) -> NetworkInput {
         let views = self.input.views.iter().map(|view| {
             let samples: Vec<u32> =
@@ -73,8 +73,8 @@ impl Prepared {
     }
 }
 
-/// The nearest-neighbor graph of every view, over the samples that the network reads in it; without edges if `neighbors`
-/// is `None`.
+/// Returns the nearest-neighbor graph of every view, over the samples that the network reads in it; without edges if
+/// `neighbors` is `None`.
 fn graphs(
     data: &MultiView,
     input: &NetworkInput,

@@ -1,9 +1,9 @@
-//! Settings under the names of earlier versions: saved runs, files of settings and records of experiments have them.
+//! Settings of earlier versions, as in saved runs, settings files and records of experiments.
 
 use crate::CdimcNet;
 use serde_json::{Map, Value};
 
-/// First name and name of today.
+/// First name and current name.
 const RENAMED: [(&str, &str); 11] = [
     ("order", "advanced.order"),
     ("engine", "advanced.engine"),
@@ -18,7 +18,7 @@ const RENAMED: [(&str, &str); 11] = [
     ("finetune.minimum-rounds", "advanced.minimum-rounds"),
 ];
 
-/// Former settings and the only value, as JSON, that they have today.
+/// Former settings and their fixed current value, as JSON.
 const FIXED: [(&str, &str); 10] = [
     ("arrangement", "\"kmeans-blocks\""),
     ("kmeans.restarts", "20"),
@@ -32,7 +32,7 @@ const FIXED: [(&str, &str); 10] = [
     ("finetune.stop-tolerance", "1e-7"),
 ];
 
-/// Former settings and their values in the paper, which are one rule today.
+/// Former settings and their values in the paper, which are one rule now.
 const PAPER: [(&str, &str); 3] = [
     ("finetune.age.comparison", "at-most"),
     ("finetune.age.update", "selection-first"),
@@ -40,8 +40,8 @@ const PAPER: [(&str, &str); 3] = [
 ];
 
 impl CdimcNet {
-    /// Returns settings of any version under the names of today. A former setting of another value than today's stays
-    /// where it is, so that reading the settings names it.
+    /// Returns settings of any version under current names. A former setting with another value stays in place, so that
+    /// reading the settings reports it.
     pub fn todays_names(mut settings: Value) -> Value {
         for (path, fixed) in FIXED {
             let fixed = serde_json::from_str(fixed).ok();
@@ -62,7 +62,7 @@ impl CdimcNet {
         settings
     }
 
-    /// Returns settings under the names that they had first, by which records of experiments are found.
+    /// Returns settings under their first names, by which records of experiments are found.
     pub fn first_names(mut settings: Value) -> Value {
         RENAMED.iter().for_each(|(first, today)| rename(&mut settings, today, first));
         settings
@@ -73,7 +73,7 @@ fn pointer(path: &str) -> String {
     format!("/{}", path.replace('.', "/"))
 }
 
-/// Moves the value at the dotted path `from` to `to`, unless there is one already.
+/// Moves the value at the dotted path `from` to `to`, unless `to` exists.
 fn rename(settings: &mut Value, from: &str, to: &str) {
     if settings.pointer(&pointer(to)).is_some() {
         return;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_former_setting_of_another_value_is_named() {
+    fn a_former_setting_with_another_value_is_reported() {
         let settings = CdimcNet::todays_names(json!({ "finetune": { "optimizer": "sgd" } }));
         let error = serde_json::from_value::<CdimcNet>(settings).unwrap_err().to_string();
         assert!(error.starts_with("unknown field `optimizer`, expected one of"), "{error}");

@@ -1,6 +1,6 @@
 //! One run of the method: a pre-training, the first centers, and fine-tuning.
 
-use super::centers::{InOrder, LEAST_GAIN, first_centers};
+use super::centers::{InOrder, MIN_GAIN_NATS, first_centers};
 use super::prepared::Prepared;
 use crate::{CdimcNet, Choice, Finetuning};
 use cdimc_core::{ClusterError, KMeans, SharedInformation, Step};
@@ -10,10 +10,10 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Rounds of fine-tuning without more shared information that end it.
-const PATIENCE: usize = 5;
+/// Number of rounds of fine-tuning without a gain of shared information after which it ends.
+const MAX_ROUNDS_WITHOUT_GAIN: usize = 5;
 
-/// A part of the training.
+/// Stage of the training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
@@ -23,12 +23,12 @@ pub enum Stage {
     Kmeans,
     /// Self-paced fine-tuning of the encoders (section 3.4, step 3).
     Finetune,
-    /// Nothing is left to do.
+    /// The run has ended.
     Done,
 }
 
 impl Stage {
-    /// The name, as in settings and records.
+    /// Returns the name, as in settings and records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pretrain => "pretrain",
@@ -46,17 +46,17 @@ pub(crate) struct Run {
     pub(crate) restart: usize,
     pub(crate) trainer: Box<dyn Trainer>,
     pub(crate) state: State,
-    /// The encoders as pre-training left them, without decoders.
+    /// Encoders after pre-training, without decoders.
     pub(crate) pretrained: Option<Weights>,
-    /// The best round of fine-tuning so far, where shared information chooses.
+    /// Best round of fine-tuning so far, if shared information chooses.
     pub(crate) best: Option<BestRound>,
     pub(crate) curves: Curves,
 }
 
-/// The stage of a run, and how far it has come.
+/// Stage of a run, and its progress.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum State {
-    /// This many epochs of pre-training are done.
+    /// Number of finished epochs of pre-training.
     Pretraining { epochs_done: usize },
     /// Before the k-means on the latents.
     Clustering,
@@ -64,12 +64,12 @@ pub(crate) enum State {
     Finetuning(Finetuning),
 }
 
-/// A round of fine-tuning, round 0 being the start.
+/// A round of fine-tuning; round 0 is the start.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BestRound {
     pub(crate) round: usize,
     pub(crate) shared_information: f64,
-    /// The encoders after this round, without decoders; `None` in round 0, which has the pre-trained ones.
+    /// Encoders after this round, without decoders; `None` in round 0, which has the pre-trained ones.
     pub(crate) encoders: Option<Weights>,
     /// The clusters of the samples in training order.
     pub(crate) labels: Vec<usize>,
@@ -90,7 +90,7 @@ pub(crate) struct Trained {
     pub(crate) curves: Curves,
 }
 
-/// Curves that are recorded along the way, by name.
+/// Recorded curves, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Curves(BTreeMap<&'static str, Vec<f64>>);
 
@@ -107,7 +107,7 @@ impl Curves {
         "labels-changed",
     ];
 
-    /// Adds values at the end of a curve.
+    /// Appends values to a curve.
     pub(crate) fn extend(&mut self, name: &'static str, values: impl IntoIterator<Item = f64>) {
         self.0.entry(name).or_default().extend(values);
     }
@@ -129,27 +129,27 @@ pub(crate) struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    /// Returns T of labels in training order; `None` where it chooses nothing.
+    /// Returns T of labels in training order; `None` if it chooses nothing.
     pub(crate) fn shared(&self) -> Option<InOrder<'a>> {
         let order = &self.prepared.order;
         self.prepared.shared_information.as_deref().map(|shared| InOrder { shared, order })
     }
 
-    /// Whether shared information chooses centers and rounds.
+    /// Returns whether shared information chooses centers and rounds.
     fn chooses(&self) -> bool {
         self.settings.choice == Choice::SharedInformation
     }
 }
 
 impl Run {
-    /// The run before its first step.
+    /// Returns the run before its first step.
     pub(crate) fn new(
         common: Common<'_>,
         alpha: f64,
         restart: usize,
     ) -> Result<Self, ClusterError> {
         let seed = common.seed.stream("weights");
-        // A single run is the first of several.
+        // A single run equals the first of several.
         let seed = if restart == 0 { seed } else { seed.nth(restart as u64) };
         let architecture = common.settings.layer_widths();
         let views = common.prepared.input.views.iter();
@@ -160,7 +160,7 @@ impl Run {
         Ok(run)
     }
 
-    /// A run that has these weights and no state yet.
+    /// Returns a run with these weights and no state.
     pub(crate) fn from_weights(
         common: Common<'_>,
         (alpha, restart): (f64, usize),
@@ -190,7 +190,7 @@ impl Run {
         Ok(())
     }
 
-    /// The part of the run that the next step belongs to.
+    /// Returns the stage of the next step.
     pub(crate) fn stage(&self, settings: &CdimcNet) -> Stage {
         match &self.state {
             State::Pretraining { .. } => Stage::Pretrain,
@@ -202,12 +202,13 @@ impl Run {
         }
     }
 
-    /// Whether it has taken a step.
+    /// Returns whether it has taken a step.
     pub(crate) fn has_begun(&self) -> bool {
         self.curves.iter().next().is_some() || self.pretrained.is_some()
     }
 
-    /// One epoch of pre-training, the first centers, or one round of fine-tuning; `None` when nothing is left to do.
+    /// Takes one step: an epoch of pre-training, the first centers, or a round of fine-tuning; returns `None` after the
+    /// last.
     pub(crate) fn step(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
         match self.state {
             State::Pretraining { epochs_done } => {
@@ -218,7 +219,7 @@ impl Run {
         }
     }
 
-    /// One epoch on eq. 7, batch by batch.
+    /// Trains one epoch on eq. 7.
     fn pretrain_epoch(&mut self, common: Common<'_>, epoch: usize) -> Result<Step, ClusterError> {
         let (settings, n_samples) = (common.settings, common.prepared.input.n_samples);
         self.trainer.set_learning_rate(settings.learning_rate_in(epoch))?;
@@ -235,7 +236,7 @@ impl Run {
         Ok(Step { stage: Stage::Pretrain.name(), done: epoch, of, loss: Some(loss) })
     }
 
-    /// The centers and first labels of Algorithm 1 on the latents of pre-training.
+    /// Computes the centers and first labels of Algorithm 1 on the latents of pre-training.
     fn cluster_latents(&mut self, common: Common<'_>) -> Result<Step, ClusterError> {
         let z = self.trainer.embed()?;
         if z.iter().any(|x| !x.is_finite()) {
@@ -263,7 +264,7 @@ impl Run {
         Ok(Step { stage: Stage::Kmeans.name(), done: 1, of: 1, loss: Some(loss) })
     }
 
-    /// One round of Algorithm 1.
+    /// Runs one round of Algorithm 1.
     fn finetune_round(&mut self, common: Common<'_>) -> Result<Option<Step>, ClusterError> {
         let State::Finetuning(finetuning) = &mut self.state else { return Ok(None) };
         let settings = &common.settings.finetune;
@@ -278,7 +279,7 @@ impl Run {
         if let (Some(shared), Some(best)) = (common.shared(), &mut self.best) {
             let value = shared.of(&finetuning.labels);
             self.curves.extend("shared-information", [value]);
-            if !common.chooses() || value > best.shared_information + LEAST_GAIN {
+            if !common.chooses() || value > best.shared_information + MIN_GAIN_NATS {
                 let mut encoders = self.trainer.weights()?;
                 encoders.views.iter_mut().for_each(|view| view.decoder.clear());
                 *best = BestRound {
@@ -287,7 +288,7 @@ impl Run {
                     encoders: Some(encoders),
                     labels: finetuning.labels.clone(),
                 };
-            } else if epoch >= best.round + PATIENCE {
+            } else if epoch >= best.round + MAX_ROUNDS_WITHOUT_GAIN {
                 finetuning.settled = true;
             }
         }
@@ -296,7 +297,7 @@ impl Run {
         Ok(Some(Step { stage: Stage::Finetune.name(), done: epoch, of, loss: Some(loss) }))
     }
 
-    /// Returns the result of the run, once nothing is left to do.
+    /// Returns the result of a run that has ended.
     pub(crate) fn trained(self) -> Result<Trained, ClusterError> {
         let (State::Finetuning(Finetuning { centers, labels, .. }), Some(pretrained)) =
             (self.state, self.pretrained)

@@ -3,50 +3,50 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the age lambda grows (eq. 9) and selects samples (eq. 15).
+/// Rule by which the age lambda grows (eq. 9) and selects samples (eq. 15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeRule {
-    /// As the authors' code: t = 0, ..., T - 1, the age before the selection, and losses below the age.
+    /// Authors' code: t = 0, ..., T - 1, the age before the selection, and losses below the age.
     #[default]
     Code,
-    /// As the paper prints it: t = 1, ..., T, the selection by the age of the round before, and losses up to the age. The
-    /// age before the first round is infinite, so that all samples are selected.
+    /// Paper: t = 1, ..., T, selection by the age of the previous round, and losses up to the age. The first age is
+    /// infinite, so that all samples are selected.
     Paper,
 }
 
-/// The samples whose losses make up one age.
+/// Samples whose losses determine an age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// The samples of one cluster: every cluster keeps its easiest samples, however wide it is.
+    /// Samples of one cluster: every cluster keeps its easiest samples, even if it is wide.
     #[default]
     Cluster,
-    /// All samples (paper and authors' code): a compact cluster is selected first and then draws in samples of others.
+    /// All samples (paper and authors' code): a compact cluster is selected first and then attracts samples of others.
     All,
 }
 
-/// The ages and the samples that they select, between two rounds.
+/// Ages and the samples they select, between two rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pace {
-    /// The age lambda (eq. 9) of every cluster, infinite before the first round.
+    /// Age lambda (eq. 9) of every cluster, infinite before the first round.
     pub(crate) ages: Vec<f64>,
-    /// Whether each sample counts, r (eq. 15), `(n_samples)`.
+    /// Whether each sample is selected, r (eq. 15), `(n_samples)`.
     pub(crate) selected: Vec<bool>,
 }
 
 impl Pace {
-    /// The start: every sample is selected (Algorithm 1, initialization).
+    /// Returns the initial state, with every sample selected (Algorithm 1).
     pub(crate) fn all(n_samples: usize, n_clusters: usize) -> Self {
         Self { ages: vec![f64::INFINITY; n_clusters], selected: vec![true; n_samples] }
     }
 
-    /// Number of samples selected.
+    /// Returns the number of selected samples.
     pub(crate) fn n_selected(&self) -> usize {
         self.selected.iter().filter(|&&r| r).count()
     }
 
-    /// Mean age over the samples, which have these clusters.
+    /// Returns the mean age over samples with these clusters.
     pub(crate) fn mean_age(&self, labels: &[usize]) -> f64 {
         labels.iter().map(|&label| self.ages[label]).sum::<f64>() / labels.len() as f64
     }
@@ -85,8 +85,7 @@ impl Pace {
 }
 
 impl AgeRule {
-    /// The age after the 0-based round `round` of `rounds` (eq. 9):
-    /// lambda = mean(losses) + t / T sd(losses).
+    /// Returns the age after the 0-based round `round` of `rounds` (eq. 9): lambda = mean(losses) + t / T sd(losses).
     pub(crate) fn age(self, losses: &[f64], round: usize, rounds: usize) -> f64 {
         let t = match self {
             Self::Code => round,
@@ -96,9 +95,9 @@ impl AgeRule {
         mean + t as f64 * deviation / rounds as f64
     }
 
-    /// Which losses are within `age` (eq. 15); if none is, the smallest one and its equals.
+    /// Returns which losses are within `age` (eq. 15); if none is, the smallest one and its equals.
     ///
-    /// Without that exception equal losses, all at their mean, would end the training.
+    /// Without this exception, equal losses, all at their mean, would end the training.
     pub(crate) fn select(self, losses: &[f64], age: f64) -> Vec<bool> {
         let within = |loss: f64| match self {
             Self::Code => loss < age,
@@ -113,7 +112,7 @@ impl AgeRule {
     }
 }
 
-/// Mean and standard deviation (divided by n - 1) in two passes; the deviation of a single loss is 0.
+/// Returns mean and standard deviation (divided by n - 1) in two passes; the standard deviation of a single loss is 0.
 fn moments(losses: &[f64]) -> (f64, f64) {
     let n = losses.len() as f64;
     let mean = losses.iter().sum::<f64>() / n;
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_order_selects_by_the_age_of_the_round_before() {
+    fn the_papers_order_selects_by_the_age_of_the_previous_round() {
         let (mut pace, labels) = (Pace::all(3, 1), [0; 3]);
         pace.update((Paper, Scope::All), (&[1.0, 2.0, 6.0], &labels), (0, 10));
         // Mean 3, SD 7^(1/2), t = 1.
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cluster_has_an_age_of_its_own() {
+    fn every_cluster_has_its_own_age() {
         // Cluster 0: losses 1, 2, 6, mean 3, SD 7^(1/2). Cluster 1: losses 10, 20, mean 15, SD 50^(1/2).
         let (losses, labels) = ([1.0, 10.0, 2.0, 20.0, 6.0], [0, 1, 0, 1, 0]);
         let mut pace = Pace::all(5, 3);
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!(pace.selected, [true, true, true, false, false]);
         let mean = (3.0 * pace.ages[0] + 2.0 * pace.ages[1]) / 5.0;
         assert!((pace.mean_age(&labels) - mean).abs() < 1e-12);
-        // One age for all, 7.8 + SD / 2 = 11.8, selects the whole compact cluster.
+        // A common age, 7.8 + SD / 2 = 11.8, selects the whole compact cluster.
         pace.update((Code, Scope::All), (&losses, &labels), (5, 10));
         assert_eq!(pace.selected, [true, true, true, false, true]);
     }

@@ -1,5 +1,5 @@
-//! Spectral clustering of the latents (Ng, Jordan and Weiss, NIPS 2001; DOI 10.5555/2980539.2980649): clusters that are
-//! connected rather than round.
+//! Spectral clustering of the latents (Ng, Jordan and Weiss, NIPS 2001; DOI 10.5555/2980539.2980649), for connected
+//! clusters that are not round.
 
 use cdimc_core::linear_algebra::Krylov;
 use cdimc_core::{ClusterError, KMeans, KMeansFit};
@@ -8,12 +8,12 @@ use cdimc_graph::{KnnGraph, Search};
 use faer::{Mat, MatRef};
 use ndarray::{Array2, ArrayView2};
 
-/// Neighbors of a latent, as in the graphs of the views.
-const NEIGHBORS: usize = 10;
-/// k-means needs the subspace, not its digits.
+/// Number of neighbors of a latent, as in the graphs of the views.
+const N_NEIGHBORS: usize = 10;
+/// k-means needs the subspace with few digits.
 const KRYLOV: Krylov = Krylov { blocks: 8, spare: 6, restarts: 8, tolerance: 1e-4 };
 
-/// k-means of the rows of the leading eigenvectors of D^(-1/2) N D^(-1/2), where N is the graph of the nearest neighbors
+/// Runs k-means on the rows of the leading eigenvectors of D^(-1/2) N D^(-1/2), where N is the nearest-neighbor graph
 /// of `z`, `(n_samples, latent)`.
 pub(crate) fn spectral_labels(
     z: ArrayView2<'_, f32>,
@@ -23,7 +23,7 @@ pub(crate) fn spectral_labels(
     let n = z.nrows();
     let places: Vec<u32> = (0..n as u32).collect();
     let points = z.mapv(f64::from);
-    let neighbors = NEIGHBORS.min(n - 1);
+    let neighbors = N_NEIGHBORS.min(n - 1);
     let graph = KnnGraph::of_view(points.view(), &places, n, neighbors, Search::Auto)?;
     let weight = |i: usize| 1.0 / (graph.neighbors(i).len().max(1) as f64).sqrt();
     let weights: Vec<f64> = (0..n).map(weight).collect();
@@ -41,7 +41,7 @@ pub(crate) fn spectral_labels(
     kmeans.fit(rows.view(), seed)
 }
 
-/// Divides every row by its length; a row of zeros stays.
+/// Divides every row by its length; a row of zeros is unchanged.
 pub(crate) fn unit_rows(rows: &mut Array2<f64>) {
     for mut row in rows.rows_mut() {
         let length = row.dot(&row).sqrt();

@@ -1,4 +1,4 @@
-//! The training of CDIMC-net step by step, so that the caller owns the clock, the progress and the stop.
+//! Training of CDIMC-net step by step, so that the caller controls time, progress and stopping.
 
 use super::assignment::Assignment;
 use super::contest::{Contest, Reached};
@@ -11,16 +11,16 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 
-/// A CDIMC-net in training: one run after another, each a pre-training and a fine-tuning.
+/// A CDIMC-net in training: consecutive runs, each a pre-training and a fine-tuning.
 pub struct Training {
     pub(crate) settings: CdimcNet,
     pub(crate) n_clusters: usize,
     pub(crate) seed: Seed,
     pub(crate) prepared: Prepared,
     pub(crate) contest: Contest,
-    /// The run under way; `None` after the last.
+    /// Current run; `None` after the last.
     pub(crate) run: Option<Run>,
-    /// The answer so far, and the number of its run.
+    /// Result so far, and the number of its run.
     pub(crate) best: Option<(usize, Trained)>,
 }
 
@@ -53,21 +53,21 @@ impl Training {
         Common { settings, prepared, n_clusters: *n_clusters, seed: *seed }
     }
 
-    /// The settings it was started with.
+    /// Returns the settings of the training.
     pub fn settings(&self) -> &CdimcNet {
         &self.settings
     }
 
-    /// The part of the training that the next step belongs to.
+    /// Returns the stage of the next step.
     pub fn stage(&self) -> Stage {
         self.run.as_ref().map_or(Stage::Done, |run| run.stage(&self.settings))
     }
 
-    /// Takes one step: an epoch of pre-training, the first centers, or a round of fine-tuning. Returns `None` when
-    /// nothing is left to do.
+    /// Takes one step: an epoch of pre-training, the first centers, or a round of fine-tuning. Returns `None` after the
+    /// last.
     ///
     /// # Errors
-    /// If the engine fails, or a loss stops being a number in every run.
+    /// If the engine fails, or a loss is NaN or infinite in every run.
     pub fn step(&mut self) -> Result<Option<Step>, ClusterError> {
         let Some(mut run) = self.run.take() else { return Ok(None) };
         let stepped = run.step(self.common());
@@ -93,10 +93,10 @@ impl Training {
         Ok(step.map(|step| self.in_all_runs(step)))
     }
 
-    /// The step counted over all runs.
+    /// Returns the step counted over all runs.
     fn in_all_runs(&self, step: Step) -> Step {
         let (ended, runs) = (self.contest.ended.len(), self.contest.n_runs());
-        // A step that ended its run belongs to the run before.
+        // A step that ended a run belongs to the previous run.
         let before = if self.run.as_ref().is_some_and(Run::has_begun) {
             ended
         } else {
@@ -106,9 +106,9 @@ impl Training {
         Step { done, of: runs.saturating_mul(step.of), ..step }
     }
 
-    /// Keeps what `run` led to if it is better than the answer so far.
+    /// Keeps the result of `run` if it is better than the result so far.
     ///
-    /// Where T differs by chance alone, the smaller weight of the graph is taken, which lies in the paper's range.
+    /// If T differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
         let trained = run.trained()?;
@@ -133,7 +133,7 @@ impl Training {
         Ok(())
     }
 
-    /// Goes on without a run whose loss stopped being a number, unless it was the last and none has ended.
+    /// Continues without a run that diverged, unless it was the last and no run has ended.
     fn drop_diverged(&mut self, run: &Run, error: ClusterError) -> Result<(), ClusterError> {
         let alpha = run.alpha;
         tracing::warn!(alpha, restart = run.restart, %error, "a run diverged and is left out");
@@ -141,10 +141,10 @@ impl Training {
         if self.best.is_none() && self.contest.next().is_none() { Err(error) } else { Ok(()) }
     }
 
-    /// Takes the steps that are left, reporting each to `observer`; then as [`Training::finish`].
+    /// Takes the remaining steps, reporting each to `observer`; then as [`Training::finish`].
     ///
     /// # Errors
-    /// As [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint when `observer` stops it.
+    /// Same as [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint if `observer` stops it.
     pub fn run(
         mut self,
         observer: &dyn Observer,
@@ -158,11 +158,11 @@ impl Training {
         self.finish()
     }
 
-    /// Returns the model of the best run and its clusters of the samples, in the caller's order; takes the steps that
-    /// are left, if any.
+    /// Takes the remaining steps and returns the model of the best run and its clusters, in the caller's order of
+    /// samples.
     ///
     /// # Errors
-    /// As [`Training::step`].
+    /// Same as [`Training::step`].
     pub fn finish(mut self) -> Result<(CdimcModel, Clustering), ClusterError> {
         while self.step()?.is_some() {}
         let Some((number, trained)) = self.best else {

@@ -1,4 +1,4 @@
-//! Trainings that are stopped and go on.
+//! Tests of trainings that are stopped and resumed.
 
 use super::{blobs, chosen, small};
 use cdimc_cluster::{CdimcNet, OneOrMore, Pretrain, Training};
@@ -35,7 +35,7 @@ fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
 }
 
 #[test]
-fn an_observer_stops_the_training_and_another_fit_goes_on_from_its_checkpoint() {
+fn an_observer_stops_the_training_and_another_fit_resumes_from_its_checkpoint() {
     let (data, _) = blobs(45, 5);
     let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
     let whole = net.fit(&data, 3, Seed::new(1), &Silent).unwrap();

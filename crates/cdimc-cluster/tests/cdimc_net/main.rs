@@ -1,4 +1,4 @@
-//! CDIMC-net from data to clusters, on small blobs.
+//! Tests of CDIMC-net from data to clusters, on small blobs.
 
 mod checkpoints;
 mod models;
@@ -11,7 +11,7 @@ use cdimc_mixture::TMixture;
 use ndarray::Array2;
 use rand::Rng;
 
-/// Three far blobs in three views. A quarter of the rows is hidden.
+/// Returns three distant blobs in three views; a quarter of the rows is hidden.
 fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
     let mut rng = Seed::new(seed).stream("blobs").rng();
     let truth: Vec<usize> = (0..n_samples).map(|i| i % 3).collect();
@@ -26,7 +26,7 @@ fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
     (MultiView::new(views.to_vec(), mask).expect("finite values"), truth)
 }
 
-/// The authors' settings in small.
+/// Returns the authors' settings with small sizes.
 fn small() -> CdimcNet {
     let authors = CdimcNet::authors_code();
     CdimcNet {
@@ -34,7 +34,7 @@ fn small() -> CdimcNet {
         neighbors: 4,
         pretrain: Pretrain { epochs: 30, ..authors.pretrain },
         finetune: Finetune { rounds: 5, epochs_per_round: 2, ..authors.finetune },
-        // The square layer's three rectifiers may all die, and the decoders with them.
+        // The square layer's three rectifiers may all become zero, and with them the decoders.
         advanced: Advanced {
             wide: Some(64),
             square_decoder_layer: false,
@@ -46,7 +46,7 @@ fn small() -> CdimcNet {
     .with_analysis(TMixture::default())
 }
 
-/// The default choices on coordinates in small: two weights of the graph, in two rounds of runs.
+/// Returns the default choices on coordinates with small sizes: two weights of the graph in two rounds of runs.
 fn chosen() -> CdimcNet {
     let CdimcNet { input, choice, finetune, .. } = CdimcNet::default();
     let alpha = OneOrMore::Several(vec![0.01, 0.1]);
@@ -54,7 +54,7 @@ fn chosen() -> CdimcNet {
     CdimcNet { input, alpha, restarts: 2, choice, finetune, ..small() }
 }
 
-/// Whether two labelings are the same partition.
+/// Returns whether two labelings are the same partition.
 fn same_partition(a: &[usize], b: &[usize]) -> bool {
     (0..a.len()).all(|i| (0..i).all(|j| (a[i] == a[j]) == (b[i] == b[j])))
 }
@@ -62,9 +62,9 @@ fn same_partition(a: &[usize], b: &[usize]) -> bool {
 #[test]
 fn far_blobs_are_found_in_the_callers_order() {
     let (data, truth) = blobs(97, 1);
-    // A third of these epochs leaves it to the initial weights whether two blobs are told apart.
+    // With a third of these epochs the initial weights decide whether two blobs are separated.
     let pretrain = Pretrain { epochs: 100, ..small().pretrain };
-    // These settings need no analysis of what the views share.
+    // These settings need no analysis of shared information.
     let net = CdimcNet { pretrain, analysis: None, ..small() };
     for seed in [5, 6, 7] {
         let found = net.cluster(&data, 3, Seed::new(seed)).unwrap();
@@ -165,7 +165,7 @@ fn settings_are_read_by_the_names_of_the_command_line() {
 }
 
 #[test]
-fn impossible_requests_are_refused_in_words() {
+fn impossible_requests_are_refused_with_a_reason() {
     let (data, _) = blobs(30, 15);
     let text = |net: CdimcNet, k| net.cluster(&data, k, Seed::new(1)).unwrap_err().to_string();
     for k in [0, 1, 31] {

@@ -1,4 +1,4 @@
-//! Prediction, imputation and files of trained models.
+//! Tests of prediction, imputation and files of trained models.
 
 use super::{blobs, same_partition, small};
 use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};
@@ -64,10 +64,10 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
 }
 
 #[test]
-fn a_sample_gets_the_same_bits_alone_and_in_company() {
+fn a_sample_gets_the_same_bits_alone_and_among_others() {
     let (data, _) = blobs(300, 8);
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
-    // Alone, a sample with all views is a single row in each.
+    // A single sample with all views is one row in each.
     let whole = (0..300).find(|&i| (0..3).all(|v| data.mask().is_observed(i, v))).unwrap();
     let some = [vec![whole], vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect()];
     for rows in some {
@@ -80,7 +80,7 @@ fn a_sample_gets_the_same_bits_alone_and_in_company() {
 }
 
 #[test]
-fn samples_that_lack_views_still_find_their_cluster() {
+fn samples_with_missing_views_get_their_cluster() {
     let (data, truth) = blobs(90, 9);
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert!(same_partition(&clustering.labels, &truth));
@@ -95,7 +95,7 @@ fn samples_that_lack_views_still_find_their_cluster() {
 }
 
 #[test]
-fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
+fn imputation_keeps_observed_values_and_fills_in_the_rest() {
     let (data, truth) = blobs(90, 10);
     let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
     let (model, _) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
@@ -122,7 +122,7 @@ fn imputation_keeps_what_was_observed_and_fills_in_the_rest() {
 }
 
 #[test]
-fn finetuning_leaves_imputation_as_pretraining_made_it() {
+fn finetuning_does_not_change_imputation() {
     let (data, _) = blobs(60, 10);
     let no_rounds = Finetune { rounds: 0, ..small().finetune };
     let (pretrained, _) =

@@ -1,4 +1,4 @@
-//! Several runs: which settings go on, and which run is the answer.
+//! Tests of several runs: which settings continue, and which run is the result.
 
 use super::{blobs, chosen, same_partition, small};
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain, Stage};
@@ -12,7 +12,7 @@ fn curve(found: &Clustering, name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
+fn the_result_is_the_run_with_most_shared_information_and_its_settings() {
     let (data, truth) = blobs(90, 3);
     let net = CdimcNet { pretrain: Pretrain { epochs: 60, ..chosen().pretrain }, ..chosen() };
     let (model, found) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
@@ -26,7 +26,7 @@ fn the_answer_is_a_run_of_most_shared_information_and_says_its_settings() {
     let facts = model.facts();
     assert_eq!(facts["chosen"]["alpha"], settings["alpha"]);
     assert_eq!(facts["chosen"]["coordinates"].as_array().map(Vec::len), Some(3));
-    // The better of the first two has the third run.
+    // The better of the first two runs a third time.
     assert_eq!(alphas[2], if shared[1] > shared[0] { 0.1 } else { 0.01 });
     let of_answer = curve(&found, "shared-information");
     let most = of_answer.iter().copied().fold(f64::MIN, f64::max);
@@ -54,10 +54,10 @@ fn steps_come_in_the_order_of_the_paper_and_are_counted_over_all_runs() {
 }
 
 #[test]
-fn fine_tuning_that_loses_shared_information_is_not_the_answer() {
+fn fine_tuning_that_loses_shared_information_is_not_the_result() {
     let (data, _) = blobs(60, 3);
     let fit = |net: CdimcNet, rounds| {
-        // Steps that long ruin the encoders.
+        // Such large steps ruin the encoders.
         let finetune = Finetune { rounds, learning_rate: 0.1, ..net.finetune.clone() };
         let net = CdimcNet { finetune, restarts: 1, alpha: OneOrMore::One(0.01), ..net };
         net.cluster(&data, 3, Seed::new(1))
@@ -65,13 +65,13 @@ fn fine_tuning_that_loses_shared_information_is_not_the_answer() {
     let (before, after) = (fit(chosen(), 0).unwrap(), fit(chosen(), 9).unwrap());
     let shared = curve(&after, "shared-information");
     let ruined = shared[1..].iter().all(|value| value < &shared[0]);
-    // Five rounds without more end the training.
+    // Five rounds without a gain end the training.
     assert!(ruined && shared.len() == 6, "{shared:?}");
     assert_eq!(
         (after.labels, after.losses, after.embedding),
         (before.labels, before.losses, before.embedding)
     );
-    // By inertia the last round is the answer.
+    // By inertia the last round is the result.
     let error = fit(small(), 9).unwrap_err().to_string();
     assert!(error.contains("all 60 samples are in one cluster"), "{error}");
 }
@@ -94,7 +94,7 @@ fn a_run_that_diverges_is_left_out_and_all_of_them_are_an_error() {
 }
 
 #[test]
-fn views_that_no_sample_has_together_leave_one_run() {
+fn views_without_a_common_sample_have_one_run() {
     let (data, _) = blobs(60, 3);
     let apart = Array2::from_shape_fn((60, 3), |(i, v)| i % 3 == v);
     let views = (0..3).map(|v| data.view(v).mapv(|x| if x.is_nan() { 1.0 } else { x })).collect();
