@@ -1,16 +1,16 @@
-//! The files of the corpora, for the tests that read them.
+//! Files of the fuzz corpora, for tests.
 #![allow(dead_code)] // Every test uses some of it.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of one target.
+/// Returns the folder of one target.
 pub(crate) fn folder(target: &str) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = from.ancestors().find(|root| root.join("fuzz/corpus").is_dir());
     root.expect("a checkout with its corpora").join("fuzz/corpus").join(target)
 }
 
-/// The files of one target, by name.
+/// Returns the files of one target, sorted by name.
 pub(crate) fn files(target: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder(target)).expect("a corpus");
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -19,7 +19,7 @@ pub(crate) fn files(target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Whether the file is one that a fuzzer found, which is refused.
+/// Returns whether a fuzzer found the file; such files are refused.
 pub(crate) fn is_finding(path: &Path) -> bool {
     path.to_string_lossy().contains("finding-")
 }

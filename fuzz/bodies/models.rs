@@ -1,6 +1,6 @@
-//! What the targets do with models and checkpoints. The workspace's tests do the same with the corpora, so that none
-//! of this can rot where the fuzzer does not run.
-#![allow(dead_code)] // Every target uses one of them.
+//! Bodies of the fuzz targets for models and checkpoints. The workspace's tests run them on the corpora, so that they
+//! keep working where no fuzzer runs.
+#![allow(dead_code)] // Every target uses one.
 
 use cdimc::{NamedModel, mixture::TMixture};
 use cdimc_cluster::{CdimcNet, Stage, Training};
@@ -8,20 +8,20 @@ use cdimc_core::{Clusterer, Silent, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 
-/// Samples that a model is asked about; the last has its first view alone.
+/// Number of samples to predict; the last has only its first view.
 const N_SAMPLES: usize = 4;
-/// Models with more columns than this are read, and not asked.
-const MOST_COLUMNS: usize = 4096;
-/// Epochs per round above which a step of a checkpoint takes long.
-const MANY: usize = 100;
+/// Models with more columns are read but not used.
+const MAX_COLUMNS: usize = 4096;
+/// Largest number of epochs per round of a checkpoint that is resumed.
+const MAX_EPOCHS_PER_ROUND: usize = 100;
 
-/// Reads the bytes as a model whose checksum fits, and asks it about samples; whether it is accepted.
+/// Reads the bytes as a model with a new checksum and uses it on samples; returns whether it is accepted.
 pub(crate) fn model(bytes: &[u8]) -> bool {
     let Ok(sealed) = with_new_checksum(bytes) else { return false };
     let Ok(NamedModel { model, views }) = NamedModel::from_bytes(&sealed) else { return false };
     let widths = model.widths();
     assert_eq!(views.len(), widths.len());
-    if widths.iter().sum::<usize>() <= MOST_COLUMNS {
+    if widths.iter().sum::<usize>() <= MAX_COLUMNS {
         let data = samples(&widths);
         if let Ok(found) = model.predict(&data) {
             assert_eq!(found.labels.len(), N_SAMPLES);
@@ -35,14 +35,14 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads the bytes as a checkpoint whose checksum fits, and goes on from it; whether it is accepted.
+/// Reads the bytes as a checkpoint with a new checksum and resumes it; returns whether it is accepted.
 pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
     let Ok(sealed) = with_new_checksum(bytes) else { return false };
     let analysis = CdimcNet::default().with_analysis(TMixture::default()).analysis;
     let Ok(mut training) = Training::resume(&trained_on(), &sealed, analysis, &Silent) else {
         return false;
     };
-    if training.settings().finetune.epochs_per_round > MANY {
+    if training.settings().finetune.epochs_per_round > MAX_EPOCHS_PER_ROUND {
         return true;
     }
     for _ in 0..2 {
@@ -56,7 +56,7 @@ pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
     true
 }
 
-/// A training that is small enough to be a seed of the corpus.
+/// Returns a training small enough for the corpus.
 pub(crate) fn small_training() -> Training {
     let net = CdimcNet { neighbors: 2, batch_size: 6, ..CdimcNet::default() };
     let mut net = net.with_analysis(TMixture::default());
@@ -65,7 +65,7 @@ pub(crate) fn small_training() -> Training {
     net.start(&trained_on(), 2, Seed::new(1), &Silent).expect("data that suit it")
 }
 
-/// What checkpoints of the corpus were made on.
+/// Returns the data of the checkpoints in the corpus.
 pub(crate) fn trained_on() -> MultiView {
     samples_of(12, &[3, 2])
 }
@@ -74,7 +74,7 @@ fn samples(widths: &[usize]) -> MultiView {
     samples_of(N_SAMPLES, widths)
 }
 
-/// Samples of which the last has its first view alone.
+/// Returns samples; the last has only its first view.
 fn samples_of(n_samples: usize, widths: &[usize]) -> MultiView {
     let value = |v: usize, i: usize, j: usize| {
         let is_missing = v > 0 && i + 1 == n_samples;

@@ -1,12 +1,12 @@
-//! What the targets do with their bytes. The workspace's tests do the same with the corpora, so that none of
-//! this can rot where the fuzzer does not run.
-#![allow(dead_code)] // Every target uses one of them.
+//! Bodies of the fuzz targets for tables. The workspace's tests run them on the corpora, so that they keep working
+//! where no fuzzer runs.
+#![allow(dead_code)] // Every target uses one.
 
 use cdimc_tables::datasets::Manifest;
 use cdimc_tables::{IdxFile, ReadOptions, ViewSource, read_bytes};
 use std::path::Path;
 
-/// Reads the bytes as a table of this name, within 64 MiB; whether they are accepted.
+/// Reads the bytes as a table of this name, within 64 MiB; returns whether they are accepted.
 pub(crate) fn table(name: &str, bytes: &[u8]) -> bool {
     let source = ViewSource { name: None, path: name.into(), member: None };
     let options = ReadOptions { max_bytes: Some(64 << 20), ..ReadOptions::default() };
@@ -18,7 +18,7 @@ pub(crate) fn table(name: &str, bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads the bytes as images; whether they are accepted.
+/// Reads the bytes as images; returns whether they are accepted.
 pub(crate) fn images(bytes: &[u8]) -> bool {
     let Ok(file) = IdxFile::parse("images.idx", bytes) else { return false };
     if file.n_samples().saturating_mul(file.width()) < 1 << 23 {
@@ -27,7 +27,7 @@ pub(crate) fn images(bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads the bytes as the manifest of a data set; whether they are accepted.
+/// Reads the bytes as the manifest of a data set; returns whether they are accepted.
 pub(crate) fn manifest(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     Manifest::parse(Path::new("some.toml"), text).is_ok()

@@ -1,6 +1,6 @@
 #![no_main]
-//! One target for everything that reads a file; `CDIMC_FUZZ` names what is read, as the folder of its corpus does:
-//! `CDIMC_FUZZ=h5 cargo +nightly fuzz run any corpus/h5`.
+//! Fuzz target for all file readers; `CDIMC_FUZZ` selects the reader by its folder in the corpus: `CDIMC_FUZZ=h5 cargo
+//! +nightly fuzz run any corpus/h5`.
 
 #[path = "../bodies/models.rs"]
 mod models;
