@@ -161,68 +161,15 @@ pub enum DatasetError {
     /// Views, labels or masks do not fit together.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A file cannot be read or has unexpected content.
-    #[error("{}: {reason}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// A `.mat` file lacks a variable.
-    #[error("{}: no variable {name}: it has {available}", path.display())]
-    NoVariable {
-        /// The file.
-        path: PathBuf,
-        /// The requested variable.
-        name: String,
-        /// The variables of the file.
-        available: String,
-    },
-    /// The checksum of a file differs from its manifest.
-    #[error("{}: sha256 = {found}: must be {expected}", path.display())]
-    Checksum {
-        /// The file.
-        path: PathBuf,
-        /// The checksum in the manifest.
-        expected: String,
-        /// The checksum of the file or of its content.
-        found: String,
-    },
-    /// No manifest describes the data set.
-    #[error("no data set {name}: there are {known}")]
-    UnknownDataset {
-        /// The requested name.
-        name: String,
-        /// The known names.
-        known: String,
-    },
-    /// Files of a data set are in none of the folders.
-    #[error("data set {dataset} lacks {files} ({folders}); its home is {home}")]
-    MissingFiles {
-        /// The data set.
-        dataset: String,
-        /// The missing files.
-        files: String,
-        /// The folders that were searched.
-        folders: String,
-        /// The page of the data set.
-        home: String,
-    },
-    /// The files do not match the manifest of their data set.
-    #[error("data set {dataset}: {reason}")]
-    Undecodable {
-        /// The data set.
-        dataset: String,
-        /// The mismatch.
-        reason: String,
-    },
+    /// Any other reason.
+    #[error("{0}")]
+    Message(String),
 }
 
 impl DatasetError {
     /// Returns the error that the file at `path` cannot be used for this reason.
     pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
-        Self::File { path: path.to_owned(), reason: reason.to_string() }
+        Self::Message(format!("{}: {reason}", path.display()))
     }
 }
 

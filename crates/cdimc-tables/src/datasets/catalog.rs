@@ -31,7 +31,7 @@ const EMBEDDED: [(&str, &[u8]); 1] =
 /// Data sets by name, read from a list of folders.
 ///
 /// Six manifests come with the crate; a `*.toml` in a folder adds one or replaces one of the same name. The files of a
-/// data set are in a subfolder of any folder; those of `digits` come with the crate. Nothing is downloaded.
+/// data set are in a subfolder of any folder, or for `digits` in the crate. Nothing is downloaded.
 ///
 /// ```
 /// use cdimc_tables::datasets::Catalog;
@@ -114,9 +114,9 @@ impl Catalog {
     /// # Errors
     /// If there is none; the message lists those there are.
     pub fn manifest(&self, name: &str) -> Result<&Manifest, DatasetError> {
-        self.manifests.get(name).ok_or_else(|| DatasetError::UnknownDataset {
-            name: name.to_owned(),
-            known: self.manifests.keys().cloned().collect::<Vec<_>>().join(", "),
+        self.manifests.get(name).ok_or_else(|| {
+            let known = self.manifests.keys().cloned().collect::<Vec<_>>().join(", ");
+            DatasetError::Message(format!("no data set {name}: there are {known}"))
         })
     }
 
@@ -221,16 +221,15 @@ impl Catalog {
 
     fn missing_error(&self, manifest: &Manifest) -> DatasetError {
         let folders: Vec<_> = self.folders.iter().map(|f| f.display().to_string()).collect();
-        DatasetError::MissingFiles {
-            dataset: manifest.name.clone(),
-            files: self.missing(manifest).join(", "),
-            folders: if folders.is_empty() {
-                "no folder was given".to_owned()
-            } else {
-                format!("looked in {}", folders.join(" and "))
-            },
-            home: manifest.home.clone(),
-        }
+        let folders = match &folders[..] {
+            [] => "no folder was given".to_owned(),
+            folders => format!("looked in {}", folders.join(" and ")),
+        };
+        let Manifest { name, home, .. } = manifest;
+        let files = self.missing(manifest).join(", ");
+        DatasetError::Message(format!(
+            "data set {name} lacks {files} ({folders}); its home is {home}"
+        ))
     }
 }
 
@@ -249,7 +248,7 @@ impl Checksum {
         if &found == expected {
             return Ok(());
         }
-        Err(DatasetError::Checksum { path: path.to_owned(), expected: expected.clone(), found })
+        Err(DatasetError::file(path, &format!("sha256 = {found}: must be {expected}")))
     }
 }
 

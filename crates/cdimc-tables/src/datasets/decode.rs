@@ -112,11 +112,9 @@ impl Decoder<'_> {
         };
         // Computed views have the right rows already, and IDX files select them themselves.
         let matrix = match source {
-            Source::Edge { of, image } => return Ok(image::edges(images(of)?, *image)),
-            Source::Fourier { of, image } => {
-                return Ok(image::fourier_magnitudes(images(of)?, *image));
-            }
-            Source::Profiles { of, image } => return Ok(image::profiles(images(of)?, *image)),
+            Source::Edge(i) => return Ok(image::edges(images(&i.of)?, i.image)),
+            Source::Fourier(i) => return Ok(image::fourier_magnitudes(images(&i.of)?, i.image)),
+            Source::Profiles(i) => return Ok(image::profiles(images(&i.of)?, i.image)),
             Source::Idx { files } => return self.idx(files, width),
             Source::Mat { file, variable, cell, samples, features } => {
                 let file = self.mat(file)?;
@@ -233,7 +231,7 @@ impl Decoder<'_> {
     }
 
     fn flaw(&self, reason: &str) -> DatasetError {
-        DatasetError::Undecodable { dataset: self.manifest.name.clone(), reason: reason.to_owned() }
+        DatasetError::Message(format!("data set {}: {reason}", self.manifest.name))
     }
 }
 

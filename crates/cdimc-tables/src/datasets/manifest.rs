@@ -117,26 +117,21 @@ pub enum Source {
         columns: [usize; 2],
     },
     /// Edges of the images in an earlier view: 3x3 gray dilation (zero border) minus the image.
-    Edge {
-        /// The view of the images.
-        of: String,
-        /// Height and width.
-        image: [usize; 2],
-    },
+    Edge(Images),
     /// The magnitudes of the Fourier transform of the images, each once.
-    Fourier {
-        /// The view of the images.
-        of: String,
-        /// Height and width.
-        image: [usize; 2],
-    },
+    Fourier(Images),
     /// The sums over rows, columns, diagonals and anti-diagonals of the images.
-    Profiles {
-        /// The view of the images.
-        of: String,
-        /// Height and width.
-        image: [usize; 2],
-    },
+    Profiles(Images),
+}
+
+/// Images in an earlier view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Images {
+    /// The view of the images.
+    pub of: String,
+    /// Height and width.
+    pub image: [usize; 2],
 }
 
 /// Whether the samples of a matrix in a file are its rows or its columns.
@@ -207,10 +202,10 @@ impl Manifest {
             }
         }
         for (v, view) in self.views.iter().enumerate() {
-            if let Source::Edge { of, image }
-            | Source::Fourier { of, image }
-            | Source::Profiles { of, image } = &view.source
+            if let Source::Edge(images) | Source::Fourier(images) | Source::Profiles(images) =
+                &view.source
             {
+                let Images { of, image } = images;
                 let images = self.views[..v].iter().find(|earlier| &earlier.name == of);
                 let images = images
                     .ok_or_else(|| format!("view {}: no earlier view is named {of}", view.name))?;

@@ -12,5 +12,5 @@ mod manifest;
 pub use crate::error::DatasetError;
 pub use catalog::{Catalog, DatasetStatus, sha256};
 pub use manifest::{
-    Checksum, DataFile, Manifest, MaskSource, Orientation, Rows, Source, ViewSource,
+    Checksum, DataFile, Images, Manifest, MaskSource, Orientation, Rows, Source, ViewSource,
 };

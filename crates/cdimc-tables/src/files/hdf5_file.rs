@@ -1,4 +1,4 @@
-//! Reads matrices, numbers and words of HDF5 files; callers know the conventions.
+//! Reads matrices, numbers and words of HDF5 files; callers apply the conventions.
 //!
 //! A shape is accepted only if the file can hold it. Missing parts are errors, while HDF5 itself returns fill values.
 
@@ -410,18 +410,18 @@ pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
 /// Returns the whole numbers of an attribute if none is negative.
 pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
     use AttrValue as A;
-    let all = |values: &[i64]| values.iter().map(|&x| usize::try_from(x).ok()).collect();
-    match value {
-        A::I64Array(values) => all(values),
-        A::I32Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
-        A::U32Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
-        A::U64Array(values) => values.iter().map(|&x| usize::try_from(x).ok()).collect(),
-        A::I64(value) => all(&[*value]),
-        A::I32(value) => all(&[(*value).into()]),
-        A::U32(value) => all(&[(*value).into()]),
-        A::U64(value) => Some(vec![usize::try_from(*value).ok()?]),
-        _ => None,
-    }
+    let values: Vec<i128> = match value {
+        A::I64Array(values) => values.iter().map(|&x| x.into()).collect(),
+        A::I32Array(values) => values.iter().map(|&x| x.into()).collect(),
+        A::U32Array(values) => values.iter().map(|&x| x.into()).collect(),
+        A::U64Array(values) => values.iter().map(|&x| x.into()).collect(),
+        A::I64(value) => vec![(*value).into()],
+        A::I32(value) => vec![(*value).into()],
+        A::U32(value) => vec![(*value).into()],
+        A::U64(value) => vec![(*value).into()],
+        _ => return None,
+    };
+    values.into_iter().map(|x| usize::try_from(x).ok()).collect()
 }
 
 /// Returns the error for values of an unsupported type.

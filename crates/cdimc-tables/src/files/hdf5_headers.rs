@@ -332,7 +332,7 @@ fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
         1 => {}
         _ => return Ok(()),
     }
-    // Positions of sign, exponent and mantissa, and the bias, must be those of IEEE 754.
+    // Positions of sign, exponent and mantissa, and the bias, must follow IEEE 754.
     let layout = [number(body, 2, 1)?, number(body, 12, 2)?, number(body, 14, 2)?];
     let ieee = [(16, 5, 10), (32, 8, 23), (64, 11, 52)];
     let fits = ieee.into_iter().any(|(width, exponent, mantissa)| {

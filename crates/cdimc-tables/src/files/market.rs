@@ -34,7 +34,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<De
         }
         let values = matrix(text, false, &budget)?;
         let table = Table::of(&stem(&source.path), &source.path, values);
-        let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or those of 10x Genomics: \
+        let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or as written by 10x Genomics: \
                        its rows are taken for samples";
         return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });
     };

@@ -229,7 +229,7 @@ fn regex(pattern: &str) -> Result<Regex, String> {
 /// `--replicates` applies. Other differences are kinds of samples (`01A` and `11A`, `T` and `N`) that must not be
 /// averaged.
 fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
-    let repeats = "--replicates first or mean says which counts";
+    let repeats = "choose with --replicates first or mean";
     let separates = |c: char| !c.is_alphanumeric();
     let part = |id: &str, place: usize| id.split(separates).nth(place).map(str::to_owned);
     let differ = |place: &usize| part(first, *place) != part(second, *place);
@@ -244,8 +244,8 @@ fn advice_of_repeats(first: &str, second: &str, ids: &[String]) -> String {
     }
     // Letters after a number may be a part of their own, as in `P1T` and `P1N`.
     let stem = common_prefix(&a, &b);
-    let goes_on = |id: &str| id[stem.len()..].starts_with(char::is_alphabetic);
-    let is_inner = stem.ends_with(|c: char| c.is_ascii_digit()) && goes_on(&a) && goes_on(&b);
+    let continues = |id: &str| id[stem.len()..].starts_with(char::is_alphabetic);
+    let is_inner = stem.ends_with(|c: char| c.is_ascii_digit()) && continues(&a) && continues(&b);
     let stem = if is_inner { stem.len() } else { 0 };
     let (a, b) = (&a[stem..], &b[stem..]);
     let has = |id: &str, of: &str| {
@@ -317,8 +317,7 @@ mod tests {
         let message = by(Replicates::Refuse).rename(&mut table(&ids)).unwrap_err().to_string();
         assert_eq!(
             message,
-            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: --replicates first or mean says which \
-             counts"
+            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: choose with --replicates first or mean"
         );
         for (replicates, expected) in [
             (Replicates::First, "rna | p1 p2 other |  c2 c3 | f0/f1 | 0 1; 4 5; 6 7"),

@@ -16,8 +16,8 @@ pub(crate) struct Compressed {
 }
 
 impl Compressed {
-    /// Returns the matrix without explicit zeros. Entries may have any order; those of the same place are summed, as in
-    /// `SciPy`.
+    /// Returns the matrix without explicit zeros. Entries may have any order; entries of the same place are summed, as
+    /// in `SciPy`.
     ///
     /// # Errors
     /// If the parts disagree or exceed the budget.
@@ -86,7 +86,7 @@ pub(crate) fn of_entries(
     Sparse::from_rows(n_columns, starts, columns, values).map_err(|error| error.to_string())
 }
 
-/// Sorts the entries of every line and sums those of the same place. Invalid pointers are left unchanged.
+/// Sorts the entries of every line and sums entries of the same place. Invalid pointers are left unchanged.
 fn in_order(
     starts: Vec<usize>,
     places: Vec<u32>,

@@ -67,10 +67,9 @@ impl AnnData<'_> {
         source: &ViewSource,
         options: &ReadOptions,
     ) -> Result<Table, Problem> {
-        let part = |part: &str, name: &str| match Hdf5File::group(self.group, part) {
-            Ok(Some(part)) => self.matrix(&part, name),
-            Ok(None) => Ok(None),
-            Err(reason) => Err(reason),
+        let part = |part: &str, name: &str| {
+            let part = Hdf5File::group(self.group, part)?;
+            part.map_or(Ok(None), |part| self.matrix(&part, name))
         };
         let no_such = |name: &str| {
             let parts = ["layers", "obsm"].into_iter().filter_map(|p| self.group.group(p).ok());
@@ -173,10 +172,8 @@ impl AnnData<'_> {
     /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
         // No deeper nesting is read, since links could form a circle.
-        let words = |group: &Group, part: &str| match Hdf5File::dataset(group, part) {
-            Ok(Some(dataset)) => self.file.words(&dataset).map(Some),
-            Ok(None) => Ok(None),
-            Err(reason) => Err(reason),
+        let words = |group: &Group, part: &str| {
+            Hdf5File::dataset(group, part)?.map(|dataset| self.file.words(&dataset)).transpose()
         };
         let numbers = |group: &Group, part: &str| {
             let dataset = group.dataset(part)?;
@@ -202,25 +199,21 @@ impl AnnData<'_> {
             };
         }
         let Some(parts) = Hdf5File::group(frame, name)? else { return Ok(None) };
-        let shown_or_hidden = |group: &Group| match words(group, "values")? {
-            Some(values) => {
-                let mask = numbers(group, "mask")?;
-                if mask.len() != values.len() {
-                    return Err(Flaw::from(format!(
-                        "column `{name}`: its mask has another length"
-                    )));
-                }
-                let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
-                Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
+        let masked = |group: &Group| {
+            let Some(values) = words(group, "values")? else { return Ok(None) };
+            let mask = numbers(group, "mask")?;
+            if mask.len() != values.len() {
+                return Err(Flaw(format!("column `{name}`: its mask has another length")));
             }
-            None => Ok(None),
+            let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
+            Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
         };
-        if let Some(values) = shown_or_hidden(&parts)? {
+        if let Some(values) = masked(&parts)? {
             return Ok(Some(values));
         }
         let categories = match (words(&parts, "categories")?, parts.group("categories")) {
             (Some(categories), _) => categories,
-            (None, Ok(group)) => shown_or_hidden(&group)?.ok_or_else(|| not_read(name, "group"))?,
+            (None, Ok(group)) => masked(&group)?.ok_or_else(|| not_read(name, "group"))?,
             _ => return Err(not_read(name, "group")),
         };
         decoded(numbers(&parts, "codes")?, &categories).map(Some)

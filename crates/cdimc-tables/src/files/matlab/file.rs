@@ -96,10 +96,9 @@ impl MatFile {
     /// If there is none; the message lists those there are.
     pub(crate) fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
         let found = self.variables.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| value).ok_or_else(|| DatasetError::NoVariable {
-            path: self.path.clone(),
-            name: name.to_owned(),
-            available: self.names().collect::<Vec<_>>().join(", "),
+        found.map(|(_, value)| value).ok_or_else(|| {
+            let there = self.names().collect::<Vec<_>>().join(", ");
+            DatasetError::file(&self.path, &format!("no variable {name}: it has {there}"))
         })
     }
 
@@ -127,22 +126,15 @@ impl MatFile {
     /// # Errors
     /// Same as [`MatFile::matrices`].
     pub(crate) fn values(&self, name: &str) -> Result<Vec<Matrix>, DatasetError> {
-        let value = self.variable(name)?;
-        let sparse = |value: &MatValue| match value {
-            MatValue::Sparse(matrix) => Some(matrix.clone()),
-            _ => None,
+        let matrix = |value: &MatValue, cell| match value {
+            MatValue::Sparse(matrix) => Ok(matrix.clone()),
+            _ => Ok(self.view(name, cell)?.as_standard_layout().into_owned().into()),
         };
-        match value {
-            MatValue::Cells(cells) => (0..cells.len())
-                .map(|i| match sparse(&cells[i]) {
-                    Some(matrix) => Ok(matrix),
-                    None => self.cell(name, i).map(Into::into),
-                })
-                .collect(),
-            _ => Ok(vec![match sparse(value) {
-                Some(matrix) => matrix,
-                None => self.matrix(name)?.into(),
-            }]),
+        match self.variable(name)? {
+            MatValue::Cells(cells) => {
+                cells.iter().enumerate().map(|(i, cell)| matrix(cell, Some(i))).collect()
+            }
+            value => Ok(vec![matrix(value, None)?]),
         }
     }
 

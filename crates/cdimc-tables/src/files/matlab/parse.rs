@@ -101,6 +101,21 @@ impl Array {
     }
 }
 
+/// The numbers of type `$t` of a payload in the byte order of `$cursor`, each converted by `$to`.
+macro_rules! numbers {
+    ($cursor:expr, $payload:expr, $t:ty, $to:expr) => {
+        $payload
+            .chunks_exact(size_of::<$t>())
+            .map(|chunk| {
+                let mut bytes = [0; size_of::<$t>()];
+                bytes.copy_from_slice(chunk);
+                let little = $cursor.little_endian;
+                $to(if little { <$t>::from_le_bytes(bytes) } else { <$t>::from_be_bytes(bytes) })
+            })
+            .collect()
+    };
+}
+
 impl<'a> Cursor<'a> {
     fn inside<'b>(self, bytes: &'b [u8]) -> Cursor<'b>
     where
@@ -320,49 +335,26 @@ impl<'a> Cursor<'a> {
 
     /// Returns the 64-bit integers of a payload.
     fn whole(self, kind: u32, payload: &[u8]) -> Vec<i128> {
-        let whole = |chunk: &[u8]| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(chunk);
-            let bits = if self.little_endian {
-                u64::from_le_bytes(bytes)
-            } else {
-                u64::from_be_bytes(bytes)
-            };
-            if kind == INT64 { i128::from(bits as i64) } else { i128::from(bits) }
-        };
-        payload.chunks_exact(8).map(whole).collect()
+        if kind == INT64 {
+            numbers!(self, payload, i64, i128::from)
+        } else {
+            numbers!(self, payload, u64, i128::from)
+        }
     }
 
     /// Returns the numbers of a payload. MATLAB stores them in the smallest type that holds them all.
     fn numbers(self, kind: u32, payload: &[u8]) -> Parsed<Vec<f64>> {
-        macro_rules! numbers {
-            ($t:ty, $to:expr) => {
-                payload
-                    .chunks_exact(size_of::<$t>())
-                    .map(|chunk| {
-                        let mut bytes = [0; size_of::<$t>()];
-                        bytes.copy_from_slice(chunk);
-                        let number = if self.little_endian {
-                            <$t>::from_le_bytes(bytes)
-                        } else {
-                            <$t>::from_be_bytes(bytes)
-                        };
-                        $to(number)
-                    })
-                    .collect()
-            };
-        }
         Ok(match kind {
-            INT8 => numbers!(i8, f64::from),
-            UINT8 => numbers!(u8, f64::from),
-            INT16 => numbers!(i16, f64::from),
-            UINT16 => numbers!(u16, f64::from),
-            INT32 => numbers!(i32, f64::from),
-            UINT32 => numbers!(u32, f64::from),
-            SINGLE => numbers!(f32, f64::from),
-            DOUBLE => numbers!(f64, f64::from),
-            INT64 => numbers!(i64, |x| x as f64),
-            UINT64 => numbers!(u64, |x| x as f64),
+            INT8 => numbers!(self, payload, i8, f64::from),
+            UINT8 => numbers!(self, payload, u8, f64::from),
+            INT16 => numbers!(self, payload, i16, f64::from),
+            UINT16 => numbers!(self, payload, u16, f64::from),
+            INT32 => numbers!(self, payload, i32, f64::from),
+            UINT32 => numbers!(self, payload, u32, f64::from),
+            SINGLE => numbers!(self, payload, f32, f64::from),
+            DOUBLE => numbers!(self, payload, f64, f64::from),
+            INT64 => numbers!(self, payload, i64, |x| x as f64),
+            UINT64 => numbers!(self, payload, u64, |x| x as f64),
             _ => return Err(format!("damaged: numbers of type {kind}")),
         })
     }

@@ -18,17 +18,8 @@ pub(super) enum Content {
 /// Reads the header of an array. Headers with deeper brackets are an error, since each level multiplies the time of the
 /// header's parser.
 pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
-    let header = match bytes {
-        [_, _, _, _, _, _, 1, _, a, b, rest @ ..] => {
-            &rest[..rest.len().min(u16::from_le_bytes([*a, *b]).into())]
-        }
-        [_, _, _, _, _, _, _, _, a, b, c, d, rest @ ..] => {
-            &rest[..rest.len().min(u32::from_le_bytes([*a, *b, *c, *d]) as usize)]
-        }
-        _ => &[],
-    };
     let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in header {
+    for byte in bytes.iter().take(header_length(bytes)).skip(10) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),

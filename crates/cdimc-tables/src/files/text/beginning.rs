@@ -183,8 +183,8 @@ fn delimiter_of(head: &[u8]) -> u8 {
     };
     let likeliest = *b",\t;".iter().max_by_key(|&d| likelihood(d)).unwrap_or(&b',');
     let separates = |delimiter: u8| {
-        let goes_on = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
-        count(&delimiter) > 0 && next.is_none_or(goes_on)
+        let continues = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
+        count(&delimiter) > 0 && next.is_none_or(continues)
     };
     if separates(b'\t') {
         b'\t'
