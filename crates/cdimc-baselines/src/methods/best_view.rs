@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Scores that differ by less are equal; the difference is rounding.
 const SCORE_TOLERANCE: f64 = 1e-9;
 
-/// Clusters the view whose clusters agree best with those of the other views.
+/// Clusters the view whose clusters agree best with the other views.
 ///
 /// Each view is clustered as in [`BestView::each_view`]. The agreement of two views is the normalized mutual
 /// information (arithmetic mean) of their clusters over the samples that both observe. The view with the largest mean

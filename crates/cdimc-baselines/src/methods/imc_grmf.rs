@@ -5,17 +5,17 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::elementwise;
-use crate::shared::linear_algebra::{entries, entries_mut, nearest_orthonormal, product};
+use crate::shared::linear_algebra::{
+    entries, entries_mut, nearest_orthonormal, product, transposed, uniform,
+};
 use crate::shared::observed_rows::n_observed_values;
-use crate::shared::paired_views::PairedViews;
-use crate::shared::paired_views::stack;
+use crate::shared::paired_views::{PairedViews, stack};
 use crate::shared::refusals::counts;
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use pulp::{Arch, Simd, WithSimd};
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -167,7 +167,7 @@ struct Threshold<'a> {
 impl WithSimd for Threshold<'_> {
     type Output = f64;
 
-    // Code that is not inlined is not compiled for the processor at hand.
+    // Only inlined code is compiled for the current processor.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
@@ -224,10 +224,6 @@ fn mean_of_paired(representations: &[Array2<f64>], n_paired: usize) -> Array2<f6
     mean / representations.len() as f64
 }
 
-fn transposed(a: &Array2<f64>) -> Array2<f64> {
-    a.t().as_standard_layout().into_owned()
-}
-
 impl Clusterer for ImcGrmf {
     fn name(&self) -> &'static str {
         NAME
@@ -265,7 +261,7 @@ impl Clusterer for ImcGrmf {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::new(NAME, data, &in_order)?.with_unit_rows();
+        let views = PairedViews::new(data, &in_order).with_unit_rows();
         let mut graphs = Vec::with_capacity(views.n_views());
         for v in 0..views.n_views() {
             observer.step("graphs", v, views.n_views(), None)?;
@@ -273,15 +269,12 @@ impl Clusterer for ImcGrmf {
         }
         let mut rng = seed.stream("factors").rng();
         let start: Vec<Array2<f64>> = (0..views.n_views())
-            .map(|v| {
-                let shape = (views.view(v).nrows(), n_clusters);
-                Array2::from_shape_simple_fn(shape, || rng.r#gen::<f64>())
-            })
+            .map(|v| uniform((views.view(v).nrows(), n_clusters), &mut rng))
             .collect();
         let fit = self.iterate(&views, &graphs, &start, observer)?;
         let mut parts = vec![fit.consensus.view()];
         parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
-        let embedding = views.restore(&stack(&parts));
+        let embedding = views.restore(&stack(Axis(0), &parts));
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())
     }

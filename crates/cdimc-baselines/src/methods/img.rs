@@ -7,7 +7,7 @@ use crate::shared::clusters_of_rows::{ReadOut, with_representation};
 use crate::shared::kernels::check_bytes;
 use crate::shared::leading_eigenvectors::leading_eigenvectors;
 use crate::shared::linear_algebra::{
-    add_product, mirror_upper, product, solve_general, solve_positive_definite, upper_gram,
+    add_product, mirror_upper, product, solve_general, solve_positive_definite, uniform, upper_gram,
 };
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::{counts, not_finite};
@@ -17,7 +17,6 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +40,7 @@ pub enum ImgReadOut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstLaplacian {
-    /// No graph: Q starts as P. The results differ from those of `random` no more than between random starts.
+    /// No graph: Q starts as P. Results differ from `random` no more than random starts differ.
     #[default]
     Zero,
     /// A uniform random matrix, as in the authors' code; it is not a Laplacian.
@@ -331,15 +330,13 @@ impl Clusterer for Img {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
+        let views = PairedViews::new(data, &in_order).with_unit_rows();
         let n = data.n_samples();
         let mut rng = seed.stream("factors").rng();
-        let mut uniform =
-            |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
-        let representation = uniform(n, n_clusters);
+        let representation = uniform((n, n_clusters), &mut rng);
         let laplacian = match self.first_laplacian {
             FirstLaplacian::Zero => None,
-            FirstLaplacian::Random => Some(uniform(n, n)),
+            FirstLaplacian::Random => Some(uniform((n, n), &mut rng)),
         };
         let fit = self.iterate(&views, ImgStart { representation, laplacian }, observer)?;
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);

@@ -214,10 +214,10 @@ impl Clusterer for MkkmIk {
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
-        Ok(partition.read(read_out)?.into())
+        Ok(read_out.of_unit_rows(partition.embedding, partition.objectives)?.into())
     }
 
-    /// Returns the cost of the iterations, each of which completes every view's kernel.
+    /// Returns the cost of the iterations; each completes every view's kernel.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (n, m) = (data.n_samples() as f64, data.n_views() as f64);
         let each = m * n.powi(2) * n_clusters as f64;

@@ -307,7 +307,7 @@ impl Clusterer for MkkmIkMkc {
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
-        Ok(partition.read(read_out)?.into())
+        Ok(read_out.of_unit_rows(partition.embedding, partition.objectives)?.into())
     }
 
     /// Returns the cost of the iterations, each with an eigen-decomposition for every view.

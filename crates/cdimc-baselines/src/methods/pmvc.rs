@@ -4,15 +4,13 @@
 //! DOI 10.1609/aaai.v28i1.8973; formulas of the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::linear_algebra::product;
-use crate::shared::paired_views::PairedViews;
-use crate::shared::paired_views::stack;
+use crate::shared::linear_algebra::{add_product, product, transposed, uniform};
+use crate::shared::paired_views::{PairedViews, stack};
 use crate::shared::refusals::counts;
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis};
 use pulp::{Arch, Simd, WithSimd};
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,8 +66,7 @@ impl PmvcFactors {
     /// Returns factors uniform in [0, 1), as in the authors' code.
     pub(crate) fn random(views: &PairedViews, n_clusters: usize, seed: Seed) -> Self {
         let mut rng = seed.rng();
-        let mut uniform =
-            |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.r#gen::<f64>());
+        let mut uniform = |rows, columns| uniform((rows, columns), &mut rng);
         Self {
             paired: uniform(views.n_paired(), n_clusters),
             single: [0, 1].map(|v| uniform(views.n_single(v), n_clusters)),
@@ -95,8 +92,8 @@ impl Pmvc {
     ) -> Result<PmvcFactors, ClusterError> {
         let k = start.paired.ncols();
         // Representations are transposed, (n_clusters, n_samples): the sub-problems run along samples.
-        let mut paired = standard(start.paired.t());
-        let mut single = start.single.map(|p| standard(p.t()));
+        let mut paired = transposed(&start.paired);
+        let mut single = start.single.map(|p| transposed(&p));
         let mut bases = start.bases;
         let penalties = [0, 1].map(|v| self.lambda * views.width(v) as f64 / k as f64);
         let shared_penalty = penalties[0] + penalties[1];
@@ -126,7 +123,7 @@ impl Pmvc {
             }
             let mut objective = 0.0;
             for v in 0..2 {
-                let all = beside(&paired, &single[v]);
+                let all = stack(Axis(1), &[paired.view(), single[v].view()]);
                 fit_basis(&mut bases[v], &all, views.view(v));
                 let gram = gram(&bases[v]);
                 let cross = product(bases[v].view(), views.single(v).t());
@@ -141,8 +138,8 @@ impl Pmvc {
                 break;
             }
         }
-        let single = single.map(|p| standard(p.t()));
-        Ok(PmvcFactors { paired: standard(paired.t()), single, bases, objectives })
+        let single = single.map(|p| transposed(&p));
+        Ok(PmvcFactors { paired: transposed(&paired), single, bases, objectives })
     }
 
     fn settled(&self, before: &mut Option<f64>, now: f64) -> bool {
@@ -160,19 +157,14 @@ fn fit_paired(
 ) -> f64 {
     let gram = gram(&bases[0]) + gram(&bases[1]);
     let mut cross = product(bases[0].view(), views.paired(0).t());
-    crate::shared::linear_algebra::add_product(
-        &mut cross,
-        1.0,
-        bases[1].view(),
-        views.paired(1).t(),
-    );
+    add_product(&mut cross, 1.0, bases[1].view(), views.paired(1).t());
     descend(&gram, &cross, penalty, paired);
     gain(&gram, &cross, paired)
 }
 
-/// Fits the basis to `view` for this transposed representation.
-fn fit_basis(basis: &mut Array2<f64>, transposed: &Array2<f64>, view: ArrayView2<'_, f64>) {
-    descend(&gram(transposed), &product(transposed.view(), view), 0.0, basis);
+/// Fits the basis to `view` for the transposed representation `p`.
+fn fit_basis(basis: &mut Array2<f64>, p: &Array2<f64>, view: ArrayView2<'_, f64>) {
+    descend(&gram(p), &product(p.view(), view), 0.0, basis);
 }
 
 /// Returns `‖X - WᵀH‖² - ‖X‖² = tr(WᵀGW) - 2 tr(WᵀR)`, `G = HHᵀ`, `R = HXᵀ`.
@@ -186,17 +178,6 @@ fn gram(a: &Array2<f64>) -> Array2<f64> {
 
 fn squares(a: ArrayView2<'_, f64>) -> f64 {
     a.iter().map(|x| x * x).sum()
-}
-
-fn standard(a: ArrayView2<'_, f64>) -> Array2<f64> {
-    a.as_standard_layout().into_owned()
-}
-
-fn beside(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
-    match concatenate(Axis(1), &[a.view(), b.view()]) {
-        Ok(both) => both,
-        Err(_) => unreachable!("representations have one row a cluster here"),
-    }
 }
 
 /// Minimizes tr(`WᵀGW`) - 2 tr(WᵀR) + l ΣW over W ≥ 0 by cyclic coordinate descent, independently for each column: `W_j
@@ -253,7 +234,7 @@ struct Sweep<'a> {
 impl WithSimd for Sweep<'_> {
     type Output = f64;
 
-    // Code that is not inlined is not compiled for the processor at hand.
+    // Only inlined code is compiled for the current processor.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
@@ -319,11 +300,11 @@ impl Clusterer for Pmvc {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::two(NAME, data, &in_order)?.with_unit_rows();
+        let views = PairedViews::new(data, &in_order).with_unit_rows();
         let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
         let factors = self.iterate(&views, start, observer)?;
         let [first, second] = &factors.single;
-        let stacked = stack(&[factors.paired.view(), first.view(), second.view()]);
+        let stacked = stack(Axis(0), &[factors.paired.view(), first.view(), second.view()]);
         let embedding = views.restore(&stacked);
         if embedding.iter().all(|&x| x == 0.0) {
             let reason = format!(
@@ -344,6 +325,7 @@ impl Clusterer for Pmvc {
 mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
+    use rand::Rng;
 
     #[test]
     fn descent_ends_with_a_zero_gradient_on_the_support() {

@@ -1,7 +1,6 @@
 //! Result and stopping rule of the multiple kernel methods.
 
-use super::clusters_of_rows::ReadOut;
-use cdimc_core::{ClusterError, Clustering};
+use cdimc_core::ClusterError;
 use ndarray::Array2;
 
 /// Result of the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk).
@@ -14,13 +13,6 @@ pub(crate) struct KernelPartition {
     pub weights: Vec<f64>,
     /// The objective after every iteration.
     pub objectives: Vec<f64>,
-}
-
-impl KernelPartition {
-    /// Runs k-means on the rows of H scaled to unit length.
-    pub(crate) fn read(self, read_out: ReadOut<'_>) -> Result<Clustering, ClusterError> {
-        read_out.of_unit_rows(self.embedding, self.objectives)
-    }
 }
 
 /// Returns the views whose kernel is not all 0. A kernel of zeros has no unexplained part and would get all the weight.

@@ -11,6 +11,7 @@ use faer::linalg::matmul::{matmul, triangular, triangular::BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use ndarray::{Array2, ArrayView2};
+use rand::Rng;
 
 /// Eigenvalues below this count as zero in [`replace_by_positive_part`] (authors' code of
 /// MKKM-IK-MKC).
@@ -52,6 +53,16 @@ pub(crate) fn set_product(
     };
     let c = MatMut::from_row_major_slice_mut(values, rows, columns);
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
+}
+
+/// Returns `a` transposed, in standard layout.
+pub(crate) fn transposed(a: &Array2<f64>) -> Array2<f64> {
+    a.t().as_standard_layout().into_owned()
+}
+
+/// Returns a matrix of this shape with entries uniform in [0, 1).
+pub(crate) fn uniform(shape: (usize, usize), rng: &mut impl Rng) -> Array2<f64> {
+    Array2::from_shape_simple_fn(shape, || rng.r#gen())
 }
 
 /// Returns the sum of the products of the entries.

@@ -1,7 +1,7 @@
 //! Ways to make a view nonnegative for a factorization that needs it.
 
 use super::observed_rows::{Observed, unit_rows};
-use ndarray::Array1;
+use ndarray::Axis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,15 +28,10 @@ impl Nonnegative {
                 view.x -= least;
             }
             Self::MinMax => {
-                let rows = || view.x.outer_iter();
-                let infinity = Array1::from_elem(view.x.ncols(), f64::INFINITY);
-                let fold = |start: Array1<f64>, pick: fn(f64, f64) -> f64| {
-                    rows().fold(start, |mut best, row| {
-                        best.zip_mut_with(&row, |best, &x| *best = pick(*best, x));
-                        best
-                    })
+                let fold = |start, pick: fn(f64, f64) -> f64| {
+                    view.x.fold_axis(Axis(0), start, |&best, &x| pick(best, x))
                 };
-                let (low, high) = (fold(infinity.clone(), f64::min), fold(-infinity, f64::max));
+                let (low, high) = (fold(f64::INFINITY, f64::min), fold(-f64::INFINITY, f64::max));
                 let range = (&high - &low).mapv(|range| if range > 0.0 { range } else { 1.0 });
                 view.x -= &low;
                 view.x /= &range;

@@ -18,17 +18,9 @@ pub(crate) struct PairedViews {
 }
 
 impl PairedViews {
-    /// Splits `data` for `method`, with samples of each kind in the order of `rows`, a permutation.
-    ///
-    /// # Errors
-    /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or with a sample that
-    /// has several views but not all.
-    pub(crate) fn new(
-        method: &'static str,
-        data: &MultiView,
-        rows: &[usize],
-    ) -> Result<Self, ClusterError> {
-        Self::check(method, data)?;
+    /// Splits `data`, which passed [`PairedViews::check`], with samples of each kind in the order of `rows`, a
+    /// permutation.
+    pub(crate) fn new(data: &MultiView, rows: &[usize]) -> Self {
         let (mask, n_views) = (data.mask(), data.n_views());
         let kind =
             |views: usize| rows.iter().copied().filter(move |&i| mask.n_views_of(i) == views);
@@ -41,13 +33,14 @@ impl PairedViews {
             views.push(data.view(v).select(Axis(0), &rows));
             order.extend(single);
         }
-        Ok(Self { views, n_paired: paired.len(), order })
+        Self { views, n_paired: paired.len(), order }
     }
 
     /// Checks that `data` can be split for `method`.
     ///
     /// # Errors
-    /// Same as [`PairedViews::new`].
+    /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or with a sample that has
+    /// several views but not all.
     pub(crate) fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
         let (mask, n_views) = (data.mask(), data.n_views());
@@ -68,23 +61,10 @@ impl PairedViews {
         Ok(())
     }
 
-    /// Splits `data` for a `method` of exactly two views.
-    ///
-    /// # Errors
-    /// [`ClusterError::Inapplicable`] with another number of views, or without a complete pair.
-    pub(crate) fn two(
-        method: &'static str,
-        data: &MultiView,
-        rows: &[usize],
-    ) -> Result<Self, ClusterError> {
-        Self::check_two(method, data)?;
-        Self::new(method, data, rows)
-    }
-
     /// Checks that `data` can be split for a `method` of exactly two views.
     ///
     /// # Errors
-    /// Same as [`PairedViews::two`].
+    /// Same as [`PairedViews::check`], and with more than two views.
     pub(crate) fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         if data.n_views() != 2 {
             let reason = format!("{} views: needs exactly two", data.n_views());
@@ -157,10 +137,10 @@ impl PairedViews {
     }
 }
 
-/// Stacks the parts of a representation vertically.
-pub(crate) fn stack(parts: &[ArrayView2<'_, f64>]) -> Array2<f64> {
-    match concatenate(Axis(0), parts) {
+/// Joins the parts of a representation along `axis`.
+pub(crate) fn stack(axis: Axis, parts: &[ArrayView2<'_, f64>]) -> Array2<f64> {
+    match concatenate(axis, parts) {
         Ok(stacked) => stacked,
-        Err(_) => unreachable!("the parts of a representation have one column per cluster"),
+        Err(_) => unreachable!("the parts of a representation fit together"),
     }
 }

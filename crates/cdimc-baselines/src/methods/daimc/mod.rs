@@ -7,7 +7,7 @@ mod sweep;
 
 use crate::shared::clusters_of_rows::{ReadOut, with_representation};
 use crate::shared::linear_algebra::{
-    dot, faer_view, inverse_positive_definite, product, symmetric_eigen,
+    dot, faer_view, inverse_positive_definite, product, symmetric_eigen, transposed,
 };
 use crate::shared::mask_groups::MaskGroups;
 use crate::shared::observed_rows::{Observed, n_observed_values, scatter_rows, unit_rows};
@@ -125,7 +125,7 @@ impl Daimc {
                 row += 0.1;
                 row[label] += 1.0;
             }
-            bases.push(fit.centers.t().as_standard_layout().into_owned() + 0.1);
+            bases.push(transposed(&fit.centers) + 0.1);
         }
         coefficients /= views.len() as f64;
         scale_columns(&mut coefficients, &mut bases);

@@ -131,7 +131,7 @@ fn multi_view(views: &[Numbers], mask: &Numbers) -> MultiView {
 fn paired_views(fixture: &PairedFixture) -> PairedViews {
     let data = multi_view(&fixture.views, &fixture.mask);
     let in_order: Vec<usize> = (0..data.n_samples()).collect();
-    PairedViews::new("test", &data, &in_order).expect("paired views")
+    PairedViews::new(&data, &in_order)
 }
 
 fn assert_same(what: &str, found: &Array2<f64>, expected: &Numbers) {

@@ -1,6 +1,6 @@
 //! One view of MIC: its filled rows, its factors and their multiplicative sweeps.
 
-use super::settings::Mic;
+use super::Mic;
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{add_product, entries, entries_mut, product, set_product};
 use crate::shared::observed_rows::{Observed, scatter_rows};

@@ -6,6 +6,7 @@
 pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::linear_algebra::uniform;
 use crate::shared::nonnegative::Nonnegative;
 use crate::shared::observed_rows::{Observed, scatter_rows};
 use crate::shared::paired_views::stack;
@@ -16,8 +17,6 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed, unit_of};
 use ndarray::{Array1, Array2, Axis};
-use rand::Rng;
-use rand::distributions::Standard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use view::{ChunkView, Fill, View};
@@ -116,8 +115,7 @@ impl Omvc {
             let mut fill = Fill::new(data.width(view));
             let sums = rows.chunks(self.chunk_size).map(|rows| fill.rows(&observed, rows).0.sum());
             let total = sums.sum();
-            let shape = (data.width(view), n_clusters);
-            let basis = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+            let basis = uniform((data.width(view), n_clusters), &mut rng);
             views.push(View::new(observed, basis, total));
         }
         views
@@ -241,16 +239,14 @@ impl Clusterer for Omvc {
                     continue;
                 }
                 let mut rng = seed.stream("coefficients").nth(number as u64).rng();
-                let shape = (rows.len(), n_clusters);
-                let random =
-                    |_: &View| Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+                let random = |_: &View| uniform((rows.len(), n_clusters), &mut rng);
                 let start = views.iter().map(random).collect();
                 found.push(self.fit_chunk(&mut views, rows, start, None)?);
             }
             views.iter_mut().for_each(View::next_pass);
         }
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
-        let embedding = scatter_rows(&stack(&chunks), &rows);
+        let embedding = scatter_rows(&stack(Axis(0), &chunks), &rows);
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.scaled_to_largest_entry(embedding)?.into())
     }

@@ -141,17 +141,7 @@ impl View {
         let (all, pass) = (self.all.with(&sums), self.pass.with(&sums));
         let gradient = product(self.basis.view(), all.gram.view()) - &all.cross;
         let step = product(gradient.view(), inverse_or_ridged(&all.gram)?.view());
-        let before = pass.misfit(&self.basis);
-        let mut length = 1.0;
-        let mut trial = Array2::zeros(self.basis.raw_dim());
-        for _ in 0..MAX_TRIALS {
-            project(&mut trial, &self.basis, &step, length);
-            length /= 2.0;
-            if pass.misfit(&trial) <= before {
-                break;
-            }
-        }
-        self.basis = trial;
+        self.basis = line_search(&self.basis, &step, |basis| pass.misfit(basis));
         Ok(pass)
     }
 
@@ -236,23 +226,28 @@ impl ChunkView {
             }
             misfit + self.penalty(u, consensus, alpha, beta)
         };
-        let before = loss(u);
-        let mut length = 1.0;
-        let mut trial = Array2::zeros(u.raw_dim());
-        for _ in 0..MAX_TRIALS {
-            project(&mut trial, u, &step, length);
-            length /= 2.0;
-            if loss(&trial) <= before {
-                break;
-            }
-        }
-        Ok(trial)
+        Ok(line_search(u, &step, loss))
     }
 }
 
-/// Writes max(0, from - length · step) into `to`.
-fn project(to: &mut Array2<f64>, from: &Array2<f64>, step: &Array2<f64>, length: f64) {
-    Zip::from(to).and(from).and(step).for_each(|to, x, step| *to = (x - length * step).max(0.0));
+/// Returns max(0, from - length · step) for the first length of 1, 1/2, ... that does not increase `loss`.
+fn line_search(
+    from: &Array2<f64>,
+    step: &Array2<f64>,
+    loss: impl Fn(&Array2<f64>) -> f64,
+) -> Array2<f64> {
+    let before = loss(from);
+    let mut length = 1.0;
+    let mut trial = Array2::zeros(from.raw_dim());
+    for _ in 0..MAX_TRIALS {
+        let trial_entries = Zip::from(&mut trial).and(from).and(step);
+        trial_entries.for_each(|to, x, step| *to = (x - length * step).max(0.0));
+        length /= 2.0;
+        if loss(&trial) <= before {
+            break;
+        }
+    }
+    trial
 }
 
 /// Returns the inverse of `gram`, with a ridge if a column of the coefficients is zero.

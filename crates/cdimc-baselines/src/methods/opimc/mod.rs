@@ -5,15 +5,13 @@
 
 pub(crate) mod centers;
 
+use crate::shared::linear_algebra::uniform;
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, Observer, RowOrder,
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
 use centers::{Centers, ChunkView, assign};
-use ndarray::Array2;
-use rand::Rng;
-use rand::distributions::Standard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,10 +76,8 @@ impl Clusterer for Opimc {
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
         let mut rng = seed.stream("centers").rng();
-        let mut uniform =
-            |width| Array2::from_shape_simple_fn((n_clusters, width), || rng.sample(Standard));
-        let mut views: Vec<Centers> =
-            data.widths().into_iter().map(|width| Centers::new(uniform(width))).collect();
+        let mut centers = |width| Centers::new(uniform((n_clusters, width), &mut rng));
+        let mut views: Vec<Centers> = data.widths().into_iter().map(&mut centers).collect();
         let mut labels = vec![0; data.n_samples()];
         let mut confidence = vec![0.0; data.n_samples()];
         let n_chunks = order.len().div_ceil(self.chunk_size);
@@ -95,9 +91,8 @@ impl Clusterer for Opimc {
                     let before = rows.iter().map(|&row| labels[row]).collect();
                     self.refit_chunk(&mut views, &parts, before)?
                 } else if number == 0 {
-                    let (shape, mut rng) =
-                        ((rows.len(), n_clusters), seed.stream("memberships").rng());
-                    let random = Array2::from_shape_simple_fn(shape, || rng.sample(Standard));
+                    let mut rng = seed.stream("memberships").rng();
+                    let random = uniform((rows.len(), n_clusters), &mut rng);
                     self.fit_first_chunk(&mut views, &parts, random)?
                 } else {
                     let (labels, _) = assign(&views, &parts, rows.len());
@@ -117,7 +112,7 @@ impl Clusterer for Opimc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::Array1;
+    use ndarray::{Array1, Array2};
 
     fn blobs() -> MultiView {
         let view = |shift: f64| {

@@ -8,6 +8,8 @@ mod soft_assignment;
 mod stages;
 
 use crate::shared::clusters_of_rows::ReadOut;
+use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::Observed;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::at_most;
 use candle_core::Tensor;
@@ -17,7 +19,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError, autodiff};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 use networks::Networks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,12 +95,9 @@ impl PmvcCgan {
 
 /// Scales every feature to [0, 1] over the observed rows; constant features become 0.
 fn min_max(view: ArrayView2<'_, f64>) -> Array2<f32> {
-    let least = view.fold_axis(Axis(0), f64::INFINITY, |least, x| least.min(*x));
-    let greatest = view.fold_axis(Axis(0), f64::NEG_INFINITY, |greatest, x| greatest.max(*x));
-    Array2::from_shape_fn(view.dim(), |(i, j)| {
-        let range = greatest[j] - least[j];
-        if range > 0.0 { ((view[(i, j)] - least[j]) / range) as f32 } else { 0.0 }
-    })
+    let mut observed = Observed { rows: Vec::new(), x: view.to_owned() };
+    Nonnegative::MinMax.apply(&mut observed);
+    observed.x.mapv(|x| x as f32)
 }
 
 fn tensor(x: &Array2<f32>, device: &candle_core::Device) -> Result<Tensor, NnError> {
@@ -148,7 +147,7 @@ impl Clusterer for PmvcCgan {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
-        let views = PairedViews::two(NAME, data, &order)?;
+        let views = PairedViews::new(data, &order);
         let (n, n_paired) = (views.n_samples(), views.n_paired());
         let device = autodiff::open(self.device)?;
         let networks = Networks::new([views.width(0), views.width(1)], self, seed, &device);

@@ -178,7 +178,7 @@ struct Autoencoder {
 }
 
 impl Autoencoder {
-    /// Returns the latents of rows of the first view, followed by those of the second.
+    /// Returns the latents of the first view's rows, followed by the second view's.
     fn encode(&self, [a, b]: [&Tensor; 2]) -> Result<Tensor> {
         let both = [self.input[0].forward(a)?, self.input[1].forward(b)?];
         self.shared_encoder(&Tensor::cat(&both, 0)?)
