@@ -32,7 +32,7 @@ survival_sets <- list(
         time = c(1, 1, 2, 2, 2, 3, 5, 5, 8, 8, 9, 10), event = c(1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1),
         group = c(0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1)
     ),
-    half = list( # One curve ends at one half, the other goes on from there.
+    half = list( # One curve ends at one half, where the other continues.
         time = c(0.15, 0.44, 1.87, 2.07, 4.61, 1, 2, 3, 4), event = c(0, 1, 1, 0, 0, 1, 1, 1, 0),
         group = c(0, 0, 0, 0, 0, 1, 1, 1, 1)
     )

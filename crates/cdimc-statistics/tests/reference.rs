@@ -42,7 +42,7 @@ fn all_close(found: impl IntoIterator<Item = f64>, expected: &Value) {
 }
 
 #[test]
-fn survival_is_that_of_r() {
+fn survival_equals_r() {
     for set in reference("survival") {
         let (time, groups) = (numbers(&set["time"]), indices(&set["group"]));
         let event: Vec<bool> = indices(&set["event"]).iter().map(|&e| e == 1).collect();
@@ -87,7 +87,7 @@ fn survival_is_that_of_r() {
 }
 
 #[test]
-fn ranks_are_those_of_r() {
+fn ranks_equal_r() {
     for set in reference("numbers") {
         let (values, groups) = (numbers(&set["value"]), indices(&set["group"]));
         let found = kruskal_wallis(&values, &groups).unwrap();
@@ -106,7 +106,7 @@ fn ranks_are_those_of_r() {
 }
 
 #[test]
-fn tables_are_those_of_r() {
+fn tables_equal_r() {
     for set in reference("categories") {
         let table = Contingency::new(&indices(&set["category"]), &indices(&set["group"])).unwrap();
         let found = table.chi_squared();
@@ -119,7 +119,7 @@ fn tables_are_those_of_r() {
 }
 
 #[test]
-fn discoveries_are_those_of_r() {
+fn discoveries_equal_r() {
     for set in reference("discoveries") {
         all_close(benjamini_hochberg(&numbers(&set["p"])), &set["q"]);
     }
