@@ -1,8 +1,8 @@
-"""Makes the tables of this folder: `python3 examples/make.py`. The patients are simulated; the same files come out every time.
+"""Writes the tables of this folder: `python3 examples/make.py`. The patients are simulated; every run writes the same files.
 
-240 patients in four subtypes of 40, 30, 20 and 10 %. Of each assay 30 % of the patients are absent, and every patient has one
-assay at least. Expression is skewed, as intensities are; methylation lies between 0 and 1; two subtypes look alike in each
-assay, so that no table tells all four apart. `new_rna.csv` has twelve further patients of whom only RNA was measured.
+240 patients in four subtypes of 40, 30, 20 and 10 %. Each assay lacks 30 % of the patients, and every patient has at least one
+assay. Expression is skewed like intensities; methylation is between 0 and 1. Each assay cannot distinguish two subtypes, so no
+table alone separates all four. `new_rna.csv` has twelve further patients with RNA only.
 """
 
 import csv
@@ -13,7 +13,7 @@ import random
 N_PATIENTS, N_NEW, SHARE_ABSENT = 240, 12, 0.3
 SUBTYPES = ["A", "B", "C", "D"]
 SHARES = [0.4, 0.3, 0.2, 0.1]
-# Columns of each assay, and the two subtypes that it cannot tell apart.
+# Prefix and number of columns of each assay, and the two subtypes that it cannot distinguish.
 ASSAYS = {"rna": ("gene", 20, ("C", "D")), "methylation": ("site", 15, ("A", "B")), "protein": ("protein", 12, ("B", "C"))}
 
 random.seed(28)
@@ -25,7 +25,7 @@ def rounded(value):
 
 
 def assay(name):
-    """What draws a patient's row, and its column names."""
+    """Returns a function that draws a patient's row, and the column names."""
     prefix, n_columns, (one, other) = ASSAYS[name]
     means = {subtype: [random.gauss(0, 1) for _ in range(n_columns)] for subtype in SUBTYPES}
     means[other] = means[one]

@@ -13,13 +13,13 @@ for (name in names(assays)) {
     if (name %in% c("rna", "mirna")) {
         table <- log2(table + 1)
     }
-    # The first twelve letters of a barcode are the patient.
+    # The first twelve letters of a barcode identify the patient.
     table <- data.frame(patient = substr(rownames(table), 1, 12), signif(table, 6), check.names = FALSE)
     write.csv(table, file.path(folder, paste0(name, ".csv")), row.names = FALSE)
 }
 
 patients <- as.data.frame(colData(miniACC))
-# The dead were watched until they died, the others until they were last seen.
+# Follow-up ends at death, or at the last visit.
 dead <- patients$vital_status == 1
 patients$patient <- patients$patientID
 patients$days <- ifelse(dead, patients$days_to_death, patients$days_to_last_followup)

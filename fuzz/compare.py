@@ -1,9 +1,8 @@
-"""Whether what `cargo xtask study damage read` read is what NumPy, SciPy, h5py and pyarrow read from the same file.
+"""Compares the values read by `cargo xtask study damage read` with NumPy, SciPy, h5py and pyarrow on the same files.
 
     python compare.py RESULTS.jsonl [SUMMARY.json]
 
-Files that they refuse, or that the reader refuses, are counted and passed over. Runs itself anew where one
-of the libraries crashes or hangs.
+Files that either side refuses are counted and skipped. The script restarts itself if a library crashes or hangs.
 """
 
 import collections

@@ -1,5 +1,5 @@
 //! Files of the fuzz corpora, for tests.
-#![allow(dead_code)] // Every test uses some of it.
+#![allow(dead_code)] // Every test uses a part.
 
 use std::path::{Path, PathBuf};
 

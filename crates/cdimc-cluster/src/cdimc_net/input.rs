@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(view.values.ncols(), views.width(v));
             let variance = view.values.mapv(|z| z * z).mean().unwrap();
             assert!((variance - 1.0).abs() < 1e-3, "{variance}");
-            // The error of mapped-back rows is smaller than that of their mean.
+            // The error of mapped-back rows is smaller than the error of their mean.
             let back = views.rows(v, view.values.clone());
             let (mut errors, mut spread) = (0.0, 0.0);
             for (&place, row) in view.rows.iter().zip(back.rows()) {
