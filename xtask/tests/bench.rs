@@ -1,5 +1,5 @@
 //! Tests the benchmark command: where its table goes.
-#![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
+#![allow(clippy::unwrap_used)] // clippy exempts only functions marked as tests
 
 use std::path::Path;
 use std::process::Command;

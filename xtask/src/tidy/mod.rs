@@ -2,6 +2,7 @@
 
 mod circles;
 mod manifests;
+mod phrases;
 mod spelling;
 mod thresholds;
 
@@ -41,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The circles among the parts of every crate.
+/// Finds circles among the modules of every crate.
 fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     let mut folders = vec![root.join("xtask"), root.join("tests")];
     for entry in std::fs::read_dir(root.join("crates"))? {
@@ -65,7 +66,7 @@ fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Rust without its comments.
+/// Removes comments from Rust.
 fn rust_code(text: &str) -> String {
     let code = |line: &str| {
         if line.trim_start().starts_with("//") {
@@ -77,7 +78,7 @@ fn rust_code(text: &str) -> String {
     text.lines().map(code).collect::<Vec<_>>().join("\n")
 }
 
-/// The files under version control, relative to the root.
+/// Lists the files under version control, relative to the root.
 fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -88,7 +89,10 @@ fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
 }
 
-/// Rules for one text file.
+/// Extensions of the files that are checked for banned phrases.
+const PROSE: [&str; 6] = ["R", "Rd", "md", "py", "rs", "toml"];
+
+/// Checks the rules for one text file.
 fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
     let name = file.display().to_string();
     let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -117,7 +121,7 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
                 }
             }
             for (word, american) in spelling::british(line) {
-                if !SPELLED_SO
+                if !QUOTED_BRITISH
                     .iter()
                     .any(|(file, known)| *file == name && [word.as_str(), "*"].contains(known))
                 {
@@ -127,6 +131,10 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
             if line.trim_end() != line && extension != "md" {
                 broken.push(format!("{}: ends in blanks", at()));
             }
+        }
+        if PROSE.contains(&extension) && name != "xtask/src/tidy/phrases.rs" {
+            let phrases = phrases::banned(line);
+            broken.extend(phrases.map(|phrase| format!("{}: `{phrase}`: not plain English", at())));
         }
         if is_rust && UNFINISHED.iter().any(|mark| line.contains(mark)) {
             broken.push(format!("{}: marks unfinished work", at()));
@@ -144,8 +152,8 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
     }
 }
 
-/// Words that are spelled so in what a file quotes: names in the files of an oracle and in older manifests, and the list of words itself.
-const SPELLED_SO: &[(&str, &str)] = &[
+/// British words that files quote, by file: names of an oracle, older manifests, the list itself.
+const QUOTED_BRITISH: &[(&str, &str)] = &[
     ("crates/cdimc-tables/src/datasets/manifest.rs", concat!("licen", "ce")),
     ("tests/tests/golden.rs", concat!("cen", "tres")),
     ("tests/tests/preprocessing.rs", concat!("neigh", "bours")),

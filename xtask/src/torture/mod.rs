@@ -213,8 +213,8 @@ impl<'a> Trial<'a> {
         // A result stays until another is whole.
         let had_result = before.keys().any(|name| name != INTERRUPTED);
         let is_part = after.iter().all(|(name, bits)| {
-            let goes_on = killed && !had_result && name == INTERRUPTED;
-            self.undisturbed.get(name) == Some(bits) || goes_on
+            let is_interrupted = killed && !had_result && name == INTERRUPTED;
+            self.undisturbed.get(name) == Some(bits) || is_interrupted
         });
         if succeeded && *after != self.undisturbed {
             bail!("it exits with 0 and has another result");
@@ -276,7 +276,7 @@ mod tests {
             assert!(holds(&none, after, false, true) && holds(&earlier, after, false, true));
         }
         assert!(holds(&earlier, &earlier, false, false));
-        // A run that fails by itself keeps what was there.
+        // A run that fails without a kill keeps the earlier result.
         assert!(!holds(&earlier, &none, false, false));
         assert!(!holds(&none, &wrong, false, true) && !holds(&none, &earlier, false, true));
         // Only a killed run may leave an interrupted run.

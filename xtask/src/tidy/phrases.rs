@@ -1,0 +1,46 @@
+//! Finds phrases that are not plain English, in prose and in names.
+
+/// Banned phrases in lower case; a name counts with its underscores as blanks.
+#[rustfmt::skip]
+const PHRASES: &[&str] = &[
+    // Compressed relatives.
+    "all of which", "both of which", "many of which", "most of which", "one of which", "some of which",
+    "that under which", "those under", "two of which", "upon which", "without which", "but where", "in so far",
+    "save that", "so far as", "the same as those", "a row each", "a sample each", "a view each",
+    // Code is not a person.
+    "be told", "believes", "fears", "hear from", "hear of", "hopes", "in company", "in silence", "knows how",
+    "knows nothing", "knows whether", "lets pass", "likes", "looks at", "sees that", "sees to", "speak against",
+    "speaks against", "tells whether", "thinks", "trusts", "wants to", "wishes",
+    "by whom", "everybody", "for whom", "from whom", "most of whom", "somebody", "to whom", "who asks", "who knows",
+    "who reads", "who says", "whomever",
+    // Words that are out of use.
+    "at odds", "begins anew", "came of", "comes of", "gone through", "hereby", "herein", "in its stead",
+    "in their stead", "lest", "passed over", "thence", "thereby", "therein", "thereof", "whence", "whereby",
+    "wherein", "in vain", "to be had",
+];
+
+/// Returns the banned phrases of a line.
+pub(super) fn banned(line: &str) -> impl Iterator<Item = &'static str> {
+    let words: Vec<String> = line
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let words = format!(" {} ", words.join(" "));
+    PHRASES.iter().copied().filter(move |phrase| words.contains(&format!(" {phrase} ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_found_in_prose_and_in_names() {
+        let phrase = PHRASES[0];
+        let name = phrase.replace(' ', "_");
+        for line in [format!("/// It is, {phrase}."), format!("fn x_{name}_y() {{")] {
+            assert_eq!(banned(&line).collect::<Vec<_>>(), [phrase], "{line}");
+        }
+        assert_eq!(banned(&format!("x{phrase}")).next(), None);
+    }
+}
