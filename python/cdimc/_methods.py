@@ -122,41 +122,41 @@ class CDIMCNet(MultiViewClusterer):
     input : {"coordinates", "columns"}, default="coordinates"
         Input of the network for every view.
     directions : int, default=40
-        Maximum number of coordinates per view, where ``input`` is ``coordinates``.
+        Maximum number of coordinates per view, if ``input`` is ``coordinates``.
     neighbors : int, default=10
         Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
     alpha : float | tuple[float, ...], default=(0.01, 0.1)
-        Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). If there are
-        several, the data choose one.
+        Weight of the graph term in both losses (eq. 7 and 10). 0: no graph (Figure 3). Of several weights,
+        one is chosen on the data.
     batch_size : int, default=128
-        Samples in a batch.
+        Number of samples per batch.
     device : {"cpu", "cuda"}, default="cpu"
-        Where the training steps are computed.
+        Device that computes the training steps.
     restarts : int, default=4
-        Rounds of whole runs, each from new initial weights. After every round the half of the values of
-        ``alpha`` under which the views share more goes on. The authors' code has 1.
+        Number of rounds of whole runs, each from new initial weights. After every round the better half of
+        the values of ``alpha`` remains, by shared information. The authors' code has 1.
     choice : {"shared-information", "inertia"}, default="shared-information"
         How the first centers and the last round of fine-tuning are chosen.
     pretrain_epochs : int, default=400
         Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
     pretrain_learning_rate : float, default=0.02
-        Step length of the first epoch. The authors' code has 0.01.
+        Learning rate of the first epoch. The authors' code has 0.01.
     finetune_rounds : int, default=20
         Maximum number of rounds, T. With 0 the first clusters on the pre-trained latents are the result.
     finetune_epochs_per_round : int, default=7
         Epochs of network training per round, Maxiter.
     finetune_learning_rate : float, default=0.0001
-        Step length of Adam, which updates the encoders (paper, section 4.1).
+        Learning rate of Adam, which updates the encoders (paper, section 4.1).
     finetune_self_paced : bool, default=True
-        Whether samples enter from easy to hard; without, all count in every round (paper, Figure 3).
+        Whether samples enter from easy to hard; if not, all are selected in every round (paper, Figure 3).
     finetune_age_scope : {"cluster", "all"}, default="cluster"
-        Whether each cluster has an age of its own.
+        Whether each cluster has its own age.
     advanced_order : {"shuffled", "file"}, default="shuffled"
         Order in which the samples are read before k-means arranges them.
     advanced_square_decoder_layer : bool, default=False
         Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
     advanced_decay : {"linear", "none"}, default="linear"
-        How the step length of pre-training falls from epoch to epoch.
+        Schedule of the learning rate of pre-training.
     advanced_momentum : float, default=0.95
         Fraction of the last step of pre-training that is kept, in [0, 1).
     advanced_age_rule : {"code", "paper"}, default="code"
@@ -256,18 +256,17 @@ class CDIMCNet(MultiViewClusterer):
 
 
 class BestView(MultiViewClusterer):
-    """The view whose own clusters agree best with those of the other views.
+    """Clusters the view whose clusters agree best with the other views.
 
-    Each view is clustered alone as in ``BestView::each_view``. The agreement of two views is the
-    normalized mutual information (arithmetic mean) of their clusters over the samples that both
-    observe; the view with the greatest mean agreement with the others wins. Two views agree with each
-    other alike: on ties that view wins whose clusters come back from other starts of k-means, by the
-    same measure, and then the first. A view with all its samples in one cluster wins only where all
-    views are so. Labels play no part, so this is what BSV would be without the truth. Any number of
-    views, any mask.
+    Each view is clustered as in ``BestView::each_view``. The agreement of two views is the normalized
+    mutual information (arithmetic mean) of their clusters over the samples that both observe. The view
+    with the largest mean agreement is chosen. Ties, as between two views, are broken by the agreement
+    of a view's clusters with a second k-means from other starts, then by order. A view with all samples
+    in one cluster is chosen only if all views are such. Labels are not used. Any number of views, any
+    mask.
 
-    On five folds of Handwritten this chose the view of the highest accuracy each time; the silhouette
-    prefers a view of low accuracy there.
+    On five folds of Handwritten this chose the most accurate view each time; the silhouette prefers an
+    inaccurate view there.
 
     Its name in the command is ``best-view``.
 
@@ -276,7 +275,7 @@ class BestView(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     restarts : int, default=20
-        Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
+        Number of k-means starts; the best is kept. The authors' code uses 1.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -314,8 +313,8 @@ class BestView(MultiViewClusterer):
 class Concat(MultiViewClusterer):
     """k-means on the concatenation of the views.
 
-    Every observed row of every view gets unit length, the mean of those rows fills the gaps, and the
-    views stand side by side without weights. Any number of views, any mask.
+    Observed rows are scaled to unit length, the mean of these rows fills the gaps, and the views are
+    concatenated without weights. Any number of views, any mask.
 
     Its name in the command is ``concat``.
 
@@ -324,7 +323,7 @@ class Concat(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     restarts : int, default=20
-        Starts of k-means, of which the best is kept: 20; the authors' code takes 1.
+        Number of k-means starts; the best is kept. The authors' code uses 1.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -363,8 +362,8 @@ class PMVC(MultiViewClusterer):
     """Partial multi-view clustering: two views, every sample in both or in one.
 
     min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + ``l_c`` ‖``P_c``‖₁ + ``Σ_v`` ``l_v`` ‖``P_v`` single‖₁,
-    all factors at least 0, with the rows ``P_c`` of the paired samples shared; ``l_v`` = λ ``d_v`` / k
-    and ``l_c`` = ``l_1`` + ``l_2``. Rows are scaled to unit length first; negative features fit worse.
+    all factors at least 0, with shared rows ``P_c`` for the paired samples; ``l_v`` = λ ``d_v`` / k and
+    ``l_c`` = ``l_1`` + ``l_2``. Rows are first scaled to unit length; negative features fit worse.
 
     Its name in the command is ``pmvc``.
 
@@ -373,16 +372,18 @@ class PMVC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda_ : float, default=0.01
-        λ; 1e-2 (authors' code). From 0.1 on, unit rows give a representation that is 0 throughout.
+        λ, the weight of the sparsity. Default of the authors' code; from 0.1 on, the representation of unit
+        rows is all 0.
     paired_iterations : int, default=20
-        Rounds on the paired samples alone; 20 (authors' code).
+        Number of rounds on the paired samples only. Default of the authors' code.
     iterations : int, default=20
-        Rounds on all samples; 20 (authors' code). The cap is part of the method: only P is penalized, so P
-        shrinks and U grows for ever.
+        Number of rounds on all samples. Default of the authors' code. The limit is part of the method: only
+        P is penalized, so P shrinks and U grows without end.
     tolerance : float, default=1e-06
-        Stops either once the objective changes by less than this share; 1e-6 (authors' code).
+        Stops either phase when the relative change of the objective is smaller. Default of the authors'
+        code.
     restarts : int, default=20
-        Starts of k-means, of which the best is kept; the authors take 1 and average 20 runs.
+        Number of k-means starts; the best is kept. The authors use 1 and average 20 runs.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -429,10 +430,10 @@ class IMG(MultiViewClusterer):
     """Incomplete multi-modal grouping: two views, every sample in both or in one.
 
     min ``Σ_v`` ‖``X_v`` - ``P_v`` ``U_v``‖² + λ ‖``U_v``‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with
-    columns of sum 1, by an augmented Lagrangian with P = Q. Rows are scaled to unit length first.
+    columns of sum 1, by an augmented Lagrangian with P = Q. Rows are first scaled to unit length.
 
-    Keeps n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
-    costs n³/3 operations.
+    Holds n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration
+    needs n³/3 operations.
 
     Its name in the command is ``img``.
 
@@ -441,23 +442,23 @@ class IMG(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda_ : float, default=0.1
-        λ, the weight of the bases; 0.1 (authors' driver).
+        λ, the weight of the bases. Default of the authors' driver.
     beta : float, default=0.3
-        β, the weight of the graph; 0.3 (authors' driver).
+        β, the weight of the graph. Default of the authors' driver.
     gamma : float, default=0.1
-        γ, the evenness of the affinities; 0.1 (authors' driver).
+        γ; larger values make affinities more even. Default of the authors' driver.
     first_laplacian : {"zero", "random"}, default="zero"
-        What stands for the graph in the first iteration.
+        Graph of the first iteration.
     max_iterations : int, default=200
-        Most iterations; 200 (authors' code).
+        Largest number of iterations. Default of the authors' code.
     tolerance : float, default=1e-08
-        Stops once no entry of P - Q is larger; 1e-8 (authors' code).
+        Stops when no entry of P - Q is larger. Default of the authors' code.
     read_out : {"normalized-cut", "representation"}, default="normalized-cut"
-        What the labels are read from.
+        Source of the labels.
     restarts : int, default=100
-        Starts of k-means, of which the best is kept; 100 (authors' code).
+        Number of k-means starts; the best is kept. Default of the authors' code.
     max_bytes : int, default=8589934592
-        Refuses data whose n-by-n matrices need more; 8 GiB.
+        Largest memory of n-by-n matrices, in bytes; larger data are refused.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -509,12 +510,12 @@ class IMG(MultiViewClusterer):
 
 
 class IMCGRMF(MultiViewClusterer):
-    """Graph regularized matrix factorization: every sample in all views or in exactly one, and no more
-    clusters than a view has features.
+    """Graph regularized matrix factorization. Every sample must have all views or exactly one, and no view
+    may have fewer features than clusters.
 
     min ``Σ_v`` ``Σ_ij`` ``W_v[i,j]`` ‖``x_i`` - Q ``p_j``‖² + ``λ_1`` ‖``P_v``[paired] - ``P_c``‖² +
-    ``λ_2`` ‖``P_v``‖₁ over ``QᵀQ`` = I, W the symmetric 0/1 graph of nearest neighbors in a view. Rows
-    are scaled to unit length first.
+    ``λ_2`` ‖``P_v``‖₁ over ``QᵀQ`` = I, with W the symmetric 0/1 graph of nearest neighbors in a view.
+    Rows are first scaled to unit length.
 
     Memory is linear in the samples: the graph is sparse.
 
@@ -525,18 +526,20 @@ class IMCGRMF(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     lambda1 : float, default=100.0
-        ``λ_1``, which ties the views on paired samples; 100 (authors' demo).
+        ``λ_1``, the weight of the agreement of views on paired samples. Default of the authors' demo.
     lambda2 : float, default=0.001
-        ``λ_2``, the sparsity; 1e-3 (authors' demo; 0.1 there where a tenth of the samples is paired).
+        ``λ_2``, the weight of the sparsity. Default of the authors' demo; with a tenth of the samples
+        paired it uses 0.1.
     neighbors : int, default=10
-        Nearest neighbors in the graph of a view; 10 (authors' demo). At most the other samples.
+        Number of nearest neighbors in the graph of a view, at most the number of other samples. Default of
+        the authors' demo.
     max_iterations : int, default=100
-        Most iterations; 100 (authors' code).
+        Largest number of iterations. Default of the authors' code.
     tolerance : float, default=1e-07
-        Stops after at least three iterations once the objective changes by less, an absolute difference;
-        1e-7 (authors' code).
+        Stops after at least three iterations when the absolute change of the objective is smaller. Default
+        of the authors' code.
     restarts : int, default=20
-        Starts of k-means, of which the best is kept; 20 (authors' demo).
+        Number of k-means starts; the best is kept. Default of the authors' demo.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -585,10 +588,10 @@ class MIC(MultiViewClusterer):
     """Weighted nonnegative factorization of every view with a common consensus U*.
 
     Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₂,₁ over nonnegative factors, then
-    groups the rows of U* by k-means. Gaps hold the mean of the observed rows, with a weight c below 1;
-    every view sums to 1. Any number of views, any mask; negative values are made nonnegative first.
-    Needs O(Σᵥ (mᵥ dᵥ + n k) k) operations a sweep with mᵥ observed rows in view v: the gaps share one
-    row, so they cost nothing of the width. Memory is linear in n.
+    clusters the rows of U* by k-means. Gaps hold the mean of the observed rows, with a weight c below
+    1; every view sums to 1. Any number of views, any mask; negative values are first made nonnegative.
+    A sweep needs O(Σᵥ (mᵥ dᵥ + n k) k) operations for mᵥ observed rows in view v, since all gaps share
+    one row. Memory is linear in n.
 
     Its name in the command is ``mic``.
 
@@ -597,25 +600,25 @@ class MIC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.01
-        Weight α of the consensus, positive: 1e-2 (authors' driver of OMVC).
+        Weight α of the consensus, positive. Default of the authors' driver of OMVC.
     beta : float, default=1e-07
-        Weight β of the row sparsity: 1e-7 (authors' driver of OMVC). It depends on the scale of the data,
-        here of sum 1.
+        Weight β of the row sparsity. Default of the authors' driver of OMVC. It depends on the scale of the
+        data, which have sum 1 here.
     rounds : int, default=15
-        Rounds, each a consensus and then sweeps of every view: 15; the only driver known has 30.
+        Number of rounds: each computes a consensus, then sweeps every view. The only known driver uses 30.
     sweeps : int, default=50
-        Sweeps of one view in a round: 50; the only driver known has 100.
+        Number of sweeps per view and round. The only known driver uses 100.
     cycles : int, default=3
-        Cycles over the views at the start, each view's factorization beginning with the coefficients of the
-        view before: 3 (authors' code).
+        Number of initial cycles over the views; each factorization starts from the coefficients of the
+        previous view. Default of the authors' code.
     initial_sweeps : int, default=100
-        Sweeps of one factorization at the start: 100.
+        Number of sweeps of an initial factorization.
     missing_weight : float | None, default=None
-        Weight c of the gaps in [0, 1]; by default the share of the samples that the view observes.
+        Weight c of the gaps, in [0, 1]; by default the share of samples observed in the view.
     nonnegative : {"clip", "unit-shift", "min-max"}, default="unit-shift"
-        How views are made nonnegative: unit rows less the minimum.
+        Method that makes views nonnegative.
     restarts : int, default=20
-        Starts of the last k-means: 20 (authors' code).
+        Number of starts of the final k-means. Default of the authors' code.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -669,12 +672,11 @@ class MIC(MultiViewClusterer):
 class OMVC(MultiViewClusterer):
     """Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
 
-    Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for one
-    chunk of samples after the other, keeping of those before only Xᵀ C² U and Uᵀ C² U, then groups the
-    rows of U* by k-means. Gaps hold the mean of the rows observed before them; every view is divided by
-    its sum. Any number of views, any mask; negative values are made nonnegative first, and a view that
-    is then 0 throughout has no part. Needs O(Σᵥ s dᵥ k + dᵥ k²) operations an iteration on a chunk of s
-    samples.
+    Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for
+    consecutive chunks of samples, then clusters the rows of U* by k-means. It keeps only Xᵀ C² U and Uᵀ
+    C² U of earlier chunks. Gaps hold the mean of earlier observed rows; every view is divided by its
+    sum. Any number of views, any mask; negative values are first made nonnegative, and a view that is
+    then all 0 is ignored. An iteration on a chunk of s samples needs O(Σᵥ s dᵥ k + dᵥ k²) operations.
 
     Its name in the command is ``omvc``.
 
@@ -683,25 +685,25 @@ class OMVC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.01
-        Weight α of the consensus, positive: 1e-2 (authors' driver).
+        Weight α of the consensus, positive. Default of the authors' driver.
     beta : float, default=1e-07
-        Weight β of the sparsity: 1e-7 (authors' driver), for views of sum 1.
+        Weight β of the sparsity, for views of sum 1. Default of the authors' driver.
     chunk_size : int, default=50
-        Samples in a chunk: 50 (authors' driver).
+        Number of samples per chunk. Default of the authors' driver.
     passes : int, default=2
-        Passes over the data: 2 (authors' driver).
+        Number of passes over the data. Default of the authors' driver.
     iterations : int, default=200
-        Most iterations on a chunk: 200 (authors' driver).
+        Largest number of iterations per chunk. Default of the authors' driver.
     tolerance : float, default=0.0001
-        Iterations stop when the loss changes by less than this share: 1e-4 (authors' driver).
+        Stops when the relative change of the loss is smaller. Default of the authors' driver.
     missing_weight : {"full", "presence"}, default="full"
         Weight c of the gaps.
     nonnegative : {"clip", "unit-shift", "min-max"}, default="clip"
-        How views are made nonnegative: clipped (authors' driver).
+        Method that makes views nonnegative. Default of the authors' driver.
     order : {"shuffled", "file"}, default="shuffled"
-        The order in which samples are read: shuffled (authors' driver).
+        Order in which samples are read. Default of the authors' driver.
     restarts : int, default=20
-        Starts of the last k-means: 20 (authors' driver).
+        Number of starts of the final k-means. Default of the authors' driver.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -758,13 +760,13 @@ class DAIMC(MultiViewClusterer):
     """Weighted semi-nonnegative factorization with a common coefficient matrix P and bases aligned by
     sparse regression.
 
-    Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then groups
-    the rows of P by k-means. Any number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k
-    + sweeps n k²) operations an iteration, with mᵥ observed rows in view v. Memory is linear in n, with
-    two k-by-k matrices for each different set of views that samples have.
+    Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then clusters
+    the rows of P by k-means. Any number of views, any mask; values may be negative. An iteration needs
+    O(Σᵥ mᵥ dᵥ k + sweeps n k²) operations for mᵥ observed rows in view v. Memory is linear in n, with
+    two k-by-k matrices for each different set of views.
 
-    The result depends much on the start: with the defaults, single runs on Handwritten lie between 72
-    and 88 % accuracy.
+    The result depends strongly on the start: with the defaults, the accuracy of single runs on
+    Handwritten is between 72 and 88 %.
 
     Its name in the command is ``daimc``.
 
@@ -773,23 +775,24 @@ class DAIMC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=0.0001
-        Weight α of the alignment, positive: 1e-4 (authors' script; imml has 1).
+        Weight α of the alignment, positive. Default of the authors' script; imml uses 1.
     beta : float, default=10000.0
-        Weight β of the regression's sparsity, positive: 1e4 (authors' script; imml has 1).
+        Weight β of the regression's sparsity, positive. Default of the authors' script; imml uses 1.
     iterations : int, default=30
-        Most iterations: 30 (authors' code).
+        Largest number of iterations. Default of the authors' code.
     tolerance : float, default=0.0001
-        Iterations stop when the objective changes by less than this share: 1e-4 (authors' code).
+        Stops when the relative change of the objective is smaller. Default of the authors' code.
     sweeps : int, default=30
-        Most multiplicative sweeps of P in one iteration: 30 (authors' code).
+        Largest number of multiplicative sweeps of P per iteration. Default of the authors' code.
     standardize : bool, default=False
-        Whether columns get mean 0 and variance 1 before rows get unit length: no, as the authors.
+        Whether to scale columns to mean 0 and variance 1 before scaling rows to unit length. The authors do
+        not.
     unit_embedding : bool, default=False
-        Whether rows of P get unit length before k-means: no, as the authors.
+        Whether to scale rows of P to unit length before k-means. The authors do not.
     initial_restarts : int, default=20
-        Starts of the k-means of each view that gives the first bases: 20 (authors' code).
+        Number of k-means starts per view for the first bases. Default of the authors' code.
     restarts : int, default=20
-        Starts of the last k-means: 20; the authors' script takes 1.
+        Number of starts of the final k-means; the authors' script uses 1.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -843,10 +846,10 @@ class DAIMC(MultiViewClusterer):
 class OPIMC(MultiViewClusterer):
     """Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
 
-    Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ, for one chunk of
-    samples after the other, keeping only sums over the chunks before. Rows get unit length first. Any
-    number of views, any mask; values may be negative. Needs O(Σᵥ mᵥ dᵥ k) operations an iteration on a
-    chunk with mᵥ observed rows, and memory for one chunk and the centers.
+    Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ for consecutive chunks
+    of samples, keeping only sums over earlier chunks. Rows are first scaled to unit length. Any number
+    of views, any mask; values may be negative. An iteration on a chunk with mᵥ observed rows needs O(Σᵥ
+    mᵥ dᵥ k) operations, and memory for one chunk and the centers.
 
     Its name in the command is ``opimc``.
 
@@ -855,18 +858,19 @@ class OPIMC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     alpha : float, default=1.0
-        Ridge α of the centers, positive: 1. The authors' 10 collapses small chunks of unit rows into one
+        Ridge α of the centers, positive. The authors' 10 collapses small chunks of unit rows into one
         cluster, because a center of c samples is shrunk by c / (c + α).
     chunk_size : int, default=250
-        Samples in a chunk: 250 (imml; the authors' script for 116 samples has 30).
+        Number of samples per chunk. Default of imml; the authors' script for 116 samples uses 30.
     passes : int, default=1
-        Passes over the data: 1, as the title says; later ones revise the labels chunk by chunk.
+        Number of passes over the data; later ones revise the labels chunk by chunk. The method's title
+        specifies one.
     iterations : int, default=30
-        Most iterations on a chunk: 30 (authors' script).
+        Largest number of iterations per chunk. Default of the authors' script.
     tolerance : float, default=1e-06
-        Iterations stop when the loss changes by less than this share: 1e-6 (authors' script).
+        Stops when the relative change of the loss is smaller. Default of the authors' script.
     order : {"shuffled", "file"}, default="shuffled"
-        The order in which samples are read: shuffled (authors' script).
+        Order in which samples are read. Default of the authors' script.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -912,12 +916,12 @@ class OPIMC(MultiViewClusterer):
 
 
 class MKKMIK(MultiViewClusterer):
-    """Multiple kernel k-means with incomplete kernels, the cheap relative of ``MkkmIkMkc``.
+    """Multiple kernel k-means with incomplete kernels; faster than ``MkkmIkMkc``.
 
     ``min tr(K_γ (I - HHᵀ))``, ``K_γ = Σ_p γ_p² K_p``, over ``HᵀH = I``, γ on the simplex, and ``K_p`` ⪰
     0 with its observed block given. Any number of views, any mask.
 
-    Keeps n-by-n matrices: 40 n² bytes beside the observed blocks.
+    Holds n-by-n matrices: 40 n² bytes beside the observed blocks.
 
     Its name in the command is ``mkkm-ik``.
 
@@ -926,18 +930,18 @@ class MKKMIK(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
-        The kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
+        Kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
         Scaling of the features before the kernel.
     max_iterations : int, default=100
-        Most iterations; 100 (authors' code).
+        Largest number of iterations. Default of the authors' code.
     tolerance : float, default=0.001
-        Stops after at least three iterations once the objective changes by less than this share; 1e-3
-        (authors' code).
+        Stops after at least three iterations when the relative change of the objective is smaller. Default
+        of the authors' code.
     restarts : int, default=50
-        Starts of k-means, of which the best is kept; 50 (authors' code).
+        Number of k-means starts; the best is kept. Default of the authors' code.
     max_bytes : int, default=8589934592
-        Refuses data whose n-by-n matrices need more; 8 GiB.
+        Largest memory of n-by-n matrices, in bytes; larger data are refused.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -989,7 +993,8 @@ class MKKMIKMKC(MultiViewClusterer):
     I``, γ on the simplex, and ``K_p`` ⪰ 0 with its observed block given. Any number of views up to 16,
     any mask.
 
-    Keeps n-by-n matrices, one a view and four of work: 8 (m + 4) n² bytes beside the observed blocks.
+    Holds n-by-n matrices, one per view and four for work: 8 (m + 4) n² bytes beside the observed
+    blocks.
 
     Its name in the command is ``mkkm-ik-mkc``.
 
@@ -998,24 +1003,26 @@ class MKKMIKMKC(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
-        The kernel of every view. The CDIMC-net paper names none; linear has no width to choose.
+        Kernel of every view. The CDIMC-net paper names none; the linear kernel has no width to choose.
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
-        Scaling of the features before the kernel; unit rows as in the other methods of the table.
+        Scaling of the features before the kernel; by default unit rows, as in the other methods of the
+        table.
     filling : {"zero", "mean"}, default="zero"
-        What unobserved entries start from (authors' code: zero).
+        Initial values of unobserved entries. Default of the authors' code.
     coefficients : {"exact", "authors-code"}, default="exact"
-        The coefficients of the completion.
+        Coefficients of the completion.
     lambda_ : float | None, default=None
-        λ of the objective, twice the λ of the article's text; 1/m if absent (authors' scripts).
+        λ of the objective, which is twice the λ of the article's text; by default 1/m (authors' scripts).
     max_iterations : int, default=30
-        Most iterations; 30 (authors' settings of MKKM-IK). Their code of this method makes 11.
+        Largest number of iterations. Default of the authors' settings of MKKM-IK; their code of this method
+        runs 11.
     tolerance : float, default=0.001
-        Stops after at least three iterations once the objective changes by less than this share; 1e-3
-        (authors' code). 0 makes all ``max_iterations``.
+        Stops after at least three iterations when the relative change of the objective is smaller; 0 runs
+        all ``max_iterations``. Default of the authors' code.
     restarts : int, default=50
-        Starts of k-means, of which the best is kept; 50 (authors' code).
+        Number of k-means starts; the best is kept. Default of the authors' code.
     max_bytes : int, default=8589934592
-        Refuses data whose n-by-n matrices need more; 8 GiB.
+        Largest memory of n-by-n matrices, in bytes; larger data are refused.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -1069,11 +1076,11 @@ class MKKMIKMKC(MultiViewClusterer):
 class PMVCCGAN(MultiViewClusterer):
     """Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
 
-    Stage 1 trains an autoencoder with shared inner layers on the paired samples, every latent decoded
-    into both views. Stage 2 trains it against a discriminator a view and completes each absent row.
-    Stage 3 pulls Student's t assignments of all samples, completed, towards their target distribution.
-    k-means on the mean of both latents gives the labels. Features are scaled to [0, 1] on observed rows
-    first.
+    Stage 1 trains an autoencoder with shared inner layers on the paired samples; every latent is
+    decoded into both views. Stage 2 trains it against one discriminator per view and completes each
+    missing row. Stage 3 moves Student's t assignments of all completed samples towards their target
+    distribution. k-means on the mean of both latents gives the labels. Features are first scaled to [0,
+    1] over observed rows.
 
     Its name in the command is ``pmvc-cgan``.
 
@@ -1082,28 +1089,28 @@ class PMVCCGAN(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     widths : tuple[int, ...], default=(500, 300, 100)
-        Widths of the layers between a view and its latent, the latent last; 500, 300, 100 (authors' code
-        for BDGP; theirs for MNIST is not public).
+        Widths of the layers between a view and its latent, the latent last. Default of the authors' code
+        for BDGP; their code for MNIST is not public.
     batch_size : int, default=32
-        Samples in one step; 32 for speed. The authors' is 1, see ``PmvcCgan::authors``.
+        Number of samples per step; larger than the authors' 1 for speed, see ``PmvcCgan::authors``.
     autoencoder_epochs : int, default=40
-        Epochs of stage 1; 40, ten times the authors' for batches of 32.
+        Number of epochs of stage 1; ten times the authors' for batches of 32.
     adversarial_epochs : int, default=20
-        Epochs of stage 2; 20, five times the authors'.
+        Number of epochs of stage 2; five times the authors'.
     clustering_epochs : int, default=20
-        Epochs of stage 3; 20, two and a half times the authors'.
+        Number of epochs of stage 3; two and a half times the authors'.
     learning_rate : float, default=0.0001
-        Step length of Adam; 1e-4 (authors' code).
+        Learning rate of Adam. Default of the authors' code.
     beta1 : float, default=0.5
-        Decay of Adam's mean of gradients; 0.5 (authors' code).
+        Decay of Adam's mean of gradients. Default of the authors' code.
     beta2 : float, default=0.999
-        Decay of Adam's mean of squared gradients; 0.999 (authors' code).
+        Decay of Adam's mean of squared gradients. Default of the authors' code.
     order : {"shuffled", "file"}, default="shuffled"
-        The order of the samples in batches, the same in every epoch.
+        Order of the samples in batches, the same in every epoch.
     restarts : int, default=10
-        Starts of k-means, of which the best is kept; 10 (the default of the authors' library).
+        Number of k-means starts; the best is kept. Default of the authors' library.
     device : {"cpu", "cuda"}, default="cpu"
-        Where the steps are computed.
+        Device that computes the steps.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
