@@ -4,7 +4,7 @@
 #[rustfmt::skip]
 const PHRASES: &[&str] = &[
     // Compressed relatives.
-    "all of which", "both of which", "many of which", "most of which", "one of which", "some of which",
+    "all of which", "both of which", "many of which", "most of which", "some of which",
     "that under which", "those under", "two of which", "upon which", "without which", "but where", "in so far",
     "save that", "so far as", "the same as those", "a row each", "a sample each", "a view each",
     // Code is not a person.
