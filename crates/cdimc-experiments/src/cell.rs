@@ -19,6 +19,9 @@ pub(crate) struct Cell {
     pub pattern: String,
     /// Which of the authors' masks, where one is used; otherwise the mask is drawn.
     pub fold: Option<usize>,
+    /// Number of the drawn mask, if it differs from the repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<usize>,
     pub method: String,
     /// The row of the table.
     pub label: String,
@@ -40,11 +43,14 @@ impl Cell {
     /// SHA-256 over everything the result depends on; names of experiments and rows are left out, and of the
     /// settings those at their defaults, so that a new setting makes no old result void.
     pub(crate) fn key(&self) -> String {
-        let identity = serde_json::json!({
+        let mut identity = serde_json::json!({
             "dataset": self.dataset, "checksum": self.checksum, "n_clusters": self.n_clusters,
             "pattern": self.pattern, "fold": self.fold, "method": self.method,
             "changed": self.changed, "repetition": self.repetition, "seed": self.seed,
         });
+        if let Some(mask) = self.mask {
+            identity["mask"] = mask.into();
+        }
         // serde_json keeps objects sorted by key, so equal settings give equal text.
         format!("{:x}", Sha256::digest(identity.to_string()))
     }
@@ -68,7 +74,7 @@ impl Cell {
     /// The seed of a drawn mask: the same for every method.
     pub(crate) fn mask_seed(&self) -> Seed {
         let seed = Seed::new(self.seed).stream("masks").stream(&self.dataset);
-        seed.stream(&self.pattern).nth(self.repetition as u64)
+        seed.stream(&self.pattern).nth(self.mask.unwrap_or(self.repetition) as u64)
     }
 
     /// The seed the method draws from: the same for every row of one method.
@@ -92,6 +98,7 @@ pub(crate) mod tests {
             n_clusters: 4,
             pattern: "per-view:0.3".into(),
             fold: None,
+            mask: None,
             method: "concat".into(),
             label: "concat".into(),
             point: BTreeMap::new(),
@@ -116,6 +123,7 @@ pub(crate) mod tests {
             Cell { checksum: "decaf".into(), ..cell() },
             Cell { repetition: 1, ..cell() },
             Cell { fold: Some(0), ..cell() },
+            Cell { mask: Some(3), ..cell() },
             Cell { seed: 1, ..cell() },
         ];
         assert!(others.iter().all(|other| other.key() != key));
@@ -129,5 +137,8 @@ pub(crate) mod tests {
         let second = Cell { repetition: 1, ..cell() };
         assert_ne!(second.mask_seed(), cell().mask_seed());
         assert_ne!(second.method_seed(), cell().method_seed());
+        let same_mask = Cell { mask: Some(0), ..second };
+        assert_eq!(same_mask.mask_seed(), cell().mask_seed());
+        assert_ne!(same_mask.method_seed(), cell().method_seed());
     }
 }

@@ -18,12 +18,24 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("mnist", include_str!("../experiments/mnist.toml")),
     ("ablation", include_str!("../experiments/ablation.toml")),
     ("sensitivity", include_str!("../experiments/sensitivity.toml")),
+    ("ablation-ours", include_str!("../experiments/ablation-ours.toml")),
+    ("sensitivity-ours", include_str!("../experiments/sensitivity-ours.toml")),
+    ("seeds", include_str!("../experiments/seeds.toml")),
     ("patterns", include_str!("../experiments/patterns.toml")),
 ];
 
-/// What `all` stands for: Table 2, Figures 2 to 4, and the patterns of other papers.
-pub(crate) const PAPER: &[&str] =
-    &["handwritten", "bdgp", "mnist", "ablation", "sensitivity", "patterns"];
+/// What `all` stands for: Table 2, Figures 2 to 4, many seeds, and the patterns of other papers.
+pub(crate) const PAPER: &[&str] = &[
+    "handwritten",
+    "bdgp",
+    "mnist",
+    "ablation",
+    "ablation-ours",
+    "sensitivity",
+    "sensitivity-ours",
+    "seeds",
+    "patterns",
+];
 
 /// Most rows that the grid of one method may have.
 const MOST_ROWS: usize = 10_000;
@@ -48,7 +60,11 @@ pub(crate) struct Experiment {
     /// Which of the authors' masks to use where a data set brings them [default: all].
     #[serde(default)]
     pub folds: Vec<usize>,
+    /// Runs of each method under each of the authors' masks, or drawn masks.
     pub repetitions: usize,
+    /// Number of drawn masks; the repetitions beyond them use the same masks again [default: one per repetition].
+    #[serde(default)]
+    pub masks: Option<usize>,
     /// What is drawn beside each table.
     #[serde(default)]
     pub figures: Vec<Figure>,
@@ -77,9 +93,13 @@ impl Experiment {
         let on = |variant: &&Variant| {
             variant.only.is_empty() || variant.only.iter().any(|d| d == dataset)
         };
-        let n_rows: usize =
-            self.methods.iter().filter(on).map(|variant| variant.expand().len()).sum();
-        Ok(n_masks * n_rows * self.repetitions)
+        let runs = |variant: &Variant| variant.expand().len() * self.repetitions_of(variant);
+        Ok(n_masks * self.methods.iter().filter(on).map(runs).sum::<usize>())
+    }
+
+    /// Runs of a row under each mask.
+    pub(crate) fn repetitions_of(&self, variant: &Variant) -> usize {
+        variant.repetitions.unwrap_or(self.repetitions)
     }
 }
 
@@ -133,6 +153,8 @@ pub(crate) enum Figure {
     Grid,
     /// The clustering loss over the rounds of fine-tuning, one line a run.
     Curves,
+    /// ACC of every run, one line of dots a row.
+    Dots,
 }
 
 /// A method with settings of its own: a row of the table.
@@ -156,6 +178,9 @@ pub(crate) struct Variant {
     /// One row for each combination of these values; keys are dotted paths.
     #[serde(default)]
     pub grid: BTreeMap<String, Vec<Value>>,
+    /// Repetitions of this row [default: those of the experiment].
+    #[serde(default)]
+    pub repetitions: Option<usize>,
     /// How the settings were chosen; required wherever there are any.
     #[serde(default)]
     pub chosen: Option<String>,
@@ -173,6 +198,7 @@ impl Variant {
             settings: Value::Null,
             on: BTreeMap::new(),
             only: Vec::new(),
+            repetitions: None,
             grid: BTreeMap::new(),
             chosen: None,
             point: BTreeMap::new(),

@@ -56,6 +56,31 @@ pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
     })
 }
 
+/// Every value of each row as a dot, from 0 to 100.
+pub(crate) fn dots(title: &str, rows: &[(String, Vec<f64>)]) -> Result<String> {
+    let (left, width, step, top) = (170, 480, 26, 34);
+    let bottom = top + step * rows.len() as i32;
+    draw((left + width + 30, bottom + 24), |root| {
+        root.draw(&Text::new(title.to_owned(), (8, 16), style(15, HPos::Left)))?;
+        for percent in (0..=100).step_by(20) {
+            let x = left + scale(f64::from(percent), width);
+            let line = vec![(x, top), (x, bottom)];
+            root.draw(&PathElement::new(line, GRAY.mix(0.25).stroke_width(1)))?;
+            let number = percent.to_string();
+            root.draw(&Text::new(number, (x, bottom + 12), style(12, HPos::Center)))?;
+        }
+        for (i, (label, values)) in rows.iter().enumerate() {
+            let middle = top + step * i as i32 + step / 2;
+            root.draw(&Text::new(label.clone(), (left - 8, middle), style(12, HPos::Right)))?;
+            for &value in values {
+                let at = (left + scale(value, width), middle);
+                root.draw(&Circle::new(at, 4, BLUE.mix(0.4).filled()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Values over two settings, light to dark from 0 to 100, a dash where there is none.
 pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
     let columns = axis(map.points.iter().map(|point| point.0));
@@ -251,6 +276,7 @@ mod tests {
         vec![
             bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]).unwrap(),
             heat_map("map", &map).unwrap(),
+            dots("dots", &[("every run".into(), vec![0.0, 55.5])]).unwrap(),
             curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]).unwrap(),
             against_rate(
                 "rates",
@@ -278,9 +304,10 @@ mod tests {
         for text in ["1e-5", "0.1", "90.0", "–", "55.5", "across: learning rate, down: alpha"] {
             assert!(figures[1].contains(text), "{text}");
         }
-        assert!(figures[2].contains("curves") && figures[3].contains("rates"));
+        assert!(figures[2].matches("<circle").count() == 2, "{}", figures[2]);
+        assert!(figures[3].contains("curves") && figures[4].contains("rates"));
         for text in ["other", "ours", "#0072B2", "#808080"] {
-            assert!(figures[3].contains(text), "{text}");
+            assert!(figures[4].contains(text), "{text}");
         }
     }
 

@@ -15,8 +15,9 @@ use std::collections::HashSet;
 pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Vec<Cell>> {
     let datasets = or(&selection.dataset, &experiment.datasets);
     let rates = or(&selection.rate, &experiment.rates);
-    let repetitions = selection.repetitions.unwrap_or(experiment.repetitions);
-    ensure!(repetitions > 0, "repetitions = 0: must be at least 1");
+    for (name, n) in [("repetitions", selection.repetitions), ("masks", experiment.masks)] {
+        ensure!(n != Some(0), "{name} = 0: must be at least 1");
+    }
     for rate in &rates {
         ensure!(rate.is_finite(), "missing rate = {rate}: must lie in [0, 1)");
     }
@@ -45,20 +46,24 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
         let facts = source::facts(name)?;
         let n_clusters = facts.n_classes;
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
-        let of_data: Vec<Cell> = rows
+        let of_data: Vec<(Cell, usize)> = rows
             .iter()
             .filter(|row| row.variant.only.is_empty() || row.variant.only.contains(name))
-            .map(|row| row.cell(experiment, selection, &facts))
+            .map(|row| {
+                let own = experiment.repetitions_of(&row.variant);
+                let repetitions = selection.repetitions.unwrap_or(own);
+                Ok((row.cell(experiment, selection, &facts)?, repetitions))
+            })
             .collect::<Result<_>>()?;
         let patterns = rules.iter().flat_map(|rule| rule.patterns(&rates, facts.n_views));
         for pattern in patterns {
             for fold in folds(experiment, selection, &facts, &pattern)? {
-                for cell in &of_data {
-                    cells.extend((0..repetitions).map(|repetition| Cell {
-                        pattern: pattern.clone(),
-                        fold,
-                        repetition,
-                        ..cell.clone()
+                for (cell, repetitions) in &of_data {
+                    cells.extend((0..*repetitions).map(|repetition| {
+                        let drawn = experiment.masks.filter(|_| fold.is_none());
+                        let mask = drawn.map(|n_masks| repetition % n_masks);
+                        let mask = mask.filter(|&mask| mask != repetition);
+                        Cell { pattern: pattern.clone(), fold, mask, repetition, ..cell.clone() }
                     }));
                 }
             }
@@ -138,6 +143,7 @@ impl Row {
             n_clusters: facts.n_classes,
             pattern: String::new(),
             fold: None,
+            mask: None,
             method: registered(&variant.name).to_owned(),
             label: variant.label().to_owned(),
             point: variant.point.clone(),

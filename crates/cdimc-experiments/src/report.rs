@@ -60,6 +60,11 @@ pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Result<Option<String>> 
             (!rows.is_empty()).then(|| figure::bars(&title, &rows)).transpose()?
         }
         Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)).transpose()?,
+        Figure::Dots => {
+            let dots = |row: &Row| (row.label.clone(), row.percents("acc"));
+            let rows: Vec<(String, Vec<f64>)> = table.rows.iter().map(dots).collect();
+            Some(figure::dots(&title, &rows)?)
+        }
         Figure::Curves => {
             let runs = finetuning_losses(table);
             let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();

@@ -76,11 +76,17 @@ impl<'a> Row<'a> {
 
     /// A score times 100 over the runs.
     pub(crate) fn percent(&self, score: &str) -> Option<Summary> {
-        self.summary(|record| Some(100.0 * record.outcome.score(score)?))
+        Summary::of(&self.percents(score))
+    }
+
+    /// A score times 100 of every run that has it.
+    pub(crate) fn percents(&self, score: &str) -> Vec<f64> {
+        let scores = self.records.iter().filter_map(|record| record.outcome.score(score));
+        scores.map(|score| 100.0 * score).collect()
     }
 
     /// A number of every run that has scores.
-    pub(crate) fn summary(&self, of: impl Fn(&Record) -> Option<f64>) -> Option<Summary> {
+    fn summary(&self, of: impl Fn(&Record) -> Option<f64>) -> Option<Summary> {
         let scored = self.records.iter().filter(|record| record.outcome.scores.is_some());
         Summary::of(&scored.filter_map(|record| of(record)).collect::<Vec<_>>())
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The legend of the main table, here and in the README.
-const LEGEND: &str = "ACC x 100, mean ± standard deviation (SD) over the masks; in brackets the difference from the paper in points. \
+const LEGEND: &str = "ACC x 100, mean ± standard deviation (SD) over the runs; in brackets the difference from the paper in points. \
     ✓ reproduced, ▲ above the paper, ▼ below it.";
 
 /// The authors' program, run by us.
@@ -84,7 +84,7 @@ pub(super) fn main_table(results: &Results) -> String {
 fn counted<'m>(results: &'m Results, row: impl Fn(&'m str) -> Option<&'m str>) -> String {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for (experiment, ..) in DATASETS {
-        let (tables, planned) = (results.tables(experiment), planned(results, experiment));
+        let tables = results.tables(experiment);
         for (dataset, pattern, method, entry) in results.published.entries() {
             let Some(label) = row(method).filter(|_| dataset == dataset_of(experiment)) else {
                 continue;
@@ -92,7 +92,9 @@ fn counted<'m>(results: &'m Results, row: impl Fn(&'m str) -> Option<&'m str>) -
             for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
                 let row = labeled(&tables, &pattern, label);
                 let ours = row.and_then(|row| row.percent(score));
-                *counts.entry(Verdict::of(method, ours, paper, planned)).or_default() += 1;
+                *counts
+                    .entry(Verdict::of(method, ours, paper, planned(results, experiment, label)))
+                    .or_default() += 1;
             }
         }
     }
@@ -112,16 +114,17 @@ fn main(results: &Results) -> Table {
         "our t-mixture",
     ]);
     for (experiment, name, _) in DATASETS {
-        let (tables, all) = (results.tables(experiment), planned(results, experiment));
+        let tables = results.tables(experiment);
         for (pattern, entry) in published(results, experiment, CdimcNet::NAME) {
             let acc = |label| labeled(&tables, &pattern, label).and_then(|row| row.percent("acc"));
             let mut line = vec![format!("{name}, {}", rate_of(&pattern)), entry.acc.to_string()];
-            for found in [AUTHORS, CdimcNet::NAME].map(acc) {
+            for label in [AUTHORS, CdimcNet::NAME] {
+                let (found, all) = (acc(label), planned(results, experiment, label));
                 let verdict = Verdict::of(CdimcNet::NAME, found, entry.acc, all);
                 let ours = or_dash(found);
                 line.push(match found {
                     Some(Summary { n, .. }) if verdict == Verdict::Unfinished => {
-                        format!("{ours} ({n} of {all} masks)")
+                        format!("{ours} ({n} of {all} runs)")
                     }
                     Some(Summary { mean, .. }) => {
                         let difference = mean - entry.acc.mean;

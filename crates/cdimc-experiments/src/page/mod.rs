@@ -7,6 +7,7 @@ mod faithful;
 mod figures;
 mod runs;
 mod sections;
+mod seeds;
 mod verdict;
 
 use crate::experiment::{self, Experiment};
@@ -78,6 +79,7 @@ fn files(results: &Results) -> Result<Vec<(PathBuf, String)>> {
         blocks.extend(sections::table_2(results, experiment, name, remark)?);
     }
     blocks.extend(figures::sections(results)?);
+    blocks.extend(seeds::sections(results)?);
     blocks.extend(sections::patterns(results));
     blocks.extend(runs::sections(results)?);
     let text = document::markdown("The experiments of CDIMC-net, run again", &blocks);
@@ -240,10 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn figure_4_has_one_line_a_mask() {
+    fn figure_4_has_one_line_a_run() {
         let folder = results(10);
         let page = files(&Results::read(folder.path()).unwrap()).unwrap();
-        let falls = "On Handwritten it ends lower than it began in 10 of 10 runs";
+        let falls = "on Handwritten, it ends lower than it began in 10 of 10 runs";
         assert!(page[0].1.contains(falls), "{}", page[0].1);
     }
 

@@ -33,10 +33,14 @@ pub(super) fn shown(label: &str) -> &str {
     }
 }
 
-/// How many runs a row has at every rate.
-pub(super) fn planned(results: &Results, experiment: &str) -> usize {
+/// How many runs the row of this name has at every rate.
+pub(super) fn planned(results: &Results, experiment: &str, label: &str) -> usize {
     let found = results.experiments.iter().find(|(known, _)| known.name == experiment);
-    found.map_or(0, |(experiment, _)| experiment.folds.len().max(1) * experiment.repetitions)
+    found.map_or(0, |(experiment, _)| {
+        let own = experiment.methods.iter().find(|variant| variant.label() == label);
+        let repetitions = own.map_or(experiment.repetitions, |own| experiment.repetitions_of(own));
+        experiment.folds.len().max(1) * repetitions
+    })
 }
 
 /// What holds for every table of scores.
@@ -45,7 +49,7 @@ pub(super) fn reading() -> Vec<Block> {
         Block::Section("How to read the numbers".into()),
         Block::Paragraph(
             "`cargo xtask report` makes this page from the records in `docs/results/records`. Scores are x 100, mean ± SD (n - 1) over the \
-             masks, without SD for a single mask. NMI is divided by the arithmetic mean of the entropies; the paper does not state its \
+             runs (masks times seeds), without SD for a single run. NMI is divided by the arithmetic mean of the entropies; the paper does not state its \
              divisor. Every run counts with its last result, never with its best one."
                 .into(),
         ),
@@ -87,7 +91,8 @@ pub(super) fn table_2(
                     == (of_pattern.dataset, of_pattern.pattern, row.method())
             });
             let entry = entry.map(|entry| entry.3);
-            let line = line((experiment, planned(results, experiment)), of_pattern, row, entry);
+            let all = planned(results, experiment, &row.label);
+            let line = line((experiment, all), of_pattern, row, entry);
             lines.entry((rank(row.method()), &row.label)).or_default().push(line);
         }
     }
@@ -120,7 +125,7 @@ pub(super) fn table_2(
             format!("{experiment}-acc"),
             figure::against_rate(&format!("ACC on {name}"), x_name, &series)?,
             format!(
-                "ACC x 100 on {name}. Bars are SDs over the masks. Gray lines are the compared methods, as we ran them."
+                "ACC x 100 on {name}. Bars are SDs over the runs. Gray lines are the compared methods, as we ran them."
             ),
         ));
     }
@@ -210,7 +215,10 @@ pub(super) fn command(experiment: &str, table: &table::Table<'_>, row: &Row<'_>)
     // Masks that are not drawn come with the data, all of them; of those drawn some may be left to run.
     let drawn = row.records.iter().filter(|record| record.cell.fold.is_none());
     let repetitions = drawn.map(|record| record.cell.repetition + 1).max().unwrap_or(0);
-    let all = experiment::load(experiment).map_or(0, |experiment| experiment.repetitions);
+    let all = experiment::load(experiment).map_or(0, |experiment| {
+        let own = experiment.methods.iter().find(|variant| variant.label() == row.label);
+        own.map_or(experiment.repetitions, |own| experiment.repetitions_of(own))
+    });
     let repetitions = if (1..all).contains(&repetitions) {
         format!(" --repetitions {repetitions}")
     } else {
@@ -231,7 +239,6 @@ fn against_rate(results: &Results, experiment: &str, tables: &[table::Table<'_>]
         paper.points.extend(rate(&pattern).map(|rate| (rate, number)));
     }
     let mut rows: BTreeMap<&str, Series> = BTreeMap::new();
-    let all = planned(results, experiment);
     for table in tables {
         for row in &table.rows {
             let Some((rate, acc)) = rate(table.pattern).zip(row.percent("acc")) else { continue };
@@ -242,9 +249,10 @@ fn against_rate(results: &Results, experiment: &str, tables: &[table::Table<'_>]
             series.points.push((rate, acc));
         }
     }
-    for series in rows.values_mut() {
+    for (label, series) in &mut rows {
+        let all = planned(results, experiment, label);
         if let Some(least) = series.points.iter().map(|(_, acc)| acc.n).min().filter(|n| *n < all) {
-            series.label += &format!(" ({least} of {all} masks)");
+            series.label += &format!(" ({least} of {all} runs)");
         }
     }
     let mut series: Vec<Series> = rows.into_values().chain([paper]).collect();
