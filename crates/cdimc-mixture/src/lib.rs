@@ -9,7 +9,9 @@ pub use crate::{
     cluster_number::{ClusterNumberSearch, HeldOut},
     coordinates::Kind,
     criterion::Contribution,
+    explanation::{Explanation, ViewReasons},
     fitted::{Findings, FittedMixture, MixtureModel},
+    next_view::NextView,
     parts::Pass,
     permutation::SharedStructure,
     proposal::{Proposal, Supported, Vote, propose},
@@ -32,11 +34,13 @@ mod columns;
 mod coordinates;
 mod criterion;
 mod discriminant;
+mod explanation;
 mod fitted;
 mod folds;
 mod gradual;
 mod halves;
 mod model;
+mod next_view;
 mod observations;
 mod others;
 mod parts;

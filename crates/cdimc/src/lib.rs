@@ -66,6 +66,7 @@ pub mod linfa;
 pub mod machine;
 pub mod markers;
 pub mod parts;
+pub mod reasons;
 pub mod recovery;
 pub mod report;
 pub mod sample_table;

@@ -171,7 +171,7 @@ impl Projection {
     }
 
     /// Returns the rows before the directions are applied: with unit length, or centered and scaled.
-    fn prepared(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
+    pub(crate) fn prepared(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut prepared = self.given(x, rows);
         for mut row in prepared.rows_mut() {
             if self.kind == Kind::Unit {

@@ -5,6 +5,7 @@
 mod cluster;
 mod compare;
 mod evaluate;
+mod explain;
 mod impute;
 mod input;
 mod inspect;
@@ -91,6 +92,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Cluster(Box<cluster::Cluster>),
     Predict(predict::Predict),
+    Explain(explain::Explain),
     Impute(impute::Impute),
     Evaluate(evaluate::Evaluate),
     Compare(compare::Compare),
@@ -150,6 +152,7 @@ impl Cli {
             Command::Inspect(inspect) => inspect.run(),
             Command::Cluster(cluster) => cluster.run(quiet),
             Command::Predict(predict) => predict.run(quiet),
+            Command::Explain(explain) => explain.run(quiet),
             Command::Impute(impute) => impute.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Compare(compare) => compare.run(quiet),

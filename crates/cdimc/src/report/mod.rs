@@ -10,6 +10,7 @@ mod heat_map;
 mod how;
 mod page;
 mod plane;
+mod sample;
 mod summary;
 mod svg;
 
@@ -26,6 +27,7 @@ use figures::Coloring;
 use page::Page;
 pub use page::Rendered;
 use rand::seq::index::sample;
+pub use sample::sample_html;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

@@ -1,0 +1,356 @@
+//! Reasons for the cluster of a sample: its log odds against the next cluster, split by view and column.
+//!
+//! For the clusters a and b, the calibrated log odds are
+//!
+//! ```text
+//! log p(a) / p(b) = e ( log π_a / π_b + Σ_v [ log t_v(z; a) - log t_v(z; b) ] )
+//! ```
+//!
+//! with the exponent e of the calibration. With D, the squared Mahalanobis distance, and F(D) = ½ (ν + q) log(1 + D / ν), the
+//! part of a view is `c_a - c_b - w (D_a - D_b)`, where w is the secant slope of F between the two distances. Their difference is a
+//! quadratic function of the coordinates z. Between an average row m and the row z it changes by `(z - m)ᵀ h` with
+//! `h = A (z + m - 2 μ_a) - B (z + m - 2 μ_b)` and the inverse scatters A and B. `z - m` is a sum over the columns, so each
+//! column has its share, and the parts add up.
+
+use crate::coordinates::projection::Projection;
+use crate::fitted::MixtureModel;
+use crate::model::components::Components;
+use cdimc_core::{ClusterError, Model};
+use cdimc_data::{Matrix, MultiView};
+use ndarray::{Array2, ArrayView2};
+
+/// Reasons for the cluster of a sample, in log odds; positive parts speak for the cluster.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Most probable cluster.
+    pub cluster: usize,
+    /// Second most probable cluster.
+    pub other: usize,
+    /// Calibrated probabilities of all clusters.
+    pub probabilities: Vec<f64>,
+    /// Part of the sizes of the two clusters.
+    pub sizes: f64,
+    /// Parts of the views that the sample has.
+    pub views: Vec<ViewReasons>,
+}
+
+impl Explanation {
+    /// Returns the log odds of the cluster against the other, the sum of all parts.
+    pub fn log_odds(&self) -> f64 {
+        self.sizes + self.views.iter().map(ViewReasons::log_odds).sum::<f64>()
+    }
+
+    /// Returns the entropy of the probabilities in nats.
+    pub fn entropy(&self) -> f64 {
+        entropy(&self.probabilities)
+    }
+}
+
+/// Part of a view in the log odds.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ViewReasons {
+    /// View of the model.
+    pub view: usize,
+    /// Part that a row of column means would have.
+    pub average: f64,
+    /// Part of each column, through the difference of its value from the mean, `(n_features)`.
+    pub columns: Vec<f64>,
+}
+
+impl ViewReasons {
+    /// Returns the part of the view.
+    pub fn log_odds(&self) -> f64 {
+        self.average + self.columns.iter().sum::<f64>()
+    }
+}
+
+impl MixtureModel {
+    /// Returns the reasons for the cluster of each sample of `samples`; view `i` of `data` is view `views[i]` of the
+    /// model.
+    ///
+    /// # Errors
+    /// If the data do not have these views, or if the model has one cluster.
+    pub fn explain(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+        samples: &[usize],
+    ) -> Result<Vec<Explanation>, ClusterError> {
+        if self.n_clusters() < 2 {
+            return Err(ClusterError::Model("clusters = 1: an explanation needs two".into()));
+        }
+        let part = data.select_rows(samples).map_err(|e| ClusterError::Model(e.to_string()))?;
+        let coordinates = self.sample_coordinates(&part, views)?;
+        let means: Vec<Matrix> = self.columns.iter().map(|c| row_of(&c.all)).collect();
+        let explain = |(i, rows): (usize, &Vec<Option<Vec<f64>>>)| {
+            let probabilities = self.probabilities(rows);
+            let cluster = largest(&probabilities, None);
+            let other = largest(&probabilities, Some(cluster));
+            let sizes = self.mixture.log_weights[cluster] - self.mixture.log_weights[other];
+            let reasons = |(given, &view): (usize, &usize)| {
+                let z = rows[view].as_ref()?;
+                let x = part.matrix(given);
+                let rows = [(x, i), (&means[view], 0)];
+                Some(self.reasons(view, z, rows, [cluster, other]))
+            };
+            let views = views.iter().enumerate().filter_map(reasons).collect();
+            let sizes = self.exponent * sizes;
+            Explanation { cluster, other, probabilities, sizes, views }
+        };
+        Ok(coordinates.iter().enumerate().map(explain).collect())
+    }
+
+    /// Returns the mean of every column in every cluster, `(n_clusters, n_features)`, and its standard deviation
+    /// within clusters, both in the units of the view.
+    pub fn column_ranges(&self, view: usize) -> (ArrayView2<'_, f64>, Vec<f64>) {
+        let columns = &self.columns[view];
+        let weights: Vec<f64> = self.mixture.log_weights.iter().map(|w| w.exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let within = |(j, sd): (usize, &f64)| {
+            let between = |(c, weight): (usize, &f64)| {
+                weight * (columns.shrunk[[c, j]] - columns.all[j]).powi(2)
+            };
+            let between = weights.iter().enumerate().map(between).sum::<f64>() / total;
+            (sd * sd - between).max(0.0).sqrt()
+        };
+        (columns.shrunk.view(), columns.sds.iter().enumerate().map(within).collect())
+    }
+
+    /// Returns the coordinates of every sample and view of the model, `None` for a missing view.
+    pub(crate) fn sample_coordinates(
+        &self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<Vec<Vec<Option<Vec<f64>>>>, ClusterError> {
+        let observations = self.observe(data, views)?;
+        let mut all = vec![vec![None; observations.n_views()]; observations.n_samples];
+        let n_views = observations.n_views();
+        (0..n_views).for_each(|v| observations.each_row(v, |i, z| all[i][v] = Some(z.to_vec())));
+        Ok(all)
+    }
+
+    /// Returns the calibrated probabilities of the clusters for a sample with these coordinates.
+    pub(crate) fn probabilities(&self, rows: &[Option<Vec<f64>>]) -> Vec<f64> {
+        let mut logs = self.mixture.log_weights.clone();
+        for (components, z) in self.mixture.views.iter().zip(rows) {
+            let Some(z) = z else { continue };
+            for (c, log) in logs.iter_mut().enumerate() {
+                *log += log_density(components, c, z, self.mixture.nu);
+            }
+        }
+        softmax(logs.iter().map(|log| self.exponent * log))
+    }
+
+    /// Returns the part of view `view` for the row `z`; `rows` are the sample's row and the row of column means.
+    fn reasons(
+        &self,
+        view: usize,
+        z: &[f64],
+        [(x, i), mean]: [(&Matrix, usize); 2],
+        [a, b]: [usize; 2],
+    ) -> ViewReasons {
+        let (components, nu) = (&self.mixture.views[view], self.mixture.nu);
+        let projection = &self.projections[view];
+        let total =
+            self.exponent * (log_density(components, a, z, nu) - log_density(components, b, z, nu));
+        let (row, mean) = (projection.column_parts(x, i), projection.column_parts(mean.0, mean.1));
+        let difference: Vec<f64> = row.iter().zip(&mean).map(|(x, m)| x - m).collect();
+        let back = projection.in_coordinates(&difference);
+        // z + m, for m = z - (z - m).
+        let sum: Vec<f64> = z.iter().zip(&back).map(|(z, d)| 2.0 * z - d).collect();
+        let [gradient_a, gradient_b] = [a, b].map(|c| gradient(components, c, &sum));
+        let h: Vec<f64> = gradient_a.iter().zip(&gradient_b).map(|(a, b)| a - b).collect();
+        let [d_a, d_b] = [a, b].map(|c| squared_distance(components, c, z));
+        let slope = self.exponent * secant(d_a, d_b, nu, components.width as f64);
+        let u = projection.to_columns(&h);
+        let columns: Vec<f64> = difference.iter().zip(&u).map(|(y, u)| -slope * y * u).collect();
+        let average = total - columns.iter().sum::<f64>();
+        ViewReasons { view, average, columns }
+    }
+}
+
+impl Projection {
+    /// Returns the parts y of the columns of row `i` of `x`, for which the coordinates are `Directionsᵀ y - shift`.
+    fn column_parts(&self, x: &Matrix, i: usize) -> Vec<f64> {
+        let mut parts = self.prepared(x, &[i]).row(0).to_vec();
+        if self.kind == crate::Kind::Unit && self.directions.is_some() {
+            let length = self.in_coordinates(&parts).iter().map(|x| x * x).sum::<f64>().sqrt();
+            parts.iter_mut().for_each(|x| *x = if length > 0.0 { *x / length } else { 0.0 });
+        }
+        parts
+    }
+
+    /// Returns `Directionsᵀ y`.
+    fn in_coordinates(&self, y: &[f64]) -> Vec<f64> {
+        match &self.directions {
+            None => y.to_vec(),
+            Some(directions) => {
+                let product = |q| directions.column(q).iter().zip(y).map(|(d, y)| d * y).sum();
+                (0..directions.ncols()).map(product).collect()
+            }
+        }
+    }
+
+    /// Returns `Directions h`.
+    fn to_columns(&self, h: &[f64]) -> Vec<f64> {
+        match &self.directions {
+            None => h.to_vec(),
+            Some(directions) => directions
+                .rows()
+                .into_iter()
+                .map(|row| row.iter().zip(h).map(|(d, h)| d * h).sum())
+                .collect(),
+        }
+    }
+}
+
+/// Returns log t(z; μ, Σ) of cluster `c`, up to a constant of the view.
+pub(crate) fn log_density(components: &Components, c: usize, z: &[f64], nu: f64) -> f64 {
+    let q = components.width as f64;
+    components.constants[c] - 0.5 * (nu + q) * (squared_distance(components, c, z) / nu).ln_1p()
+}
+
+/// Returns D, the squared Mahalanobis distance of `z` from cluster `c`.
+fn squared_distance(components: &Components, c: usize, z: &[f64]) -> f64 {
+    let offsets = &components.offsets[c * components.width..];
+    whitened(components, c, z).iter().zip(offsets).map(|(y, o)| (y - o) * (y - o)).sum()
+}
+
+/// Returns W z of cluster `c`.
+fn whitened(components: &Components, c: usize, z: &[f64]) -> Vec<f64> {
+    let q = components.width;
+    let w = &components.whitening[c * q * (q + 1) / 2..];
+    let line = |a: usize| w[a * (a + 1) / 2..][..=a].iter().zip(z).map(|(w, z)| w * z).sum();
+    (0..q).map(line).collect()
+}
+
+/// Returns Σ⁻¹ (s - 2 μ) of cluster `c`.
+fn gradient(components: &Components, c: usize, s: &[f64]) -> Vec<f64> {
+    let q = components.width;
+    let w = &components.whitening[c * q * (q + 1) / 2..];
+    let offsets = &components.offsets[c * q..];
+    let y = whitened(components, c, s);
+    let mut gradient = vec![0.0; q];
+    for (a, (y, offset)) in y.iter().zip(offsets).enumerate() {
+        let line = &w[a * (a + 1) / 2..][..=a];
+        gradient.iter_mut().zip(line).for_each(|(g, w)| *g += w * (y - 2.0 * offset));
+    }
+    gradient
+}
+
+/// Returns the slope of F between the distances `a` and `b`; at a distance, its derivative.
+fn secant(a: f64, b: f64, nu: f64, q: f64) -> f64 {
+    let ratio = (a - b) / (nu + b);
+    let relative = if ratio.abs() < 1e-8 { 1.0 } else { ratio.ln_1p() / ratio };
+    0.5 * (nu + q) / (nu + b) * relative
+}
+
+/// Returns the index of the largest value that is not at `without`; on a tie, the first.
+fn largest(values: &[f64], without: Option<usize>) -> usize {
+    let mut indices = (0..values.len()).filter(|&c| Some(c) != without);
+    let first = indices.next().unwrap_or(0);
+    indices.fold(first, |best, c| if values[c] > values[best] { c } else { best })
+}
+
+/// Returns probabilities proportional to the exponentials of `logs`.
+pub(crate) fn softmax(logs: impl Iterator<Item = f64>) -> Vec<f64> {
+    let logs: Vec<f64> = logs.collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
+}
+
+/// Returns the entropy in nats.
+pub(crate) fn entropy(probabilities: &[f64]) -> f64 {
+    probabilities.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln()).sum()
+}
+
+fn row_of(values: &[f64]) -> Matrix {
+    Array2::from_shape_fn((1, values.len()), |(_, j)| values[j]).into()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{Coordinates, TMixture};
+    use cdimc_core::{Clusterer, Observer};
+    use cdimc_data::{MissingPattern, Seed, SyntheticViews};
+
+    /// Mixture of overlapping clusters, and its data, with 30 % of each view missing.
+    pub(crate) fn fitted(coordinates: Coordinates) -> (MixtureModel, MultiView) {
+        let views = SyntheticViews { n_samples: 150, separation: 1.0, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(3)).unwrap();
+        let mask = MissingPattern::PerView(0.3).mask(150, dataset.n_views(), Seed::new(3)).unwrap();
+        let mut data = dataset.observe(mask).unwrap();
+        if coordinates == Coordinates::Unit {
+            let positive: Vec<Array2<f64>> =
+                (0..data.n_views()).map(|v| data.view(v).mapv(f64::exp)).collect();
+            data = MultiView::new(positive, data.mask().clone()).unwrap();
+        }
+        let settings =
+            TMixture { coordinates, starts: 2, refined: 1, dimensions: 5, ..TMixture::default() };
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let bytes = fitted.model.unwrap().to_bytes().unwrap();
+        (MixtureModel::from_bytes(&bytes).unwrap(), data)
+    }
+
+    #[test]
+    fn parts_add_up_to_the_log_odds_of_the_probabilities() {
+        let kinds =
+            [Coordinates::Standard, Coordinates::Centered, Coordinates::Ranks, Coordinates::Unit];
+        for coordinates in kinds {
+            let (model, data) = fitted(coordinates);
+            let views: Vec<usize> = (0..data.n_views()).collect();
+            let all: Vec<usize> = (0..data.n_samples()).collect();
+            let predicted = model.predict(&data).unwrap();
+            let probabilities = predicted.probabilities.unwrap();
+            let mut n_compared = 0;
+            for (i, explanation) in model.explain(&data, &views, &all).unwrap().iter().enumerate() {
+                assert_eq!(explanation.cluster, predicted.labels[i]);
+                assert_eq!(
+                    explanation.views.len(),
+                    views.iter().filter(|&&v| data.mask().is_observed(i, v)).count()
+                );
+                let [p, q] =
+                    [explanation.cluster, explanation.other].map(|c| probabilities[[i, c]]);
+                if q > 1e-12 {
+                    n_compared += 1;
+                    let log_odds = explanation.log_odds();
+                    assert!((log_odds - (p / q).ln()).abs() < 1e-9, "{log_odds} {p} {q}");
+                }
+            }
+            assert!(n_compared > 50, "{coordinates:?}: {n_compared}");
+        }
+    }
+
+    #[test]
+    fn an_average_row_has_no_part_in_its_columns_and_a_marker_the_largest() {
+        let (model, data) = fitted(Coordinates::Standard);
+        let means = row_of(&model.columns[0].all);
+        let average = MultiView::from_nan_rows(vec![means.dense().clone()]).unwrap();
+        let reasons = model.explain(&average, &[0], &[0]).unwrap().remove(0);
+        assert!(reasons.views[0].columns.iter().all(|part| part.abs() < 1e-9));
+        // Moving one column changes the part of that column alone, apart from the slope.
+        let mut moved = means.dense().clone();
+        moved[[0, 1]] += 5.0 * model.columns[0].sds[1];
+        let moved = MultiView::from_nan_rows(vec![moved]).unwrap();
+        let reasons = model.explain(&moved, &[0], &[0]).unwrap().remove(0);
+        let columns = &reasons.views[0].columns;
+        assert!(columns[1] != 0.0 && (0..columns.len()).all(|j| j == 1 || columns[j].abs() < 1e-9));
+        assert!(data.n_views() > 1);
+    }
+
+    #[test]
+    fn the_deviation_within_clusters_is_that_of_their_samples() {
+        let (model, data) = fitted(Coordinates::Standard);
+        let (means, within) = model.column_ranges(0);
+        let labels = model.predict(&data).unwrap().labels;
+        let rows = data.mask().observed_rows(0);
+        let square = |&i: &usize| (data.view(0)[[i, 0]] - means[[labels[i], 0]]).powi(2);
+        let measured = (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt();
+        assert!((within[0] / measured - 1.0).abs() < 0.1, "{} {measured}", within[0]);
+    }
+}

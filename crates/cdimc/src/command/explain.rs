@@ -1,0 +1,97 @@
+//! `cdimc explain`: why samples are in their clusters, and what to measure next.
+
+use super::cluster::command_line;
+use super::input::Input;
+use super::output::{OutputFolder, csv_bytes};
+use crate::data::Seed;
+use crate::reasons::Reasons;
+use crate::report::sample_html;
+use crate::{NamedModel, note, say};
+use anyhow::{bail, ensure};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Explain why samples are in their clusters, and which view to measure next
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  cdimc explain --model result/model.safetensors --view rna.csv --view protein.npy --id patient --sample P17"
+)]
+pub(crate) struct Explain {
+    /// The model of an earlier run of t-mixture
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    #[command(flatten)]
+    input: Input,
+    /// A sample to explain [default: all samples, which needs -o]
+    #[arg(long = "sample", value_name = "ID", allow_hyphen_values = true)]
+    samples: Vec<String>,
+    /// The folder for explanations.csv, and a page to print for each named sample
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Replace an earlier run in DIR
+    #[arg(long)]
+    force: bool,
+    /// The seed that draws views which are missing
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Explain {
+    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+        ensure!(
+            self.output.is_some() || !self.samples.is_empty(),
+            "name samples with --sample ID, or a folder for all of them with -o DIR"
+        );
+        let inputs = [self.input.files(), vec![self.model.clone()]].concat();
+        let output = match &self.output {
+            Some(folder) => Some(OutputFolder::begin(folder, self.force, &inputs)?),
+            None => None,
+        };
+        let model = NamedModel::load(&self.model)?;
+        let (joined, which) = self.input.read_for(&model)?;
+        let row_of = |id: &String| match joined.ids.iter().position(|known| known == id) {
+            Some(row) => Ok(row),
+            None if joined.unobserved.contains(id) => {
+                bail!("--sample {id}: the files have no value of this sample in any view")
+            }
+            None => bail!(
+                "--sample {id}: the files have no such sample; their first is {}",
+                joined.ids.first().map_or("", String::as_str)
+            ),
+        };
+        let samples: Vec<usize> = match &self.samples[..] {
+            [] => (0..joined.ids.len()).collect(),
+            named => named.iter().map(row_of).collect::<Result<_, _>>()?,
+        };
+        let found = model.reasons(&joined, &which, &samples, Seed::new(self.seed))?;
+        let Some(output) = output else {
+            for (i, reasons) in found.iter().enumerate() {
+                say!("{}{}", if i > 0 { "\n" } else { "" }, reasons.text().trim_end());
+            }
+            return Ok(());
+        };
+        let command = command_line();
+        let rows = found.iter().flat_map(Reasons::rows);
+        output.write("explanations.csv", &csv_bytes(&Reasons::HEADER, rows)?)?;
+        let pages = if self.samples.is_empty() { &[][..] } else { &found };
+        for (i, reasons) in pages.iter().enumerate() {
+            output.write(&page_file(i, &reasons.id), sample_html(reasons, &command).as_bytes())?;
+        }
+        let folder = output.shown().to_owned();
+        output.finish(&serde_json::json!({
+            "command": command, "model": self.model, "method": model.model.method(),
+            "input": self.input, "seed": self.seed, "samples": self.samples,
+        }))?;
+        if !quiet {
+            note!("{folder}: {} samples explained, {} pages", found.len(), pages.len());
+        }
+        Ok(())
+    }
+}
+
+/// The file of a sample's page: its number and the plain letters of its id.
+fn page_file(i: usize, id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let id: String = id.chars().map(plain).take(100).collect();
+    format!("{}-{id}.html", i + 1)
+}

@@ -1,0 +1,323 @@
+//! Why a sample is in its cluster, and which view to measure next, in the names of the user's files.
+
+use crate::NamedModel;
+use crate::clinical::short;
+use crate::tables::Joined;
+use cdimc_core::{ClusterError, Clustering};
+use cdimc_data::Seed;
+use cdimc_mixture::{Explanation, MixtureModel, NextView};
+use std::fmt::Write;
+
+/// Columns listed for and against the cluster.
+const N_COLUMNS: usize = 10;
+/// Similar samples listed, and the probability of their cluster from which they count as typical.
+const N_SIMILAR: usize = 5;
+const TYPICAL_CONFIDENCE: f64 = 0.9;
+/// Entropy in nats below which a sample is not in doubt.
+const NO_DOUBT: f64 = 0.05;
+
+/// Reasons for the cluster of a sample. Log odds are natural logarithms; positive ones speak for the cluster.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Reasons {
+    /// Id of the sample.
+    pub id: String,
+    /// Most probable cluster.
+    pub cluster: usize,
+    /// Second most probable cluster.
+    pub other: usize,
+    /// Calibrated probabilities of all clusters.
+    pub probabilities: Vec<f64>,
+    /// Log odds of the cluster against the other.
+    pub log_odds: f64,
+    /// Parts of the log odds: the sizes of the clusters, then each view that the sample has.
+    pub parts: Vec<(String, f64)>,
+    /// Columns with the largest parts for and against the cluster, by log odds.
+    pub columns: Vec<ColumnReason>,
+    /// Entropy of the probabilities in nats.
+    pub doubt: f64,
+    /// Missing views, the most informative first.
+    pub next: Vec<NextMeasurement>,
+    /// Nearest samples whose cluster is nearly certain: id, cluster and probability.
+    pub similar: Vec<(String, usize, f64)>,
+}
+
+/// Part of a column in the log odds.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ColumnReason {
+    /// Name of the view.
+    pub view: String,
+    /// Name of the column.
+    pub column: String,
+    /// Value of the sample.
+    pub value: f64,
+    /// Means of the column in the cluster and in the other, in the units of the file.
+    pub means: [f64; 2],
+    /// Standard deviation of the column within clusters.
+    pub sd: f64,
+    /// Part of the column in the log odds.
+    pub log_odds: f64,
+}
+
+/// A view that a sample lacks.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NextMeasurement {
+    /// Name of the view.
+    pub view: String,
+    /// Share of the doubt that it is expected to remove, a fraction.
+    pub removed: f64,
+    /// Probability that it removes at least half of the doubt.
+    pub p_resolved: f64,
+}
+
+impl NamedModel {
+    /// Returns the reasons for the clusters of `samples`, rows of `joined`; view `i` of `joined` is view `which[i]` of
+    /// the model.
+    ///
+    /// # Errors
+    /// If the model is not a mixture, has one cluster, or as [`NamedModel::predict`].
+    pub fn reasons(
+        &self,
+        joined: &Joined,
+        which: &[usize],
+        samples: &[usize],
+        seed: Seed,
+    ) -> Result<Vec<Reasons>, ClusterError> {
+        let mixture = self.mixture().ok_or_else(|| {
+            let method = self.model.method();
+            ClusterError::Model(format!("{method}: only t-mixture can give reasons"))
+        })?;
+        let predicted = self.predict(joined, which)?;
+        let explained = mixture.explain(&joined.data, which, samples)?;
+        let next = mixture.next_views(&joined.data, which, samples, seed)?;
+        let ranges: Vec<Ranges<'_>> =
+            (0..self.views.len()).map(|view| Ranges::of(mixture, view)).collect();
+        let found = samples.iter().zip(explained.iter().zip(&next));
+        let reasons = found.map(|(&sample, (explanation, next))| {
+            let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
+            parts.extend(
+                explanation
+                    .views
+                    .iter()
+                    .map(|reasons| (self.views[reasons.view].name.clone(), reasons.log_odds())),
+            );
+            Reasons {
+                id: joined.ids[sample].clone(),
+                cluster: explanation.cluster,
+                other: explanation.other,
+                probabilities: explanation.probabilities.clone(),
+                log_odds: explanation.log_odds(),
+                parts,
+                columns: self.columns(explanation, &ranges, |view, column| {
+                    let given = which.iter().position(|&v| v == view);
+                    given.map_or(f64::NAN, |given| joined.data.matrix(given)[[sample, column]])
+                }),
+                doubt: explanation.entropy(),
+                next: self.measurements(explanation.entropy(), next),
+                similar: similar(&predicted, joined, sample),
+            }
+        });
+        Ok(reasons.collect())
+    }
+
+    /// Returns the columns with the largest parts.
+    fn columns(
+        &self,
+        explanation: &Explanation,
+        ranges: &[Ranges<'_>],
+        value: impl Fn(usize, usize) -> f64,
+    ) -> Vec<ColumnReason> {
+        let mut all: Vec<(f64, usize, usize)> = Vec::new();
+        for reasons in &explanation.views {
+            let columns = reasons.columns.iter().enumerate();
+            let parts = columns.filter(|(_, part)| **part != 0.0);
+            all.extend(parts.map(|(column, &part)| (part, reasons.view, column)));
+        }
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let n_for = all.iter().take_while(|(part, ..)| *part > 0.0).count();
+        let (most_for, against) = all.split_at(n_for);
+        let last = against.len().saturating_sub(N_COLUMNS);
+        let listed = most_for.iter().take(N_COLUMNS).chain(&against[last..]);
+        let reason = |&(log_odds, view, column): &(f64, usize, usize)| ColumnReason {
+            view: self.views[view].name.clone(),
+            column: self.views[view].features[column].clone(),
+            value: value(view, column),
+            means: [explanation.cluster, explanation.other]
+                .map(|cluster| ranges[view].means[[cluster, column]]),
+            sd: ranges[view].sds[column],
+            log_odds,
+        };
+        listed.map(reason).collect()
+    }
+
+    fn measurements(&self, doubt: f64, next: &[NextView]) -> Vec<NextMeasurement> {
+        let measurement = |next: &NextView| NextMeasurement {
+            view: self.views[next.view].name.clone(),
+            removed: if doubt > 0.0 { next.expected_drop / doubt } else { 0.0 },
+            p_resolved: next.p_resolved,
+        };
+        next.iter().map(measurement).collect()
+    }
+}
+
+/// Means of the columns of a view by cluster, and their standard deviations within clusters.
+struct Ranges<'a> {
+    means: ndarray::ArrayView2<'a, f64>,
+    sds: Vec<f64>,
+}
+
+impl<'a> Ranges<'a> {
+    fn of(mixture: &'a MixtureModel, view: usize) -> Self {
+        let (means, sds) = mixture.column_ranges(view);
+        Self { means, sds }
+    }
+}
+
+/// Returns the nearest typical samples in the discriminant coordinates.
+fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(String, usize, f64)> {
+    let (Some(embedding), Some(confidence)) = (&predicted.embedding, &predicted.confidence) else {
+        return Vec::new();
+    };
+    let distance = |i: usize| {
+        let squares =
+            embedding.row(i).iter().zip(embedding.row(sample)).map(|(a, b)| (a - b).powi(2));
+        squares.sum::<f64>()
+    };
+    let typical = |&i: &usize| i != sample && confidence[i] >= TYPICAL_CONFIDENCE;
+    let mut near: Vec<(f64, usize)> =
+        (0..predicted.labels.len()).filter(typical).map(|i| (distance(i), i)).collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let nearest = near.into_iter().take(N_SIMILAR);
+    nearest.map(|(_, i)| (joined.ids[i].clone(), predicted.labels[i], confidence[i])).collect()
+}
+
+impl Reasons {
+    /// Returns which cluster the sample is in, and how sure that is.
+    pub fn headline(&self) -> String {
+        let [first, second] = [self.cluster, self.other].map(|c| self.probabilities[c]);
+        format!(
+            "{}: cluster {} with probability {first:.2}, then cluster {} with {second:.2}",
+            self.id, self.cluster, self.other
+        )
+    }
+
+    /// Returns the log odds in words.
+    pub fn odds(&self) -> String {
+        let Self { cluster, other, log_odds, .. } = self;
+        let times = log_odds.exp();
+        let times = if times < 1000.0 { short(times) } else { format!("{times:.1e}") };
+        format!(
+            "Cluster {cluster} is {times} times as probable as cluster {other}: log odds {log_odds:+.2}, the sum of these parts:"
+        )
+    }
+
+    /// Returns a sentence on the view to measure next.
+    pub fn advice(&self) -> String {
+        match self.next.first() {
+            None => "No view is missing.".into(),
+            Some(_) if self.doubt < NO_DOUBT => {
+                "The cluster is hardly in doubt: a missing view would add little.".into()
+            }
+            Some(best) => format!(
+                "Measure {} next: on average it removes {:.0} % of the doubt, and at least half of it with probability {:.2}.",
+                best.view,
+                100.0 * best.removed,
+                best.p_resolved
+            ),
+        }
+    }
+
+    /// Returns the columns for the cluster, or against it.
+    pub fn columns_for(&self, is_for: bool) -> impl Iterator<Item = &ColumnReason> {
+        let mut columns: Vec<&ColumnReason> =
+            self.columns.iter().filter(|column| (column.log_odds > 0.0) == is_for).collect();
+        columns.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
+        columns.into_iter()
+    }
+
+    /// Returns the reasons as lines for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n\n{}\n", self.headline(), self.odds());
+        let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        // Writing to a string cannot fail, here and below.
+        for (name, part) in &self.parts {
+            let _ = writeln!(text, "  {name:width$}  {part:+.2}");
+        }
+        for is_for in [true, false] {
+            let columns: Vec<&ColumnReason> = self.columns_for(is_for).collect();
+            if columns.is_empty() {
+                continue;
+            }
+            let word = if is_for { "for" } else { "against" };
+            let _ = writeln!(
+                text,
+                "\nColumns {word} cluster {}, value (mean in {} | in {}, SD):",
+                self.cluster, self.cluster, self.other
+            );
+            for column in columns {
+                let [own, other] = column.means.map(short);
+                let _ = writeln!(
+                    text,
+                    "  {:+.2}  {} {}: {} ({own} | {other}, {})",
+                    column.log_odds,
+                    column.view,
+                    column.column,
+                    short(column.value),
+                    short(column.sd)
+                );
+            }
+        }
+        let _ = writeln!(text, "\n{}", self.advice());
+        for next in self.next.iter().skip(1).filter(|_| self.doubt >= NO_DOUBT) {
+            let _ = writeln!(text, "  {}: {:.0} % of the doubt", next.view, 100.0 * next.removed);
+        }
+        text
+    }
+
+    /// Header of [`Reasons::rows`].
+    pub const HEADER: [&str; 11] = [
+        "id",
+        "cluster",
+        "other",
+        "view",
+        "column",
+        "log_odds",
+        "value",
+        "cluster_mean",
+        "other_mean",
+        "sd",
+        "removed",
+    ];
+
+    /// Returns the parts as rows of a table: the sum, the parts of sizes and views, listed columns, and missing views
+    /// with the share of the doubt that each would remove.
+    pub fn rows(&self) -> Vec<Vec<String>> {
+        let row = |view: &str, column: &str, log_odds: Option<f64>, rest: [Option<f64>; 5]| {
+            let mut row = vec![
+                self.id.clone(),
+                self.cluster.to_string(),
+                self.other.to_string(),
+                view.to_owned(),
+                column.to_owned(),
+            ];
+            let numbers = std::iter::once(log_odds).chain(rest);
+            row.extend(numbers.map(|x| x.map_or_else(String::new, |x| x.to_string())));
+            row
+        };
+        let mut rows = vec![row("", "", Some(self.log_odds), [None; 5])];
+        rows.extend(self.parts.iter().map(|(name, part)| row(name, "", Some(*part), [None; 5])));
+        rows.extend(self.columns.iter().map(|column| {
+            let [own, other] = column.means;
+            let rest = [Some(column.value), Some(own), Some(other), Some(column.sd), None];
+            row(&column.view, &column.column, Some(column.log_odds), rest)
+        }));
+        rows.extend(
+            self.next.iter().map(|next| {
+                row(&next.view, "", None, [None, None, None, None, Some(next.removed)])
+            }),
+        );
+        rows
+    }
+}

@@ -1,0 +1,99 @@
+//! The page of one sample: its cluster, the reasons, what to measure next, and similar samples.
+
+use super::figures::cluster_color;
+use super::page::Page;
+use super::svg::{Anchor, Drawing, shortened};
+use crate::clinical::short;
+use crate::reasons::Reasons;
+
+/// Sizes in points.
+const NAMES: f64 = 150.0;
+const BARS: f64 = 260.0;
+const ROW: f64 = 22.0;
+
+/// Returns the page of a sample; `command` repeats it.
+pub fn sample_html(reasons: &Reasons, command: &str) -> String {
+    let mut page = Page::new(&reasons.id);
+    page.lead(&format!("{}.", reasons.headline()));
+    page.paragraph(&reasons.advice());
+    page.section("Why this cluster");
+    page.paragraph(&reasons.odds());
+    page.figure(
+        "parts",
+        bars(reasons),
+        &format!(
+            "Bars to the right speak for cluster {}, to the left for {}.",
+            reasons.cluster, reasons.other
+        ),
+    );
+    for is_for in [true, false] {
+        let rows: Vec<Vec<String>> = reasons
+            .columns_for(is_for)
+            .map(|column| {
+                let [own, other] = column.means.map(short);
+                let numbers = [short(column.value), own, other, short(column.sd)];
+                let mut row = vec![format!("{}: {}", column.view, column.column)];
+                row.extend(numbers);
+                row.push(format!("{:+.2}", column.log_odds));
+                row
+            })
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let word = if is_for { "for" } else { "against" };
+        page.paragraph(&format!("The columns that speak most {word} cluster {}:", reasons.cluster));
+        let means = [reasons.cluster, reasons.other].map(|c| format!("mean in {c}"));
+        let header = ["column", "value", &means[0], &means[1], "SD within clusters", "log odds"];
+        page.table(&header, rows.into_iter());
+    }
+    page.section("How sure");
+    let mut order: Vec<usize> = (0..reasons.probabilities.len()).collect();
+    order.sort_by(|&a, &b| reasons.probabilities[b].total_cmp(&reasons.probabilities[a]));
+    let row = |c: usize| vec![c.to_string(), format!("{:.3}", reasons.probabilities[c])];
+    page.colored_table(&["cluster", "probability"], order.into_iter().map(row));
+    page.section("What to measure next");
+    page.paragraph(&reasons.advice());
+    if !reasons.next.is_empty() {
+        let rows = reasons.next.iter().map(|next| {
+            let removed = format!("{:.0} %", 100.0 * next.removed);
+            vec![next.view.clone(), removed, format!("{:.2}", next.p_resolved)]
+        });
+        page.table(
+            &["missing view", "doubt removed on average", "probability that half is removed"],
+            rows,
+        );
+    }
+    if !reasons.similar.is_empty() {
+        page.section("Similar samples whose cluster is nearly certain");
+        let rows = reasons.similar.iter().map(|(id, cluster, probability)| {
+            vec![id.clone(), cluster.to_string(), format!("{probability:.2}")]
+        });
+        page.table(&["sample", "cluster", "probability"], rows);
+    }
+    page.section("The command that repeats this");
+    page.code(command);
+    page.finish().html
+}
+
+/// Returns a bar for each part of the log odds, from zero to the right or left.
+fn bars(reasons: &Reasons) -> String {
+    let largest = reasons.parts.iter().fold(f64::MIN_POSITIVE, |most, part| most.max(part.1.abs()));
+    let (zero, mut drawing) = (NAMES + BARS / 2.0, Drawing::default());
+    for (i, (name, part)) in reasons.parts.iter().enumerate() {
+        let y = 8.0 + i as f64 * ROW;
+        let length = part.abs() / largest * (BARS / 2.0 - 40.0);
+        let (from, cluster, side) = if *part < 0.0 {
+            (zero - length, reasons.other, Anchor::End)
+        } else {
+            (zero, reasons.cluster, Anchor::Start)
+        };
+        drawing.cell((from, y), (length, ROW - 6.0), &cluster_color(cluster));
+        let end = if *part < 0.0 { from - 4.0 } else { from + length + 4.0 };
+        drawing.text((end, y + ROW - 10.0), side, 12, &format!("{part:+.2}"));
+        drawing.text((NAMES - 10.0, y + ROW - 10.0), Anchor::End, 12, &shortened(name, 20));
+    }
+    let height = 12.0 + reasons.parts.len() as f64 * ROW;
+    drawing.cell((zero - 0.5, 4.0), (1.0, height - 8.0), "#888888");
+    drawing.svg((NAMES + BARS, height))
+}
