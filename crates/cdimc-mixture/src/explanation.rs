@@ -17,7 +17,7 @@ use crate::fitted::MixtureModel;
 use crate::model::components::Components;
 use cdimc_core::{ClusterError, Model};
 use cdimc_data::{Matrix, MultiView};
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 /// Reasons for the cluster of a sample, in log odds; positive parts speak for the cluster.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,17 +81,17 @@ impl MixtureModel {
         if self.n_clusters() < 2 {
             return Err(ClusterError::Model("clusters = 1: an explanation needs two".into()));
         }
-        let part = data.select_rows(samples).map_err(|e| ClusterError::Model(e.to_string()))?;
-        let coordinates = self.sample_coordinates(&part, views)?;
+        let coordinates = self.sample_coordinates(data, views)?;
         let means: Vec<Matrix> = self.columns.iter().map(|c| row_of(&c.all)).collect();
-        let explain = |(i, rows): (usize, &Vec<Option<Vec<f64>>>)| {
+        let explain = |&i: &usize| {
+            let rows = &coordinates[i];
             let probabilities = self.probabilities(rows);
             let cluster = largest(&probabilities, None);
             let other = largest(&probabilities, Some(cluster));
             let sizes = self.mixture.log_weights[cluster] - self.mixture.log_weights[other];
             let reasons = |(given, &view): (usize, &usize)| {
                 let z = rows[view].as_ref()?;
-                let x = part.matrix(given);
+                let x = data.matrix(given);
                 let rows = [(x, i), (&means[view], 0)];
                 Some(self.reasons(view, z, rows, [cluster, other]))
             };
@@ -99,23 +99,22 @@ impl MixtureModel {
             let sizes = self.exponent * sizes;
             Explanation { cluster, other, probabilities, sizes, views }
         };
-        Ok(coordinates.iter().enumerate().map(explain).collect())
+        Ok(samples.iter().map(explain).collect())
     }
 
-    /// Returns the mean of every column in every cluster, `(n_clusters, n_features)`, and its standard deviation
-    /// within clusters, both in the units of the view.
-    pub fn column_ranges(&self, view: usize) -> (ArrayView2<'_, f64>, Vec<f64>) {
+    /// Returns the mean of a column in a cluster, and its standard deviation within clusters, in the units of the view.
+    pub fn column_range(&self, view: usize, column: usize, cluster: usize) -> (f64, f64) {
         let columns = &self.columns[view];
-        let weights: Vec<f64> = self.mixture.log_weights.iter().map(|w| w.exp()).collect();
-        let total: f64 = weights.iter().sum();
-        let within = |(j, sd): (usize, &f64)| {
-            let between = |(c, weight): (usize, &f64)| {
-                weight * (columns.shrunk[[c, j]] - columns.all[j]).powi(2)
-            };
-            let between = weights.iter().enumerate().map(between).sum::<f64>() / total;
-            (sd * sd - between).max(0.0).sqrt()
-        };
-        (columns.shrunk.view(), columns.sds.iter().enumerate().map(within).collect())
+        let (mut between, mut total) = (0.0, 0.0);
+        for (mean, log_weight) in
+            columns.shrunk.column(column).iter().zip(&self.mixture.log_weights)
+        {
+            let weight = log_weight.exp();
+            between += weight * (mean - columns.all[column]).powi(2);
+            total += weight;
+        }
+        let within = columns.sds[column].powi(2) - between / total;
+        (columns.shrunk[[cluster, column]], within.max(0.0).sqrt())
     }
 
     /// Returns the coordinates of every sample and view of the model, `None` for a missing view.
@@ -346,11 +345,12 @@ pub(crate) mod tests {
     #[test]
     fn the_deviation_within_clusters_is_that_of_their_samples() {
         let (model, data) = fitted(Coordinates::Standard);
-        let (means, within) = model.column_ranges(0);
         let labels = model.predict(&data).unwrap().labels;
         let rows = data.mask().observed_rows(0);
-        let square = |&i: &usize| (data.view(0)[[i, 0]] - means[[labels[i], 0]]).powi(2);
+        let square =
+            |&i: &usize| (data.view(0)[[i, 0]] - model.column_range(0, 0, labels[i]).0).powi(2);
         let measured = (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt();
-        assert!((within[0] / measured - 1.0).abs() < 0.1, "{} {measured}", within[0]);
+        let within = model.column_range(0, 0, 0).1;
+        assert!((within / measured - 1.0).abs() < 0.1, "{within} {measured}");
     }
 }

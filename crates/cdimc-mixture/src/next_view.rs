@@ -39,25 +39,24 @@ impl MixtureModel {
         samples: &[usize],
         seed: Seed,
     ) -> Result<Vec<Vec<NextView>>, ClusterError> {
-        let part = data.select_rows(samples).map_err(|e| ClusterError::Model(e.to_string()))?;
-        let coordinates = self.sample_coordinates(&part, views)?;
-        let of_sample = |(i, rows): (usize, &Vec<Option<Vec<f64>>>)| {
+        let coordinates = self.sample_coordinates(data, views)?;
+        let of_sample = |&i: &usize| {
             let lacks = |view: usize| {
                 let given = views.iter().position(|&v| v == view);
-                !given.is_some_and(|given| part.mask().is_observed(i, given))
+                !given.is_some_and(|given| data.mask().is_observed(i, given))
             };
-            let probabilities = self.probabilities(rows);
+            let probabilities = self.probabilities(&coordinates[i]);
             let missing = (0..self.mixture.views.len()).filter(|&view| lacks(view));
             let mut next: Vec<NextView> = missing
                 .map(|view| {
-                    let seed = seed.stream("next view").nth(samples[i] as u64).nth(view as u64);
+                    let seed = seed.stream("next view").nth(i as u64).nth(view as u64);
                     self.gain(&probabilities, view, seed)
                 })
                 .collect();
             next.sort_by(|a, b| b.expected_drop.total_cmp(&a.expected_drop));
             next
         };
-        Ok(coordinates.iter().enumerate().map(of_sample).collect())
+        Ok(samples.iter().map(of_sample).collect())
     }
 
     /// Returns what `view` is expected to add to these probabilities.

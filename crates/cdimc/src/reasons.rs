@@ -5,7 +5,7 @@ use crate::clinical::short;
 use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};
 use cdimc_data::Seed;
-use cdimc_mixture::{Explanation, MixtureModel, NextView};
+use cdimc_mixture::{Explanation, NextView};
 use std::fmt::Write;
 
 /// Columns listed for and against the cluster.
@@ -13,6 +13,11 @@ const N_COLUMNS: usize = 10;
 /// Similar samples listed, and the probability of their cluster from which they count as typical.
 const N_SIMILAR: usize = 5;
 const TYPICAL_CONFIDENCE: f64 = 0.9;
+/// A column with a smaller share of the largest part is not listed.
+const MIN_SHARE: f64 = 0.01;
+/// Number of samples from which quartiles are a cluster's typical range, and the quartile of the normal distribution.
+const MIN_MEMBERS: usize = 8;
+const NORMAL_QUARTILE: f64 = 0.674;
 /// Entropy in nats below which a sample is not in doubt.
 const NO_DOUBT: f64 = 0.05;
 
@@ -52,10 +57,8 @@ pub struct ColumnReason {
     pub column: String,
     /// Value of the sample.
     pub value: f64,
-    /// Means of the column in the cluster and in the other, in the units of the file.
-    pub means: [f64; 2],
-    /// Standard deviation of the column within clusters.
-    pub sd: f64,
+    /// First and third quartile of the column in the cluster and in the other, in the units of the file.
+    pub typical: [[f64; 2]; 2],
     /// Part of the column in the log odds.
     pub log_odds: f64,
 }
@@ -92,8 +95,6 @@ impl NamedModel {
         let predicted = self.predict(joined, which)?;
         let explained = mixture.explain(&joined.data, which, samples)?;
         let next = mixture.next_views(&joined.data, which, samples, seed)?;
-        let ranges: Vec<Ranges<'_>> =
-            (0..self.views.len()).map(|view| Ranges::of(mixture, view)).collect();
         let found = samples.iter().zip(explained.iter().zip(&next));
         let reasons = found.map(|(&sample, (explanation, next))| {
             let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
@@ -110,10 +111,7 @@ impl NamedModel {
                 probabilities: explanation.probabilities.clone(),
                 log_odds: explanation.log_odds(),
                 parts,
-                columns: self.columns(explanation, &ranges, |view, column| {
-                    let given = which.iter().position(|&v| v == view);
-                    given.map_or(f64::NAN, |given| joined.data.matrix(given)[[sample, column]])
-                }),
+                columns: self.columns(explanation, (joined, which, sample), &predicted.labels),
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
                 similar: similar(&predicted, joined, sample),
@@ -126,28 +124,42 @@ impl NamedModel {
     fn columns(
         &self,
         explanation: &Explanation,
-        ranges: &[Ranges<'_>],
-        value: impl Fn(usize, usize) -> f64,
+        (joined, which, sample): (&Joined, &[usize], usize),
+        labels: &[usize],
     ) -> Vec<ColumnReason> {
         let mut all: Vec<(f64, usize, usize)> = Vec::new();
         for reasons in &explanation.views {
             let columns = reasons.columns.iter().enumerate();
-            let parts = columns.filter(|(_, part)| **part != 0.0);
-            all.extend(parts.map(|(column, &part)| (part, reasons.view, column)));
+            all.extend(columns.map(|(column, &part)| (part, reasons.view, column)));
         }
+        let largest = all.iter().fold(0.0_f64, |most, (part, ..)| most.max(part.abs()));
+        all.retain(|(part, ..)| part.abs() > MIN_SHARE * largest);
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         let n_for = all.iter().take_while(|(part, ..)| *part > 0.0).count();
         let (most_for, against) = all.split_at(n_for);
         let last = against.len().saturating_sub(N_COLUMNS);
         let listed = most_for.iter().take(N_COLUMNS).chain(&against[last..]);
-        let reason = |&(log_odds, view, column): &(f64, usize, usize)| ColumnReason {
-            view: self.views[view].name.clone(),
-            column: self.views[view].features[column].clone(),
-            value: value(view, column),
-            means: [explanation.cluster, explanation.other]
-                .map(|cluster| ranges[view].means[[cluster, column]]),
-            sd: ranges[view].sds[column],
-            log_odds,
+        let reason = |&(log_odds, view, column): &(f64, usize, usize)| {
+            let given = which.iter().position(|&v| v == view);
+            let of = |i: usize| given.map_or(f64::NAN, |v| joined.data.matrix(v)[[i, column]]);
+            let has = |i: usize| given.is_some_and(|v| joined.data.mask().is_observed(i, v));
+            let typical = |cluster: usize| {
+                let members = (0..labels.len()).filter(|&i| labels[i] == cluster && has(i));
+                quartiles(members.map(of).collect()).unwrap_or_else(|| {
+                    // A few new samples do not show the range; the model knows mean and deviation.
+                    self.mixture().map_or([f64::NAN; 2], |mixture| {
+                        let (mean, sd) = mixture.column_range(view, column, cluster);
+                        [mean - NORMAL_QUARTILE * sd, mean + NORMAL_QUARTILE * sd]
+                    })
+                })
+            };
+            ColumnReason {
+                view: self.views[view].name.clone(),
+                column: self.views[view].features[column].clone(),
+                value: of(sample),
+                typical: [explanation.cluster, explanation.other].map(typical),
+                log_odds,
+            }
         };
         listed.map(reason).collect()
     }
@@ -162,17 +174,15 @@ impl NamedModel {
     }
 }
 
-/// Means of the columns of a view by cluster, and their standard deviations within clusters.
-struct Ranges<'a> {
-    means: ndarray::ArrayView2<'a, f64>,
-    sds: Vec<f64>,
-}
-
-impl<'a> Ranges<'a> {
-    fn of(mixture: &'a MixtureModel, view: usize) -> Self {
-        let (means, sds) = mixture.column_ranges(view);
-        Self { means, sds }
-    }
+/// Returns the first and third quartile; `None` for fewer than [`MIN_MEMBERS`] values.
+fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = share * (values.len() - 1) as f64;
+        let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
+        low + (high - low) * place.fract()
+    };
+    (values.len() >= MIN_MEMBERS).then(|| [at(0.25), at(0.75)])
 }
 
 /// Returns the nearest typical samples in the discriminant coordinates.
@@ -181,9 +191,8 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
         return Vec::new();
     };
     let distance = |i: usize| {
-        let squares =
-            embedding.row(i).iter().zip(embedding.row(sample)).map(|(a, b)| (a - b).powi(2));
-        squares.sum::<f64>()
+        let pairs = embedding.row(i).into_iter().zip(embedding.row(sample));
+        pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>()
     };
     let typical = |&i: &usize| i != sample && confidence[i] >= TYPICAL_CONFIDENCE;
     let mut near: Vec<(f64, usize)> =
@@ -191,6 +200,13 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
     let nearest = near.into_iter().take(N_SIMILAR);
     nearest.map(|(_, i)| (joined.ids[i].clone(), predicted.labels[i], confidence[i])).collect()
+}
+
+impl ColumnReason {
+    /// Returns the typical ranges as text.
+    pub fn ranges(&self) -> [String; 2] {
+        self.typical.map(|[low, high]| format!("{} to {}", short(low), short(high)))
+    }
 }
 
 impl Reasons {
@@ -251,22 +267,17 @@ impl Reasons {
                 continue;
             }
             let word = if is_for { "for" } else { "against" };
+            let Self { cluster, other, .. } = self;
             let _ = writeln!(
                 text,
-                "\nColumns {word} cluster {}, value (mean in {} | in {}, SD):",
-                self.cluster, self.cluster, self.other
+                "\nColumns {word} cluster {cluster}: value (middle half of cluster {cluster} | of {other}):"
             );
             for column in columns {
-                let [own, other] = column.means.map(short);
-                let _ = writeln!(
-                    text,
-                    "  {:+.2}  {} {}: {} ({own} | {other}, {})",
-                    column.log_odds,
-                    column.view,
-                    column.column,
-                    short(column.value),
-                    short(column.sd)
-                );
+                let [own, other] = column.ranges();
+                let ColumnReason { view, column, value, log_odds, .. } = column;
+                let value = short(*value);
+                let _ =
+                    writeln!(text, "  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})");
             }
         }
         let _ = writeln!(text, "\n{}", self.advice());
@@ -277,7 +288,7 @@ impl Reasons {
     }
 
     /// Header of [`Reasons::rows`].
-    pub const HEADER: [&str; 11] = [
+    pub const HEADER: [&str; 12] = [
         "id",
         "cluster",
         "other",
@@ -285,39 +296,47 @@ impl Reasons {
         "column",
         "log_odds",
         "value",
-        "cluster_mean",
-        "other_mean",
-        "sd",
-        "removed",
+        "cluster_q1",
+        "cluster_q3",
+        "other_q1",
+        "other_q3",
+        "doubt_removed",
     ];
 
     /// Returns the parts as rows of a table: the sum, the parts of sizes and views, listed columns, and missing views
     /// with the share of the doubt that each would remove.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let row = |view: &str, column: &str, log_odds: Option<f64>, rest: [Option<f64>; 5]| {
-            let mut row = vec![
-                self.id.clone(),
-                self.cluster.to_string(),
-                self.other.to_string(),
-                view.to_owned(),
-                column.to_owned(),
-            ];
-            let numbers = std::iter::once(log_odds).chain(rest);
+        let row = |view: &str, column: &str, numbers: [Option<f64>; 7]| {
+            let [id, view, column] = [&self.id, view, column].map(str::to_owned);
+            let mut row = vec![id, self.cluster.to_string(), self.other.to_string(), view, column];
             row.extend(numbers.map(|x| x.map_or_else(String::new, |x| x.to_string())));
             row
         };
-        let mut rows = vec![row("", "", Some(self.log_odds), [None; 5])];
-        rows.extend(self.parts.iter().map(|(name, part)| row(name, "", Some(*part), [None; 5])));
+        let part = |part: f64| [Some(part), None, None, None, None, None, None];
+        let mut rows = vec![row("", "", part(self.log_odds))];
+        rows.extend(self.parts.iter().map(|(name, nats)| row(name, "", part(*nats))));
         rows.extend(self.columns.iter().map(|column| {
-            let [own, other] = column.means;
-            let rest = [Some(column.value), Some(own), Some(other), Some(column.sd), None];
-            row(&column.view, &column.column, Some(column.log_odds), rest)
+            let [[a, b], [c, d]] = column.typical;
+            let numbers = [column.log_odds, column.value, a, b, c, d].map(Some);
+            let [log_odds, value, a, b, c, d] = numbers;
+            row(&column.view, &column.column, [log_odds, value, a, b, c, d, None])
         }));
-        rows.extend(
-            self.next.iter().map(|next| {
-                row(&next.view, "", None, [None, None, None, None, Some(next.removed)])
-            }),
-        );
+        rows.extend(self.next.iter().map(|next| {
+            row(&next.view, "", [None, None, None, None, None, None, Some(next.removed)])
+        }));
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_those_of_r() {
+        // R: quantile(c(1, 2, 4, 8, 16, 32, 64, 128), c(0.25, 0.75))
+        let values = vec![128.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+        assert_eq!(quartiles(values), Some([3.5, 40.0]));
+        assert_eq!(quartiles(vec![1.0; 7]), None);
     }
 }

@@ -3,6 +3,7 @@
 mod accuracy;
 mod damage;
 mod markers;
+mod next_view;
 mod simulated;
 mod warnings;
 
@@ -15,6 +16,8 @@ pub enum Study {
     Warnings(warnings::Arguments),
     /// Count false and found markers: the table of docs/comparisons.md.
     Markers(markers::Arguments),
+    /// Reveal the view that doubtful samples should be measured in: the table of docs/guides/one-sample.md.
+    NextView(next_view::Arguments),
     /// Score t-mixture on a data set with known classes, one line per mask.
     Accuracy(accuracy::Arguments),
     /// Damage files and read them: docs/notes/reliability.md.
@@ -27,6 +30,7 @@ impl Study {
         match self {
             Self::Warnings(arguments) => warnings::run(arguments),
             Self::Markers(arguments) => markers::run(arguments),
+            Self::NextView(arguments) => next_view::run(arguments),
             Self::Accuracy(arguments) => accuracy::run(arguments),
             Self::Damage(command) => damage::run(command),
         }?;

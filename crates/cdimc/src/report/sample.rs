@@ -30,12 +30,10 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
         let rows: Vec<Vec<String>> = reasons
             .columns_for(is_for)
             .map(|column| {
-                let [own, other] = column.means.map(short);
-                let numbers = [short(column.value), own, other, short(column.sd)];
-                let mut row = vec![format!("{}: {}", column.view, column.column)];
-                row.extend(numbers);
-                row.push(format!("{:+.2}", column.log_odds));
-                row
+                let [own, other] = column.ranges();
+                let name = vec![format!("{}: {}", column.view, column.column)];
+                [name, vec![short(column.value), own, other, format!("{:+.2}", column.log_odds)]]
+                    .concat()
             })
             .collect();
         if rows.is_empty() {
@@ -43,8 +41,9 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
         }
         let word = if is_for { "for" } else { "against" };
         page.paragraph(&format!("The columns that speak most {word} cluster {}:", reasons.cluster));
-        let means = [reasons.cluster, reasons.other].map(|c| format!("mean in {c}"));
-        let header = ["column", "value", &means[0], &means[1], "SD within clusters", "log odds"];
+        let ranges =
+            [reasons.cluster, reasons.other].map(|c| format!("middle half of cluster {c}"));
+        let header = ["column", "value", &ranges[0], &ranges[1], "log odds"];
         page.table(&header, rows.into_iter());
     }
     page.section("How sure");

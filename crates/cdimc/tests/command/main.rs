@@ -4,6 +4,7 @@
 mod checks;
 mod clinical;
 mod desk;
+mod explain;
 mod outputs;
 mod parts;
 mod people;
