@@ -275,7 +275,7 @@ fn row_of(values: &[f64]) -> Matrix {
 pub(crate) mod tests {
     use super::*;
     use crate::{Coordinates, TMixture};
-    use cdimc_core::{Clusterer, Observer};
+    use cdimc_core::{Clusterer, Silent};
     use cdimc_data::{MissingPattern, Seed, SyntheticViews};
 
     /// Mixture of overlapping clusters, and its data, with 30 % of each view missing.
@@ -291,7 +291,7 @@ pub(crate) mod tests {
         }
         let settings =
             TMixture { coordinates, starts: 2, refined: 1, dimensions: 5, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         (MixtureModel::from_bytes(&bytes).unwrap(), data)
     }

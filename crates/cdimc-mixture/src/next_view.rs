@@ -129,7 +129,7 @@ fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
 mod tests {
     use super::*;
     use crate::{Coordinates, TMixture};
-    use cdimc_core::{Clusterer, Observer};
+    use cdimc_core::{Clusterer, Silent};
     use ndarray::{Array2, s};
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings =
             TMixture { coordinates: Coordinates::Standard, starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Observer::silent()).unwrap();
+        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         let model = MixtureModel::from_bytes(&bytes).unwrap();
         // Samples of clusters 0 and 2, by their first view alone.

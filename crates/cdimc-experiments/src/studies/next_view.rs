@@ -6,7 +6,7 @@ use crate::table::Summary;
 use anyhow::{Context, Result};
 use cdimc::mixture::{Explanation, MixtureModel, TMixture};
 use cdimc::say;
-use cdimc_core::{Clusterer, Observer};
+use cdimc_core::{Clusterer, Silent};
 use cdimc_data::{Seed, ViewMask};
 use rand::Rng;
 
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         let seed = Seed::new(i as u64);
         let mask = source::mask(&dataset, pattern, None, seed)?;
         let data = dataset.observe(mask.clone())?;
-        let fitted = TMixture::default().fit(&data, k, seed, &Observer::silent())?;
+        let fitted = TMixture::default().fit(&data, k, seed, &Silent)?;
         let bytes = fitted.model.context("t-mixture makes a model")?.to_bytes()?;
         let model = MixtureModel::from_bytes(&bytes)?;
         let confidence = fitted.clustering.confidence.context("probabilities")?;
