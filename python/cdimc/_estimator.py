@@ -40,8 +40,8 @@ SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 Found = TypeVar("Found", "_cdimc.Prediction", "_cdimc.Imputation")
 
 #: Columns of the engine's tables that hold text, and that hold counts.
-WORDS = {"column", "test", "effect", "clusters", "note", "view"}
-COUNTS = {"n", "cluster", "at_risk", "events", "censored", "n_inside", "n_outside"}
+WORDS = {"id", "column", "test", "effect", "clusters", "note", "view"}
+COUNTS = {"n", "cluster", "other", "at_risk", "events", "censored", "n_inside", "n_outside"}
 
 
 def columns_of(table: tuple[list[str], list[list[str]]]) -> dict[str, NDArray[Any]]:
@@ -224,6 +224,30 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         filled = [place.spread(values) for values in done.views]
         by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
         return dict(zip(self.view_names_, filled)) if by_name else filled
+
+    def explain(self, Xs: Views, samples: Sequence[str] | None = None) -> Any:
+        """Returns why samples are in their clusters, as a data frame of pandas; only for ``TMixture``.
+
+        Parameters
+        ----------
+        Xs : list or dict of views, or MuData
+            Same as for ``predict``.
+        samples : sequence of str, optional
+            Names of the samples to explain, as in ``sample_names(Xs)``; by default all.
+
+        Returns
+        -------
+        DataFrame
+            Rows as in the command's ``explanations.csv``: the log odds of the ``cluster`` against the ``other``, their
+            parts by view and by column with the value and the quartiles of both clusters, and the missing views with
+            the fraction of the doubt that each would remove.
+        """
+        import pandas as pd
+
+        ids = [] if samples is None else [str(sample) for sample in samples]
+        views, model = self._ready(Xs)
+        table = model.explain(views, (ids, seed_of(self.random_state)), self._call())
+        return pd.DataFrame(columns_of(table))
 
     def stability(self, Xs: Views, n_subsamples: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the stability of the clusters in random subsamples with 80 % of the samples; only for ``TMixture``.

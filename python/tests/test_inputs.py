@@ -295,6 +295,24 @@ def test_a_method_without_probabilities_has_none_of_samples_without_any_value(fr
             net.predict_proba(nothing)
 
 
+def test_reasons_add_up_to_the_log_odds_of_the_probabilities(frames, quick):
+    model = quick("t-mixture").fit(frames)
+    names = cdimc.sample_names(frames)
+    probabilities = dict(zip(names, model.predict_proba(frames)))
+    found = model.explain(frames, names[:2])
+    assert list(found["id"].unique()) == list(names[:2])
+    for name, rows in found.groupby("id"):
+        parts = rows[(rows["column"] == "") & rows["log_odds"].notna()]
+        total, cluster, other = parts.iloc[0][["log_odds", "cluster", "other"]]
+        assert parts["log_odds"].iloc[1:].sum() == pytest.approx(total, abs=1e-9)
+        p = probabilities[name]
+        assert total == pytest.approx(np.log(p[cluster] / p[other]), abs=1e-6)
+    with pytest.raises(ValueError, match="sample = `nobody`: there is no such sample"):
+        model.explain(frames, ["nobody"])
+    with pytest.raises(ValueError, match="cdimc-net: only t-mixture can give reasons"):
+        quick("cdimc-net").fit(frames).explain(frames)
+
+
 def test_stability_takes_views_and_columns_by_name(frames, quick):
     model = quick("t-mixture").fit(frames)
     clusters, samples = model.stability(frames, 5)

@@ -6,6 +6,7 @@ use crate::tables::{View, columns, filled, tables};
 use cdimc::NamedModel;
 use cdimc::core::{Clustering, Observer};
 use cdimc::data::Seed;
+use cdimc::reasons::Reasons;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::{Joined, Table};
 use numpy::{IntoPyArray, PyArray2};
@@ -161,6 +162,25 @@ impl Model {
             let found = named.fitted_to(&joined)?.stability(n_subsamples, seed, observer)?;
             Ok((joined.ids, joined.unobserved, serde_json::to_string(&found)?))
         })
+    }
+
+    /// Returns the reasons for the clusters of the samples `ids`, or of all samples, as a table.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        views: Vec<View<'_>>,
+        ids_and_seed: (Vec<String>, u64),
+        call: Call<'_>,
+    ) -> PyResult<(Vec<&'static str>, Vec<Vec<String>>)> {
+        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
+        let (ids, seed) = ids_and_seed;
+        let work = move |_: &dyn Observer| -> Result<_, String> {
+            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
+            let found = named.reasons(&joined, &which, &ids, Seed::new(seed));
+            found.map_err(|e| e.to_string())
+        };
+        let found = call.run(py, work)?.0.map_err(value_error)?;
+        Ok((Reasons::HEADER.to_vec(), found.iter().flat_map(Reasons::rows).collect()))
     }
 
     /// Returns all views of samples with any subset of them, with missing values filled in.

@@ -76,18 +76,22 @@ pub struct NextMeasurement {
 }
 
 impl NamedModel {
-    /// Returns the reasons for the clusters of `samples`, rows of `joined`; view `i` of `joined` is view `which[i]` of
-    /// the model.
+    /// Returns the reasons for the clusters of the samples `ids`, or of all samples without ids; view `i` of `joined` is
+    /// view `which[i]` of the model.
     ///
     /// # Errors
-    /// If the model is not a mixture, has one cluster, or as [`NamedModel::predict`].
+    /// If the model is not a mixture or has one cluster, if `joined` lacks a sample, or as [`NamedModel::predict`].
     pub fn reasons(
         &self,
         joined: &Joined,
         which: &[usize],
-        samples: &[usize],
+        ids: &[String],
         seed: Seed,
     ) -> Result<Vec<Reasons>, ClusterError> {
+        let samples = &match ids {
+            [] => (0..joined.ids.len()).collect(),
+            ids => ids.iter().map(|id| row_of(id, joined)).collect::<Result<Vec<_>, _>>()?,
+        };
         let mixture = self.mixture().ok_or_else(|| {
             let method = self.model.method();
             ClusterError::Model(format!("{method}: only t-mixture can give reasons"))
@@ -174,6 +178,20 @@ impl NamedModel {
     }
 }
 
+/// Returns the row of the sample `id`.
+fn row_of(id: &String, joined: &Joined) -> Result<usize, ClusterError> {
+    let unknown = || {
+        let why = if joined.unobserved.contains(id) {
+            "no view has a value of this sample".to_owned()
+        } else {
+            let first = joined.ids.first().map_or("", String::as_str);
+            format!("there is no such sample; the first is `{first}`")
+        };
+        ClusterError::Model(format!("sample = `{id}`: {why}"))
+    };
+    joined.ids.iter().position(|known| known == id).ok_or_else(unknown)
+}
+
 /// Returns the first and third quartile; `None` for fewer than [`MIN_MEMBERS`] values.
 fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
@@ -223,7 +241,7 @@ impl Reasons {
     pub fn odds(&self) -> String {
         let Self { cluster, other, log_odds, .. } = self;
         let times = log_odds.exp();
-        let times = if times < 1000.0 { short(times) } else { format!("{times:.1e}") };
+        let times = if times < 1000.0 { format!("{times:.1}") } else { format!("{times:.0e}") };
         format!(
             "Cluster {cluster} is {times} times as probable as cluster {other}: log odds {log_odds:+.2}, the sum of these parts:"
         )

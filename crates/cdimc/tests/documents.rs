@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Pages whose blocks run, each in a folder of its own. The first one writes `result`, which the others find there.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "README.md",
     "docs/guides/clinical.md",
     "docs/guides/files.md",
@@ -18,6 +18,7 @@ const PAGES: [&str; 7] = [
     "docs/guides/missing-data.md",
     "docs/guides/new-samples.md",
     "docs/guides/number-of-clusters.md",
+    "docs/guides/one-sample.md",
 ];
 
 /// The page on real patients, whose tables R writes.

@@ -95,6 +95,41 @@ predict.cdimc <- function(object, newdata = NULL, type = "cluster", strict = FAL
 #' @export
 probabilities <- function(object, ...) stats::predict(object, ..., type = "probabilities")
 
+#' Explain why samples are in their clusters
+#'
+#' @param object A fit of [tmixture()], or a model of it from [read_model()].
+#' @param x Samples with any subset of the views, like `newdata` of [predict.cdimc()].
+#' @param samples Names of the samples to explain; by default all.
+#' @param seed,strict,threads Same as for [tmixture()].
+#' @param ... Ignored.
+#' @return A data frame. For each sample: the log odds of its `cluster` against the `other`; their parts by view, which
+#'   add up; the columns with the largest parts, with the value and the quartiles of both clusters; and the missing views
+#'   with the fraction of the doubt that each would remove (`doubt_removed`).
+#' @examples
+#' made <- simulate_views(90, 3, seed = 1)
+#' views <- hide_views(made$views, missing_mask("per-view:0.2", 90, 3, seed = 1))
+#' fit <- tmixture(views, 3, seed = 0)
+#' head(explain(fit, views, samples = "1"))
+#' @export
+explain <- function(object, x, ...) UseMethod("explain")
+
+#' @rdname explain
+#' @export
+explain.cdimc <- function(object, x, samples = NULL, seed = 0, strict = FALSE,
+                          threads = getOption("cdimc.threads", 2), ...) {
+  views <- as_views(x, object$features)
+  start <- .Call(
+    wrap__model_explain, model_of(object), views, as.character(samples), seed_of(seed), flag(strict, "strict"),
+    threads_of(threads)
+  )
+  found <- as.data.frame(result_of(start), stringsAsFactors = FALSE)
+  # Names stay text, even "0001" or "NA".
+  numbers <- setdiff(names(found), c("id", "view", "column"))
+  found[numbers] <- lapply(found[numbers], utils::type.convert, as.is = TRUE)
+  found[c("cluster", "other")] <- lapply(found[c("cluster", "other")], `+`, 1L)
+  found
+}
+
 #' Fill in missing views
 #'
 #' @param object A fit, or a model from [read_model()].

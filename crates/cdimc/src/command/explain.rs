@@ -7,7 +7,7 @@ use crate::data::Seed;
 use crate::reasons::Reasons;
 use crate::report::sample_html;
 use crate::{NamedModel, note, say};
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -49,21 +49,7 @@ impl Explain {
         };
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
-        let row_of = |id: &String| match joined.ids.iter().position(|known| known == id) {
-            Some(row) => Ok(row),
-            None if joined.unobserved.contains(id) => {
-                bail!("--sample {id}: the files have no value of this sample in any view")
-            }
-            None => bail!(
-                "--sample {id}: the files have no such sample; their first is {}",
-                joined.ids.first().map_or("", String::as_str)
-            ),
-        };
-        let samples: Vec<usize> = match &self.samples[..] {
-            [] => (0..joined.ids.len()).collect(),
-            named => named.iter().map(row_of).collect::<Result<_, _>>()?,
-        };
-        let found = model.reasons(&joined, &which, &samples, Seed::new(self.seed))?;
+        let found = model.reasons(&joined, &which, &self.samples, Seed::new(self.seed))?;
         let Some(output) = output else {
             for (i, reasons) in found.iter().enumerate() {
                 say!("{}{}", if i > 0 { "\n" } else { "" }, reasons.text().trim_end());

@@ -38,7 +38,10 @@ fn what_cannot_be_explained_is_refused_by_name() {
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o run"));
     let explain = format!("explain --model run/model.safetensors {VIEWS}");
     for (line, reason) in [
-        (format!("{explain} --sample s999"), "--sample s999: the files have no such sample"),
+        (
+            format!("{explain} --sample s999"),
+            "sample = `s999`: there is no such sample; the first is `s",
+        ),
         (explain, "name samples with --sample ID, or a folder for all of them with -o DIR"),
     ] {
         let error = desk.fails(&line);

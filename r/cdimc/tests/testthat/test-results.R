@@ -67,6 +67,19 @@ test_that("columns go by name", {
   expect_error(predict(fit, list(dna = rna)), "no view `dna`", class = "cdimc_error")
 })
 
+test_that("reasons add up to the log odds of the probabilities", {
+  views <- named(data)
+  found <- explain(fit, views)
+  probabilities <- predict(fit, views, type = "probabilities")
+  for (rows in split(found, found$id)[1:5]) {
+    parts <- rows[rows$column == "" & !is.na(rows$log_odds), ]
+    p <- probabilities[rows$id[1], c(parts$cluster[1], parts$other[1])]
+    expect_equal(sum(parts$log_odds[-1]), parts$log_odds[1])
+    expect_equal(parts$log_odds[1], log(p[[1]] / p[[2]]), tolerance = 1e-6)
+  }
+  expect_error(explain(fit, views, samples = "nobody"), "there is no such sample", class = "cdimc_error")
+})
+
 test_that("missing views are filled in, measured values kept", {
   views <- named(data)
   full <- impute(fit, views)

@@ -7,6 +7,7 @@ use crate::{answer, text};
 use cdimc::NamedModel;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
+use cdimc::reasons::Reasons;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::Table;
 use extendr_api::prelude::*;
@@ -59,6 +60,37 @@ fn model_predict(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List 
     })
 }
 
+/// Returns the reasons for the clusters of the samples `ids`, or of all samples, as columns of text.
+#[extendr]
+fn model_explain(
+    bytes: Raw,
+    views: List,
+    ids: Vec<String>,
+    seed: f64,
+    strict: bool,
+    n_threads: i32,
+) -> List {
+    let start = || {
+        let (named, tables) =
+            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
+        Job::start(n_threads, move |_| {
+            let (joined, which) = named.join(tables, strict).map_err(text)?;
+            let seed = Seed::new(seed as u64);
+            let found = named.reasons(&joined, &which, &ids, seed).map_err(text)?;
+            let rows: Vec<Vec<String>> = found.iter().flat_map(Reasons::rows).collect();
+            let into_r = move || {
+                let columns = Reasons::HEADER.iter().enumerate().map(|(j, &name)| {
+                    let column: Vec<&str> = rows.iter().map(|row| row[j].as_str()).collect();
+                    (name, Robj::from(column))
+                });
+                List::from_pairs(columns).into()
+            };
+            Ok(Box::new(into_r) as IntoR)
+        })
+    };
+    answer(start())
+}
+
 /// Returns all views of samples with any subset of them, with missing values filled in.
 #[extendr]
 fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
@@ -107,6 +139,7 @@ extendr_module! {
     mod model;
     fn model_describe;
     fn model_predict;
+    fn model_explain;
     fn model_impute;
     fn model_stability;
 }
