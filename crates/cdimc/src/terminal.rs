@@ -61,9 +61,11 @@ pub fn arguments<A: clap::Parser>(words: impl IntoIterator<Item = OsString>) -> 
                 Err(error) => failure(&OutputError(error).into()),
             };
         }
-        // The first paragraph says what is wrong; the usage is a `--help` away.
+        // The paragraphs before the usage: the error, and a similar name if there is one.
         let text = error.to_string();
-        note!("{}", one_line(text.split("\n\n").next().unwrap_or_default()));
+        let error = text.split("\n\nUsage:").next().unwrap_or_default();
+        let error = error.split("\n\nFor more information").next().unwrap_or_default();
+        note!("{}", one_line(error));
         2
     })
 }

@@ -16,13 +16,14 @@ use crate::cluster_number::NumberRange;
 use crate::mixture::TMixture;
 use crate::{DEFAULT_METHOD, MethodError};
 use anyhow::{Context, bail};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use run::Run;
 use std::path::PathBuf;
 use std::time::Duration;
 use terminal_host::Terminal;
 
-/// Group the samples, and write labels, embedding, model and report
+/// Find clusters; write labels, model and report
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Example:\n  cdimc cluster --view rna.csv --view protein.npy --id patient -k 4 -o result"
@@ -30,53 +31,99 @@ use terminal_host::Terminal;
 pub(crate) struct Cluster {
     #[command(flatten)]
     input: Option<Input>,
-    /// A table about the samples, compared with, never clustered on
-    #[arg(long, value_name = "FILE")]
-    clinical: Option<PathBuf>,
-    /// Its columns of a time and an event (1, true, yes or dead)
-    #[arg(long, value_name = "TIME,EVENT", requires = "clinical")]
-    survival: Option<SurvivalColumns>,
     /// Number of clusters
-    #[arg(short = 'k', long, value_name = "N", conflicts_with = "k_range")]
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "N",
+        conflicts_with = "k_range",
+        help_heading = "Clusters"
+    )]
     clusters: Option<usize>,
-    /// Numbers to try: 2..12, or 1..12 to test
-    #[arg(long, value_name = "FROM..TO")]
+    /// Numbers of clusters to try; from 1 to test for clusters
+    #[arg(long, value_name = "FROM..TO", help_heading = "Clusters")]
     k_range: Option<NumberRange>,
-    /// Seeds of each number of --k-range whose clusters are compared
-    #[arg(long, value_name = "N", requires = "k_range", conflicts_with = "clusters")]
+    /// Seeds per number of --k-range
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "k_range",
+        conflicts_with = "clusters",
+        hide_short_help = true,
+        help_heading = "Clusters"
+    )]
     k_seeds: Option<usize>,
-    /// Stability of clusters in N subsamples [50; 0 for none]; by default where a fit is quick
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
-    stability: Option<usize>,
-    /// The method; only t-mixture and cdimc-net write a model for predict and impute
-    #[arg(long, default_value = DEFAULT_METHOD)]
+    /// Method; only t-mixture and cdimc-net write a model
+    #[arg(
+        long,
+        default_value = DEFAULT_METHOD,
+        value_parser = PossibleValuesParser::new(crate::method_names()),
+        hide_possible_values = true,
+        help_heading = "Clusters"
+    )]
     method: String,
-    /// The seed of all randomness
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Settings of the method as TOML
-    #[arg(long, value_name = "FILE")]
+    /// Settings of the method, a TOML file
+    #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     config: Option<PathBuf>,
-    /// Where a network trains, if the method has one
-    #[arg(long)]
-    device: Option<DeviceName>,
-    /// Threads; all cores by default
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// Write the report's pictures as figure-NAME.svg too
-    #[arg(long)]
-    figures: bool,
-    /// The folder for the results
-    #[arg(short, long, value_name = "DIR", required_unless_present = "resume")]
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 0, help_heading = "Clusters")]
+    seed: u64,
+    /// Stability of clusters in N subsamples [50; 0 for none]
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "50",
+        help_heading = "Clusters"
+    )]
+    stability: Option<usize>,
+    /// Table to compare the clusters with
+    #[arg(long, value_name = "FILE", help_heading = "Clinical table")]
+    clinical: Option<PathBuf>,
+    /// Its columns of time and event (1, true, yes or dead)
+    #[arg(long, value_name = "TIME,EVENT", requires = "clinical", help_heading = "Clinical table")]
+    survival: Option<SurvivalColumns>,
+    /// Folder for the results
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        required_unless_present = "resume",
+        help_heading = "Result"
+    )]
     output: Option<PathBuf>,
     /// Replace an earlier run in DIR
-    #[arg(long)]
+    #[arg(long, help_heading = "Result")]
     force: bool,
-    /// Seconds between checkpoints of what is done
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    /// Write the report's pictures as figure-NAME.svg, too
+    #[arg(long, help_heading = "Result")]
+    figures: bool,
+    /// Threads; all cores by default
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    threads: Option<usize>,
+    /// Device of a network
+    #[arg(long, hide_short_help = true, help_heading = "Running")]
+    device: Option<DeviceName>,
+    /// Seconds between checkpoints
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        hide_short_help = true,
+        help_heading = "Running"
+    )]
     checkpoint_every: u64,
-    /// Go on with an interrupted run, as it was begun
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "stability", "method", "seed", "config", "device", "figures", "output", "force"])]
+    /// Continue an interrupted run as it began
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Running",
+        conflicts_with_all = [
+            "Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "stability", "method", "seed", "config",
+            "device", "figures", "output", "force"
+        ]
+    )]
     resume: Option<PathBuf>,
 }
 

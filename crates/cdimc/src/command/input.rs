@@ -13,60 +13,61 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Tables")]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Input {
-    /// A table or a folder of 10x Genomics, for each view: rows are samples. MEMBER: one array, layer, modality or
-    /// feature type; NAME='rna/*.parquet': parts of the samples, beyond memory
+    /// Table of a view with one row per sample, or a folder of 10x Genomics. MEMBER is an array, layer, modality or feature
+    /// type; NAME='rna/*.parquet' are parts of the samples
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
-    /// The column (or array) of sample names that joins the tables
+    /// Column or array with the sample names that join the tables
     #[arg(long, value_name = "[FILE=]COLUMN")]
     #[serde(default)]
     pub(crate) id: Vec<String>,
-    /// A column of known classes, only compared with the clusters
+    /// Column of known classes, never used to find clusters
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
-    /// A value for "not measured", besides empty cells, NA and NaN
+    /// Value for "not measured", besides empty cells, NA and NaN
     #[arg(long = "missing-value", value_name = "[FILE=]VALUE", allow_hyphen_values = true)]
     pub(crate) missing_values: Vec<String>,
-    /// Lines to leave out above the table of a text or spreadsheet
-    #[arg(long, value_name = "[FILE=]N")]
+    /// Number of lines above the table of a text file or spreadsheet
+    #[arg(long, value_name = "[FILE=]N", hide_short_help = true)]
     #[serde(default)]
     pub(crate) skip_lines: Vec<String>,
-    /// The only columns to cluster on; quote a name with a comma
+    /// Only columns to use; quote a name with a comma
     #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) columns: Vec<String>,
-    /// Columns to leave out: names, dates, whatever holds no numbers
+    /// Columns to leave out, such as names and dates
     #[arg(long, value_name = "COLUMN,..")]
     #[serde(default)]
     pub(crate) drop: Vec<String>,
-    /// Samples to leave out: a pattern of their ids in the files
-    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    /// Pattern of the ids of samples to leave out
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true, hide_short_help = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) drop_samples: Option<String>,
-    /// A file whose columns are samples; --id names its features
+    /// File whose columns are samples; --id names its features
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub(crate) transposed: Vec<String>,
-    /// What of an id names the sample: '^(.{12})' of a TCGA barcode
-    #[arg(long, value_name = "REGEX")]
+    /// Part of an id that names the sample, such as '^(.{12})' of a TCGA barcode
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
     #[serde(default)]
     pub(crate) id_pattern: Option<String>,
-    /// Samples of ids: a table of assay (view), primary, colname
-    #[arg(long, value_name = "FILE", conflicts_with = "id_pattern")]
+    /// Table from ids to samples: assay (view), primary, colname
+    #[arg(long, value_name = "FILE", conflicts_with = "id_pattern", hide_short_help = true)]
     #[serde(default)]
     pub(crate) sample_map: Option<PathBuf>,
-    /// Rows of one sample, and features of one name: refuse, first or mean
-    #[arg(long, value_name = "WHICH", default_value = "refuse")]
+    /// Several rows of one sample or features of one name: refuse, first or mean
+    #[arg(long, value_name = "WHICH", default_value = "refuse", hide_short_help = true)]
     #[serde(default)]
     pub(crate) replicates: Replicates,
-    /// The memory that the content of a file may take, where it is packed so well that it is refused
-    #[arg(long, value_name = "BYTES")]
+    /// Memory for the content of a packed file
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
     #[serde(default)]
     pub(crate) max_bytes: Option<u64>,
-    /// Refuse single missing cells, else filled by column means
+    /// Refuse single missing cells; else column means fill them
     #[arg(long)]
     pub(crate) strict: bool,
     /// What `missing_values` and `drop_samples` give and the files have.

@@ -83,7 +83,7 @@ struct Cli {
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     /// Write ' before ids and names in CSV files that a spreadsheet would take for formulas
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     escape_formulas: bool,
 }
 

@@ -31,13 +31,10 @@ struct Progress {
     /// Whether lines are shown instead of a bar.
     plain: bool,
     stage: &'static str,
-    started: Instant,
-    /// Steps of the stage that were done before it began, or began again.
-    done_before: usize,
     last_step: Instant,
     last_line: Instant,
-    /// Stages whose begin and whose end were shown: some come again and again.
-    shown: HashSet<(&'static str, bool)>,
+    /// Stages that were shown; some come again and again.
+    shown: HashSet<&'static str>,
     seconds: Seconds,
 }
 
@@ -59,13 +56,11 @@ impl Terminal {
             let style = ProgressStyle::with_template(style);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         }
-        let (started, last_step, last_line) = (Instant::now(), Instant::now(), Instant::now());
+        let (last_step, last_line) = (Instant::now(), Instant::now());
         let progress = Mutex::new(Progress {
             bar,
             plain: !terminal && !quiet,
             stage: "",
-            started,
-            done_before: 0,
             last_step,
             last_line,
             shown: HashSet::new(),
@@ -131,22 +126,16 @@ impl Progress {
         let stage = step.stage;
         if stage != self.stage {
             self.stage = stage;
-            // This step began when the one before it ended.
-            self.started = self.last_step;
-            self.done_before = step.done.saturating_sub(1);
             self.bar.reset();
             self.bar.set_prefix(stage);
             self.bar.set_length(step.of as u64);
         }
         self.bar.set_position(step.done as u64);
         self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
-        let is_news = self.shown.insert((stage, step.done == step.of));
-        if self.plain && (is_news || self.last_line.elapsed() > Duration::from_secs(10)) {
-            let since = step.done.saturating_sub(self.done_before).max(1);
-            let left = (step.of - step.done.min(step.of)) as f64 / since as f64
-                * self.started.elapsed().as_secs_f64();
-            let loss = step.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
-            note!("{stage} {}/{}{loss}  {left:.0} s left", step.done, step.of);
+        // A log gets a line for a new stage, and then one a minute; a time left means nothing there.
+        let is_new = self.shown.insert(stage);
+        if self.plain && (is_new || self.last_line.elapsed() > Duration::from_secs(60)) {
+            note!("{stage}: step {} of {}", step.done, step.of);
             self.last_line = Instant::now();
         }
     }
