@@ -192,7 +192,7 @@ fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
         .unwrap();
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.starts_with("choose-k 1/4") {
+    while !line.starts_with("choose-k: step 1 of 4") {
         line.clear();
         assert!(progress.read_line(&mut line).unwrap() > 0);
     }
