@@ -69,8 +69,10 @@ pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
 fn shared_and_acc<'a>(row: &'a Row<'_>) -> impl Iterator<Item = [f64; 2]> + 'a {
     row.records.iter().filter_map(|record| {
         let outcome = &record.outcome;
-        let shared = outcome.curves.iter().find(|c| c.name == "run-shared-information")?;
-        Some([*shared.values.last()?, 100.0 * outcome.score("acc")?])
+        // The result of a run is its round of largest T.
+        let rounds = outcome.curves.iter().find(|curve| curve.name == "shared-information")?;
+        let shared = rounds.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some([shared, 100.0 * outcome.score("acc")?])
     })
 }
 
