@@ -287,7 +287,7 @@ impl<'a> Analysis<'a> {
         Ok(found)
     }
 
-    /// Compares the clusters with those of other seeds, with the samples in other orders.
+    /// Compares the clusters with the clusters from other seeds and sample orders.
     fn other_seeds(
         &self,
         labels: &[usize],
@@ -332,7 +332,7 @@ fn match_numbers(clusters: &mut [Option<usize>], labels: &[usize]) {
     }
 }
 
-/// Passes the steps of a computation on as those of an inner one, and stores its parts.
+/// Reports the steps of a computation as steps of an inner one, and stores its parts.
 struct Inner<'a>(&'a dyn Observer);
 
 impl Observer for Inner<'_> {

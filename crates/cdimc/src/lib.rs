@@ -3,7 +3,7 @@ Clustering of incomplete multi-view data: everything a user needs from one crate
 
 [`method`] gives any method of the workspace by name, CDIMC-net and those it is compared with;
 [`tables`] reads a user's own files into the views that methods work on; a [`NamedModel`] is a trained
-network that knows what its views and columns are called. The crates of the workspace are here as
+network with the names of its views and columns. The crates of the workspace are here as
 modules, and what most programs need is in the [`prelude`].
 
 ```

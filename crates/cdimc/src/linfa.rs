@@ -1,4 +1,4 @@
-//! Traits of linfa: a method clusters a linfa `Dataset` whose columns are those of all views.
+//! Traits of linfa: a method clusters a linfa `Dataset` that holds the columns of all views.
 
 use ::linfa::dataset::DatasetBase;
 use ::linfa::traits::{Fit, PredictInplace};

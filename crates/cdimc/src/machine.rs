@@ -69,8 +69,8 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// Memory that this process may still take: what is free, the limit of its address space and that of its
-/// control group, whichever is least; `None` if the system does not report it.
+/// Returns the memory that this process may still take: the minimum of the free memory, the limit of its address
+/// space and the limit of its control group; `None` if the system does not report it.
 fn available_bytes() -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.trim().parse::<f64>().ok();
@@ -110,19 +110,19 @@ mod tests {
     }
 
     #[test]
-    fn files_that_nobody_uses_take_no_memory_from_a_group() {
+    fn unused_file_pages_do_not_count_against_a_group() {
         let stat = "anon 100\nfile 900\ninactive_anon 5\ninactive_file 700\nactive_file 200\n";
         assert_eq!([given_back(stat), given_back("anon 100\n")], [700.0, 0.0]);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_system_that_says_what_is_free_is_heard() {
+    fn free_memory_is_read_on_linux() {
         assert!(available_bytes().unwrap() > 1e6);
     }
 
     #[test]
-    fn times_are_told_in_units_that_fit() {
+    fn durations_are_written_in_fitting_units() {
         assert_eq!([duration(150.0), duration(10800.0)], ["2 minutes", "3.0 hours"]);
     }
 }

@@ -52,14 +52,14 @@ pub struct Clustered<'a> {
     pub data: &'a MultiView,
     /// The cluster of every sample.
     pub labels: &'a [usize],
-    /// The mixture that gave them, on whose scale columns are compared; on that of the data without one.
+    /// The mixture that gave them. Columns are compared on its scale, or on the scale of the data without a mixture.
     pub model: Option<&'a MixtureModel>,
     /// Of every view the clusters that the others give, named as in `labels`; `None` for a sample that has no other view.
     pub by_others: Option<&'a [Vec<Option<usize>>]>,
 }
 
 impl Markers {
-    /// What a p value of a column means, for whoever reads it.
+    /// Explanation of the q value of a column, for readers of the report.
     pub const MEANING: &'static str = "q tests a column against the clusters that all other views give without its own, so \
         that no column is tested against clusters that it made; it says that this view is associated with what the others \
         show, be it biology or a batch that they share.";
@@ -166,7 +166,7 @@ impl Clustered<'_> {
             let values = scaled.as_deref().unwrap_or(&given);
             let tested = others.as_ref().map(|(places, groups)| {
                 let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();
-                // The other views may tell apart more clusters than have samples here.
+                // The other views may distinguish more clusters than have samples here.
                 let n_clusters = groups.iter().fold(n_clusters, |n, &group| n.max(group + 1));
                 contrasts(&values, groups, n_clusters)
             });
@@ -301,7 +301,7 @@ mod tests {
         };
         let data = MultiView::from_nan_rows(vec![column(|i| i % 2), column(|i| i / 20)]).unwrap();
         let labels: Vec<usize> = (0..n).map(|i| i % 2).collect();
-        // The second view's clusters say nothing of the first view.
+        // The clusters of the second view are unrelated to the first view.
         let by_others = [
             (0..n).map(|i| Some(i / 20)).collect::<Vec<_>>(),
             (0..n).map(|i| (i > 0).then_some(i / 20)).collect(),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn where_hardly_a_sample_has_two_views_nothing_is_tested_and_it_is_said() {
+    fn columns_are_untested_with_a_reason_if_few_samples_have_two_views() {
         use cdimc_core::{Clusterer, Silent};
         use cdimc_data::Seed;
         let view = |there: std::ops::Range<usize>| {

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_the_authors_code_says_what_it_is_named_for() {
+    fn the_authors_code_file_holds_the_settings_of_the_authors_code() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/authors-code.toml");
         let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let found = configured(CdimcNet::NAME, settings).unwrap().settings;

@@ -1,4 +1,4 @@
-//! Samples for a model, new ones or those of its training: views found by name, columns put in order, odd values named.
+//! Samples for a model, new or from its training: finds views by name, orders columns, and reports unusual values.
 
 use crate::clinical::short;
 use crate::tables::{JoinError, Joined, Table, join_new};
@@ -61,8 +61,8 @@ pub enum NewSamplesError {
 }
 
 impl NamedModel {
-    /// Joins tables of new samples, each of which is a view of the model by name, or the only one of both;
-    /// gives the views of the model that they are beside the samples.
+    /// Joins tables of new samples. A table belongs to the view of the same name, or to the only view. Returns the samples
+    /// and the views of the model.
     ///
     /// Columns are put in the model's order; a single missing cell takes the mean of the training samples,
     /// or is refused if `strict`. What looks odd is among the warnings.
@@ -83,7 +83,7 @@ impl NamedModel {
         Ok((joined, which))
     }
 
-    /// As [`join`](Self::join), of samples whose values were looked at before.
+    /// Joins as [`join`](Self::join) does, without a check for unusual values.
     ///
     /// # Errors
     /// As [`join`](Self::join).

@@ -16,7 +16,7 @@ const MOST_HIDDEN: usize = 500;
 const NEIGHBORS: usize = 10;
 const MOST_CANDIDATES: usize = 5000;
 
-/// What is said where no row is hidden, as of so few rows a tenth is none.
+/// Note for data with too few rows to hide a tenth of them.
 pub(crate) const NOTHING_HIDDEN: &str =
     "nothing was hidden to see how well this works: of no view ten measured rows have another view";
 
@@ -101,7 +101,7 @@ pub fn recoveries(
     Ok(found)
 }
 
-/// Samples that have the view `wanted`, and what says which of them are near.
+/// Samples that have the view `wanted`, and the data for their distances.
 struct Neighbors<'a> {
     data: &'a MultiView,
     wanted: usize,

@@ -23,7 +23,7 @@ pub enum TrainingSetError {
     Join(#[from] JoinError),
 }
 
-/// Joins the tables of a training set, every view of which at least two samples must have.
+/// Joins the tables of a training set; each view needs at least two samples.
 ///
 /// # Errors
 /// If fewer have one, or as [`join`].

@@ -57,9 +57,9 @@ pub enum Sign {
     SingleSamples,
     /// Clusters that follow which views are missing.
     MissingPattern,
-    /// Samples whose rows of a view are unlike those of all others.
+    /// Samples whose rows of a view are far from all other rows.
     FarSample,
-    /// A view that says nothing of the others under these clusters.
+    /// A view that is unrelated to the other views, given these clusters.
     UnrelatedView,
     /// A view that shares clusters with others, and varies more by itself.
     OwnVariation,
@@ -84,7 +84,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Returns whether the sign is a reason to doubt the clusters; the others tell how they were found.
+    /// Returns whether the sign is a reason to doubt the clusters; other signs only describe the data.
     pub fn is_fault(self) -> bool {
         !matches!(self, Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples)
     }
@@ -403,7 +403,7 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
     let is_overfit = |of: &ViewSharing| of.is_significant() && of.shared_information <= 0.0;
     let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_open(of) && !is_overfit(of));
-    // Views none of which shares are one finding.
+    // If no view shares anything, this is one finding.
     if known.len() > 1 && alone().count() == known.len() {
         let text = "the views share nothing that these clusters explain".to_owned();
         return vec![Warning { sign: Sign::UnrelatedView, text }];

@@ -6,7 +6,7 @@ use crate::statistics::{Contingency, kruskal_wallis};
 use cdimc_data::Seed;
 use cdimc_metrics::ari;
 
-/// Tables with given sums up to which all are looked at, about a hundredth of a second.
+/// Maximum number of tables with given sums that the exact test enumerates, in about 10 ms.
 const MOST_TABLES: usize = 200_000;
 /// Tables drawn where there are more.
 const N_PERMUTATIONS: usize = 9999;
@@ -20,7 +20,7 @@ pub struct Association {
     pub outcome: Result<Outcome, String>,
 }
 
-/// What a test says.
+/// Result of a test.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -70,7 +70,7 @@ impl Association {
                 row[6] = found.effect_name.into();
                 row[7] = digits(found.effect);
                 row[8] = found.ari.map(digits).unwrap_or_default();
-                row[9] = found.told();
+                row[9] = found.summary();
             }
         }
         row
@@ -78,8 +78,8 @@ impl Association {
 }
 
 impl Outcome {
-    /// What is typical of each cluster, in a line.
-    pub(crate) fn told(&self) -> String {
+    /// Returns what is typical of each cluster, in one line.
+    pub(crate) fn summary(&self) -> String {
         let there = self.typical.iter().enumerate().filter(|(_, text)| !text.is_empty());
         there.map(|(cluster, text)| format!("{cluster}: {text}")).collect::<Vec<_>>().join("; ")
     }

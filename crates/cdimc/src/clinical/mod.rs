@@ -1,5 +1,4 @@
-//! What clusters mean for what else is known of the samples: survival, numbers and categories of a table that is never
-//! clustered on.
+//! Compares clusters with a clinical table: survival, numbers and categories. Methods never read this table.
 //!
 //! ```
 //! use cdimc::clinical::{Clinical, ClinicalTable};
@@ -25,7 +24,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
 
-/// What is known of samples besides the views, as text.
+/// A clinical table, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClinicalTable {
     ids: Vec<String>,
@@ -54,7 +53,7 @@ impl ClinicalTable {
 /// A clinical table in the order of clustered samples.
 #[derive(Debug, Clone)]
 pub struct Clinical {
-    /// Samples that the table knows.
+    /// Number of samples in the table.
     pub n_known: usize,
     n_samples: usize,
     /// What cannot be compared and why, a line each.
@@ -70,7 +69,7 @@ impl Clinical {
         variable.as_ref().ok()
     }
 
-    /// What `table` says of `samples`; `survival`: its columns of time and event.
+    /// Selects the rows of `samples` in `table`; `survival` names its columns of time and event.
     pub fn new(
         table: &ClinicalTable,
         survival: Option<&SurvivalColumns>,
@@ -181,17 +180,17 @@ impl Clinical {
     }
 }
 
-/// How clusters differ in what is known of their samples.
+/// Comparison of clusters in the columns of a clinical table.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Samples that the clinical table knows.
+    /// Number of samples in the clinical table.
     pub n_known: usize,
     /// All samples.
     pub n_samples: usize,
     /// What could not be compared and why, a line each.
     pub notes: Vec<String>,
-    /// All columns but those of survival, smallest p value first, those not tested last.
+    /// All columns except the survival columns, by increasing p value; untested columns come last.
     pub associations: Vec<Association>,
     /// Survival, where it was asked for and can be compared.
     pub survival: Option<Survival>,

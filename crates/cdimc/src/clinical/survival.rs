@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// The columns of a clinical table that tell survival: `TIME,EVENT`.
+/// The survival columns of a clinical table: `TIME,EVENT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SurvivalColumns {
@@ -67,9 +67,9 @@ pub struct Survival {
     pub n: usize,
     /// Samples with the event.
     pub n_events: usize,
-    /// Whether clusters differ; `None` where the times cannot tell.
+    /// Test of whether survival differs between clusters; `None` if the times do not allow it.
     pub log_rank: Option<LogRank>,
-    /// The q value of that among all tests of the table.
+    /// The q value of the log-rank test among all tests of the table.
     pub q: f64,
     /// The time up to which means are taken: the earliest of the last times of the clusters.
     pub horizon: f64,
@@ -95,7 +95,7 @@ pub struct ClusterSurvival {
     pub median: Option<f64>,
     /// The mean time without the event up to the horizon.
     pub restricted_mean: RestrictedMean,
-    /// Its hazard over that of the reference; `None` for the reference and where there is no finite one.
+    /// Hazard ratio against the reference; `None` for the reference and if the ratio is not finite.
     pub hazard_ratio: Option<HazardRatio>,
 }
 
@@ -166,8 +166,8 @@ pub(super) struct SurvivalData {
 }
 
 impl SurvivalData {
-    /// What these cells mean, with notes; or in a line why survival cannot be looked at. A sample with a cell that cannot
-    /// be read is left out, unless they are many.
+    /// Reads times and events, with notes, or returns in one line why survival cannot be compared. Samples with an
+    /// unreadable cell are left out, unless there are many.
     pub(super) fn new(
         columns: &SurvivalColumns,
         times: &[&str],
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_as_registries_and_programs_write_them_and_told() {
+    fn events_are_read_in_common_spellings_and_reported() {
         for (event, none) in [
             ("1", "0"),
             ("2", "1"),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lacks_a_time_or_an_event_is_left_out() {
+    fn samples_without_a_time_or_an_event_are_left_out() {
         let cells =
             [("1", "1"), ("2", "True"), ("3", "0.0"), ("4", "1"), ("5", "false"), ("", "1")];
         let found = watched(&cells).unwrap().0.compare(&[0, 0, 0, 1, 1, 2]).unwrap();
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_stay_where_the_log_rank_test_cannot_tell() {
+    fn curves_are_kept_if_the_log_rank_test_is_impossible() {
         let at_once = [("3", "1"); 6];
         let apart = [("1", "0"), ("1", "0"), ("2", "1"), ("3", "1")];
         let late = [("1e308", "0"), ("1e308", "1"), ("1e308", "0"), ("1e308", "1")];

@@ -3,7 +3,8 @@
 use crate::tables::plain_spelling;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whole numbers of so many values are tested as categories too, with as many samples for each value on average.
+/// Whole numbers with at most this many distinct values, and `LEAST_PER_CODE` samples per value on average, are also
+/// tested as categories.
 const MOST_CODES: usize = 20;
 const LEAST_PER_CODE: usize = 5;
 
@@ -19,8 +20,8 @@ pub(crate) enum Variable {
 }
 
 impl Variable {
-    /// What these cells are, of which empty ones are missing; or why they are nothing to compare. Two numbers are
-    /// categories, and so are numbers with zeros before them (`007`).
+    /// Returns the type of these cells, or the reason why they cannot be compared. Empty cells are missing. Columns of
+    /// two distinct numbers and numbers with leading zeros (`007`) are categories.
     pub(super) fn of(cells: &[&str]) -> Result<Self, String> {
         let there = || cells.iter().copied().filter(|cell| !cell.is_empty());
         let n = there().count();
@@ -92,7 +93,7 @@ impl Variable {
     pub(super) fn as_codes(&self) -> Option<Self> {
         let Self::Numbers(numbers) = self else { return None };
         let there = || numbers.iter().flatten();
-        // Equal numbers have one spelling, that of their value.
+        // Equal numbers get one spelling.
         let spelled: Vec<String> =
             numbers.iter().map(|x| x.map_or_else(String::new, |x| (x + 0.0).to_string())).collect();
         let distinct: BTreeSet<&str> =
@@ -103,7 +104,7 @@ impl Variable {
             .then(|| Self::categories(distinct, spelled.iter().map(String::as_str)))
     }
 
-    /// What is said of categories of the column `name` that differ in writing alone.
+    /// Returns a note if categories of the column `name` differ only in their spelling.
     pub(super) fn spelled_twice(&self, name: &str) -> Option<String> {
         let Self::Categories { names, .. } = self else { return None };
         let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();

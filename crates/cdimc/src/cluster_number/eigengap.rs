@@ -87,7 +87,7 @@ mod tests {
 
     /// Equal parts give equal eigenvalues. (faer's Lanczos iteration did not end on Handwritten at 30 %.)
     #[test]
-    fn eigenvalues_of_many_samples_are_those_of_the_whole_matrix() {
+    fn eigenvalues_of_many_samples_match_the_whole_matrix() {
         let view = Array2::from_shape_fn((1200, 2), |(i, j)| {
             (100 * (i / 60) * (1 + j)) as f64 + ((i * 37 + j * 11) % 60) as f64 / 60.0
         });

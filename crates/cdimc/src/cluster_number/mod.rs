@@ -22,10 +22,10 @@ mod eigengap;
 
 /// Seeds of each number of clusters where stability over them decides.
 const SEEDS: usize = 3;
-/// Neighbors in the graph whose eigengap is looked at.
+/// Number of neighbors in the graph for the eigengap.
 const NEIGHBORS: usize = 10;
 
-/// Beyond this many samples the silhouette is that of a random part, drawn by the seed.
+/// Maximum number of samples for the silhouette; a larger data set is sampled with the seed.
 const SILHOUETTE_SAMPLES: usize = 4000;
 
 /// Name under which the numbers of clusters that were tried are stored.
@@ -70,7 +70,7 @@ pub struct ClusterNumber {
     /// Whether the views share more than chance gives; `None` where it was not asked, or no sample has two views.
     #[serde(default)]
     pub shared_structure: Option<SharedStructure>,
-    /// One sentence that says why.
+    /// The reason for the choice, in one sentence.
     pub reason: String,
     /// All candidates, by number of clusters.
     pub candidates: Vec<Candidate>,
@@ -81,7 +81,7 @@ pub struct ClusterNumber {
 /// Numbers of clusters to try, and the seeds of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberRange {
-    /// The first; 1 asks whether views share any structure, and is chosen where they do not.
+    /// The first; 1 also tests whether views share any structure, and is chosen if they do not.
     pub from: usize,
     /// The last, at least 2.
     pub to: usize,
@@ -106,8 +106,8 @@ impl FromStr for NumberRange {
 
 /// Numbers of clusters to try on some data.
 pub(crate) struct NumberSearch<'a> {
-    /// The method. Its clusterings are compared where shared information does not decide; its settings are
-    /// those of the search if it is the mixture.
+    /// The method. Its clusterings are compared if shared information does not decide; the search uses its settings if it is
+    /// the mixture.
     pub method: &'a Configured,
     /// The samples.
     pub data: &'a MultiView,
@@ -118,7 +118,7 @@ pub(crate) struct NumberSearch<'a> {
 }
 
 impl NumberSearch<'_> {
-    /// The stage that is told to the observer after each number.
+    /// The stage that the observer gets after each number.
     pub(crate) const STAGE: &'static str = "choose-k";
 
     /// Tries every number of the range that `observer` has not stored as tried, stores it, and chooses one of them all.
@@ -246,8 +246,8 @@ impl ClusterNumber {
     }
 }
 
-/// Chooses among the candidates, each of `n_seeds` clusterings: by what the views share on held-out
-/// samples where it is known of all, else by ranks.
+/// Chooses among the candidates, each with `n_seeds` clusterings: by shared information on held-out samples if all
+/// candidates have it, else by ranks.
 fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     candidates.sort_by_key(|candidate| candidate.n_clusters);
     let curve: Option<Vec<HeldOut>> = candidates.iter().map(|c| c.held_out.clone()).collect();

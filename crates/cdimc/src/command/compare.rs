@@ -158,7 +158,7 @@ impl Compare {
     }
 }
 
-/// The first clusters of every method beside the known classes, or beside those of the first method where none are known.
+/// Pairs the first clusters of each method with the known classes, or with the clusters of the first method.
 fn flows(outcomes: &[Outcome], classes: Option<&[String]>) -> Vec<(Grouping, Grouping)> {
     let known = classes.map(|classes| Grouping::new("classes", classes.iter().cloned()));
     let of = |outcome: &Outcome| {

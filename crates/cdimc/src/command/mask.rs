@@ -45,7 +45,7 @@ impl Mask {
         let files: Vec<String> =
             joined.names.iter().map(|name| view_file(name)).collect::<Result<_, _>>()?;
         let data = &joined.data;
-        // Samples and views are told by the names the user gave them.
+        // Errors use the user's names of samples and views.
         let named = |error: DataError| match error {
             DataError::SampleWithoutView { sample } => anyhow!(
                 "--pattern {}: sample `{}` would keep no view: every sample needs at least one",
@@ -113,7 +113,7 @@ fn draw(
     let mut open: Vec<usize> = (0..n_samples).collect();
     let mut n_again = 0;
     for attempt in 0..ATTEMPTS {
-        // The first draw is that of a complete table.
+        // The first draw is the same as for a complete table.
         let seed = if attempt == 0 { seed } else { seed.stream("again").nth(attempt) };
         let drawn = pattern.mask(n_samples, n_views, seed)?;
         for &i in &open {

@@ -129,7 +129,7 @@ fn long_about() -> String {
 }
 
 impl Cli {
-    /// Does what the command line asks for.
+    /// Runs the command.
     fn run(self) -> anyhow::Result<()> {
         let level = match (self.quiet, self.verbose) {
             (true, _) => tracing::Level::ERROR,

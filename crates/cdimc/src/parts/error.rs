@@ -13,7 +13,7 @@ pub enum PartsError {
     /// What the parts are fitted with.
     #[error(transparent)]
     Fit(#[from] ClusterError),
-    /// Samples without names, which no other part could tell from its own.
+    /// Samples without ids, which cannot be distinguished from samples of other parts.
     #[error("{file}: parts of the samples are told apart by their ids: name the column with --id")]
     NoIds {
         /// The file.

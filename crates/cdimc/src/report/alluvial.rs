@@ -25,7 +25,7 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// The groups of all samples by their names; the empty name is that of no known group.
+    /// Builds the groups from the group name of each sample; an empty name means that the group is unknown.
     pub fn new(name: &str, of_samples: impl Iterator<Item = String>) -> Self {
         let of_samples: Vec<String> = of_samples.map(|name| super::class_name(&name)).collect();
         let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();

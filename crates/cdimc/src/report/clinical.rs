@@ -1,4 +1,4 @@
-//! What clusters mean for what else is known of the samples, as a section of the report: survival and associations.
+//! Report section that compares the clusters with the clinical table: survival and associations.
 
 use super::drawing::{Area, DrawResult, GRAY, INK, PALETTE, words};
 use super::figures::draw;
@@ -12,7 +12,7 @@ const LISTED: usize = 40;
 /// How many curves a picture shows.
 const CURVES: usize = PALETTE.len();
 
-/// `n_clustered`: all samples, of which those compared may be some.
+/// Adds the section; `n_clustered` counts all samples, compared or not.
 pub(super) fn section(page: &mut Page, comparison: &Comparison, n_clustered: usize) {
     page.section("What the clusters mean for the clinical table");
     for note in &comparison.notes {
@@ -115,7 +115,7 @@ fn associations(page: &mut Page, associations: &[Association]) {
                 found.ari.map_or_else(String::new, |ari| format!("{ari:.2}")),
                 found.n.to_string(),
                 found.test.into(),
-                found.told(),
+                found.summary(),
             ]
         })
         .collect();

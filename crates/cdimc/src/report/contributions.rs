@@ -1,4 +1,4 @@
-//! What every view says of every cluster.
+//! Contribution of each view to each cluster.
 
 use super::Report;
 use super::figures::cluster_color;

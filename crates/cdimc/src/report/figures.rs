@@ -98,7 +98,7 @@ pub(crate) fn scatter(
     })
 }
 
-/// What the color of a point says.
+/// Meaning of the color of a point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Coloring<'a> {
     /// Its cluster.

@@ -11,7 +11,7 @@ use crate::clinical::Variable;
 const ROWS: usize = 30;
 /// Cells of a row, at most; each holds samples of one cluster.
 const CELLS: usize = 200;
-/// Clinical columns that are shown, those of smallest p first.
+/// Maximum number of clinical columns shown, in the order of their p values.
 const CLINICAL: usize = 3;
 /// Deviations from the mean beyond which colors do not change, and steps of color to either side.
 const MOST: f64 = 2.5;
@@ -25,7 +25,7 @@ const NAMES: f64 = 190.0;
 const ROW: f64 = 14.0;
 const TOP: f64 = 22.0;
 
-/// The picture, and what is to be said of it; `None` where no column sets clusters apart.
+/// Returns the picture and its caption; `None` if no column differs between clusters.
 pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let columns = columns(report);
     if columns.is_empty() {
@@ -131,7 +131,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
 
 const MISSING: &str = "#8886";
 
-/// The columns that differ most, those of each cluster together.
+/// Returns the columns that differ most, grouped by cluster.
 fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {
     let n_clusters = report.markers.clusters.len();
     let of_each = (ROWS / n_clusters.max(1)).max(1);
@@ -184,7 +184,7 @@ fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
     scores
 }
 
-/// From blue (low) by white to brown (high), which all readers tell apart.
+/// Returns a color from blue (low) over white to brown (high), a color-blind safe scale.
 fn deviation_color(value: f64) -> String {
     let step = (value / MOST * STEPS).round().clamp(-STEPS, STEPS) / STEPS;
     let end = if step < 0.0 { [33.0, 102.0, 172.0] } else { [179.0, 88.0, 6.0] };

@@ -53,15 +53,15 @@ pub struct Report<'a> {
     pub command: &'a str,
     /// The samples that it shows.
     pub joined: &'a Joined,
-    /// The samples that were clustered, of which those shown may be some.
+    /// Number of clustered samples; the report may show a part of them.
     pub n_samples: usize,
     /// What was found.
     pub outcome: &'a Outcome,
     /// What sets each cluster apart.
     pub markers: &'a Markers,
-    /// What else is known of the samples.
+    /// The clinical table.
     pub clinical: Option<&'a Clinical>,
-    /// How clusters differ in that.
+    /// Comparison of the clusters with the clinical table.
     pub comparison: Option<&'a Comparison>,
     /// All settings of the method, as it used them.
     pub settings: &'a str,
@@ -367,7 +367,7 @@ impl Report<'_> {
     }
 
     fn curves(&self, page: &mut Page) {
-        // Those of the mixture are over its starts, which say nothing of the samples.
+        // The curves of the mixture run over its starts and do not describe the samples.
         let curves = &self.outcome.clustering.curves;
         if self.method == TMixture::NAME || curves.iter().all(|curve| curve.values.is_empty()) {
             return;

@@ -78,7 +78,7 @@ document.querySelectorAll('.table').forEach(box => {
 });
 ";
 
-/// A page as HTML, and the pictures in it, each of which stands alone as well.
+/// A page as HTML, and its pictures as separate SVG files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rendered {
@@ -177,8 +177,8 @@ impl Page {
     /// Columns that are empty throughout are left out.
     fn rows(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, colored: bool) {
         let rows: Vec<Vec<String>> = rows.collect();
-        let says = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
-        let columns: Vec<usize> = (0..header.len()).filter(says).collect();
+        let has_text = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
+        let columns: Vec<usize> = (0..header.len()).filter(has_text).collect();
         let words = if header.len() == 2 { " class=\"words\"" } else { "" };
         let head = columns.iter().map(|&j| format!("<th>{}</th>", escape(header[j])));
         let head: String = head.collect();

@@ -93,7 +93,7 @@ impl Drawing {
     }
 }
 
-/// A text of so many characters at most.
+/// Shortens `text` to at most `most` characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -30,7 +30,7 @@ fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
     html_of_asked(2, method, joined, clustering)
 }
 
-/// The page where so many clusters were asked for.
+/// Returns the page of a run that requested `n_clusters` clusters.
 fn html_of_asked(
     n_clusters: usize,
     method: &str,
@@ -75,7 +75,7 @@ fn html_of_warned(
 }
 
 #[test]
-fn a_page_says_of_a_method_what_holds_for_it() {
+fn a_page_describes_the_method_that_ran() {
     let (joined, mut clustering) = clustered();
     let html = html_of("concat", &joined, &clustering);
     assert!(
@@ -90,7 +90,7 @@ fn a_page_says_of_a_method_what_holds_for_it() {
 }
 
 #[test]
-fn the_methods_paragraph_says_of_single_cells_that_they_were_filled() {
+fn the_methods_paragraph_reports_filled_single_cells() {
     let (mut joined, clustering) = clustered();
     let said = "2 single missing cells in 1 columns were filled with the column's mean.";
     assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
@@ -110,7 +110,7 @@ fn the_methods_paragraph_says_of_single_cells_that_they_were_filled() {
 }
 
 #[test]
-fn of_one_cluster_nothing_is_said_that_sets_it_apart() {
+fn a_page_with_one_cluster_has_no_markers() {
     let (joined, mut clustering) = clustered();
     let told = ["What sets each cluster apart", "Markers are compared"];
     let html = html_of("t-mixture", &joined, &clustering);
@@ -144,7 +144,7 @@ fn a_verdict_counts_every_doubt() {
 }
 
 #[test]
-fn a_page_escapes_names_and_asks_nothing_of_the_network() {
+fn a_page_escapes_names_and_needs_no_network() {
     let (joined, clustering) = clustered();
     let html = html_of("concat", &joined, &clustering);
     assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));

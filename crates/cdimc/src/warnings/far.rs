@@ -3,7 +3,7 @@
 use super::{Sign, Warning};
 use crate::tables::Joined;
 
-/// Samples of a view of which one may be far from the others, at least.
+/// Minimum number of samples of a view for the test.
 const FEWEST: usize = 20;
 
 /// The samples that lie far from all others in a view: in at least half of its columns, and in more than one, they are
@@ -80,7 +80,7 @@ mod tests {
     use ndarray::Array2;
     use rand::Rng;
 
-    /// What is said of samples with these views.
+    /// Returns the warnings for samples with these views.
     fn said_of(views: Vec<Array2<f64>>) -> Vec<String> {
         let table = |(v, values): (usize, Array2<f64>)| Table {
             name: format!("view{v}"),

@@ -57,7 +57,7 @@ fn clusters_that_follow_the_mask_are_seen_and_a_random_mask_is_not() {
     let entries = Array2::from_shape_fn((150, 2), |(i, v)| lacks[i] != v);
     let masked = MultiView::new(views, ViewMask::new(entries).unwrap()).unwrap();
     assert_eq!(signs_of(&masked, &truth, 3), []);
-    // Of clusters that are the pattern no view knows anything.
+    // No view is related to clusters that equal the missing pattern.
     assert_eq!(signs_of(&masked, &lacks, 3), [Sign::MissingPattern, Sign::UnrelatedView]);
 }
 
@@ -108,7 +108,7 @@ fn rows_of_zeros_that_count_as_missing_are_named() {
 }
 
 #[test]
-fn a_test_of_too_few_samples_tells_so() {
+fn a_test_with_too_few_samples_is_reported_as_such() {
     let (data, labels) = groups(150, 3, true);
     let shuffled = |n: usize| {
         let rows: Vec<usize> = (0..n).collect();
@@ -127,7 +127,7 @@ fn a_test_of_too_few_samples_tells_so() {
 }
 
 #[test]
-fn a_batch_that_one_view_knows_of_is_named_as_what_it_is() {
+fn a_batch_in_one_view_is_reported_as_own_variation() {
     let (data, labels) = groups(150, 3, false);
     let mut rng = Seed::new(9).rng();
     let batches: Vec<f64> = (0..150).map(|_| f64::from(rng.gen_range(0..2))).collect();
@@ -177,7 +177,7 @@ fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
 }
 
 #[test]
-fn seeds_that_disagree_are_told_of() {
+fn seeds_that_disagree_are_reported() {
     let (a, b) = (vec![0, 0, 1, 1, 2, 2], vec![2, 2, 0, 0, 1, 1]);
     assert_eq!(seeds_disagree(&[a.clone(), b]), None);
     let other = seeds_disagree(&[a.clone(), vec![0, 1, 2, 0, 1, 2]]).unwrap();

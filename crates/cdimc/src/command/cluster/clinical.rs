@@ -1,4 +1,4 @@
-//! What else is known of the samples, and how it is read.
+//! Reads the clinical table.
 
 use crate::clinical::{Clinical, ClinicalTable, SurvivalColumns};
 use crate::command::input::Input;

@@ -56,7 +56,7 @@ impl Run {
         let comparison =
             self.clinical.as_ref().map(|clinical| clinical.compare(&clustering.labels));
         if let (Some(clinical), Some(comparison)) = (&self.clinical, &comparison) {
-            // The others were told when the table was read.
+            // The other notes were logged when the table was read.
             for note in &comparison.notes[clinical.notes.len()..] {
                 tracing::warn!("{note}");
             }

@@ -1,4 +1,4 @@
-//! What stands in a folder of output: a record that says what its run wrote.
+//! Reads the record of an earlier run in an output folder, which lists the files of that run.
 
 use super::RUN_FILE;
 use crate::tables::datasets::sha256;

@@ -88,7 +88,7 @@ impl OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Writing::Beside { workplace, .. } = &self.to {
-            // There is nobody to tell.
+            // Errors cannot be reported from here.
             let _ = std::fs::remove_dir_all(&workplace.path);
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         let error = format!("{:#}", OutputFile::begin(&path, false, &[]).err().unwrap());
         assert!(error.ends_with("holds new, which cdimc did not write: move it away"), "{error}");
         assert_eq!(std::fs::read(workplace.join("new")).unwrap(), b"long leftovers");
-        // The lock says whose it is.
+        // The lock lists the file, so cdimc may remove it.
         std::fs::write(workplace.join("lock"), "\nnew\n").unwrap();
         OutputFile::begin(&path, false, &[]).unwrap().finish(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");

@@ -21,8 +21,8 @@ const EARLIER: &str = "earlier";
 /// A folder under construction, locked against other runs.
 ///
 /// It is built in a workplace beside its target, where the earlier run that it replaces is kept meanwhile.
-/// The next run finds there what a killed one left: a result takes its place then, and so does an unfinished run, but
-/// never that of a result.
+/// The next run finds there what a killed run left: a result moves to the target, and so does an unfinished run,
+/// unless a result is there.
 pub(crate) struct OutputFolder {
     /// As the user spelled it.
     shown: String,
@@ -122,8 +122,8 @@ impl OutputFolder {
         self.place().map(|_| ())
     }
 
-    /// Puts in its place what is whole, and says whether it did: what was [kept](Self::keep) waits where a result has
-    /// that place.
+    /// Moves a complete output to the target and returns whether it did. [Kept](Self::keep) output waits while a result
+    /// is at the target.
     pub(crate) fn place(self) -> anyhow::Result<bool> {
         // While the run worked, anybody may have put something there.
         if let Err(refusal) = self.check(self.overwrite) {
@@ -189,7 +189,7 @@ impl OutputFolder {
         sync_folder(parent_of(&self.target))
     }
 
-    /// Puts what is whole under the next name that is free, and says where.
+    /// Moves a complete output to the next free name and returns its path.
     fn stage_next_to(&self) -> io::Result<PathBuf> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let (mut beside, mut n) = (self.target.clone(), 1);
@@ -233,7 +233,7 @@ impl OutputFolder {
         self.part(WHOLE).exists() && self.part(EARLIER).exists()
     }
 
-    /// Whether results may go here: nothing of the user's is ever overwritten.
+    /// Checks that results may be written here: files of the user are never overwritten.
     fn check(&self, overwrite: bool) -> anyhow::Result<()> {
         let (shown, target) = (&self.shown, &self.target);
         if !target.exists() {
@@ -283,7 +283,7 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        // There is nobody to tell; what stays is found by the next run.
+        // Errors cannot be reported from here; the next run finds what remains.
         if self.part(WHOLE).exists() {
             let _ = remove(&self.part(NEW));
         } else {

@@ -48,7 +48,7 @@ impl Workplace {
         Ok(None)
     }
 
-    /// Notes the name of a file before it is there: whatever ends this run, the next knows the file for ours.
+    /// Notes the name of a file before it exists, so that the next run recognizes the file if this run is killed.
     pub(super) fn begin(&self, name: &str) -> io::Result<()> {
         if self.begun()?.lines().any(|line| line == name) {
             return Ok(());

@@ -49,7 +49,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
 /// Whether text that a spreadsheet would take for a formula is escaped, in the whole program.
 static ESCAPE: AtomicBool = AtomicBool::new(false);
 
-/// Has [`csv_bytes`] escape formulas from now on if `escape`, and says whether it does.
+/// Makes [`csv_bytes`] escape formulas from now on if `escape`, and returns whether it does.
 pub(crate) fn escape_formulas(escape: bool) -> bool {
     ESCAPE.fetch_or(escape, Ordering::Relaxed) || escape
 }
