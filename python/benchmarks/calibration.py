@@ -5,7 +5,7 @@
 
 Of the small tables, the simulated situations, digits, Handwritten and BDGP, 30 % missing: the expected calibration error of a sample's
 confidence, of its stability (the share of its cluster's others that it stays with in 50 subsamples), of their product and of their mean against
-being right (a cluster stands for the class that the best matching gives it), and that of the confidence against stability.
+being right (a cluster stands for the class that the best matching gives it), and the error of the confidence against stability.
 """
 
 import sys
@@ -19,7 +19,7 @@ from simulated import situations
 
 
 def error(said, found):
-    """The mean distance of what is said and found over bands of what is said, weighted by samples."""
+    """The mean distance of predicted and observed values over bands of predicted values, weighted by samples."""
     band = np.digitize(said, BANDS[1:-1], right=True)
     return sum(abs((said - found)[band == b].sum()) for b in set(band)) / len(said)
 

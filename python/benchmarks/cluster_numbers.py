@@ -155,13 +155,13 @@ def of_splits(numbers, parts, scale, share):
 
 
 def signed(numbers, parts, n_splits):
-    """The last number that at least so many splits gain by."""
+    """The last number that improves at least a given number of splits."""
     gains = np.diff(np.vstack([np.zeros(parts.shape[1]), parts]), axis=0)
     return last(numbers, (gains > 0).sum(axis=1) >= n_splits)
 
 
 def most(numbers, parts, errors):
-    """The first number whose T is within so many standard errors of the most."""
+    """The first number whose T is within a given number of standard errors of the largest T."""
     mean, n_splits = parts.mean(axis=1), parts.shape[1]
     best = mean.argmax()
     error = np.sqrt((1 / n_splits + 0.5) * parts[best].var(ddof=1))

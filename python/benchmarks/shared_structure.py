@@ -23,7 +23,7 @@ def own_groups(rng, n, width):
 
 
 def batches(rng, n):
-    """Samples of four batches, of which three lack a view; the first view is shifted by the batch."""
+    """Samples of four batches; three batches lack a view, and the batch shifts the first view."""
     batch = rng.integers(4, size=n)
     views = [rng.normal(size=(n, 10)) for _ in range(3)]
     views[0] += 1.5 * rng.normal(size=(4, 10))[batch]
@@ -31,7 +31,7 @@ def batches(rng, n):
 
 
 def noises(rng, n=250):
-    """Names, views and masks; no view knows anything of another."""
+    """Names, views and masks; the views are independent."""
     kinds = {
         "white": [rng.normal(size=(n, 15)) for _ in range(3)],
         "correlated columns": [correlated(rng, n, 20, 5) + 0.5 * rng.normal(size=(n, 20)) for _ in range(3)],

@@ -19,7 +19,7 @@ OWN_SHAPES = {"pooling": 4.0, "diagonal": 0.05}
 
 
 def normal(rng, y, widths, distance):
-    """Clusters of one round shape, their centers so many deviations from the middle of a view."""
+    """Round clusters of one size; the distance of the centers from the middle of a view is in standard deviations."""
     views = []
     for width in widths:
         centers = rng.normal(size=(y.max() + 1, width)) * distance / np.sqrt(width)
@@ -28,7 +28,7 @@ def normal(rng, y, widths, distance):
 
 
 def omics(rng, y):
-    """A twentieth of the columns tells clusters apart, five hidden factors a view and heavy tails do not."""
+    """One in twenty columns differs between clusters; five hidden factors per view and heavy tails are unrelated."""
     views = []
     for width in (1500, 600, 200):
         centers = rng.normal(size=(y.max() + 1, width)) * 0.9 * (rng.random(width) < 0.05)

@@ -76,7 +76,7 @@ def more_seeds(out):
 
 
 def names_of(path):
-    """The ids and the names of columns of each table as the reference reads them, `None` where it knows of none."""
+    """The ids and the names of columns of each table as the reference reads them, `None` if it has none."""
     reader = compare.reader_of(path)
     if reader is compare.hdf5:
         with h5py.File(path) as file:

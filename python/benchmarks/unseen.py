@@ -135,7 +135,7 @@ def data_sets(half, folder):
 
 
 def cell(views, y, rate, seed):
-    """The views in the seed's order and at most so many samples, NaN where absent, and the classes."""
+    """The views of a limited number of samples in the seed's order, with NaN for missing rows, and the classes."""
     order = np.random.default_rng(seed).permutation(len(y))[:MOST_SAMPLES]
     views = {name: np.asarray(x, float)[order] for name, x in views.items()}
     if rate:
@@ -145,7 +145,7 @@ def cell(views, y, rate, seed):
 
 
 def limited(command, limit, **options):
-    """The finished process; CPU seconds and not those of the clock are limited, since the machine may be busy."""
+    """The finished process, with a limit on CPU seconds; the machine may be too busy for a limit on elapsed time."""
     cap = lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))  # noqa: E731
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run(command, preexec_fn=cap, env=environment, capture_output=True, text=True, **options)

@@ -1,4 +1,4 @@
-"""Missing patterns: which views of which samples are hidden, for experiments.
+"""Missing patterns: hides views of samples, for experiments.
 
 Examples
 --------

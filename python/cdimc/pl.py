@@ -163,7 +163,7 @@ def contributions(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Returns the given axes, or those of a new figure, without a frame."""
+    """Returns the given axes, or the axes of a new figure, without a frame."""
     if ax is None:
         import matplotlib.pyplot as plt
 

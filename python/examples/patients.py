@@ -22,7 +22,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def main() -> None:
-    """Clusters the tables and says what was found."""
+    """Clusters the tables and prints the findings."""
     assays = tables()
     print("Who has what:")
     print(cdimc.pp.missing(assays).to_string(index=False))

@@ -124,7 +124,7 @@ def test_a_cluster_of_processes_changes_no_bit(partitioned):
 
 
 def renamed(frame):
-    """A collection whose partitions do not have the columns that it says."""
+    """A collection whose partitions lack its declared columns."""
     parts = frame.to_delayed()
     meta = frame._meta.rename(columns={"v0f0": "other"})
     return dd.from_delayed(list(parts), meta=meta, verify_meta=False)

@@ -47,7 +47,7 @@ def test_rows_without_any_value_have_no_cluster(table, quick):
         assert single.predict(np.full((3, X.shape[1]), np.nan)).tolist() == [-1] * 3
 
 
-# The drawn views have heavy tails: half of the samples holds values far from those of the other half.
+# The drawn views have heavy tails: values of one half of the samples are far from the other half.
 @pytest.mark.filterwarnings("ignore::cdimc.OddDataWarning")
 def test_pipelines_and_searches_work(table, quick):
     X, views = table

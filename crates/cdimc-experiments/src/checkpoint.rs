@@ -1,7 +1,7 @@
-//! Checkpoints of a cell that runs: whatever ends it costs as much as was done since the last one.
+//! Checkpoints of a running cell: an interruption loses only the work since the last checkpoint.
 //!
-//! They are those of the method, so that methods without any begin afresh. A cell goes on only in the program that
-//! began it, byte for byte: its record is that of one program.
+//! The method writes the checkpoints; a method without checkpoints starts afresh. A cell is resumed only by the program
+//! that started it, byte for byte, so that one program produces its record.
 
 use crate::record::Seconds;
 use cdimc_core::{CHECKPOINT, ClusterError, Observer, Step, archive};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The folder below that of an experiment.
+/// The folder of checkpoints in the folder of an experiment.
 const FOLDER: &str = "checkpoints";
 /// The name of the note that a checkpoint of a cell has.
 const NOTE: &str = "cell";
@@ -57,7 +57,7 @@ pub(crate) struct Spent {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// What a checkpoint says besides the method's state.
+/// Content of a checkpoint besides the state of the method.
 #[derive(Serialize, Deserialize)]
 struct Note {
     program: String,

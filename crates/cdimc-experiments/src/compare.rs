@@ -25,7 +25,7 @@ pub struct Arguments {
     /// A Python with numpy, scipy and scikit-learn; torch for pmvc-cgan, imml where it is a peer.
     #[arg(long, value_name = "PATH")]
     python: PathBuf,
-    /// The folder of the NumPy programs (daimc.py, mic.py, ...), two levels below that of `datasets`.
+    /// The folder of the NumPy programs (daimc.py, mic.py, ...), two levels below the folder with `datasets`.
     #[arg(long, value_name = "DIR")]
     programs: PathBuf,
     /// Methods to compare [default: all].
@@ -59,7 +59,7 @@ struct Contest {
     settings: Value,
     /// How many times as fast we want to be.
     goal: f64,
-    /// Repetitions in one process, of which the fastest counts.
+    /// Repetitions in one process; the fastest counts.
     times: usize,
 }
 
@@ -67,7 +67,7 @@ fn contests() -> Vec<Contest> {
     use Peer::{Imml, Numpy};
     let contest =
         |method, peer, settings, goal, times| Contest { method, peer, settings, goal, times };
-    // Each iteration of MKKM-IK-MKC takes seconds and costs the same: three tell as much as eleven.
+    // Each iteration of MKKM-IK-MKC takes seconds and costs the same, so three iterations suffice.
     let three = json!({ "max-iterations": 3, "tolerance": 0.0 });
     // imml starts every k-means once.
     let one_start = json!({ "initial-restarts": 1, "restarts": 1 });

@@ -73,8 +73,8 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// How many cells there are on one data set; which masks are its authors' the manifest says, how many of them
-    /// the experiment, or where it takes all, the data.
+    /// Returns the number of cells on one data set. The manifest lists the authors' masks. The experiment sets their
+    /// number, or the data does if the experiment uses all masks.
     pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
         let manifest = catalog.manifest(dataset)?;
         let given = manifest.mask_rates();
@@ -229,7 +229,7 @@ impl Variant {
         variants
     }
 
-    /// The settings on one data set, before those of the command line.
+    /// Returns the settings on one data set, before the command line changes them.
     pub(crate) fn settings_on(&self, dataset: &str) -> Value {
         let mut settings = self.settings.clone();
         if let Some(further) = self.on.get(dataset) {

@@ -1,6 +1,6 @@
-//! The paper's experiments and those of our own: plans, runs, records, reports and benchmarks, as `cargo xtask` calls them.
+//! Experiments of the paper and of this project: plans, runs, records, reports and benchmarks for `cargo xtask`.
 //!
-//! An experiment is a TOML file; [`Command::run`] does what one of the commands asks for.
+//! An experiment is a TOML file; [`Command::run`] runs one of the commands.
 
 mod bench;
 mod cell;
@@ -43,7 +43,7 @@ use std::process::ExitCode;
 /// or `compare-case` as its first argument, so the program has to take this enum's words as its own.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Run an experiment, or what is left of it, and print its table.
+    /// Run the unfinished cells of an experiment and print its table.
     Reproduce(Box<reproduce::Arguments>),
     /// Add what runs and shards have recorded to the records of the workspace.
     Merge(merge::Arguments),
@@ -51,7 +51,7 @@ pub enum Command {
     Report(page::Arguments),
     /// List, fetch and verify the data sets.
     Datasets(datasets::Args),
-    /// Measure seconds, arithmetic and memory, and those of peers.
+    /// Measure seconds, arithmetic and memory, of this project and of peers.
     Bench(bench::Arguments),
     /// Time the compared methods next to their NumPy programs and imml.
     Compare(compare::Arguments),
@@ -70,7 +70,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does what the command asks for, and gives the program's exit code.
+    /// Runs the command and returns the exit code of the program.
     ///
     /// # Errors
     /// If the request cannot be met, or a file cannot be read or written.

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_record_that_stands_twice_hides_nothing_of_what_is_new() {
+    fn a_duplicate_of_a_known_record_does_not_hide_new_records() {
         let mut failed = record(2, 0.0);
         failed.outcome.status = Status::Failed;
         let known = vec![record(1, 0.1), record(1, 0.1)];

@@ -1,5 +1,5 @@
-//! The methods of experiments: those of the registry, CDIMC-net with its authors' settings, and those whose result
-//! the true labels choose, which no registry may list.
+//! The methods of experiments: the methods of the registry, CDIMC-net with its authors' settings, and methods that
+//! choose a result by the true labels. The registry must not list the last kind.
 
 use crate::cell::Cell;
 use crate::settings::{keys, merge};
@@ -119,7 +119,7 @@ mod tests {
 
     /// Settings have other names today than in the first records.
     #[test]
-    fn shipped_records_are_those_of_todays_settings() {
+    fn shipped_records_match_the_current_settings() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/records");
         let records = crate::records::read(&Path::new(folder).join("handwritten.jsonl")).unwrap();
         for name in [CdimcNet::NAME, AUTHORS] {

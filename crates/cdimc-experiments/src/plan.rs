@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_that_of_rows_before_that_of_a_method() {
+    fn a_name_selects_rows_before_methods() {
         let named = |name| labels(&Selection { method: owned(&[name]), ..Selection::default() });
         assert_eq!(named("concat"), ["concat"]);
         assert_eq!(named("once"), ["once"]);

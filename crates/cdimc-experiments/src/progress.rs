@@ -42,7 +42,7 @@ impl Lane {
 }
 
 impl Display {
-    /// For `total` cells in so many lanes.
+    /// Creates a display for `total` cells in `lanes` lanes.
     pub(crate) fn new(total: usize, lanes: usize, terminal: bool) -> Self {
         let now = Instant::now();
         let lane = Lane::idle(now);
@@ -150,7 +150,7 @@ impl Bars {
     }
 }
 
-/// A length of time as a person says it.
+/// Formats a duration for people.
 fn duration(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..90 => format!("{seconds} s"),

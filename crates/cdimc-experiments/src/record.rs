@@ -1,4 +1,4 @@
-//! What is known of a finished cell: everything a table or figure is rendered from.
+//! Record of a finished cell, the source of all tables and figures.
 
 use crate::cell::Cell;
 use cdimc_core::Curve;

@@ -122,8 +122,8 @@ pub(crate) fn newest(records: Vec<Record>) -> Vec<Record> {
     kept
 }
 
-/// Whether a record counts in place of one before it of the same cell: that of a later run does, or of the same
-/// run under later names, but no failure in place of a result.
+/// Returns whether a record replaces an earlier record of the same cell. A record of a later run does, and so does a
+/// record of the same run under later names. A failure never replaces a result.
 fn supersedes(record: &Record, other: &Record) -> bool {
     let rank = |r: &Record| (r.outcome.status != Status::Failed, r.circumstances.finished);
     rank(record) >= rank(other)
@@ -149,7 +149,7 @@ impl Finished {
         Some(Record { cell, ..record.clone() })
     }
 
-    /// Whether the record was found under these names, those of its experiment and row.
+    /// Returns whether the record exists under the same names of experiment and row.
     pub(crate) fn has(&self, record: &Record) -> bool {
         self.0.get(&record.key).is_some_and(|found| found.cell == record.cell)
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask reproduce`: runs what is left of an experiment and prints its table.
+//! `cargo xtask reproduce`: runs the unfinished cells of an experiment and prints its table.
 
 use crate::cell::Cell;
 use crate::checkpoint::Keeping;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Runs what is left of one experiment; whether a cell failed.
+/// Runs the unfinished cells of one experiment; returns whether a cell failed.
 fn run_experiment(
     experiment: &Experiment,
     cells: &[Cell],
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn shipped_results_are_told_from_those_of_this_machine() {
+    fn shipped_results_are_distinguished_from_local_results() {
         let mut shown = records::read(&reference("ablation")).unwrap();
         shown.truncate(3);
         assert_eq!(n_shipped("ablation", &shown).unwrap(), 3);

@@ -40,7 +40,7 @@ impl Runner {
         Ok(Self { jobs: jobs.unwrap_or(most).min(most), threads })
     }
 
-    /// Runs the cells, or what is left of them after their checkpoints, and gives `keep` the record of each as it ends.
+    /// Runs the cells, from their checkpoints if they have any, and passes each record to `keep` when its cell ends.
     pub(crate) fn run(
         self,
         cells: Vec<Cell>,

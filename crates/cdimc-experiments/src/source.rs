@@ -89,7 +89,7 @@ pub(crate) fn mask(
     }
 }
 
-/// Published masks are those of a rate of every view.
+/// Returns the published masks, which exist for patterns with one rate for all views.
 fn authors_masks(name: &str, pattern: &str) -> Result<Option<Vec<ViewMask>>> {
     match pattern.parse()? {
         MissingPattern::PerView(rate) if !is_synthetic(name) => Ok(catalog()?.masks(name, rate)?),
@@ -106,7 +106,7 @@ pub(crate) fn catalog() -> Result<Catalog> {
     checked(Catalog::from_env(Some(workspace::root().join("datasets")))?)
 }
 
-/// The catalog, if no name in it is that of generated data.
+/// Returns the catalog if it contains no name of generated data.
 fn checked(catalog: Catalog) -> Result<Catalog> {
     if let Some(manifest) = catalog.manifests().find(|manifest| is_synthetic(&manifest.name)) {
         bail!("manifest of `{0}`: must have another name, `{0}` are generated data", manifest.name);

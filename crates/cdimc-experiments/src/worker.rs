@@ -70,7 +70,7 @@ pub(crate) fn run(
     }))
 }
 
-/// What a process said of its end: a panic's place and message, or else its last line.
+/// Returns the reason why a process ended: the location and message of a panic, or else the last line.
 fn last_words(errors: &str) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let panicked = lines.iter().position(|line| line.contains("panicked at "));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_told_by_its_message_and_anything_else_by_its_last_line() {
+    fn a_panic_is_reported_by_its_message_and_other_ends_by_the_last_line() {
         let panic = "\nthread 'main' panicked at src/a.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`\n";
         assert_eq!(
             last_words(panic),

@@ -31,7 +31,7 @@ pub(crate) fn revision() -> Option<String> {
     Some(if changed { commit + "+" } else { commit })
 }
 
-/// SHA-256 of the running program's bytes: what git says at this moment may be of another one.
+/// SHA-256 of the running program's bytes; the current git commit may differ from the program's.
 pub(crate) fn program() -> std::io::Result<String> {
     sha256(File::open(std::env::current_exe()?)?)
 }

@@ -65,7 +65,7 @@ impl NamedModel {
     /// and the views of the model.
     ///
     /// Columns are put in the model's order; a single missing cell takes the mean of the training samples,
-    /// or is refused if `strict`. What looks odd is among the warnings.
+    /// or is refused if `strict`. Unusual values are among the warnings.
     ///
     /// # Errors
     /// If a table is no view of the model, lacks a column, or as [`join_new`].

@@ -159,7 +159,7 @@ mod tests {
     use cdimc_core::Clustering;
     use ndarray::Array2;
 
-    /// Knows the truth of every view, whatever is hidden, but adds `off`.
+    /// Returns the true values of each view plus `off`, whatever is hidden.
     #[derive(Debug)]
     struct Oracle {
         views: Vec<Array2<f64>>,

@@ -138,7 +138,7 @@ fn groups_of_equal_rows_are_the_clusters() {
 #[test]
 fn two_tables_of_200_columns_are_no_clusters_without_confidence() {
     let views = "--view $BROKEN/wa.csv.gz --view $BROKEN/wb.csv.gz --id id";
-    let (done, said) = told(&format!("$CDIMC cluster {views} -k 3 --method pmvc -q -o c"));
+    let (done, said) = output_of(&format!("$CDIMC cluster {views} -k 3 --method pmvc -q -o c"));
     assert!(!done && said.contains("pmvc found nothing usable: lambda = 0.01"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
@@ -160,7 +160,7 @@ fn a_file_beyond_its_limit_is_an_error_of_one_line() {
 
 #[test]
 fn more_threads_than_the_machine_has_are_named_and_not_started() {
-    let (done, said) = told(
+    let (done, said) = output_of(
         "printf 'a,b\n1,2\n2,1\n9,8\n8,9\n' > a.csv; \
          $CDIMC cluster --view a.csv -k 2 --method concat --threads 2000 -o out",
     );
@@ -171,7 +171,7 @@ fn more_threads_than_the_machine_has_are_named_and_not_started() {
 fn text_that_a_spreadsheet_takes_for_a_formula_is_escaped_on_demand() {
     let files = "printf 'id,a\n=1+1,-1.5\n@x,2\n+3,8\ny,9\n' > a.csv";
     let line = "cluster --view a.csv --id id -k 2 --method concat -q -o";
-    let (done, said) = told(&format!(
+    let (done, said) = output_of(&format!(
         "{files}; $CDIMC {line} plain && $CDIMC {line} safe --escape-formulas && \
          cut -d, -f1 plain/labels.csv safe/labels.csv"
     ));
@@ -214,8 +214,8 @@ fn a_pipe_without_end_is_refused() {
     }
 }
 
-/// What the call says on the standard error, and whether it succeeded.
-fn told(line: &str) -> (bool, String) {
+/// Returns whether the call succeeded, and its output.
+fn output_of(line: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let output = shell(folder.path(), line);
     (output.status.success(), text(&output.stdout) + &text(&output.stderr))
@@ -225,24 +225,24 @@ fn told(line: &str) -> (bool, String) {
 fn files_may_call_their_ids_and_columns_as_they_like() {
     let files = "printf 'patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n' > a.csv; \
                  printf 'PatientID,b\nx,1\ny,2\nz,3\n' > b.csv";
-    let (done, said) = told(&format!(
+    let (done, said) = output_of(&format!(
         "{files}; $CDIMC inspect --view a.csv --view b.csv --id patient --id b.csv=PatientID --drop sex"
     ));
     assert!(done && said.contains("3 samples in 2 views"), "{said}");
     let (done, said) =
-        told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns a"));
+        output_of(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns a"));
     assert!(done && said.contains("a: 3 rows, 1 features"), "{said}");
     let (done, said) =
-        told(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns c"));
+        output_of(&format!("{files}; $CDIMC inspect --view a.csv --id patient --columns c"));
     assert!(!done && said.contains("has none of the columns `c`"), "{said}");
     let dropped = format!("{files}; $CDIMC inspect --view a.csv --id patient --drop sex,age");
-    let (done, said) = told(&dropped);
+    let (done, said) = output_of(&dropped);
     assert!(!done && said.contains("no view has a column `age` (--drop)"), "{said}");
     // A column that one of the files has is left out there, whatever else it is.
     let views = "--view a.csv --view b.csv --id patient --id b.csv=PatientID --columns a,b";
-    let (done, said) = told(&format!("{files}; $CDIMC inspect {views} --drop sex,PatientID"));
+    let (done, said) = output_of(&format!("{files}; $CDIMC inspect {views} --drop sex,PatientID"));
     assert!(done && said.contains("3 samples in 2 views"), "{said}");
-    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --id patient"));
+    let (done, said) = output_of(&format!("{files}; $CDIMC inspect --view a.csv --id patient"));
     assert!(!done && said.contains("leave the column out with --drop 'sex'"), "{said}");
 }
 
@@ -250,7 +250,8 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
 fn ids_that_hardly_overlap_are_shown_from_both_sides() {
     let files = "printf 'id,a\n0,1\n1,2\n2,4\n' > a.csv; printf 'id,b\n0.0,1\n1.0,2\n2,3\n' > b.csv; \
                  printf 'id,c\nq,1\nr,2\n' > c.csv";
-    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --view b.csv --id id"));
+    let (done, said) =
+        output_of(&format!("{files}; $CDIMC inspect --view a.csv --view b.csv --id id"));
     assert!(done, "{said}");
     assert!(
         said.contains(
@@ -259,7 +260,7 @@ fn ids_that_hardly_overlap_are_shown_from_both_sides() {
         "{said}"
     );
     let views = "--view a.csv --view b.csv --view c.csv --id id";
-    let (done, said) = told(&format!("{files}; $CDIMC inspect {views}"));
+    let (done, said) = output_of(&format!("{files}; $CDIMC inspect {views}"));
     assert!(
         done && said.contains("c.csv: 2 of 2 ids are in no other file: it has `q`, `r`"),
         "{said}"
@@ -269,6 +270,7 @@ fn ids_that_hardly_overlap_are_shown_from_both_sides() {
         "{said}"
     );
     assert!(!said.contains("views a and b share no sample"), "{said}");
-    let (done, said) = told(&format!("{files}; $CDIMC inspect --view a.csv --view c.csv --id id"));
+    let (done, said) =
+        output_of(&format!("{files}; $CDIMC inspect --view a.csv --view c.csv --id id"));
     assert!(!done && said.contains("a.csv has `0`, `1`, c.csv has `q`, `r`"), "{said}");
 }

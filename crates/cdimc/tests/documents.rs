@@ -3,7 +3,7 @@
 //! Blocks marked `sh` run in the order of their page, on a copy of `examples/`. Blocks marked `bash` (installing, long
 //! experiments, files that a reader has) do not.
 #![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
-#![allow(clippy::print_stderr)] // a test that needs R says that there is none
+#![allow(clippy::print_stderr)] // a test that needs R reports that there is none
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a shell says of `script` in `folder`, where `cdimc` is the command of this build: standard output and error.
+/// Runs `script` in a shell in `folder` with the `cdimc` of this build; returns standard output and error.
 fn run(page: &str, script: &str, folder: &Path) -> (String, String) {
     let command = Path::new(env!("CARGO_BIN_EXE_cdimc")).parent().unwrap().display();
     let output = Command::new("sh")
@@ -60,9 +60,9 @@ fn run(page: &str, script: &str, folder: &Path) -> (String, String) {
         .current_dir(folder)
         .output()
         .unwrap();
-    let [said, told] = [output.stdout, output.stderr].map(|s| String::from_utf8(s).unwrap());
-    assert!(output.status.success(), "{page}:\n{script}\n{told}");
-    (said, told)
+    let [said, stderr] = [output.stdout, output.stderr].map(|s| String::from_utf8(s).unwrap());
+    assert!(output.status.success(), "{page}:\n{script}\n{stderr}");
+    (said, stderr)
 }
 
 /// The accuracies that `cdimc evaluate` prints, in order.

@@ -37,7 +37,7 @@ pub(crate) enum Task {
     Predict,
     /// The mixture with coordinates of one kind; its peer is the program of `--oracle`.
     Mixture,
-    /// The mixture as it is used unless told otherwise; its peer is scikit-learn's on filled-in columns.
+    /// The mixture with its default settings; its peer is scikit-learn's on filled-in columns.
     MixtureAuto,
     /// The mixture on a sparse table of 20,000 x 20,000 beside 30 columns; its peer is scikit-learn's SVD and mixture.
     Sparse,

@@ -25,7 +25,7 @@ use std::thread::ScopedJoinHandle;
 
 pub(crate) use ours::serve;
 
-/// The data sets by which growth with the samples is measured: views as wide as MNIST's.
+/// Data sets for the growth of time and memory with the samples; their views are as wide as MNIST.
 const ONE_VIEW: &str = "synthetic 784";
 const TWO_VIEWS: &str = "synthetic 2 x 784";
 
@@ -156,7 +156,7 @@ fn growth(n_samples: usize, arguments: &Arguments) -> Result<Vec<Line>> {
         let folder = Folder::write(&wide(n_samples, 2)?, 0.3)?;
         for task in [Task::Pretrain, Task::Finetune].into_iter().filter(wanted) {
             let mut case = folder.case(task, arguments.threads, arguments.share);
-            // Growth is that of an epoch: a ring stands in for the neighbor graph, whose search is a task of its own.
+            // Growth is measured for an epoch. A ring replaces the neighbor graph, as its search is a separate task.
             case.ring = true;
             case.times = 2;
             lines.push(compare(TWO_VIEWS, 0.3, &folder, &case, arguments)?);
@@ -400,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_that_of_one_data_set() {
+    fn growth_compares_sizes_of_one_data_set() {
         let line = |dataset: &str, n_samples: usize, seconds: f64| Line {
             dataset: dataset.into(),
             task: Task::Pretrain,

@@ -27,7 +27,7 @@ impl Parts for Drawn {
         self.n_samples.div_ceil(PART)
     }
 
-    /// Two views, of which the second lacks every fifth sample.
+    /// Creates two views; the second lacks every fifth sample.
     fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn std::error::Error + Send + Sync>> {
         let mut rng = Seed::new(0).stream("parts").nth(part as u64).rng();
         let samples = part * PART..self.n_samples.min((part + 1) * PART);

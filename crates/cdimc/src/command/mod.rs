@@ -140,7 +140,7 @@ impl Cli {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(terminal::Log::default)
-            // Told of on a standard error that is closed, they would end the program.
+            // Messages about them on a closed standard error would end the program.
             .log_internal_errors(false)
             .with_ansi(false)
             .with_target(false)

@@ -112,12 +112,12 @@ fn the_methods_paragraph_reports_filled_single_cells() {
 #[test]
 fn a_page_with_one_cluster_has_no_markers() {
     let (joined, mut clustering) = clustered();
-    let told = ["What sets each cluster apart", "Markers are compared"];
+    let texts = ["What sets each cluster apart", "Markers are compared"];
     let html = html_of("t-mixture", &joined, &clustering);
-    assert!(told.iter().all(|text| html.contains(text)));
+    assert!(texts.iter().all(|text| html.contains(text)));
     clustering.labels = vec![0; 6];
     let html = html_of("t-mixture", &joined, &clustering);
-    assert!(!told.iter().any(|text| html.contains(text)));
+    assert!(!texts.iter().any(|text| html.contains(text)));
 }
 
 #[test]

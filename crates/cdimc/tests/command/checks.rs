@@ -1,4 +1,4 @@
-//! What is in files that no table of measurements should have, as `inspect` and `cluster` tell it.
+//! Reports of `inspect` and `cluster` about content that no table of measurements should have.
 
 use crate::desk::{Desk, VIEWS};
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn rows_are_not_joined_by_number_beside_a_column_of_ids() {
 }
 
 #[test]
-fn codes_for_missing_are_told_until_they_are_named_for_their_file() {
+fn codes_for_missing_are_reported_until_the_user_names_them() {
     let desk = Desk::new();
     let code = |row: usize, cells: &mut Vec<String>| {
         let n = cells.len();
@@ -56,8 +56,8 @@ fn codes_for_missing_are_told_until_they_are_named_for_their_file() {
     let said = "coded.csv: -999 is clustered on as a measurement: it stands 96 times in";
     assert!(desk.succeeds(&format!("inspect {views}")).contains(said));
     let cluster = format!("cluster {views} -k 4 --method concat");
-    let told = String::from_utf8(desk.run(&format!("{cluster} -o out")).stderr).unwrap();
-    assert!(told.contains(said), "{told}");
+    let stderr = String::from_utf8(desk.run(&format!("{cluster} -o out")).stderr).unwrap();
+    assert!(stderr.contains(said), "{stderr}");
     assert!(data_warnings(&desk, "out")[0].as_str().unwrap().starts_with(said));
     assert!(desk.text("out/report.html").contains(said));
     let of_file = desk.succeeds(&format!("inspect {views} --missing-value coded.csv=-999"));
@@ -107,7 +107,7 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
 }
 
 #[test]
-fn clinical_ids_in_another_writing_are_told_on_the_terminal_and_in_the_record() {
+fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_record() {
     let desk = Desk::new();
     let rows: String = (0..120)
         .map(|i| format!("{}{i},{}\n", if i % 3 == 0 { "s" } else { "S0" }, i % 50))
@@ -115,10 +115,10 @@ fn clinical_ids_in_another_writing_are_told_on_the_terminal_and_in_the_record() 
     desk.put("clinic.csv", &format!("id,age\n{rows}"));
     let output =
         desk.run(&format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out"));
-    let told = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     let said = "clinic.csv: the tests are of 40 of the 120 samples, which the clinical table has; 80 more would agree if \
                 written alike, as `s";
-    assert!(told.contains(said), "{told}");
+    assert!(stderr.contains(said), "{stderr}");
     let record: Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
     let note = record["clinical-notes"][0].as_str().unwrap();
     assert!(said.contains(&note[..60]), "{note}");

@@ -96,7 +96,7 @@ fn the_ids_of_a_clinical_table_are_none_of_the_views_wherever_they_are_named() {
 }
 
 #[test]
-fn the_methods_paragraph_tells_of_survival_where_it_was_looked_at() {
+fn the_methods_paragraph_describes_survival_if_it_was_compared() {
     let desk = Desk::new();
     let rows: String = (0..120).map(|i| format!("s{i},{},{}\n", 10 + i * 7 % 50, i % 2)).collect();
     desk.put("clinic.csv", &format!("id,days,dead\n{rows}"));
@@ -141,7 +141,7 @@ fn assays(desk: &Desk) {
 }
 
 #[test]
-fn barcodes_are_cut_by_a_pattern_that_the_error_proposes_or_a_map_that_says_the_same() {
+fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
     let desk = Desk::new();
     assays(&desk);
     let files: String = ["rna", "mirna", "rppa"]
@@ -187,10 +187,10 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
         desk.put("clinic.csv", text);
         let line = format!("cluster {VIEWS} -k 4 --clinical clinic.csv --survival days,dead");
         let output = desk.run(&format!("{line} -o made --force"));
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{told}");
-        let lines: Vec<&str> = told.lines().filter(|line| line.contains("clinic.csv")).collect();
-        assert!(lines.len() == 1 && lines[0].contains(expected), "{expected}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{stderr}");
+        let lines: Vec<&str> = stderr.lines().filter(|line| line.contains("clinic.csv")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{expected}: {stderr}");
         let found = record(&desk, "made");
         assert!(found.get("log-rank").is_none());
         assert!(found["clinical-notes"][0].as_str().unwrap().contains(expected));
@@ -217,7 +217,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
     fails("--clinical clinic.csv", "id `s1` stands in row");
-    // Rows of nothing, in which spreadsheets end, are of nobody.
+    // Spreadsheets end in empty rows; these are no samples.
     desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
 }

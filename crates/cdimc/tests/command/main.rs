@@ -118,7 +118,7 @@ fn predicting_the_training_samples_gives_their_clusters() {
 }
 
 #[test]
-fn the_default_is_the_mixture_with_all_it_can_tell() {
+fn the_default_is_the_mixture_with_all_outputs() {
     let desk = Desk::new();
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o out"));
     let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
@@ -194,9 +194,9 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
         assert!(desk.text("out/run.json").contains("\"interrupted\""));
         assert!(desk.path("out/checkpoint.safetensors").exists(), "{signal}");
     }
-    let told = started.output().unwrap().stderr;
-    let told = String::from_utf8_lossy(&told);
-    assert!(told.contains("a checkpoint of cdimc-net with 4 clusters to go on from"), "{told}");
+    let stderr = started.output().unwrap().stderr;
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(stderr.contains("a checkpoint of cdimc-net with 4 clusters to go on from"), "{stderr}");
     assert_eq!(desk.text("out/labels.csv"), desk.text("whole/labels.csv"));
     assert_eq!(desk.text("out/embedding.csv"), desk.text("whole/embedding.csv"));
     let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();
@@ -206,7 +206,7 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
     assert!(!desk.text("out/run.json").contains("other seeds"));
 }
 
-/// Whether this process, and so what it starts, was told to ignore SIGHUP, the first signal of the mask.
+/// Returns whether this process, and thus its children, ignore SIGHUP, the first signal of the mask.
 fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -235,7 +235,7 @@ fn masked_views_can_be_filled_in_and_scored() {
 }
 
 #[test]
-fn inspect_and_compare_tell_what_they_found() {
+fn inspect_and_compare_report_their_findings() {
     let desk = Desk::new();
     let text = desk.succeeds(&format!("inspect {VIEWS} --svg pattern.svg"));
     assert!(text.contains("120 samples in 3 views") && text.contains("■"), "{text}");
@@ -273,7 +273,7 @@ fn the_number_of_clusters_is_chosen_and_explained() {
 }
 
 #[test]
-fn stability_is_looked_at_where_it_is_asked_or_quick() {
+fn stability_is_computed_if_requested_or_quick() {
     let desk = Desk::new();
     let refused = desk.fails(&format!("cluster {VIEWS} -k 4 --method concat --stability -o out"));
     assert!(refused.contains("--stability: looked at with t-mixture alone"), "{refused}");
@@ -307,56 +307,59 @@ fn every_bad_input_is_one_line_that_names_it() {
         format!("cluster {views} --id id -k 2 --method cdimc-net --config short.toml -q -o out")
     };
     let rna = "--view rna.csv";
-    let says = |line: &str, parts: &[&str]| {
+    let fails = |line: &str, parts: &[&str]| {
         let error = desk.fails(line);
         assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
     };
 
-    says(&line("--view no.csv"), &["no.csv", "no such file"]);
-    says(&line("--view good"), &["good", "is a directory"]);
+    fails(&line("--view no.csv"), &["no.csv", "no such file"]);
+    fails(&line("--view good"), &["good", "is a directory"]);
     desk.put("empty.csv", "");
-    says(&line("--view empty.csv"), &["empty.csv", "empty"]);
+    fails(&line("--view empty.csv"), &["empty.csv", "empty"]);
     desk.put("headless.csv", "1.5,2,3\n4,5,6\n");
-    says("cluster --view headless.csv -k 2 -o out", &["headless.csv", "no header"]);
+    fails("cluster --view headless.csv -k 2 -o out", &["headless.csv", "no header"]);
     desk.put("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n");
-    says(&line("--view ragged.csv"), &["ragged.csv", "row 2", "2 cells"]);
+    fails(&line("--view ragged.csv"), &["ragged.csv", "row 2", "2 cells"]);
     desk.put("words.csv", "id,a,b\ns1,1,2\ns2,x,3\n");
-    says(&line("--view words.csv"), &["words.csv", "row 2", "column `a`", "`x`"]);
+    fails(&line("--view words.csv"), &["words.csv", "row 2", "column `a`", "`x`"]);
     desk.put("twice.csv", "id,a\ns1,1\ns2,2\ns1,3\n");
-    says(&line("--view twice.csv"), &["twice.csv", "`s1`", "row 1", "row 3"]);
+    fails(&line("--view twice.csv"), &["twice.csv", "`s1`", "row 1", "row 3"]);
     desk.put("others.csv", "id,a\nt1,1\nt2,2\n");
-    says(&line(&format!("{rna} --view others.csv")), &["rna.csv", "others.csv", "no id is shared"]);
+    fails(
+        &line(&format!("{rna} --view others.csv")),
+        &["rna.csv", "others.csv", "no id is shared"],
+    );
     desk.put("gone.csv", "id,a\ns1,\ns2,NA\n");
-    says(&line(&format!("{rna} --view gone.csv")), &["gone.csv", "all values are missing"]);
+    fails(&line(&format!("{rna} --view gone.csv")), &["gone.csv", "all values are missing"]);
     desk.put("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n");
-    says(&line(&format!("{rna} --view flat.csv")), &["flat.csv", "constant"]);
+    fails(&line(&format!("{rna} --view flat.csv")), &["flat.csv", "constant"]);
     desk.put("one.csv", "id,a\ns1,1\n");
-    says(&line("--view one.csv"), &["one.csv", "one sample"]);
-    says(&line(&format!("{rna} --view one.csv")), &["one.csv", "one row"]);
-    says(&line("--view rna.csv#a"), &["rna.csv", "no member `a`"]);
+    fails(&line("--view one.csv"), &["one.csv", "one sample"]);
+    fails(&line(&format!("{rna} --view one.csv")), &["one.csv", "one row"]);
+    fails(&line("--view rna.csv#a"), &["rna.csv", "no member `a`"]);
     let files = "120 samples of rna.csv, protein.csv, image.csv: ";
-    says(&format!("cluster {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
-    says(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
-    says(
+    fails(&format!("cluster {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
+    fails(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
+    fails(
         &format!("cluster {VIEWS} --k-range 2..120 -o out"),
         &[files, "2..120", "below two thirds of the number of samples"],
     );
     desk.put("few.csv", "id,a\ns1,1\ns2,2\ns3,4\n");
-    says(
+    fails(
         "cluster --view few.csv --id id -k 2 --method cdimc-net -o out",
         &["3 samples of few.csv: neighbors = 10: must be less than the number of samples"],
     );
     desk.put("odd.toml", "[pretrain]\nepochs = 3\nlearning-rate = nan\n");
-    says(
+    fails(
         "cluster --view few.csv --id id -k 2 --method cdimc-net --config odd.toml -o out",
         &["odd.toml: pretrain.learning-rate: must be finite"],
     );
     desk.put("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n");
-    says(
+    fails(
         "mask --view few.csv --view same.csv --id id --pattern given:11,11,01,11 -o out",
         &["--pattern given:11,11,01,11: sample `s3` would keep no view"],
     );
-    says(
+    fails(
         "mask --view few.csv --view same.csv --id id --pattern per-view:0.9 -o out",
         &["of few.csv, same.csv: cannot remove"],
     );
@@ -366,44 +369,44 @@ fn every_bad_input_is_one_line_that_names_it() {
 fn outputs_and_models_that_do_not_fit_are_refused() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o good"));
-    let says = |line: &str, parts: &[&str]| {
+    let fails = |line: &str, parts: &[&str]| {
         let error = desk.fails(line);
         assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
     };
     std::fs::create_dir(desk.path("mine")).unwrap();
     desk.put("mine/notes.txt", "mine");
-    says(&cluster_line("-o mine"), &["mine", "not cdimc's"]);
-    says(&cluster_line("-o mine --force"), &["mine", "not cdimc's"]);
+    fails(&cluster_line("-o mine"), &["mine", "not cdimc's"]);
+    fails(&cluster_line("-o mine --force"), &["mine", "not cdimc's"]);
     assert_eq!(desk.text("mine/notes.txt"), "mine");
-    says(&cluster_line("-o good"), &["good", "--force"]);
+    fails(&cluster_line("-o good"), &["good", "--force"]);
     desk.succeeds(&cluster_line("-o good --force"));
 
     let predict = "predict --id id -o out";
     desk.put("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n");
-    says(
+    fails(
         &format!("{predict} --model good/model.safetensors --view rna=narrow.csv"),
         &["narrow.csv", "lacks 10 of the 12 columns of the model's view `rna`: `rna2`, `rna3`"],
     );
     let bytes = std::fs::read(desk.path("good/model.safetensors")).unwrap();
     std::fs::write(desk.path("half.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
-    says(&format!("{predict} --model half.safetensors --view rna.csv"), &["half.safetensors"]);
-    says(&format!("{predict} --model rna.csv --view rna.csv"), &["rna.csv"]);
-    says(
+    fails(&format!("{predict} --model half.safetensors --view rna.csv"), &["half.safetensors"]);
+    fails(&format!("{predict} --model rna.csv --view rna.csv"), &["rna.csv"]);
+    fails(
         "cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out",
         &["two views are named `a`"],
     );
-    says(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);
+    fails(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);
     desk.put("bad.toml", "alpah = 1\n");
-    says(
+    fails(
         &format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"),
         &["bad.toml", "alpah"],
     );
     desk.put("bad.toml", "alpha = 1\nbatch-size =\n");
-    says(
+    fails(
         &format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"),
         &["bad.toml, line 2"],
     );
-    says(&format!("compare {VIEWS} -k 4 --repetitions 0 -o out"), &["--repetitions = 0"]);
+    fails(&format!("compare {VIEWS} -k 4 --repetitions 0 -o out"), &["--repetitions = 0"]);
 }
 
 #[cfg(unix)]
@@ -443,7 +446,7 @@ fn an_output_that_cannot_be_written_is_an_error_and_one_that_is_closed_is_not() 
     drop(reader);
     let output = desk.command(&format!("inspect {VIEWS}")).stdout(writer).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
-    // Progress, warnings and errors that nobody hears change nothing.
+    // A closed standard error does not change the result.
     desk.put("gap.csv", "id,a,b\ns1,1,2\ns2,3,\ns3,5,7\n");
     for (line, code) in [
         (cluster_line("-o out").replace(" -q", ""), 0),
@@ -474,7 +477,7 @@ fn parquet_columns_are_read_and_nested_ones_refused() {
     let text = desk.succeeds("inspect --view flat.parquet --id id");
     assert!(text.contains("3 rows, 2 features") && text.contains("1 single missing"), "{text}");
 
-    // The index of pandas is a column like any other, but for a word about the table.
+    // The index of pandas is a column that the metadata of the table names.
     let patients: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 9]));
     let batch =
         arrow_array::RecordBatch::try_from_iter(vec![("a", Arc::clone(&a)), ("patient", patients)])

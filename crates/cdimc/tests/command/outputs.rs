@@ -27,7 +27,7 @@ fn endless(desk: &Desk, output: &str) -> Endless {
         line.clear();
         assert!(progress.read_line(&mut line).unwrap() > 0);
     }
-    // Nobody has to hear the rest.
+    // The rest of the output is not needed.
     run
 }
 
@@ -90,7 +90,7 @@ fn two_runs_on_one_folder_do_not_meet() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert_eq!(error, "error: out: another run is writing there\n");
     drop(first);
-    // What a killed run left is in nobody's way, and goes.
+    // The next run removes the files of a killed run.
     assert!(desk.path(".cdimc-out").is_dir());
     desk.succeeds(&cluster_line("-o out"));
     assert!(!desk.path(".cdimc-out").exists());

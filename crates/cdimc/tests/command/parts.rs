@@ -45,7 +45,7 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 }
 
 #[test]
-fn parts_say_of_whom_the_clinical_tests_are() {
+fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     let desk = Desk::new();
     cut(&desk);
     let part = desk.text("rna-2.csv");
@@ -103,30 +103,33 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
     cut(&desk);
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o made"));
     desk.put("rna-3.csv", &desk.text("rna-0.csv"));
-    let told =
+    let stderr =
         desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"));
-    assert!(told.contains("is in rna-0.csv and again in rna-3.csv: a sample lies in"), "{told}");
+    assert!(
+        stderr.contains("is in rna-0.csv and again in rna-3.csv: a sample lies in"),
+        "{stderr}"
+    );
     assert!(!desk.path("parts.csv").exists());
 }
 
 #[test]
-fn bad_parts_are_told() {
+fn bad_parts_are_refused() {
     let desk = Desk::new();
     cut(&desk);
     let cluster =
         |views: &str| desk.fails(&format!("cluster {views} -k 4 --config few.toml -q -o out"));
-    let told = |views: &str, what: &str| {
+    let fails_with = |views: &str, what: &str| {
         let error = cluster(views);
         assert!(error.contains(what), "{error}");
     };
-    told("--view rna-*.csv --id id", "rna-*.csv: name the view: NAME=rna-*.csv");
-    told("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
-    told(
+    fails_with("--view rna-*.csv --id id", "rna-*.csv: name the view: NAME=rna-*.csv");
+    fails_with("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
+    fails_with(
         "--view rna=rna-*.csv --view protein.csv --id id",
         "protein.csv: one file, while other views lie in parts",
     );
     for option in ["--drop", "--label"] {
-        told(
+        fails_with(
             &format!("{PARTS} {option} nonesuch"),
             &format!("no view has a column `nonesuch` ({option})"),
         );
@@ -137,9 +140,9 @@ fn bad_parts_are_told() {
     assert!(nets.contains("concat: reads all samples at once"), "{nets}");
     let whole = desk.text("rna-1.csv");
     desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
-    told(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");
+    fails_with(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");
     desk.put("rna-1.csv", &desk.text("rna-0.csv"));
-    told(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample lies in one part");
+    fails_with(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample lies in one part");
     desk.put("rna-1.csv", whole.lines().next().unwrap());
     let error = cluster(PARTS);
     assert!(error.contains("rna-1.csv"), "{error}");

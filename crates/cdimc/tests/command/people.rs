@@ -40,9 +40,9 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
     lines[3] = format!("{id},1e6{}", ",0".repeat(11));
     desk.put("units.csv", &lines.join("\n"));
     let text = notes(&desk, &format!("{predict} rna=units.csv -o units_labels.csv"));
-    let says = format!("farthest `rna0` of sample {id}, 1000000 against");
+    let value = format!("farthest `rna0` of sample {id}, 1000000 against");
     assert!(
-        text.contains("deviations from the mean of training") && text.contains(&says),
+        text.contains("deviations from the mean of training") && text.contains(&value),
         "{text}"
     );
     let quiet = notes(&desk, &format!("{predict} rna.csv -q --force -o labels.csv"));
@@ -50,7 +50,7 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
 }
 
 #[test]
-fn measurements_are_no_truth_unless_told() {
+fn measurements_are_no_truth_unless_requested() {
     let desk = Desk::new();
     let rows = |class: fn(usize) -> String| -> String {
         (0..120).map(|i| format!("s{i},{}\n", class(i))).collect()
@@ -77,7 +77,7 @@ fn measurements_are_no_truth_unless_told() {
 }
 
 #[test]
-fn a_cell_that_nobody_measured_is_not_made_up_by_mask() {
+fn mask_does_not_fill_unmeasured_cells() {
     let desk = Desk::new();
     desk.put("a.csv", "id,x,y\np1,1,2\np2,,5\np3,4,7\np4,8,1\n");
     desk.put("b.csv", "id,z\np4,1\np3,2\np2,3\np1,5\n");
@@ -86,13 +86,13 @@ fn a_cell_that_nobody_measured_is_not_made_up_by_mask() {
 }
 
 #[test]
-fn views_filled_in_without_a_look_at_how_well_are_told() {
+fn imputation_without_a_check_of_its_quality_is_reported() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o made"));
-    let told =
+    let stdout =
         desk.succeeds("impute --model made/model.safetensors --view rna.csv --id id -o filled");
-    assert!(told.starts_with("nothing was hidden to see how well this works"), "{told}");
-    assert!(desk.text("filled/report.html").contains(told.trim_end()));
+    assert!(stdout.starts_with("nothing was hidden to see how well this works"), "{stdout}");
+    assert!(desk.text("filled/report.html").contains(stdout.trim_end()));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
 
 #[cfg(unix)]
 #[test]
-fn a_method_without_checkpoints_starts_afresh_and_says_so() {
+fn a_method_without_checkpoints_reports_that_it_starts_afresh() {
     let desk = Desk::new();
     desk.put("long.toml", "iterations = 10000000\ntolerance = 0.0\n");
     let line = format!("cluster {VIEWS} -k 4 --method daimc --config long.toml -o out");

@@ -1,4 +1,4 @@
-# Views of which samples are missing, with their classes.
+# Views with missing samples, and the classes.
 made <- function(n = 120, k = 3, rate = 0.3) {
   simulated <- simulate_views(n, k, seed = 1)
   mask <- missing_mask(paste0("per-view:", rate), n, length(simulated$views), seed = 2)
@@ -22,7 +22,7 @@ sure <- function(expression) {
   withCallingHandlers(expression, cdimc_doubtful_clusters = function(condition) invokeRestart("muffleWarning"))
 }
 
-# The command, where it is said to be; what it gives is the expectation.
+# The command, if its path is set; its output is the expectation.
 command <- function(...) {
   program <- Sys.getenv("CDIMC_COMMAND")
   skip_if(program == "", "CDIMC_COMMAND names no command")

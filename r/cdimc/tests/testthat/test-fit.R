@@ -1,4 +1,4 @@
-test_that("clusters are those of the classes, named, from 1", {
+test_that("clusters match the classes, have names and start at 1", {
   data <- made()
   fit <- fit_of(data$views, 3)
   expect_s3_class(fit, "cdimc")
@@ -62,7 +62,7 @@ test_that("a number of clusters is chosen", {
   expect_invisible(plot(choice))
 })
 
-test_that("samples without any value have no cluster, and a warning says so", {
+test_that("samples without any value have no cluster and cause a warning", {
   data <- made()
   data$views <- lapply(data$views, function(view) rbind(NA, view))
   expect_warning(fit <- fit_of(data$views, 3), class = "cdimc_unobserved_samples")

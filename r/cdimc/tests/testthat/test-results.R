@@ -123,7 +123,7 @@ test_that("new samples may all lack a view, by NA or by having no row there", {
   expect_error(predict(fit, list(rna = rna[0, ])), "rows and columns", class = "cdimc_error")
 })
 
-test_that("what is said of samples without any value is NA", {
+test_that("results of samples without any value are NA", {
   nothing <- list(protein = NA * named(data)$protein[1:2, ])
   samples <- rownames(nothing$protein)
   say <- function(...) suppressWarnings(predict(fit, nothing, ...), classes = "cdimc_unobserved_samples")

@@ -40,7 +40,7 @@ impl EarlierRun {
     /// The run in `folder`; `None` if it has no record, or one that does not fit its digest.
     pub(super) fn of(folder: &Path) -> Option<Self> {
         let path = folder.join(RUN_FILE);
-        // Whoever opens a pipe may wait without end.
+        // Opening a pipe may block forever.
         let text = path.is_file().then(|| std::fs::read_to_string(path))?.ok()?;
         let (digest, rest) = text.strip_prefix(DIGEST)?.split_once("\",\n")?;
         if sha256(rest.as_bytes()).ok()? != digest {

@@ -128,7 +128,7 @@ fn hold(path: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever held it before may have put it elsewhere between the two calls.
+        // The previous holder may have moved it between the two calls.
         if is_at(&file, path)? {
             return Ok(Some(file));
         }
