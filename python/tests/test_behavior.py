@@ -25,11 +25,11 @@ LONG = textwrap.dedent(
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Started in the background it is ignored.
     made = cdimc.datasets.make_views(2000, 4, views=((60, "linear"), (50, "linear")))
     net = cdimc.CDIMCNet(n_clusters=4, random_state=0, pretrain_epochs=100_000)
-    def told(stage, done, of, loss):
+    def report(stage, done, of, loss):
         if (stage, done) == ("pretrain", 2):
             print("running", flush=True)
     try:
-        net.fit(made.views, progress=told)
+        net.fit(made.views, progress=report)
     except KeyboardInterrupt:
         print("stopped", hasattr(net, "labels_"), flush=True)
     """
@@ -48,11 +48,11 @@ def test_an_interrupt_ends_a_fit_within_a_second():
 
 
 def test_progress_hears_every_step_and_may_stop_the_fit(quick, data):
-    heard = []
-    quick("cdimc-net").fit(data[0], progress=lambda *step: heard.append(step))
-    stages = list(dict.fromkeys(stage for stage, *_ in heard))
+    steps = []
+    quick("cdimc-net").fit(data[0], progress=lambda *step: steps.append(step))
+    stages = list(dict.fromkeys(stage for stage, *_ in steps))
     assert stages.index("pretrain") < stages.index("finetune")
-    pretrain = [step for step in heard if step[0] == "pretrain"]
+    pretrain = [step for step in steps if step[0] == "pretrain"]
     # Five runs of three epochs.
     assert [(done, of) for _, done, of, _ in pretrain] == [(epoch, 15) for epoch in range(1, 16)]
     assert all(isinstance(loss, float) for *_, loss in pretrain)

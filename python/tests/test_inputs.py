@@ -333,9 +333,9 @@ def test_a_warning_points_at_the_line_that_called(data, quick):
     views[0][np.flatnonzero(~np.isnan(views[0][:, 0]))[0], 2] = np.nan
     model = quick("cdimc-net")
     for call in (model.fit, model.fit_predict, model.predict, model.transform, model.impute):
-        with pytest.warns(cdimc.FilledCellsWarning) as told:
+        with pytest.warns(cdimc.FilledCellsWarning) as caught:
             call(views)
-        filled = [warning for warning in told if warning.category is cdimc.FilledCellsWarning]
+        filled = [warning for warning in caught if warning.category is cdimc.FilledCellsWarning]
         assert [warning.filename for warning in filled] == [__file__], call
 
 

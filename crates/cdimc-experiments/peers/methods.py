@@ -2,7 +2,7 @@
 
 Reads a case as one line of JSON on standard input, runs it as often as asked and prints seconds and labels as one
 line of JSON. Scaling, filling and the last k-means are inside the time, imports and reading outside. Starts,
-iterations and weights are those of the case's settings, which are the ones our side runs with.
+iterations and weights come from the settings of the case, which cdimc uses too.
 """
 
 import contextlib

@@ -69,8 +69,7 @@ impl Checkpoint {
         self.path.is_file()
     }
 
-    /// The method's checkpoint and what led to it; `None` where there is none, or none that this program may go on
-    /// from.
+    /// Reads the method's checkpoint and its costs so far; `None` if there is none that this program may resume.
     pub(crate) fn read(&self) -> Option<(Vec<u8>, Spent)> {
         let bytes = fs::read(&self.path).ok()?;
         let note: Note = serde_json::from_str(&archive::note(&bytes, NOTE).ok()??).ok()?;

@@ -143,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let paired = matches!(contest.method, "pmvc" | "img" | "imc-grmf" | "pmvc-cgan");
         let line = compare(contest, if paired { &two } else { &five }, arguments)?;
         text += &line;
-        // Line by line, so that whatever ends the command, all that was measured is there.
+        // Each line is written at once, so that an interrupted command keeps its measurements.
         if let Some(out) = &arguments.out {
             write_whole(out, text.as_bytes())?;
         }

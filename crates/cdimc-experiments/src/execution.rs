@@ -25,8 +25,8 @@ pub(crate) struct Progress {
     pub loss: Option<f64>,
 }
 
-/// Loads the data, hides what the pattern hides, lets the method cluster and scores its labels; goes on from its
-/// checkpoint if there is one.
+/// Loads the data, applies the missing pattern, runs the method and scores its labels. Resumes from the checkpoint if
+/// there is one.
 ///
 /// # Errors
 /// If the data are not those the cell was planned for. What goes wrong inside the method is an outcome.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_is_killed_goes_on_to_the_same_record() {
+    fn a_killed_cell_resumes_to_the_same_record() {
         let folder = tempfile::tempdir().unwrap();
         let keeping = Keeping::below(folder.path(), Duration::ZERO, "some");
         let (cell, checkpoint) = (net(), keeping.of("key"));
@@ -229,7 +229,7 @@ mod tests {
             let steps = Mutex::new(Vec::new());
             let report = |at: Progress| steps.lock().unwrap().push((at.stage, at.epoch));
             let resumed = run(&cell, &checkpoint, &report).unwrap();
-            // The step in which it was killed comes again, and none before it.
+            // The interrupted step runs again, and no earlier step does.
             assert_eq!(steps.into_inner().unwrap()[0], (killed_at.0.to_owned(), killed_at.1));
             assert!(resumed.seconds.stages.contains_key("pretrain"));
             assert_eq!(same(resumed), same(whole.clone()));

@@ -65,7 +65,7 @@ pub(crate) struct Experiment {
     /// Number of drawn masks; the repetitions beyond them use the same masks again [default: one per repetition].
     #[serde(default)]
     pub masks: Option<usize>,
-    /// What is drawn beside each table.
+    /// Figures that accompany each table.
     #[serde(default)]
     pub figures: Vec<Figure>,
     /// The rows of the table.

@@ -85,7 +85,7 @@ pub(crate) struct Circumstances {
 }
 
 impl Circumstances {
-    /// Those of this process, for `jobs` cells at a time of `threads` threads each.
+    /// Returns the circumstances of this process, which runs `jobs` cells at a time with `threads` threads each.
     pub(crate) fn here(threads: usize, jobs: usize) -> Self {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();

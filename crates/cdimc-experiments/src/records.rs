@@ -105,7 +105,7 @@ pub(crate) fn write(path: &Path, records: &[Record]) -> Result<()> {
     Ok(write_whole(path, lines.concat().as_bytes())?)
 }
 
-/// The newest record of every cell, in the order in which the cells first come.
+/// Returns the newest record of every cell, in the order of their first records.
 pub(crate) fn newest(records: Vec<Record>) -> Vec<Record> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut kept: Vec<Record> = Vec::new();
@@ -187,7 +187,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Record> {
     Ok(record)
 }
 
-/// The record of a line, whatever digest and key it gives, with the key of its cell.
+/// Reads the record of a line, with the current format and the key of its cell.
 pub(crate) fn resealed(line: &[u8]) -> Option<Record> {
     let mut record: Record = serde_json::from_slice(line).ok()?;
     record.format = FORMAT;

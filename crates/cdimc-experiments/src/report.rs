@@ -1,4 +1,4 @@
-//! The report of one experiment, from its records alone: tables beside the paper's, and figures.
+//! Report of one experiment, from its records alone: tables with the paper's numbers, and figures.
 
 use crate::experiment::{Experiment, Figure};
 use crate::figure::{self, HeatMap};

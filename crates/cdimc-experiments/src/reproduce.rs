@@ -129,7 +129,7 @@ fn run_experiment(
     }
     runner.run(left, &keeping, &mut |record| {
         records::append(&file, &record)?;
-        // A cell that was killed alone goes on in the next run.
+        // The next run resumes a cell whose process alone was killed.
         if record.outcome.status != Status::Failed {
             checkpoint_of(&record.cell).remove();
         }
@@ -182,8 +182,8 @@ fn reference(experiment: &str) -> PathBuf {
     workspace::reference_records().join(format!("{experiment}.jsonl"))
 }
 
-/// All records at hand: a cell that another experiment has run is done. Those of the experiment itself come last,
-/// and those in `file`, which gets the names that rows have now, after all others.
+/// Reads all available records, so that a cell of another experiment is not repeated. Records of this experiment
+/// follow the others, and records in `file`, which gets the current names of rows, come last.
 fn known(out: &Path, experiment: &str, file: &Path) -> Result<Vec<Record>> {
     let mut paths = Vec::new();
     for other in experiment::names().into_iter().filter(|&other| other != experiment) {

@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     pub n_samples: usize,
     pub n_views: usize,
     pub n_classes: usize,
-    /// SHA-256 of its values and labels: the same from whatever files they are read.
+    /// SHA-256 of its values and labels, independent of the file format.
     pub checksum: String,
 }
 

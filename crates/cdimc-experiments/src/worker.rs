@@ -98,7 +98,7 @@ pub(crate) fn serve() -> Result<ExitCode> {
         Ok(output.flush()?)
     };
     let outcome = execution::run(&cell, &checkpoint, &|progress| {
-        // If nobody listens any more, the thread above ends the process.
+        // If the pipe is closed, the thread above ends the process.
         let _ = send(&Message::Progress(progress));
     })?;
     send(&Message::Outcome(outcome))?;

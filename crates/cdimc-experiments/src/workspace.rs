@@ -1,4 +1,4 @@
-//! The workspace on disk: where it lies and at which revision it stands; and the program that runs.
+//! The workspace on disk: its path and revision, and the running program.
 
 use cdimc_tables::datasets::sha256;
 use std::fs::File;

@@ -86,7 +86,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// Returns the columns that the method computes as arrays by name. The type of an array tells what a sample without a
+/// Returns the columns that the method computes as arrays by name. The type of an array determines what a sample without a
 /// value has there: -1 in int64 (clusters), 0 in uint64 (counts), NaN in float64, false in bool.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Clusters a dataset of linfa whose columns are those of two views, with half of the samples missing from one of them:
+//! Clusters a linfa dataset with the columns of two views; one view lacks half of the samples:
 //! `cargo run -p cdimc --features linfa --example linfa_dataset`.
 
 #![allow(clippy::print_stdout)]

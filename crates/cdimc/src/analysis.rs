@@ -271,8 +271,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns for every view the clusters that the other views give, each with the number of the cluster that it shares
-    /// most samples with, all different. The numbers decide which test stands beside which cluster, not its result.
+    /// Returns for each view the clusters that the other views give. Each gets the distinct number of the cluster with
+    /// which it shares most samples. The numbers match tests to clusters; they do not change the results.
     fn by_others(
         &self,
         fitted: &FittedMixture,

@@ -1,7 +1,7 @@
-//! What sets each cluster apart: the columns that differ most from the other samples, whatever method found it.
+//! Markers: the columns in which each cluster differs most from the other samples, for any method.
 //!
-//! A column that took part in making clusters differs between them whether they are there or not. So a column is tested
-//! against the clusters that all views but its own give, in whose making it had no part.
+//! A column that was used for clustering differs between clusters even if there are no true clusters. Therefore a
+//! column is tested against the clusters from all views except its own.
 
 use crate::clinical::digits;
 use cdimc_data::MultiView;
@@ -18,12 +18,11 @@ pub struct Marker {
     pub view: usize,
     /// The column of the view.
     pub column: usize,
-    /// How far the cluster lies from the other samples, over those in which the view was measured, on the scale that the
-    /// model used.
+    /// Difference between the cluster and the other samples with this view, on the scale of the model.
     pub contrast: Contrast,
     /// The means in the cluster and in the other samples, as the column was given.
     pub means: (f64, f64),
-    /// What the clusters that the other views give say of it.
+    /// Test of the column against the clusters from the other views.
     pub test: Option<MarkerTest>,
 }
 
@@ -60,9 +59,9 @@ pub struct Clustered<'a> {
 
 impl Markers {
     /// Explanation of the q value of a column, for readers of the report.
-    pub const MEANING: &'static str = "q tests a column against the clusters that all other views give without its own, so \
-        that no column is tested against clusters that it made; it says that this view is associated with what the others \
-        show, be it biology or a batch that they share.";
+    pub const MEANING: &'static str = "q tests a column against the clusters from all views except its own, so that no \
+        column is tested against clusters that it made. A small q means that the view is associated with the other views, \
+        by biology or by a batch that they share.";
 
     /// The `most` columns of every cluster and view that differ most.
     ///
@@ -86,7 +85,7 @@ impl Markers {
             _ if is_tested => None,
             _ if n_clusters < 2 => Some("there is one cluster"),
             _ if clustered.data.n_views() == 1 => Some(
-                "there is one view, and a test against clusters that a column helped to make says nothing",
+                "there is one view, and a test against clusters that a column helped to make is invalid",
             ),
             None => Some("only t-mixture can tell what clusters the other views give"),
             Some(_) => Some("too few samples have other views that tell clusters apart"),

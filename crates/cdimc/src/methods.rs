@@ -49,7 +49,7 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
     }
 }
 
-/// The model in the bytes that [`Model::to_bytes`] gave, of whatever method.
+/// Reads a model of any method from the bytes of [`Model::to_bytes`].
 ///
 /// # Errors
 /// If they are no model, or were cut or changed.

@@ -108,8 +108,8 @@ impl NamedModel {
         Ok((joined, which))
     }
 
-    /// Joins the tables of the samples of the training as [`training_set()`] did, in whatever order tables and columns
-    /// are now: each table is a view of the model by name, or the only one of both.
+    /// Joins the tables of the training samples as [`training_set()`] did, in any order of tables and columns. A table
+    /// belongs to the view of the same name, or to the only view.
     ///
     /// # Errors
     /// If a table is no view of the model or lacks a column, a view is not there, or as [`training_set()`].

@@ -1,6 +1,6 @@
-//! How well a model fills in views: measured rows are hidden and compared with what it makes of them.
+//! Accuracy of imputed views: measured rows are hidden, imputed and compared with the measured values.
 //!
-//! Beside the model stand what needs no model: the means of the columns, and the mean of the nearest
+//! The model is compared with two simple methods: the means of the columns, and the mean of the nearest
 //! neighbors in the other views.
 
 use cdimc_core::{ClusterError, Model};
@@ -9,10 +9,10 @@ use ndarray::{Array1, ArrayView1};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-/// Share of a view's measured rows that are hidden, and the most of them.
+/// Fraction of the measured rows of a view that are hidden, and their maximum number.
 const HIDDEN: f64 = 0.1;
 const MOST_HIDDEN: usize = 500;
-/// Neighbors of a hidden row, and samples they are sought among.
+/// Number of neighbors of a hidden row, and maximum number of samples that are searched.
 const NEIGHBORS: usize = 10;
 const MOST_CANDIDATES: usize = 5000;
 
@@ -20,7 +20,7 @@ const MOST_CANDIDATES: usize = 5000;
 pub(crate) const NOTHING_HIDDEN: &str =
     "nothing was hidden to see how well this works: of no view ten measured rows have another view";
 
-/// How well hidden rows of one view come back.
+/// Accuracy of the imputed rows of one view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Recovery {

@@ -100,7 +100,7 @@ impl Sign {
                  sample, leave it out if it was measured wrongly, and ask for fewer clusters if it was not."
             }
             Self::MissingPattern => {
-                "Samples were grouped by which views they lack more than chance allows. Either the method \
+                "Samples were grouped by their missing views more than chance allows. Either the method \
                  mistakes missing data for a property of the samples, or one group of samples really was \
                  measured differently. Compare with another method, and with the clusters of complete samples."
             }
@@ -109,15 +109,15 @@ impl Sign {
                  and leave its row of this view out if it was measured wrongly."
             }
             Self::UnrelatedView => {
-                "What this view says of these clusters tells hardly anything of the other views. Its ids may be mixed up, or it measures something else; try \
-                 without it. Where no view shares anything, the clusters are one view's alone, or chance."
+                "Within these clusters, this view is hardly related to the other views. Its ids may be mixed up, or it measures \
+                 something else; try without it. If no view shares anything, the clusters are one view's alone, or chance."
             }
             Self::OwnVariation => {
                 "No fault of the clusters: they were found beside it. A batch, the purity of a sample or its \
                  depth vary like this. Know of it before this view is clustered alone."
             }
             Self::TooFewSamples => {
-                "This says nothing for or against the clusters. More samples that have this view and another one would tell."
+                "This is no evidence for or against the clusters. More samples with this view and another one are needed."
             }
             Self::ZeroRows => {
                 "In counts, pixels or words, a row of zeros mostly means that nothing was measured. If zeros are a result, set \

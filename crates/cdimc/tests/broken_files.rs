@@ -26,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The one line in which the call is refused.
+/// Returns the one-line error of the call.
 fn refused(line: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let output = shell(folder.path(), line);
@@ -238,7 +238,7 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
     let dropped = format!("{files}; $CDIMC inspect --view a.csv --id patient --drop sex,age");
     let (done, said) = output_of(&dropped);
     assert!(!done && said.contains("no view has a column `age` (--drop)"), "{said}");
-    // A column that one of the files has is left out there, whatever else it is.
+    // A column is dropped wherever it occurs, in any role.
     let views = "--view a.csv --view b.csv --id patient --id b.csv=PatientID --columns a,b";
     let (done, said) = output_of(&format!("{files}; $CDIMC inspect {views} --drop sex,PatientID"));
     assert!(done && said.contains("3 samples in 2 views"), "{said}");

@@ -2,7 +2,7 @@
 //!
 //! Blocks marked `sh` run in the order of their page, on a copy of `examples/`. Blocks marked `bash` (installing, long
 //! experiments, files that a reader has) do not.
-#![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
+#![allow(clippy::unwrap_used)] // clippy recognizes only functions marked as tests
 #![allow(clippy::print_stderr)] // a test that needs R reports that there is none
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
 //! Methods on datasets of linfa.
-#![allow(clippy::unwrap_used)] // clippy knows only functions marked as tests
+#![allow(clippy::unwrap_used)] // clippy recognizes only functions marked as tests
 
 use cdimc::cluster::{Advanced, CdimcNet, Finetune, Pretrain};
 use cdimc::linfa::{ColumnViews, LinfaError};

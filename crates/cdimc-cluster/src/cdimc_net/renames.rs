@@ -62,7 +62,7 @@ impl CdimcNet {
         settings
     }
 
-    /// Returns settings under their first names, by which records of experiments are found.
+    /// Returns settings under their first names, which are the keys of experiment records.
     pub fn first_names(mut settings: Value) -> Value {
         RENAMED.iter().for_each(|(first, today)| rename(&mut settings, today, first));
         settings

@@ -1,4 +1,4 @@
-//! Samples in parts, each drawn when it is read: what a fit costs beside reading files.
+//! Samples in parts, each drawn when it is read: the costs of a fit without reading files.
 
 use anyhow::{Error, Result};
 use cdimc::mixture::TMixture;

@@ -1,4 +1,4 @@
-//! A sparse table beside a dense one, simulated: counts in cells of several kinds, and proteins.
+//! A simulated sparse and a dense table: counts in cells of several kinds, and proteins.
 
 use anyhow::{Context, Result};
 use cdimc_data::{Matrix, MultiView, Seed, Sparse};

@@ -74,7 +74,7 @@ fn nothing_that_follows_a_fit_projects_the_views_again() {
 }
 
 #[test]
-fn what_follows_a_fit_goes_on_from_the_parts_that_were_done() {
+fn an_analysis_after_the_fit_resumes_from_finished_parts() {
     let samples = two_groups();
     let method = crate::configured("t-mixture", Value::Null).unwrap();
     let mut analysis = Analysis::new(&method, &samples, Number::Known(2), Seed::new(0));

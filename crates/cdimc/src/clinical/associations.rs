@@ -131,7 +131,7 @@ fn of_categories(
     } else if let Some(p) = table.fisher(MOST_TABLES) {
         ("Fisher, exact", p)
     } else {
-        // The same column gives the same value beside whatever others.
+        // The value of a column does not depend on the other columns.
         let seed = Seed::new(0).stream("associations").stream(column);
         ("Fisher, up to 9999 tables drawn", table.fisher_drawn(N_PERMUTATIONS, &mut seed.rng()))
     };

@@ -103,14 +103,14 @@ pub struct ClusterSurvival {
 const MANY_WRONG: usize = 20;
 const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, dead or alive, or such a number before a colon";
 
-/// What the cells of a column of events mean.
+/// Coding of a column of events.
 struct Coding {
-    /// The number of the event: 1 beside 0, 2 beside 1.
+    /// The number of the event: 1 if the other number is 0, 2 if it is 1.
     event: f64,
 }
 
 impl Coding {
-    /// Of columns whose numbers are 1 and 2, both of them, 2 is the event; of all others 1.
+    /// Selects 2 as the event if the numbers are 1 and 2, and 1 for all other columns.
     fn of(cells: &[&str]) -> Self {
         let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(code(cell))).collect();
         let has = |x: f64| numbers.contains(&x);
@@ -118,7 +118,7 @@ impl Coding {
         Self { event: if is_one_two { 2.0 } else { 1.0 } }
     }
 
-    /// Whether a cell stands for the event; `None` if it is empty or means nothing known.
+    /// Returns whether a cell means the event; `None` if it is empty or unknown.
     fn read(&self, cell: &str) -> Option<bool> {
         match code(cell).to_lowercase().as_str() {
             "true" | "t" | "yes" | "y" | "dead" | "deceased" | "died" | "death" | "event" => {

@@ -32,7 +32,7 @@ impl Variable {
         let n_numbers = numbers.iter().flatten().count();
         let mut values: Vec<f64> = numbers.iter().copied().flatten().collect();
         values.sort_by(f64::total_cmp);
-        // As numbers, so that zero is one value whatever its sign.
+        // Compared as numbers, so that 0 and -0 are one value.
         values.dedup();
         let is_code = |cell: &str| {
             cell.len() > 1 && cell.bytes().all(|b| b.is_ascii_digit()) && cell.starts_with('0')
@@ -66,7 +66,7 @@ impl Variable {
             return Err("dates are not tested: make times of them".into());
         }
         let words: BTreeSet<&str> = there().filter(|cell| number(cell).is_none()).collect();
-        // A single word beside numbers is rather a mark than a category, however common it is.
+        // A single word among numbers is a mark for missing values, however common it is.
         let is_of_numbers = values.len() > 2 && (2 * n_numbers > n || words.len() == 1);
         if let (true, Some(text)) = (is_of_numbers, words.first()) {
             return Err(format!(
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_word_beside_few_numbers_makes_no_categories_of_them() {
+    fn one_word_among_few_numbers_does_not_make_categories() {
         let days = ["[Not Available]", "7", "[Not Available]", "80", "900", "[Not Available]"];
         let reason = of(&[&days[..], &days[..1], &days[..1]].concat()).unwrap_err();
         assert!(reason.contains("add --missing-value '[Not Available]'"), "{reason}");
-        // One number may be a category beside a word.
+        // One number and one word may be categories.
         assert!(matches!(of(&["1", "X", "X", "1", "X"]), Ok(Variable::Categories { .. })));
     }
 

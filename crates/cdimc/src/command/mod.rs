@@ -56,9 +56,9 @@ pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
 /// A file that grows beyond its limit is an error of writing, as one on a full disk is, and ends no program.
 #[cfg(unix)]
 fn ignore_sigxfsz() {
-    let heard = std::sync::Arc::default();
+    let flag = std::sync::Arc::default();
     // Without a handler it is as it was.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 }
 
 #[cfg(not(unix))]

@@ -28,7 +28,7 @@ pub(super) fn section(page: &mut Page, comparison: &Comparison, n_clustered: usi
         String::new()
     };
     page.paragraph(&format!(
-        "The clinical table knows {n_known} of the {n_samples} samples{searched}. {}",
+        "The clinical table contains {n_known} of the {n_samples} samples{searched}. {}",
         Comparison::MEANING
     ));
     if let Some(found) = &comparison.survival {
@@ -123,9 +123,9 @@ fn associations(page: &mut Page, associations: &[Association]) {
         let header = ["column", "p", "q", "effect", "ARI", "samples", "test", "cluster: typical"];
         page.table(&header, rows.into_iter());
         page.paragraph(
-            "ARI is the agreement of clusters and categories beyond chance: 1 where they are the same, 0 where one says \
-             nothing of the other. Typical of a cluster: the median; of two categories the share of the second; of more the most common. \
-             Fisher's test takes the place of chi squared where few samples are expected in a cell.",
+            "ARI is the agreement of clusters and categories beyond chance: 1 if they are the same, 0 if they are unrelated. \
+             Typical of a cluster is the median of numbers, the share of the second of two categories, or the most common of \
+             more categories. Fisher's test replaces chi squared if few samples are expected in a cell.",
         );
     }
     let more = tested.count().saturating_sub(LISTED);

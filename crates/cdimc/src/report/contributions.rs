@@ -21,13 +21,14 @@ impl Report<'_> {
             return;
         };
         let nats = fitted.contributions_by_cluster();
-        page.section("What each view says of each cluster");
+        page.section("What each view contributes to each cluster");
         page.figure(
             "contributions",
             bars(&self.joined.names, &nats),
-            "What a view and the others say about one another in the samples of a cluster, in nats a sample (the mean of log \
-             p(all views) - log p(this view) - log p(the others)): a long bar is a view that tells the cluster from the rest as \
-             the others do, none one that does not know it, and one to the left a view that says otherwise.",
+            "Information that a view shares with the other views in the samples of a cluster, in nats per sample (the mean of \
+             log p(all views) - log p(this view) - log p(the others)). A long bar means that the view separates the cluster as \
+             the other views do. No bar means that the view does not separate it. A bar to the left means that the view \
+             contradicts the others.",
         );
         let rows = nats.rows().into_iter().zip(&self.joined.names).map(|(row, name)| {
             let cell = |x: &f64| if x.is_finite() { format!("{x:.2}") } else { String::new() };

@@ -396,10 +396,9 @@ pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> S
         "To see how well missing values are recovered, measured rows of samples that have another view \
          were hidden, one view at a time, and filled in from the other views. R² is the share of the \
          variance that is recovered: 1 is exact, 0 no better than each column's mean. Errors are root mean \
-         squares in standard deviations of the columns, beside those of the columns' means and of the mean of \
-         the ten nearest neighbors in the other views: a model that is not better than these is not worth \
-         its trouble. Rows that were part of the training are recovered a little better than rows the model \
-         never saw.",
+         squares in standard deviations of the columns. The table compares them with the errors of the columns' \
+         means and of the mean of the ten nearest neighbors in the other views; a model should be better than \
+         both. Rows of the training are recovered a little better than new rows.",
     );
     let rows = found.iter().map(|r| {
         let neighbors = r.error_of_neighbors.map_or_else(String::new, |e| format!("{e:.3}"));

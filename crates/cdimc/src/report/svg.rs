@@ -4,7 +4,7 @@ use super::page::escape;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Where a text stands beside its place.
+/// Alignment of a text at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

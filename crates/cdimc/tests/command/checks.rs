@@ -22,7 +22,7 @@ fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
 }
 
 #[test]
-fn rows_are_not_joined_by_number_beside_a_column_of_ids() {
+fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
     let desk = Desk::new();
     for name in ["rna", "protein"] {
         let number =

@@ -1,4 +1,4 @@
-//! A clinical table beside the views: what is written of it, and what bad ones do.
+//! Clinical tables: their outputs, and errors of bad tables.
 
 use crate::desk::{Desk, VIEWS};
 use serde_json::Value;

@@ -20,8 +20,8 @@ use desk::{Desk, VIEWS, cluster_line};
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 
-/// Three CSV files, a Parquet and an NPY file, rows in another order in each and 30 % of the samples
-/// absent; beside them the same numbers as they stand in memory, samples by first appearance.
+/// Writes three CSV files, a Parquet and an NPY file, with different row orders and 30 % of the samples missing. Returns
+/// the same numbers in memory, with samples by first appearance.
 #[cfg(feature = "columnar")]
 fn five_files(desk: &Desk) -> (MultiView, Vec<String>) {
     use arrow_array::{ArrayRef, Float64Array, StringArray};
@@ -149,7 +149,9 @@ fn the_default_is_the_mixture_with_all_outputs() {
     assert!(markers.lines().skip(1).all(|line| q(line).is_some_and(|q| q <= 1.0)), "{markers}");
     assert!(markers.lines().filter_map(q).any(|q| q < 0.01), "{markers}");
     let report = desk.text("out/report.html");
-    assert!(report.contains("What each view says of each cluster") && report.contains("<svg"));
+    assert!(
+        report.contains("What each view contributes to each cluster") && report.contains("<svg")
+    );
     assert!(report.contains("How it was done") && !report.contains("log-likelihood"), "{report}");
     desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -q -o again.csv"));
     assert_eq!(desk.labels("again.csv"), desk.labels("out/labels.csv"));
@@ -158,7 +160,7 @@ fn the_default_is_the_mixture_with_all_outputs() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_result() {
+fn an_interrupted_run_resumes_to_the_same_result() {
     let desk = Desk::new();
     desk.put(
         "short.toml",
@@ -169,7 +171,7 @@ fn an_interrupted_run_goes_on_to_the_same_result() {
     for (signal, code) in
         [("INT", Some(130)), ("TERM", Some(143)), ("HUP", Some(129)), ("KILL", None)]
     {
-        // Under `nohup` a program is to go on.
+        // Under `nohup` a program must continue.
         if signal == "HUP" && hangups_are_ignored() {
             continue;
         }

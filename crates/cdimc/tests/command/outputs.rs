@@ -5,7 +5,7 @@ use cdimc::NamedModel;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-/// A run that goes on until this value ends, whatever becomes of the test.
+/// A run that is killed when this value is dropped, even if the test fails.
 struct Endless(Child);
 
 impl Drop for Endless {
@@ -84,7 +84,7 @@ fn a_changed_bit_of_a_column_name_is_noticed() {
 fn two_runs_on_one_folder_do_not_meet() {
     let desk = Desk::new();
     let first = endless(&desk, "out");
-    // The folder of the first run is there, beside the place of its result.
+    // The workplace of the first run exists next to its target.
     let output = desk.run(&cluster_line("-o out --force"));
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

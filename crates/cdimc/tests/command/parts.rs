@@ -37,7 +37,7 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
     let predict = "predict --model out/model.safetensors";
     desk.succeeds(&format!("{predict} {PARTS} -o parts.csv"));
     assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
-    // Those of the last part have an image in the whole table that the parts lack.
+    // The whole table has images of samples in the last part; the parts do not.
     desk.succeeds(&format!("{predict} {VIEWS} -o whole.csv"));
     let whole: BTreeMap<String, String> = desk.labels("whole.csv").into_iter().collect();
     let n_alike = whole.iter().filter(|(id, label)| labels[*id] == **label).count();
@@ -55,7 +55,7 @@ fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     desk.put("clinic.csv", &format!("id,age\n{ages}"));
     let options = "--config few.toml --clinical clinic.csv -q -o out";
     desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
-    let said = "The clinical table knows 100 of the 100 samples searched, of 120 clustered.";
+    let said = "The clinical table contains 100 of the 100 samples searched, of 120 clustered.";
     assert!(desk.text("out/report.html").contains(said));
     assert!(desk.labels("out/labels.csv").contains(&("nobody".into(), String::new())));
     let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();

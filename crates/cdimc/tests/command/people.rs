@@ -175,7 +175,7 @@ fn a_resumed_run_escapes_formulas_as_it_was_begun() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_choice_of_the_number_goes_on_with_what_is_done() {
+fn an_interrupted_choice_of_the_number_resumes_from_finished_parts() {
     let desk = Desk::new();
     desk.put(
         "slow.toml",

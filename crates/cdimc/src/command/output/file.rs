@@ -17,9 +17,9 @@ pub(crate) struct OutputFile {
 }
 
 enum Writing {
-    /// A pipe or a device takes what it gets.
+    /// A pipe or a device is written directly.
     Through(PathBuf),
-    /// A file grows in a workplace beside its target and is renamed to it.
+    /// A file is written in a workplace next to its target, then renamed to it.
     Beside { workplace: Workplace, target: PathBuf },
 }
 

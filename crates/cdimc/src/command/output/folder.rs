@@ -20,7 +20,7 @@ const EARLIER: &str = "earlier";
 
 /// A folder under construction, locked against other runs.
 ///
-/// It is built in a workplace beside its target, where the earlier run that it replaces is kept meanwhile.
+/// It is built in a workplace next to its target. The workplace also holds the earlier run until it is replaced.
 /// The next run finds there what a killed run left: a result moves to the target, and so does an unfinished run,
 /// unless a result is there.
 pub(crate) struct OutputFolder {
@@ -65,7 +65,7 @@ impl OutputFolder {
         &self.shown
     }
 
-    /// Where the run is that can go on: in its place, or beside it where a result has that place.
+    /// Returns the folder of the unfinished run: the target, or the workplace if a result is at the target.
     pub(crate) fn unfinished(&self) -> PathBuf {
         if self.part(WHOLE).exists() { self.part(WHOLE) } else { self.target.clone() }
     }
@@ -91,8 +91,7 @@ impl OutputFolder {
         file.sync_all().with_context(cannot)
     }
 
-    /// Keeps the record and one file of an unfinished run, in place of those kept before: whatever ends the run, the
-    /// next finds them.
+    /// Saves the record and one file of an unfinished run and replaces earlier ones, so that the next run can resume.
     pub(crate) fn keep(
         &self,
         record: &impl Serialize,
@@ -108,10 +107,10 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Forgets what this run kept, which cannot go on.
+    /// Removes the saved progress of this run, which cannot be resumed.
     pub(crate) fn forget(&self) {
         if self.has_kept.load(Ordering::Relaxed) {
-            // What stays is found by the next run.
+            // The next run finds what remains.
             let _ = remove(&self.part(WHOLE));
         }
     }
@@ -125,7 +124,7 @@ impl OutputFolder {
     /// Moves a complete output to the target and returns whether it did. [Kept](Self::keep) output waits while a result
     /// is at the target.
     pub(crate) fn place(self) -> anyhow::Result<bool> {
-        // While the run worked, anybody may have put something there.
+        // Other programs may have written there during the run.
         if let Err(refusal) = self.check(self.overwrite) {
             let beside = self.stage_next_to().with_context(|| refusal.to_string())?;
             return Err(refusal.context(format!("the result is in {}", beside.display())));

@@ -1,4 +1,4 @@
-//! A folder in which output grows, held by one run at a time.
+//! A folder in which output is built, locked by one run at a time.
 
 use super::earlier_run::EarlierRun;
 use super::parent_of;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
 
-/// The folder `.cdimc-NAME` beside a target.
+/// The folder `.cdimc-NAME` next to a target.
 pub(super) struct Workplace {
     pub(super) path: PathBuf,
-    /// Open as long as the folder is ours. It holds the names of the files that were begun in it, one a line.
+    /// Open while this run holds the folder. It lists the names of files started in the folder, one per line.
     lock: File,
 }
 
@@ -19,8 +19,7 @@ impl Workplace {
     /// The workplace of `target`, made if it is not there; `None` if another run holds it.
     ///
     /// # Errors
-    /// If it is a link, or holds anything but `parts` and in these what runs wrote: whatever else is there, the
-    /// user put there.
+    /// If it is a link, or contains anything except `parts` and files of runs in them; other files belong to the user.
     pub(super) fn hold(target: &Path, parts: &[&str]) -> io::Result<Option<Self>> {
         let mut name = std::ffi::OsString::from(".cdimc-");
         name.push(target.file_name().unwrap_or_default());

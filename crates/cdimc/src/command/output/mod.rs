@@ -1,4 +1,4 @@
-//! Output that is written whole or not at all: built beside its target, then renamed to it.
+//! Atomic output: it is built next to its target, then renamed to it.
 
 mod earlier_run;
 mod file;
@@ -15,13 +15,13 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A folder of ours holds this file.
+/// Each output folder of cdimc contains this file.
 pub(crate) const RUN_FILE: &str = "run.json";
 
 /// The name of the table of view `view` in an output folder.
 ///
-/// Names of views may come out of a file, and a file may come from anybody: one that is more than a plain
-/// name is refused, here and for every other file of an output folder.
+/// Names of views may come from an untrusted file. Paths are refused, here and for every other file of an output
+/// folder.
 pub(crate) fn view_file(view: &str) -> anyhow::Result<String> {
     let name = format!("{view}.csv");
     match check_name(&name) {
@@ -62,7 +62,7 @@ fn cell(text: &str) -> Cow<'_, str> {
     if is_escaped { format!("'{text}").into() } else { text.into() }
 }
 
-/// This name for a column beside `others`, or the first with `_` behind it that none of them has.
+/// Returns `name`, with as many `_` appended as it needs to differ from all `others`.
 pub(crate) fn unused(name: &str, others: &[String]) -> String {
     let mut name = name.to_owned();
     while others.contains(&name) {

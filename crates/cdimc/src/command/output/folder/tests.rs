@@ -238,7 +238,7 @@ fn what_the_user_put_into_a_run_is_never_replaced() {
     fs::create_dir(target.join("figs")).unwrap();
     assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
     fs::remove_dir(target.join("figs")).unwrap();
-    // Nor while the next run works: its result goes beside.
+    // This holds during the next run too: its result gets another name.
     let second = OutputFolder::begin(&target, true, &[]).unwrap();
     fs::write(target.join("notes.txt"), "mine").unwrap();
     let error = format!("{:#}", second.finish(&json!({ "run": "second" })).unwrap_err());
