@@ -47,7 +47,7 @@ def test_an_interrupt_ends_a_fit_within_a_second():
     assert process.wait(timeout=10) == 0
 
 
-def test_progress_hears_every_step_and_may_stop_the_fit(quick, data):
+def test_progress_is_called_after_every_step_and_may_stop_the_fit(quick, data):
     steps = []
     quick("cdimc-net").fit(data[0], progress=lambda *step: steps.append(step))
     stages = list(dict.fromkeys(stage for stage, *_ in steps))

@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(method, qui
         assert one._model.to_bytes() == two._model.to_bytes()
 
 
-def test_an_unfitted_estimator_says_so(method, quick, data):
+def test_an_unfitted_estimator_is_refused(method, quick, data):
     for verb in ("predict", "predict_proba", "transform", "impute", "score_samples"):
         with pytest.raises(NotFittedError):
             getattr(quick(method), verb)(data[0])

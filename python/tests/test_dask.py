@@ -229,7 +229,7 @@ def test_the_number_of_clusters_may_be_chosen(partitioned):
     assert fitted.fit(partitioned).n_clusters_ == fitted.cluster_number_["chosen"]
 
 
-def test_progress_tells_of_passes(partitioned):
+def test_progress_reports_passes(partitioned):
     stages = []
     fitted = TMixture(**QUICK).fit(partitioned, progress=lambda stage, *_: stages.append(stage))
     assert stages.count("all samples") == fitted.n_iter_

@@ -267,7 +267,7 @@ def test_new_samples_may_all_lack_a_view_that_has_names(frames, quick):
 
 
 @pytest.mark.parametrize("of_file", [False, True])
-def test_what_is_said_of_samples_without_any_value_is_missing(of_file, data, quick, tmp_path):
+def test_results_of_samples_without_any_value_are_missing(of_file, data, quick, tmp_path):
     model = quick("t-mixture").fit(data[0])
     width = model.embedding_.shape[1]
     if of_file:

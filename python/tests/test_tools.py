@@ -172,7 +172,7 @@ def test_a_frame_may_have_a_column_named_obs():
     assert found["p"].equals(cdimc.tl.associations(known.rename(columns={"obs": "age"}))["p"])
 
 
-def test_clustering_again_leaves_nothing_of_the_former_clusters(frames, quick):
+def test_clustering_again_removes_the_former_clusters(frames, quick):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
     once = cdimc.tl.cluster(mdata, method=quick("concat"), copy=True)

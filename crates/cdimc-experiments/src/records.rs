@@ -137,8 +137,8 @@ impl Finished {
         Self(newest(records).into_iter().map(|record| (record.key.clone(), record)).collect())
     }
 
-    /// The record of a cell, under the names that the cell has now. A method that has learned a new setting
-    /// since gives no reason to run it again; one whose default has changed does.
+    /// The record of a cell, under the names that the cell has now. A new setting of the method does not
+    /// require another run; a changed default does.
     pub(crate) fn of(&self, cell: &Cell) -> Option<Record> {
         let record = self.0.get(&cell.key())?;
         if !agree(&record.cell.settings, &cell.settings) {

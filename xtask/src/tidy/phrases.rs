@@ -6,13 +6,16 @@ const PHRASES: &[&str] = &[
     // Compressed relatives.
     "all of which", "both of which", "many of which", "most of which", "some of which",
     "that under which", "those under", "two of which", "upon which", "without which", "but where", "in so far",
-    "save that", "so far as", "the same as those", "a row each", "a sample each", "a view each",
+    "save that", "so far as", "the same as those", "a row each", "a sample each", "a view each", "but for",
+    "each of which", "in whatever order", "none of which", "nothing of", "of theirs", "one a line", "save for",
+    "what is left",
     // Code is not a person.
-    "be told", "believes", "fears", "hear from", "hear of", "hopes", "in company", "in silence", "knows how",
-    "knows nothing", "knows whether", "lets pass", "likes", "looks at", "sees that", "sees to", "speak against",
-    "speaks against", "tells whether", "thinks", "trusts", "wants to", "wishes",
-    "by whom", "everybody", "for whom", "from whom", "most of whom", "somebody", "to whom", "who asks", "who knows",
-    "who reads", "who says", "whomever",
+    "be told", "believes", "fears", "hear", "hears", "hopes", "in company", "in silence", "is heard", "is told",
+    "knows anything", "knows how", "knows nothing", "knows of", "knows whether", "lets pass", "likes", "looks at",
+    "sees that", "sees to", "speak against", "speaks against", "tells nothing", "tells of", "tells whether", "thinks",
+    "told of", "trusts", "wants to", "wishes",
+    "anybody", "by whom", "everybody", "for whom", "from whom", "most of whom", "somebody", "to whom", "who asks",
+    "who knows", "who reads", "who says", "whoever", "whomever",
     // Words that are out of use.
     "at odds", "begins anew", "came of", "comes of", "gone through", "hereby", "herein", "in its stead",
     "in their stead", "lest", "passed over", "thence", "thereby", "therein", "thereof", "whence", "whereby",
