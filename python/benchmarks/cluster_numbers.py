@@ -7,8 +7,8 @@
 ``measure`` adds a line of JSON to the file CURVES for every search that it lacks: T of every split for every number. Of each set rows are shuffled
 and cut into views once and 30 % of each view's rows hidden once; five seeds of the method then search 2 to 12 clusters (15 of Handwritten and
 digits, 10 of BDGP; three seeds of the sets of other papers). Of every situation of ``simulated.py`` two draws are searched with one seed. FOLDER holds files of
-``public_views.py``. ``compare`` reads the curves alone: for each rule it chooses the constant on random halves of the sets, with the largest sum of
-the three shares, and judged on the other. Classes are only counted.
+``public_views.py``. ``compare`` reads the curves alone: for each rule it chooses the constant with the largest sum
+of the three shares on random halves of the sets, and judges it on the other halves. Classes are only counted.
 """
 
 import json
