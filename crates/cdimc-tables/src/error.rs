@@ -31,7 +31,7 @@ pub(crate) enum Problem {
     #[error("{0}")]
     Message(String),
     #[error(
-        "is a directory: a file is needed, or a folder with `matrix.mtx`, `barcodes.tsv` and `features.tsv`"
+        "is a directory: a file is needed, a folder with `matrix.mtx`, `barcodes.tsv` and `features.tsv`, or the parts of the samples as 'DIR/*.parquet'"
     )]
     Directory,
     #[error("the file is empty")]

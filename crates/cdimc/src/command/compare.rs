@@ -103,7 +103,10 @@ impl Compare {
         let mut outcomes = Vec::new();
         for (method, name) in methods.iter().zip(names) {
             let clock = Instant::now();
-            let run = |r| method.cluster(&joined.data, self.clusters, Seed::new(self.seed).nth(r));
+            // The first repetition is the run of `cdimc cluster`, with the same numbers of clusters.
+            let seed = Seed::new(self.seed);
+            let seed_of = |r| if r == 0 { seed } else { seed.nth(r) };
+            let run = |r| method.cluster(&joined.data, self.clusters, seed_of(r));
             let found: Result<Vec<Clustering>, ClusterError> =
                 check_cost(method.as_ref(), &joined.data, self.clusters)
                     .and_then(|()| (0..self.repetitions as u64).map(run).collect());
@@ -117,14 +120,15 @@ impl Compare {
                 seconds,
             });
         }
-        let mut header = vec!["method", "stability", "seconds"];
+        let with_first = format!("ARI with {}", outcomes[0].method);
+        let mut header = vec!["method", "stability", &with_first, "seconds"];
         if truth.is_some() {
             header.extend(["ACC", "NMI", "ARI", "purity"]);
         }
         header.push("note");
         let rows: Vec<Vec<String>> = outcomes
             .iter()
-            .map(|outcome| row(outcome, truth.as_ref()))
+            .map(|outcome| row(outcome, &outcomes[0], truth.as_ref()))
             .collect::<Result<_, _>>()?;
         for outcome in &outcomes {
             if let Ok(found) = &outcome.found {
@@ -141,7 +145,8 @@ impl Compare {
                     .write(&format!("labels-{}.csv", outcome.method), &csv_bytes(&header, rows)?)?;
             }
         }
-        let note = "Stability: mean adjusted Rand index between the repetitions. Scores, where known classes were \
+        let note = "Stability: mean adjusted Rand index (ARI) between the repetitions. ARI with the first method: of the \
+                    first repetitions. Scores, where known classes were \
                     given, are means over the repetitions; NMI is normalized by the arithmetic mean.";
         output.write("comparison.csv", &csv_bytes(&header, rows.clone())?)?;
         let html =
@@ -192,12 +197,12 @@ impl Truth {
     }
 }
 
-fn row(outcome: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> {
+fn row(outcome: &Outcome, first: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> {
     let n_scores = if truth.is_some() { 4 } else { 0 };
     let mut cells = vec![outcome.method.clone()];
     match &outcome.found {
         Err(reason) => {
-            cells.extend(vec![String::new(); 2 + n_scores]);
+            cells.extend(vec![String::new(); 3 + n_scores]);
             cells.push(reason.clone());
         }
         Ok(found) => {
@@ -210,6 +215,10 @@ fn row(outcome: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> 
             let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
             let stability = (!alike.is_empty()).then(|| format!("{:.3}", mean(&alike)));
             cells.push(stability.unwrap_or_default());
+            cells.push(match &first.found {
+                Ok(others) => format!("{:.3}", ari(&others[0].labels, &found[0].labels)?),
+                Err(_) => String::new(),
+            });
             cells.push(format!("{:.2}", outcome.seconds));
             if let Some(truth) = truth {
                 let all: Vec<_> = found

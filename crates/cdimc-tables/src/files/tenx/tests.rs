@@ -99,10 +99,10 @@ fn files_that_do_not_belong_together_are_refused() {
     let many = MATRIX.replace("3 4 5", "33 4 5");
     let types: String = (0..33).map(|i| format!("E{i}\tE{i}\tchr{i}\n")).collect();
     for (files, expected) in [
-        (vec![(matrix, MATRIX)], "is a directory: a file is needed, or a folder with `matrix.mtx`"),
+        (vec![(matrix, MATRIX)], "is a directory: a file is needed, a folder with `matrix.mtx`"),
         (
             vec![(barcodes, BARCODES)],
-            "is a directory: a file is needed, or a folder with `matrix.mtx`",
+            "is a directory: a file is needed, a folder with `matrix.mtx`",
         ),
         (vec![(matrix, MATRIX), (features, FEATURES)], "no `barcodes.tsv` beside it"),
         (
