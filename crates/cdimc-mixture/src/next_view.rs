@@ -164,8 +164,8 @@ mod tests {
         let mut view = |center: fn(usize) -> f64| {
             Array2::from_shape_fn((n, 3), |(i, _)| center(i % 3) + rng.gen_range(-1.0..1.0))
         };
-        let (some, every): (fn(usize) -> f64, fn(usize) -> f64) =
-            (|c| if c == 2 { 6.0 } else { 0.0 }, |c| 6.0 * c as f64);
+        let some: fn(usize) -> f64 = |c| if c == 2 { 6.0 } else { 0.0 };
+        let every: fn(usize) -> f64 = |c| 6.0 * c as f64;
         let views = vec![view(some), view(every), view(some), view(every)];
         let first = views[0].clone();
         let data = MultiView::from_nan_rows(views).unwrap();
