@@ -177,7 +177,7 @@ impl<'a> Analysis<'a> {
             Some(fitted) if self.tests_markers => self.by_others(fitted, labels, observer)?,
             _ => None,
         };
-        // Each subsample is searched with a seed of its own.
+        // Each subsample has a separate seed for its search.
         match &stability {
             Some(found) => warnings.extend(warnings::of_stability(found)),
             None if self.compares && !is_one && self.is_quick(n_clusters) => {

@@ -5,7 +5,7 @@ use cdimc_data::MultiView;
 
 /// Operations a second and thread that dense products reach on an ordinary processor.
 const SPEED: f64 = 2e10;
-/// A fit that takes more seconds than this is announced before it starts.
+/// The expected time of a fit above which a message precedes it, in seconds.
 const LONG: f64 = 120.0;
 
 /// Returns this number of threads, or with a warning the number that this machine runs at once.

@@ -29,7 +29,7 @@ pub struct Marker {
 /// A column against the clusters that the views without its own give.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarkerTest {
-    /// How far the cluster that corresponds lies from the other samples.
+    /// Difference between the matching cluster and the other samples.
     pub contrast: Contrast,
     /// The q value by Benjamini and Hochberg, over all columns of the view and all clusters.
     pub q: f64,
@@ -44,7 +44,7 @@ pub struct Markers {
     pub untested: Option<&'static str>,
 }
 
-/// The samples that a method clustered, as it saw them.
+/// The clustered samples, as the method got them.
 #[derive(Debug, Clone, Copy)]
 pub struct Clustered<'a> {
     /// The views.

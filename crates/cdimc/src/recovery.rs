@@ -28,7 +28,7 @@ pub struct Recovery {
     pub view: usize,
     /// Rows that were hidden.
     pub hidden_rows: usize,
-    /// Share of the hidden rows' variance that is recovered, every column in units of its own deviation.
+    /// R²: the recovered fraction of the variance of hidden rows, with columns in units of their standard deviations.
     pub r2: f64,
     /// Root mean square error of the model, in deviations of the columns.
     pub error: f64,

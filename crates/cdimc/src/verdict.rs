@@ -79,7 +79,7 @@ impl Verdict {
         Self { trust, doubts, n_reasons }
     }
 
-    /// Returns the verdict as a sentence; `place`: where the reasons stand, such as "below".
+    /// Returns the verdict as a sentence; `place`: where the reasons are listed, such as "below".
     pub fn sentence(&self, place: &str) -> String {
         let what = match self.trust {
             Trust::Sound => return "Looks sound: no check raised a doubt.".to_owned(),

@@ -37,7 +37,7 @@ const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const LEAST_RAND_INDEX: f64 = 0.7;
 
-/// One sign that is worth a look, most often that a clustering should not be believed as it stands.
+/// One sign of a problem, most often a reason to doubt the clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Warning {
@@ -61,7 +61,7 @@ pub enum Sign {
     FarSample,
     /// A view that is unrelated to the other views, given these clusters.
     UnrelatedView,
-    /// A view that shares clusters with others, and varies more by itself.
+    /// A view that shares clusters with others, but has more variation that they do not share.
     OwnVariation,
     /// Rows of zeros that count as missing.
     ZeroRows,
@@ -397,7 +397,7 @@ fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
 fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let known: Vec<(usize, ViewSharing)> =
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
-    // The clusters were made of all views, and so of what chance gave them: a little is found even where nothing is.
+    // The clusters were fitted to all views and their noise, so a little sharing is found even if there is none.
     let shares = |of: &ViewSharing| of.is_significant() && of.shared_information >= LEAST_SHARED;
     let is_open = |of: &ViewSharing| !shares(of) && of.least_noticed > LEAST_SHARED;
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.

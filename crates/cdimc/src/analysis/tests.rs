@@ -48,7 +48,7 @@ fn nothing_that_follows_a_fit_projects_the_views_again() {
         let count = Arc::new(AtomicUsize::new(0));
         let subscriber = tracing_subscriber::registry().with(Projections(count.clone()));
         let counted = || tracing::subscriber::with_default(subscriber, run);
-        // Events are seen by the thread that counts.
+        // The counting thread receives the events.
         one_thread().install(counted);
         count.load(Ordering::Relaxed)
     };

@@ -27,7 +27,7 @@ impl FromStr for SurvivalColumns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // A name with a comma stands in quotes.
+        // A name with a comma is quoted.
         match &names_in(text)[..] {
             [time, event] if !time.is_empty() && !event.is_empty() && time != event => {
                 Ok(Self { time: time.clone(), event: event.clone() })
@@ -61,7 +61,7 @@ impl fmt::Display for SurvivalColumns {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Survival {
-    /// The columns it is of.
+    /// The survival columns.
     pub columns: SurvivalColumns,
     /// Samples with a time and an event or none.
     pub n: usize,

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_takes_the_settings_of_the_mixture() {
+    fn the_search_uses_the_settings_of_the_mixture() {
         let (data, _) = three_groups();
         let range = NumberRange { from: 2, to: 3, seeds: None };
         let found = |settings| {

@@ -51,7 +51,7 @@ impl Inspect {
         }
         if let Some(file) = svg {
             let svg = missing_pattern(&joined.names, &report.patterns);
-            // Inside a page the name space goes without saying, in a file of its own it does not.
+            // A separate SVG file needs a text color, as it has no page.
             let svg = svg.replacen("<svg class=\"figure\"", "<svg color=\"#444\"", 1);
             file.finish(svg.as_bytes())?;
         }

@@ -64,7 +64,7 @@ fn ignore_sigxfsz() {
 #[cfg(not(unix))]
 fn ignore_sigxfsz() {}
 
-/// Clusters samples described by several tables, any of which may lack any sample.
+/// Clusters samples measured in several tables, even if samples are missing from some tables.
 #[derive(Debug, Parser)]
 #[command(
     name = "cdimc",
@@ -122,7 +122,7 @@ pub(crate) struct Interrupted {
 fn long_about() -> String {
     let formats: Vec<&str> = crate::tables::formats().map(|(known_as, _)| known_as).collect();
     format!(
-        "Clusters samples described by several tables, any of which may lack any sample.\n\nTables are {} files, joined by an \
+        "Clusters samples measured in several tables, even if samples are missing from some tables.\n\nTables are {} files, joined by an \
          id column; a sample absent from a table is missing in that view.",
         formats.join(", ")
     )

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_in_their_order_and_the_smallest_of_many_groups_are_one() {
+    fn numbers_are_sorted_and_the_smallest_of_many_groups_are_merged() {
         assert_eq!(grouping(&["10", "2", "2"]).groups, ["2", "10"]);
         let names: Vec<String> = (0..30).flat_map(|i| vec![format!("g{i:02}"); 31 - i]).collect();
         let many = Grouping::new("x", names.into_iter());

@@ -201,7 +201,7 @@ fn frame<'a>(
     Ok(())
 }
 
-/// What stands at a tick; steps that add up to a little less than nothing are nothing.
+/// Returns the label of a tick; rounding errors below zero become 0.
 fn tick(value: f64) -> String {
     let text = RangedCoordf64::format(&value);
     if text == "-0.0" { "0.0".into() } else { text }
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_take_the_pages_colors_and_stand_alone() {
+    fn figures_use_the_colors_of_the_page_and_work_as_separate_files() {
         let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
         assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));

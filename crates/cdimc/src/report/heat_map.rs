@@ -194,7 +194,7 @@ fn deviation_color(value: f64) -> String {
 
 /// A row of colors by name.
 type Band = (String, Vec<String>);
-/// What the colors of a row stand for.
+/// Legend of the colors of a row.
 type Key = (String, Vec<(String, String)>);
 
 /// The clinical columns that have most to do with the clusters.

@@ -1,4 +1,4 @@
-//! The plane a cloud of points lies in.
+//! Fits the plane of a cloud of points.
 
 use cdimc_core::linear_algebra::symmetric_eigen;
 use faer::Mat;

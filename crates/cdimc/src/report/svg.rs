@@ -103,7 +103,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     short
 }
 
-/// A tenth of a point is more than anyone sees.
+/// Formats a length with at most one decimal.
 fn short(x: f64) -> String {
     let text = format!("{x:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -121,7 +121,7 @@ fn a_page_with_one_cluster_has_no_markers() {
 }
 
 #[test]
-fn what_a_view_has_of_its_own_makes_no_clusters_doubtful() {
+fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt."));

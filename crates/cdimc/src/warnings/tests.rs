@@ -7,7 +7,7 @@ use ndarray::Array2;
 use rand::Rng;
 use std::any::Any;
 
-/// Three groups seen by `n_views` views; the last one is noise if `noise`.
+/// Draws three groups in `n_views` views; the last view is noise if `noise`.
 fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
     let mut rng = Seed::new(1).rng();
     let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ClinicalInput {
     pub(crate) file: PathBuf,
-    /// The column of sample names, if it has one of its own.
+    /// The id column of the clinical table, if it differs from the views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     pub(crate) survival: Option<SurvivalColumns>,

@@ -29,7 +29,7 @@ pub(super) fn sealed_record(folder: &Path, record: &impl Serialize) -> anyhow::R
     Ok(format!("{DIGEST}{}\",\n{rest}", sha256(rest.as_bytes())?))
 }
 
-/// A run that stands in a folder.
+/// The run that wrote a folder.
 pub(super) struct EarlierRun {
     pub(super) is_interrupted: bool,
     /// The SHA-256 of each of its files but the record.

@@ -175,7 +175,7 @@ impl OutputFolder {
         put().with_context(|| format!("{}: cannot write here", self.shown))
     }
 
-    /// What is whole takes the target's place.
+    /// Replaces the target by the complete output.
     fn replace(&self) -> io::Result<()> {
         // What an earlier run left goes only when the new result is ready to take its place.
         if self.target.exists() {
@@ -200,7 +200,7 @@ impl OutputFolder {
         Ok(beside)
     }
 
-    /// Ends what a killed run began: what it finished or kept takes its place.
+    /// Completes the work of a killed run: moves its finished or saved output to the target.
     fn repair(&self) -> anyhow::Result<()> {
         if self.is_displaced() && self.target.exists() {
             bail!(
@@ -227,7 +227,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Whether neither the new result nor the earlier run has its place.
+    /// Returns whether neither the new result nor the earlier run is at the target.
     fn is_displaced(&self) -> bool {
         self.part(WHOLE).exists() && self.part(EARLIER).exists()
     }

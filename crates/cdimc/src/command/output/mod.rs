@@ -54,7 +54,7 @@ pub(crate) fn escape_formulas(escape: bool) -> bool {
     ESCAPE.fetch_or(escape, Ordering::Relaxed) || escape
 }
 
-/// A cell that no spreadsheet takes for a formula, if asked for; numbers stay.
+/// Returns a cell that spreadsheets do not read as a formula, if escaping is on; numbers are unchanged.
 fn cell(text: &str) -> Cow<'_, str> {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_of_our_own_takes_no_name_that_is_taken() {
+    fn an_added_column_gets_an_unused_name() {
         let others = ["filled".to_owned(), "filled_".to_owned()];
         assert_eq!(
             (unused("id", &others), unused("filled", &others)),

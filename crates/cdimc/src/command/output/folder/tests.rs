@@ -14,7 +14,7 @@ fn with_a_run() -> (TempDir, PathBuf) {
     (desk, target)
 }
 
-/// Which run stands in `folder`.
+/// Returns the name of the run in `folder`.
 fn run_in(folder: &Path) -> String {
     let record = fs::read(folder.join(RUN_FILE)).unwrap();
     let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
@@ -129,7 +129,7 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
     std::mem::forget(killed);
     unlock(&workplace);
     assert!(waiting("third"));
-    // Neither a run that may replace nothing nor one that ends by itself takes it away.
+    // Runs without the right to replace it and runs that fail keep it.
     let error = refused(&target, false, &[]);
     assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
     begin().forget();
