@@ -170,7 +170,7 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
     fails("--id-pattern (", "is no regular expression: unclosed group");
     fails(
         "--id-pattern ^(TCGA-OR)",
-        "are both of sample `TCGA-OR`, and differ in `A000` and `A001`: --replicates first or mean",
+        "are both of sample `TCGA-OR`, and differ in `A000` and `A001`: choose with --replicates first or mean",
     );
     fails("--id-pattern ^(.{12}) --replicates last", "must be refuse, first or mean");
     fails(
