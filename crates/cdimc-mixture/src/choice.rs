@@ -44,6 +44,8 @@ pub(crate) struct Choice {
     pub(crate) state: SearchState,
 }
 
+/// Shared information below this counts as zero, in nats.
+const MIN_SHARED_NATS: f64 = 1e-6;
 /// A column with more than this share of the sum of squares dominates the row directions.
 const MAX_COLUMN_SHARE: f64 = 0.5;
 /// From this share of rows of zeros, it matters whether they were measured.
@@ -104,11 +106,9 @@ pub(crate) fn choose(
     Ok(Choice { projections, observations, order, evidence, prior, state })
 }
 
-/// Returns the pilot of the kind with the most shared information; width and prior are from `first`. A difference from the
-/// usual kind within chance goes to the usual kind.
+/// Returns the pilot of the kind with the most shared information; width and prior are from `first`.
 ///
-/// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): after EM, the usual kind and the better
-/// half continue.
+/// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): after EM, the better half continues.
 fn best(
     search: &PilotSearch<'_>,
     views: &Views<'_>,
@@ -120,43 +120,30 @@ fn best(
         let pilot = search.run_pilot(views, Candidate { kind, ..first }, &pilots)?;
         pilots.push(pilot);
     }
-    let usual = usual_kind(kinds, &views.profiles);
-    let is_usual = |pilot: &Pilot| pilot.candidate.kind == usual;
-    let by_information =
-        |a: &Pilot, b: &Pilot| b.shared_information().total_cmp(&a.shared_information());
     if pilots.len() > 1 {
-        pilots.sort_by(by_information);
         let half = pilots.len().div_ceil(2);
-        let (kept, dropped): (Vec<_>, Vec<_>) =
-            pilots.split_off(half).into_iter().partition(is_usual);
-        evidence.extend(dropped.iter().map(Evidence::of));
-        pilots.extend(kept);
+        pilots.sort_by(|a, b| b.shared_information().total_cmp(&a.shared_information()));
+        evidence.extend(pilots.split_off(half).iter().map(Evidence::of));
     }
-    for pilot in &mut pilots {
-        search.refine(pilot)?;
-        evidence.push(Evidence::of(pilot));
-    }
-    pilots.sort_by(by_information);
-    let usual = pilots.iter().position(is_usual);
-    let best = usual.filter(|&usual| !pilots[0].shares_more_than(&pilots[usual]));
-    Ok(pilots.swap_remove(best.unwrap_or(0)))
-}
-
-/// Returns the kind that is usual for such columns: `unit` if every view has many columns of amounts that start at zero, as
-/// counts, pixels and words do, else `standard`.
-fn usual_kind(kinds: &[Kind], profiles: &[Vec<ColumnProfile>]) -> Kind {
-    let are_amounts = |columns: &Vec<ColumnProfile>| {
-        let varying = columns.iter().filter(|column| !column.is_constant());
-        let (n_from_zero, n_varying) = varying.fold((0, 0), |(from_zero, n), column| {
-            (from_zero + usize::from(column.starts_at_zero), n + 1)
+    let mut best = None;
+    for mut pilot in pilots {
+        search.refine(&mut pilot)?;
+        evidence.push(Evidence::of(&pilot));
+        best = Some(match best {
+            Some(best) => search.better(best, pilot),
+            None => pilot,
         });
-        n_varying > MAX_MEASURED_COLUMNS && 2 * n_from_zero >= n_varying
-    };
-    match kinds {
-        [kind] => *kind,
-        _ if kinds.contains(&Kind::Unit) && profiles.iter().all(are_amounts) => Kind::Unit,
-        _ => Kind::Standard,
     }
+    let Some(mut best) = best else { unreachable!("one kind at least is searched") };
+    // Without shared information, the clusters are no evidence for any kind.
+    let shared = best.best(search.settings.rule).shared.information;
+    let standard = Candidate { kind: Kind::Standard, ..first };
+    let is_open = kinds.contains(&standard.kind) && best.candidate.kind != standard.kind;
+    if is_open && shared < MIN_SHARED_NATS {
+        best = search.run_pilot(views, standard, &[])?;
+        search.refine(&mut best)?;
+    }
+    Ok(best)
 }
 
 impl Evidence {

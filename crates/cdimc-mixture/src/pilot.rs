@@ -90,7 +90,7 @@ impl PilotSearch<'_> {
             Pilot { candidate, projections, observations, order, places, state, held_out };
         let Pilot { observations, state, .. } = &mut pilot;
         self.search(observations, &candidate.prior).run_starts(state, self.progress)?;
-        pilot.held_out = self.held_out(&pilot);
+        pilot.held_out = self.held_out(&pilot, &pilot);
         Ok(pilot)
     }
 
@@ -98,24 +98,53 @@ impl PilotSearch<'_> {
     pub(crate) fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
         let Pilot { candidate, observations, state, .. } = pilot;
         self.search(observations, &candidate.prior).refine(state, self.progress)?;
-        pilot.held_out = self.held_out(pilot);
+        pilot.held_out = self.held_out(pilot, pilot);
         Ok(())
     }
 
-    /// Returns the held-out terms of T per sample under the best clusters of a pilot; NaN for samples with fewer than two
-    /// views.
+    /// Returns the held-out terms of T per sample, for the clusters of one pilot in the coordinates of another; NaN
+    /// for samples absent from either or with fewer than two views.
     ///
     /// In-sample T is biased upward where columns are many and samples few.
-    fn held_out(&self, pilot: &Pilot) -> Vec<f64> {
-        let place = |i: usize| Some((i, pilot.places[i]?));
-        let (samples, places): (Vec<usize>, Vec<usize>) =
-            self.shuffled(pilot.places.len()).into_iter().filter_map(place).unzip();
-        let best = &pilot.best(self.settings.rule).fit.responsibilities;
-        let prior = &pilot.candidate.prior;
-        let known = held_out_terms(&pilot.observations, best, prior, (&places, FOLDS));
-        let mut terms = vec![f64::NAN; pilot.places.len()];
-        samples.into_iter().zip(known).for_each(|(i, term)| terms[i] = term);
+    fn held_out(&self, coordinates: &Pilot, clusters: &Pilot) -> Vec<f64> {
+        let observations = &coordinates.observations;
+        let mut rows = vec![0; observations.n_samples];
+        let (mut shared, mut places) = (Vec::new(), Vec::new());
+        for i in self.shuffled(coordinates.places.len()) {
+            if let (Some(place), Some(row)) = (coordinates.places[i], clusters.places[i]) {
+                shared.push(i);
+                places.push(place);
+                rows[place] = row;
+            }
+        }
+        let best = &clusters.best(self.settings.rule).fit.responsibilities;
+        let parts = (places.as_slice(), FOLDS);
+        let shared_terms =
+            held_out_terms(observations, &best.select(&rows), &coordinates.candidate.prior, parts);
+        let mut terms = vec![f64::NAN; coordinates.places.len()];
+        shared.into_iter().zip(shared_terms).for_each(|(i, term)| terms[i] = term);
         terms
+    }
+
+    /// Returns the pilot with larger T; on a tie, the earlier.
+    ///
+    /// If the difference is not significant, the other wins if its clusters share significantly more under both
+    /// coordinates.
+    pub(crate) fn better(&self, earlier: Pilot, later: Pilot) -> Pilot {
+        let (first, second) = if later.shared_information() > earlier.shared_information() {
+            (later, earlier)
+        } else {
+            (earlier, later)
+        };
+        let (own, others) = (&first.held_out, &second.held_out);
+        if standard_errors(own.iter().zip(others).map(|(a, b)| a - b)) > CRITICAL_Z {
+            return first;
+        }
+        let (mine, theirs) = (self.held_out(&second, &first), self.held_out(&first, &second));
+        let by_first = own.iter().zip(&mine).map(|(a, b)| a + b);
+        let by_second = others.iter().zip(&theirs).map(|(a, b)| a + b);
+        let gain = standard_errors(by_second.zip(by_first).map(|(second, first)| second - first));
+        if gain > CRITICAL_Z { second } else { first }
     }
 
     /// Returns the samples in a random order, the same for all kinds, so that the folds agree.
@@ -190,12 +219,6 @@ impl Pilot {
         let terms = self.held_out.iter().filter(|term| !term.is_nan());
         let (total, n) = terms.fold((0.0, 0), |(total, n), term| (total + term, n + 1));
         total / f64::from(n.max(1))
-    }
-
-    /// Returns whether the views share significantly more under this pilot than under another.
-    pub(crate) fn shares_more_than(&self, other: &Self) -> bool {
-        let differences = self.held_out.iter().zip(&other.held_out).map(|(a, b)| a - b);
-        standard_errors(differences) > CRITICAL_Z
     }
 }
 

@@ -375,8 +375,7 @@ mod tests {
         let many = SyntheticViews { n_samples: 400, views: many, ..SyntheticViews::default() };
         for dataset in [dataset(400), many.generate(Seed::new(1)).unwrap()] {
             let data = incomplete(&dataset);
-            let settings = TMixture { coordinates: Coordinates::Ranks, ..quick() };
-            let fitted = settings.fit(&data, 4, Seed::new(3), &Silent).unwrap();
+            let fitted = quick().fit(&data, 4, Seed::new(3), &Silent).unwrap();
             let bytes = fitted.model.unwrap().to_bytes().unwrap();
             let model = MixtureModel::from_bytes(&bytes).unwrap();
             let by_clusters = MixtureModel { association: None, ..model.clone() };

@@ -18,8 +18,6 @@ pub(crate) struct ColumnProfile {
     pub(crate) resolution: f64,
     /// Whether the column has at most two values, as categories and answers do.
     pub(crate) is_two_valued: bool,
-    /// Whether the smallest value is zero, as in counts, pixels and words.
-    pub(crate) starts_at_zero: bool,
     /// Value of the cells that were not measured (the column mean); `None` if all were measured.
     pub(crate) filled: Option<f64>,
 }
@@ -35,7 +33,6 @@ impl ColumnProfile {
                 mode_share: 1.0,
                 resolution: 0.0,
                 is_two_valued: true,
-                starts_at_zero: false,
                 filled: None,
             };
         };
@@ -67,15 +64,7 @@ impl ColumnProfile {
         let is_coarse = n_levels > 1 && 2 * n_levels <= n_measured;
         let resolution = if is_coarse { step / 6_f64.sqrt() } else { 0.0 };
         let mode_share = mode_share as f64 / n;
-        Self {
-            mean,
-            sd,
-            mode_share,
-            resolution,
-            is_two_valued: n_levels <= 2,
-            starts_at_zero: first == 0.0,
-            filled: found,
-        }
+        Self { mean, sd, mode_share, resolution, is_two_valued: n_levels <= 2, filled: found }
     }
 
     /// Profiles the columns of `x` over `rows`; missing cells hold `means`, or the means of these rows.
