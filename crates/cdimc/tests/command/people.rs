@@ -70,7 +70,7 @@ fn measurements_are_no_truth_unless_requested() {
     let error = desk.fails(&format!("{compare} --truth age.csv -o out"));
     assert!(error.contains("look like a measurement"), "{error}");
     let table = desk.succeeds(&format!("{compare} --truth kind.csv -o compared"));
-    assert!(table.starts_with("method\tstability\tseconds\tACC\tNMI"), "{table}");
+    assert!(table.starts_with("method\tstability\tARI with concat\tseconds\tACC\tNMI"), "{table}");
     desk.put("strangers.csv", "id,kind\nx1,a\nx2,b\n");
     let error = desk.fails(&format!("{compare} --truth strangers.csv -o out"));
     assert!(error.contains("no sample has a known class"), "{error}");
