@@ -140,7 +140,7 @@ impl dyn Observer + '_ {
         Ok(part)
     }
 
-    /// Returns the value that [`save`](Self::save) stored by this name, if it can be read.
+    /// Returns the value that `save` stored by this name, if it can be read.
     pub fn load<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_slice(&self.stored(name)?).ok()
     }
