@@ -28,7 +28,7 @@ compare <- function(x, k, methods = c("t-mixture", "concat"), truth = NULL, repe
     began <- proc.time()[["elapsed"]]
     clusters <- tryCatch(
       lapply(seq_len(repetitions), function(r) {
-        fit_views(views, k, method, NULL, c(seed, r - 1), strict, threads, progress)$cluster
+        fit_views(views, k, method, NULL, c(seed, if (r > 1) r - 1), strict, threads, progress)$cluster
       }),
       cdimc_error = function(condition) conditionMessage(condition)
     )
