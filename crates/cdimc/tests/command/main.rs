@@ -3,8 +3,10 @@
 
 mod checks;
 mod clinical;
+mod compare;
 mod desk;
 mod explain;
+mod help;
 mod outputs;
 mod parts;
 mod people;
@@ -251,31 +253,6 @@ fn inspect_and_compare_report_their_findings() {
 }
 
 #[test]
-fn a_method_asked_for_twice_is_compared_once() {
-    let desk = Desk::new();
-    let methods = "--method concat --method best-view --method concat --repetitions 1";
-    let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
-    assert_eq!(table.lines().count(), 3, "{table}");
-}
-
-#[test]
-fn compare_numbers_the_clusters_as_cluster_does() {
-    let desk = Desk::new();
-    desk.succeeds(&format!("cluster {VIEWS} -k 4 --method concat --seed 3 -q -o one"));
-    let methods = "--method concat --method best-view --repetitions 2 --seed 3";
-    desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o all"));
-    let compared = desk.text("all/labels-concat.csv");
-    let first = compared.lines().skip(1).map(|line| {
-        let cells: Vec<&str> = line.split(',').collect();
-        (cells[0].to_owned(), cells[1].to_owned())
-    });
-    assert_eq!(first.collect::<Vec<_>>(), desk.labels("one/labels.csv"));
-    let table = desk.text("all/comparison.csv");
-    assert!(table.starts_with("method,stability,ARI with concat,"), "{table}");
-    assert_eq!(table.lines().nth(1).unwrap().split(',').nth(2), Some("1.000"));
-}
-
-#[test]
 fn the_number_of_clusters_is_chosen_and_explained() {
     let desk = Desk::new();
     desk.succeeds(&format!(
@@ -517,30 +494,4 @@ fn parquet_columns_are_read_and_nested_ones_refused() {
     let bytes = std::fs::read(desk.path("flat.parquet")).unwrap();
     std::fs::write(desk.path("half.parquet"), &bytes[..bytes.len() / 2]).unwrap();
     assert!(desk.fails("inspect --view half.parquet --id id").contains("half.parquet"));
-}
-
-#[test]
-fn every_short_help_fits_a_screen_and_shows_an_example() {
-    let desk = Desk::new();
-    let subs =
-        ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
-    for sub in subs {
-        let help = desk.succeeds(&format!("{sub} -h"));
-        assert!(help.contains("Example:"), "{help}");
-        assert!(help.lines().count() <= 50, "{sub}: {} lines\n{help}", help.lines().count());
-    }
-    // Rare options are in the long help alone.
-    assert!(desk.succeeds("cluster --help").contains("--sample-map"));
-    assert!(!desk.succeeds("cluster -h").contains("--sample-map"));
-    for (wrong, hint) in [
-        ("clustr", "'cluster'"),
-        ("cluster --vew rna.csv", "'--view'"),
-        ("cluster --view rna.csv -k 4 --method t-mixtur -o out", "'t-mixture'"),
-    ] {
-        let error = desk.fails(wrong);
-        assert!(error.contains("similar") && error.contains(hint), "{error}");
-    }
-    desk.succeeds("manual -o manual");
-    assert!(desk.text("manual/cdimc.bash").contains("_cdimc"));
-    assert!(desk.text("manual/cdimc-cluster.1").contains(".TH"));
 }
