@@ -58,7 +58,7 @@ def settings_page():
 
 
 def python_pages():
-    """A page a module; what a module takes over from private ones stands with it."""
+    """Writes one page per module; names imported from private modules are on the page of the public module."""
     package = ROOT / "python" / "cdimc"
     trees = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in package.glob("*.py")}
     known = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}

@@ -5,7 +5,7 @@
 
 Of the small tables, the simulated situations, digits, Handwritten and BDGP, 30 % missing: the expected calibration error of a sample's
 confidence, of its stability (the share of its cluster's others that it stays with in 50 subsamples), of their product and of their mean against
-being right (a cluster stands for the class that the best matching gives it), and the error of the confidence against stability.
+being right (a best one-to-one matching assigns a class to each cluster), and the error of the confidence against stability.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
     python reliability.py handwritten 0.3 [n_masks]
 
-A cluster stands for the class that the best matching gives it; the classes are used only after the fit. Printed are the
+A best one-to-one matching assigns a class to each cluster; the classes are used only after the fit. Printed are the
 samples of each band of confidence, their mean confidence and the share that is right, and the expected calibration error:
 the mean distance of the two over the bands, weighted by samples (Guo et al., ICML 2017).
 """

@@ -70,7 +70,7 @@ def _check_rows(view: View) -> None:
     for row, id in enumerate(view.ids or [], start=1):
         if id in row_of:
             raise ValueError(
-                f"{view.name}: id `{id}` stands in row {row_of[id]} and again in row {row}: ids must be unique"
+                f"{view.name}: id `{id}` is in row {row_of[id]} and again in row {row}: ids must be unique"
             )
         row_of[id] = row
 

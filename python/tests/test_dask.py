@@ -257,7 +257,7 @@ def test_partitions_that_do_not_fit_are_named(tables, partitioned):
     )
     refused(
         changed("table0", 1, lambda part: part.rename(index={part.index[4]: part.index[0]})),
-        "^partition 1: table0: id `s200` stands in row 1 and again in row 5: ids must be unique",
+        "^partition 1: table0: id `s200` is in row 1 and again in row 5: ids must be unique",
     )
     refused(
         changed("table0", 1, lambda part: part.replace(part.iloc[2, 3], np.inf)),

@@ -1,4 +1,4 @@
-"""Errors are ValueErrors of one line that say the rule and the value."""
+"""Errors are ValueErrors of one line with the value and the rule."""
 
 import sys
 
@@ -68,7 +68,7 @@ def test_a_series_is_no_view_and_nothing_has_no_samples(kind):
         cdimc.sample_names([])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="not every system says how much memory is free")
+@pytest.mark.skipif(sys.platform != "linux", reason="not every system reports its free memory")
 def test_a_fit_that_needs_more_memory_than_there_is_is_refused(data):
     net = cdimc.CDIMCNet(n_clusters=3, random_state=0, advanced_wide=2**31)
     with pytest.raises(ValueError, match="GB of memory for such data"):

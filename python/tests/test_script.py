@@ -47,7 +47,7 @@ def test_it_writes_what_the_command_writes(starts, views):
     results = []
     for out, start in zip(("binary", "package"), starts, strict=True):
         assert end(start, "cluster", *views, "--id=patient", "-k=3", "-o", out)[0] == 0
-        # The other files say how long it took.
+        # The other files contain times.
         results.append({path.name: path.read_bytes() for path in Path(out).iterdir() if path.suffix in (".csv", ".safetensors")})
     assert results[0] == results[1] and {"labels.csv", "model.safetensors"} <= set(results[0])
 

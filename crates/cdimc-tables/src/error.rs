@@ -52,8 +52,8 @@ pub(crate) enum Problem {
     #[error("no header: the first row holds numbers only; the first row must name the columns")]
     NoHeader,
     #[error(
-        "the header has {found} names, the first row {expected} cells: a name is missing, and `{name}` may name another \
-         column than it stands above"
+        "the header has {found} names, the first row {expected} cells: a name is missing, and `{name}` may be above the \
+         wrong column"
     )]
     ShortHeader { name: String, found: usize, expected: usize },
     #[error("no rows below the header")]
@@ -67,7 +67,7 @@ pub(crate) enum Problem {
     #[error("a quote that opens in line {line} or below is never closed")]
     OpenQuote { line: u64 },
     #[error(
-        "a blank line stands above row {row}: in a table of one column a missing value has to be written, as NA"
+        "a blank line is above row {row}: in a table of one column a missing value has to be written, as NA"
     )]
     BlankLine { row: usize },
     #[error(
@@ -88,7 +88,7 @@ pub(crate) enum Problem {
     DuplicateColumn { name: String },
     #[error("row {row} has no id")]
     EmptyId { row: usize },
-    #[error("id `{id}` stands in row {first} and again in row {row}: ids must be unique")]
+    #[error("id `{id}` is in row {first} and again in row {row}: ids must be unique")]
     DuplicateId { id: String, first: usize, row: usize },
     #[error(
         "{count} {what}s for {rows} rows: one {what} is needed for each row{}",

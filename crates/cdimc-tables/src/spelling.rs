@@ -1,6 +1,6 @@
 //! Compares names regardless of how programs and people spell them.
 
-/// Stands for every letter with a diacritic, composed or decomposed.
+/// Placeholder for every letter with a diacritic, composed or decomposed.
 const ACCENTED: char = 'é';
 
 /// Returns `text` in a plain spelling that ignores case, separators, zeros before a number, a trailing `.0`, `1e+05`,

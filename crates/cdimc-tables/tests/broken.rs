@@ -37,7 +37,7 @@ fn damaged_parts_are_errors() {
         ("view_gone73.mat", None, "unreadable HDF5 file"),
         ("view_gone5.mat", None, "unreadable MATLAB file"),
         ("ids_lost.mat", None, "unreadable MATLAB file"),
-        ("names_differ.npz", None, "has another name where it stands"),
+        ("names_differ.npz", None, "has another name in its own header"),
         ("two_members.npz", None, "two members are named"),
         // The separator behind the first name is lost.
         ("header_short.csv", Some("id"), "a name is missing"),

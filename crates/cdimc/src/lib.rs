@@ -84,7 +84,7 @@ mod new_samples;
 mod stored;
 mod training_set;
 
-/// What most programs need: `use cdimc::prelude::*`.
+/// Imports that most programs need: `use cdimc::prelude::*`.
 pub mod prelude {
     pub use cdimc_cluster::{CdimcModel, CdimcNet};
     pub use cdimc_core::{Clusterer, Clustering, Fitted, Model, Observer, Silent};

@@ -30,14 +30,14 @@ pub struct ColumnModel {
     views: Vec<Range<usize>>,
 }
 
-/// Why a dataset of linfa cannot be clustered.
+/// Error of a clustering of a linfa dataset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinfaError {
-    /// The columns are no views.
+    /// The columns cannot be views.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The method fails, or keeps no model.
+    /// The method fails, or has no model.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// A range of columns is empty, or ends beyond the last one.
@@ -48,7 +48,7 @@ pub enum LinfaError {
         /// Number of columns of the dataset.
         found: usize,
     },
-    /// An error of linfa.
+    /// Error of linfa.
     #[error(transparent)]
     Linfa(#[from] ::linfa::Error),
 }

@@ -3,18 +3,18 @@
 use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::MultiView;
 
-/// Operations a second and thread that dense products reach on an ordinary processor.
+/// Operations per second and thread of dense products on an ordinary processor.
 const SPEED: f64 = 2e10;
-/// The expected time of a fit above which a message precedes it, in seconds.
+/// Forecast time of a fit, in seconds, above which a message precedes it.
 const LONG: f64 = 120.0;
 
-/// Returns this number of threads, or with a warning the number that this machine runs at once.
-pub fn threads(asked: usize) -> usize {
-    let most = std::thread::available_parallelism().map_or(asked, std::num::NonZero::get);
-    if asked > most {
-        tracing::warn!("threads = {asked}: this machine runs {most} at once; {most} are used");
+/// Returns `requested`, or with a warning the smaller number of threads that this machine runs at once.
+pub fn threads(requested: usize) -> usize {
+    let most = std::thread::available_parallelism().map_or(requested, std::num::NonZero::get);
+    if requested > most {
+        tracing::warn!("threads = {requested}: this machine runs {most} at once; {most} are used");
     }
-    asked.min(most)
+    requested.min(most)
 }
 
 /// Returns an error if the method has an estimate of its memory and it exceeds the free memory.
@@ -87,12 +87,12 @@ fn available_bytes() -> Option<f64> {
     [free, space, group].into_iter().flatten().reduce(f64::min)
 }
 
-/// Bytes of files that a control group holds in memory and gives back when they are needed.
+/// Returns the bytes of cached files in a control group, which are released when memory is needed.
 fn given_back(stat: &str) -> f64 {
     field(stat, "inactive_file ", 1.0).unwrap_or(0.0)
 }
 
-/// The number after `name`, in units of this many bytes.
+/// Returns the number after `name`, multiplied by `unit`.
 fn field(text: &str, name: &str, unit: f64) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(unit * line.split_whitespace().next()?.parse::<f64>().ok()?)

@@ -1,4 +1,4 @@
-//! The command `cdimc`: clusters of a user's own incomplete multi-view files.
+//! The command `cdimc`: clusters incomplete multi-view data in a user's files.
 
 fn main() -> std::process::ExitCode {
     let program = std::env::current_exe().map_or_else(|_| "cdimc".into(), Into::into);

@@ -8,52 +8,52 @@ use cdimc_data::MultiView;
 use cdimc_mixture::MixtureModel;
 use cdimc_statistics::{Contrast, benjamini_hochberg, contrasts};
 
-/// How many columns of a view are listed for a cluster.
+/// Number of columns per view listed for a cluster.
 pub const LISTED: usize = 100;
 
 /// A column that sets a cluster apart from the other samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Marker {
-    /// The view.
+    /// Index of the view.
     pub view: usize,
-    /// The column of the view.
+    /// Index of the column in the view.
     pub column: usize,
     /// Difference between the cluster and the other samples with this view, on the scale of the model.
     pub contrast: Contrast,
-    /// The means in the cluster and in the other samples, as the column was given.
+    /// Means in the cluster and in the other samples, in the units of the file.
     pub means: (f64, f64),
     /// Test of the column against the clusters from the other views.
     pub test: Option<MarkerTest>,
 }
 
-/// A column against the clusters that the views without its own give.
+/// Test of a column against the clusters from all views except its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarkerTest {
     /// Difference between the matching cluster and the other samples.
     pub contrast: Contrast,
-    /// The q value by Benjamini and Hochberg, over all columns of the view and all clusters.
+    /// q value by Benjamini and Hochberg, over all columns of the view and all clusters.
     pub q: f64,
 }
 
-/// What sets clusters apart, and why nothing was tested, if so.
+/// Markers of all clusters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Markers {
-    /// Of every cluster and view the columns, most different first.
+    /// Columns of every cluster and view, most different first.
     pub clusters: Vec<Vec<Vec<Marker>>>,
-    /// Why columns have no q value.
+    /// Reason why no column was tested; `None` if columns were tested.
     pub untested: Option<&'static str>,
 }
 
-/// The clustered samples, as the method got them.
+/// Clustered samples, as the method received them.
 #[derive(Debug, Clone, Copy)]
 pub struct Clustered<'a> {
     /// The views.
     pub data: &'a MultiView,
-    /// The cluster of every sample.
+    /// Cluster of every sample.
     pub labels: &'a [usize],
-    /// The mixture that gave them. Columns are compared on its scale, or on the scale of the data without a mixture.
+    /// Mixture with these clusters. Columns are compared on its scale, or on the scale of the data without a mixture.
     pub model: Option<&'a MixtureModel>,
-    /// Of every view the clusters that the others give, named as in `labels`; `None` for a sample that has no other view.
+    /// Clusters from all other views for every view, numbered as in `labels`; `None` for a sample without another view.
     pub by_others: Option<&'a [Vec<Option<usize>>]>,
 }
 
@@ -63,7 +63,7 @@ impl Markers {
         column is tested against clusters that it made. A small q means that the view is associated with the other views, \
         by biology or by a batch that they share.";
 
-    /// The `most` columns of every cluster and view that differ most.
+    /// Returns, per cluster and view, the `most` columns that differ most.
     ///
     /// # Panics
     /// If there is not one label for every sample.
@@ -87,13 +87,13 @@ impl Markers {
             _ if clustered.data.n_views() == 1 => Some(
                 "there is one view, and a test against clusters that a column helped to make is invalid",
             ),
-            None => Some("only t-mixture can tell what clusters the other views give"),
-            Some(_) => Some("too few samples have other views that tell clusters apart"),
+            None => Some("only t-mixture can compute clusters from the other views"),
+            Some(_) => Some("too few samples have other views that separate the clusters"),
         };
         Self { clusters, untested }
     }
 
-    /// All of them as the rows of `markers.csv`, with their header.
+    /// Returns header and rows of `markers.csv`.
     pub fn table(
         &self,
         views: &[String],
@@ -138,7 +138,7 @@ impl Markers {
         (header, rows.collect())
     }
 
-    /// All markers of a cluster, most different first.
+    /// Returns all markers of a cluster, most different first.
     pub fn of_cluster(&self, cluster: usize) -> Vec<&Marker> {
         let mut all: Vec<&Marker> = self.clusters[cluster].iter().flatten().collect();
         all.sort_by(|a, b| b.contrast.difference.abs().total_cmp(&a.contrast.difference.abs()));
@@ -147,7 +147,7 @@ impl Markers {
 }
 
 impl Clustered<'_> {
-    /// The columns of a view by cluster.
+    /// Returns the columns of a view by cluster.
     fn of_view(&self, view: usize, n_clusters: usize) -> Vec<Vec<Marker>> {
         let rows = self.data.mask().observed_rows(view);
         let groups: Vec<usize> = rows.iter().map(|&i| self.labels[i]).collect();
@@ -193,7 +193,7 @@ impl Clustered<'_> {
     }
 }
 
-/// The means of each group and of all others.
+/// Returns the means of each group and of all samples outside it.
 fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
     let unit = values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     let unit = if unit > 0.0 { unit } else { 1.0 };
@@ -202,7 +202,7 @@ fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
         sums[group] += x / unit;
         sizes[group] += 1.0;
     }
-    // Less its own, the sum of all would leave of small others rounding alone.
+    // The total minus the group itself would leave only rounding errors of small other groups.
     let (before, after) = (sums_before(sums.iter()), sums_before(sums.iter().rev()));
     let size: f64 = sizes.iter().sum();
     let others = before.into_iter().zip(after.into_iter().rev()).map(|(a, b)| a + b);
@@ -210,7 +210,7 @@ fn means(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<(f64, f64)> {
     sums.iter().zip(&sizes).zip(others).map(of).collect()
 }
 
-/// Of every value the sum of those before it.
+/// Returns, for every value, the sum of the values before it.
 fn sums_before<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<f64> {
     let of = |sum: &mut f64, value: &f64| Some(std::mem::replace(sum, *sum + value));
     values.scan(0.0, of).collect()
@@ -351,7 +351,7 @@ mod tests {
             model: Some(&model),
             by_others: Some(&by_others),
         };
-        let reason = "too few samples have other views that tell clusters apart";
+        let reason = "too few samples have other views that separate the clusters";
         assert_eq!(Markers::of(&clustered, 9).untested, Some(reason));
     }
 }

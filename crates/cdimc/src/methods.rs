@@ -1,4 +1,4 @@
-//! Every method of the workspace by the name the command line spells.
+//! All methods of the workspace by their names on the command line.
 
 use cdimc_cluster::{CdimcModel, CdimcNet};
 use cdimc_core::archive::Archive;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The command's default method.
 pub const DEFAULT_METHOD: &str = TMixture::NAME;
 
-/// The names of all methods: the mixture, CDIMC-net and those it is compared with.
+/// Names of all methods: `t-mixture`, CDIMC-net and the compared methods.
 pub fn method_names() -> Vec<&'static str> {
     [TMixture::NAME, CdimcNet::NAME]
         .into_iter()
@@ -19,8 +19,8 @@ pub fn method_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The method `name` with these settings, a JSON object of its kebab-case fields; what it leaves out
-/// keeps its default.
+/// Returns the method `name` with these settings, a JSON object of its kebab-case fields; absent fields have their
+/// defaults.
 ///
 /// # Errors
 /// If there is no such method, a key is unknown to it, or a value has another type or is out of range.
@@ -28,10 +28,10 @@ pub fn method(name: &str, settings: Value) -> Result<Box<dyn Clusterer>, MethodE
     configured(name, settings).map(|method| method.clusterer)
 }
 
-/// As [`method`], together with every setting it will use.
+/// Like [`method`], but also returns all settings that the method will use.
 ///
 /// # Errors
-/// As [`method`].
+/// Same as [`method`].
 pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError> {
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
@@ -52,7 +52,7 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
 /// Reads a model of any method from the bytes of [`Model::to_bytes`].
 ///
 /// # Errors
-/// If they are no model, or were cut or changed.
+/// If the bytes are not a model, or were truncated or changed.
 pub fn read_model(bytes: &[u8]) -> Result<Box<dyn Model>, ClusterError> {
     match Archive::kind_of(bytes).as_deref() {
         Some(MixtureModel::KIND) => Ok(Box::new(MixtureModel::from_bytes(bytes)?)),

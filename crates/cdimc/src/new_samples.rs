@@ -1,4 +1,4 @@
-//! Samples for a model, new or from its training: finds views by name, orders columns, and reports unusual values.
+//! Tables of samples for a model: finds views by name, orders columns, and reports unusual values.
 
 use crate::clinical::short;
 use crate::tables::{JoinError, Joined, Table, join_new};
@@ -6,53 +6,53 @@ use crate::{NamedModel, TrainingSetError, training_set};
 use cdimc_data::Standardizer;
 use std::collections::{HashMap, HashSet};
 
-/// Deviations from the mean of training from which a value is odd: heavy tails rarely reach so far, another
-/// unit does.
+/// Distance from the training mean, in standard deviations, above which a value is reported. Heavy tails rarely reach
+/// so far; another unit does.
 const FAR: f64 = 30.0;
-/// Names that a message lists.
+/// Maximum number of names in a message.
 const LISTED: usize = 5;
 
-/// Why tables cannot be a model's views.
+/// Error of tables that cannot be a model's views.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NewSamplesError {
-    /// A table that is none of the model's views.
-    #[error("{file}: the model has no view `{name}`; it has {known}: say which with NAME=FILE")]
+    /// No view of the model has the name of a table.
+    #[error("{file}: the model has no view `{name}`; it has {known}: choose one with NAME=FILE")]
     UnknownView {
         /// The file.
         file: String,
-        /// Its name as a view.
+        /// Name of the table as a view.
         name: String,
-        /// The model's views.
+        /// Names of the model's views.
         known: String,
     },
-    /// A table that lacks columns of its view.
+    /// A table lacks columns of its view.
     #[error(
         "{file}: lacks {n_missing} of the {n_columns} columns of the model's view `{view}`: {missing}{also}"
     )]
     MissingColumns {
         /// The file.
         file: String,
-        /// How many it lacks.
+        /// Number of columns it lacks.
         n_missing: usize,
-        /// Columns of the view.
+        /// Number of columns of the view.
         n_columns: usize,
-        /// The view.
+        /// Name of the view.
         view: String,
-        /// The first that it lacks.
+        /// First column that it lacks.
         missing: String,
-        /// The first that the model does not know, if any.
+        /// First unknown column of the table, if any.
         also: String,
     },
-    /// A view of the model that no table is, where all are needed.
+    /// A view of the model has no table, although all views are needed.
     #[error("the model's view `{name}` is not there: its training had {known}")]
     MissingView {
-        /// The view.
+        /// Name of the view.
         name: String,
-        /// The model's views.
+        /// Names of the model's views.
         known: String,
     },
-    /// The tables do not go together.
+    /// The tables cannot be joined.
     #[error(transparent)]
     Join(#[from] JoinError),
     /// The tables cannot be the samples of a fit.
@@ -68,7 +68,7 @@ impl NamedModel {
     /// or is refused if `strict`. Unusual values are among the warnings.
     ///
     /// # Errors
-    /// If a table is no view of the model, lacks a column, or as [`join_new`].
+    /// If a table is no view of the model or lacks a column, or as [`join_new`].
     pub fn join(
         &self,
         tables: Vec<Table>,
@@ -83,10 +83,10 @@ impl NamedModel {
         Ok((joined, which))
     }
 
-    /// Joins as [`join`](Self::join) does, without a check for unusual values.
+    /// Same as [`join`](Self::join), without a check for unusual values.
     ///
     /// # Errors
-    /// As [`join`](Self::join).
+    /// Same as [`join`](Self::join).
     pub fn arrange(
         &self,
         mut tables: Vec<Table>,
@@ -131,7 +131,8 @@ impl NamedModel {
         Ok(joined)
     }
 
-    /// Puts the columns of every table in the model's order; gives the view that each is, and what was left out.
+    /// Puts the columns of every table in the model's order; also returns which view each is, and which columns were
+    /// left out.
     fn recognize(
         &self,
         tables: &mut [Table],
@@ -155,15 +156,14 @@ impl NamedModel {
         })
     }
 
-    /// The names of the model's views, as a message lists them.
+    /// Returns the names of the model's views for a message.
     fn known(&self) -> String {
         let names: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
         names.join(", ")
     }
 }
 
-/// Puts the columns of `table` in the model's order, by name; columns that the model does not know are left
-/// out, and named in a line.
+/// Puts the columns of `table` in the model's order, by name. Unknown columns are left out and named in one line.
 fn order_columns(
     table: &mut Table,
     features: &[String],
@@ -213,11 +213,11 @@ fn listed(names: &[&str]) -> String {
     shown.join(", ") + &more
 }
 
-/// A line about the values of view `given` that lie far from all that the model was trained on.
+/// Returns one line about values of view `given` that are far from all training values.
 fn far_values(joined: &Joined, given: usize, trained: &Standardizer) -> Option<String> {
     let (values, mask) = (joined.data.matrix(given), joined.data.mask());
     let off = |column: usize, value: f64| {
-        // Of a constant column the mean is the scale there is.
+        // For a constant column, the mean is the only available scale.
         let scale = trained.scale[column];
         let unit = if scale > 0.0 { scale } else { trained.mean[column].abs() };
         (value - trained.mean[column]).abs() / unit

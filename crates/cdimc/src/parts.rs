@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(error(&empty), "view0-1.csv: no sample of this part has a value in any view");
         let mut nameless = parts();
         nameless.0[1][0].ids = None;
-        assert!(error(&nameless).ends_with("told apart by their ids: name the column with --id"));
+        assert!(error(&nameless).ends_with("need ids: name the column with --id"));
         let mut rare = parts();
         for tables in &mut rare.0 {
             tables.truncate(2);
@@ -471,7 +471,7 @@ mod tests {
         let unseen = index.to_search(&rare, &method(), Seed::new(3), &observer).unwrap_err();
         assert_eq!(
             unseen.to_string(),
-            "rare: none of the 300 samples that the search sees has this view: raise search-samples, or leave it out"
+            "rare: none of the 300 samples in the search has this view: raise search-samples, or leave it out"
         );
         let whole = parts();
         let index = PartIndex::of(&whole, false, &observer).unwrap();

@@ -32,9 +32,9 @@ pub struct Recovery {
     pub r2: f64,
     /// Root mean square error of the model, in deviations of the columns.
     pub error: f64,
-    /// The same of the columns' means.
+    /// Root mean square error of the column means, in the same units.
     pub error_of_means: f64,
-    /// The same of the mean of the nearest neighbors; `None` if no sample shares a view.
+    /// Root mean square error of the mean of the nearest neighbors; `None` if no sample shares a view.
     pub error_of_neighbors: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Recovery {
 /// `data` is view `views[i]` of the model. Views with too few such rows are left out.
 ///
 /// # Errors
-/// As [`Model::impute_from`].
+/// Same as [`Model::impute_from`].
 pub fn recoveries(
     model: &dyn Model,
     data: &MultiView,
@@ -68,7 +68,7 @@ pub fn recoveries(
         let view = views[given];
         let filled = &model.impute_from(&hidden, views)?[view];
         let scale = Array1::from(model.standardizers()[view].scale.clone());
-        // A constant column has no deviation to count errors in.
+        // In a constant column no error can be counted in standard deviations.
         let scale = scale.mapv(|s| if s > 0.0 { s } else { 1.0 });
         let error = |guess: &dyn Fn(usize) -> Array1<f64>| {
             let squares = rows.iter().map(|&i| {
@@ -101,7 +101,7 @@ pub fn recoveries(
     Ok(found)
 }
 
-/// Samples that have the view `wanted`, and the data for their distances.
+/// Candidates: samples with the view `wanted`, and the data for distances to them.
 struct Neighbors<'a> {
     data: &'a MultiView,
     wanted: usize,
@@ -119,7 +119,7 @@ impl<'a> Neighbors<'a> {
         Self { data, wanted, scales, candidates }
     }
 
-    /// The mean of the wanted view over the nearest candidates that share another view with sample `i`.
+    /// Returns the mean of the wanted view over the nearest candidates that share another view with sample `i`.
     fn mean(&self, i: usize) -> Option<Array1<f64>> {
         let mut near: Vec<(f64, usize)> =
             self.candidates.iter().filter_map(|&j| Some((self.distance(i, j)?, j))).collect();
@@ -132,7 +132,7 @@ impl<'a> Neighbors<'a> {
         Some(sum / near.len() as f64)
     }
 
-    /// Mean squared difference over the columns of the views that both have.
+    /// Returns the mean squared difference over the columns of the views that both samples have.
     fn distance(&self, i: usize, j: usize) -> Option<f64> {
         let mask = self.data.mask();
         let shared: Vec<f64> = (0..self.data.n_views())
@@ -181,7 +181,7 @@ mod tests {
         }
 
         fn predict_from(&self, _: &MultiView, _: &[usize]) -> Result<Clustering, ClusterError> {
-            Err(ClusterError::Model("knows no clusters".into()))
+            Err(ClusterError::Model("has no clusters".into()))
         }
 
         fn impute_from(
@@ -220,7 +220,7 @@ mod tests {
                 assert!((recovery.error - off).abs() < 1e-12, "{recovery:?}");
                 assert!((recovery.r2 < 1.0) == (off > 0.0), "{recovery:?}");
                 assert!(recovery.error_of_means > 0.3, "{recovery:?}");
-                // Along a curve the neighbors are near in either view.
+                // Along a curve, neighbors in one view are also near in the other.
                 assert!(recovery.error_of_neighbors.unwrap() < 0.25, "{recovery:?}");
             }
         }

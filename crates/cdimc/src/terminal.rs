@@ -1,14 +1,14 @@
-//! How the workspace's programs speak: results on the standard output, all else on the standard error.
+//! Output of the workspace's programs: results go to the standard output, everything else to the standard error.
 //!
-//! A reader may stop early, as `head` does. On the standard output that ends the program, without a
-//! failure; on the standard error it changes nothing.
+//! A reader may stop early, as `head` does. A closed standard output ends the program without a failure; a closed
+//! standard error changes nothing.
 
 use crate::escape_control::escape_control;
 use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::{self, Write};
 
-/// Characters of a name that a message shows.
+/// Maximum length of a name in a message, in characters.
 const LONGEST: usize = 80;
 const CUT: usize = LONGEST + 1;
 
@@ -17,7 +17,7 @@ const CUT: usize = LONGEST + 1;
 #[error("standard output: cannot write")]
 pub struct OutputError(#[from] io::Error);
 
-/// A line of results, for functions that return a result: `say!("{n} samples")`.
+/// Writes a line of results, in functions that return a result: `say!("{n} samples")`.
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {
@@ -25,7 +25,7 @@ macro_rules! say {
     };
 }
 
-/// A line about what is going on, which may get lost: `note!("{n} seeds tried")`.
+/// Writes a line about progress, which may get lost: `note!("{n} seeds tried")`.
 #[macro_export]
 macro_rules! note {
     ($($text:tt)*) => {
@@ -38,7 +38,7 @@ macro_rules! note {
 /// # Errors
 /// If it is closed or full.
 pub fn say(line: Arguments<'_>) -> Result<(), OutputError> {
-    // This is the result, lines of JSON among it, of which nothing may be cut.
+    // Results, such as lines of JSON, are never shortened.
     let line: String = line.to_string().chars().map(escape_control).collect();
     Ok(writeln!(io::stdout(), "{line}")?)
 }
@@ -48,10 +48,10 @@ pub fn note(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
 
-/// The command line, program first; or the exit code, after help or an error message was shown.
+/// Parses the command line, program first. Returns the exit code if help or an error message was shown.
 ///
 /// # Errors
-/// If the help was asked for, or the command line makes no sense.
+/// If help was requested, or the command line is invalid.
 pub fn arguments<A: clap::Parser>(words: impl IntoIterator<Item = OsString>) -> Result<A, u8> {
     A::try_parse_from(words).map_err(|error| {
         if !error.use_stderr() {
@@ -61,7 +61,7 @@ pub fn arguments<A: clap::Parser>(words: impl IntoIterator<Item = OsString>) -> 
                 Err(error) => failure(&OutputError(error).into()),
             };
         }
-        // The paragraphs before the usage: the error, and a similar name if there is one.
+        // The paragraphs before the usage contain the error, and a similar name if there is one.
         let text = error.to_string();
         let error = text.split("\n\nUsage:").next().unwrap_or_default();
         let error = error.split("\n\nFor more information").next().unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn arguments<A: clap::Parser>(words: impl IntoIterator<Item = OsString>) -> 
     })
 }
 
-/// Says in one line why the program ends, and gives the exit code.
+/// Reports in one line why the program ends; returns the exit code.
 pub fn failure(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<OutputError>() {
         Some(OutputError(cause)) if cause.kind() == io::ErrorKind::BrokenPipe => 0,
@@ -81,13 +81,13 @@ pub fn failure(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// Text whose names, which come from files, neither steer a terminal nor fill it: control characters except line
-/// ends and tabs are spelled out, as are marks of direction, and long names are cut.
+/// Returns text for a terminal. Names from files are untrusted: control characters except line ends and tabs are
+/// spelled out, and marks of text direction; long names are shortened.
 pub(crate) fn printable(text: &str) -> String {
     text.split('`').enumerate().map(|(i, part)| cut(part, i % 2 == 1)).collect::<Vec<_>>().join("`")
 }
 
-/// Cuts a part of a message that is a name, or a run without spaces and slashes in it.
+/// Shortens a part of a message that is a name, or a long run without spaces and slashes.
 fn cut(part: &str, is_name: bool) -> String {
     let (mut shown, mut length) = (String::new(), 0);
     for c in part.chars() {
@@ -101,7 +101,7 @@ fn cut(part: &str, is_name: bool) -> String {
     shown
 }
 
-/// A writer for log lines, which hold names too.
+/// A writer for log lines, which may contain names.
 #[derive(Debug, Default)]
 pub struct Log;
 

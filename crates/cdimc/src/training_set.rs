@@ -1,24 +1,24 @@
-//! The samples of a fit: tables joined, and refused where there is nothing to group.
+//! Joins tables into the samples of a fit; refuses data with nothing to cluster.
 
 use crate::tables::{JoinError, Joined, Table, join};
 
-/// Why tables cannot be the samples of a fit.
+/// Error of tables that cannot be the samples of a fit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainingSetError {
-    /// One sample is no group.
+    /// There is only one sample.
     #[error("{files}: one sample only: at least two are needed")]
     OneSample {
         /// The files.
         files: String,
     },
-    /// A view that only one sample has.
+    /// Only one sample has a view.
     #[error("{file}: one row only has values: a view needs at least two, or is left out")]
     OneRow {
         /// The file.
         file: String,
     },
-    /// The tables do not go together.
+    /// The tables cannot be joined.
     #[error(transparent)]
     Join(#[from] JoinError),
 }
@@ -26,7 +26,7 @@ pub enum TrainingSetError {
 /// Joins the tables of a training set; each view needs at least two samples.
 ///
 /// # Errors
-/// If fewer have one, or as [`join`].
+/// If a view has fewer samples, or same as [`join`].
 pub fn training_set(tables: Vec<Table>, strict: bool) -> Result<Joined, TrainingSetError> {
     let files: Vec<String> = tables.iter().map(|table| table.path.display().to_string()).collect();
     let joined = join(tables, strict)?;

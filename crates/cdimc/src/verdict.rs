@@ -1,4 +1,4 @@
-//! Whether to trust clusters: one verdict from everything that was checked, the same on the terminal and in the report.
+//! Verdict on clusters from all checks, the same on the terminal and in the report.
 
 use crate::analysis::Outcome;
 use crate::markers::Markers;
@@ -32,7 +32,7 @@ pub enum Trust {
 pub struct Verdict {
     /// How far to trust the clusters.
     pub trust: Trust,
-    /// Results of the checks, a sentence each, that are no warnings.
+    /// Results of checks that are not among the warnings, one sentence each.
     pub doubts: Vec<String>,
     n_reasons: usize,
 }

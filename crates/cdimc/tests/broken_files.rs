@@ -1,7 +1,7 @@
-//! Files that were once answered with a crash, a wrong number or a file in the wrong place.
+//! Files that once caused a crash, a wrong number or a file in the wrong place.
 //!
-//! Those in `broken/` were made by programs and hold no real data. Every call runs with 4 GB of memory at
-//! most, so that none passes by chance on a large machine.
+//! Programs made the files in `broken/`; they contain no real data. Every call has at most 4 GB of memory, so that no
+//! test passes only because a machine is large.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// What `cdimc` answers to a line of the shell, run in `folder`: `$CDIMC` is the command, `$BROKEN` the
-/// folder of the files.
+/// Runs a shell line in `folder` and returns the output of `cdimc`; `$CDIMC` is the command, `$BROKEN` the folder of
+/// the files.
 fn shell(folder: &Path, line: &str) -> Output {
     let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
     Command::new("bash")
@@ -134,7 +134,7 @@ fn groups_of_equal_rows_are_the_clusters() {
     }
 }
 
-/// They were one cluster, without any confidence.
+/// They once became one cluster, without any confidence.
 #[test]
 fn two_tables_of_200_columns_are_no_clusters_without_confidence() {
     let views = "--view $BROKEN/wa.csv.gz --view $BROKEN/wb.csv.gz --id id";
@@ -196,7 +196,7 @@ fn pipes_are_read_whole() {
 
 #[test]
 fn what_unpacks_without_end_is_refused() {
-    // Written to a file, 300 MB of one letter take 1.3 MB.
+    // In a file, 300 MB of one letter take 1.3 MB.
     let folder = tempfile::tempdir().unwrap();
     let packed = folder.path().join("a.csv.gz");
     let bomb = "(echo a; head -c 300000000 /dev/zero | tr '\\0' '1') | gzip -1 -c";

@@ -1,6 +1,6 @@
-//! The corpora of the fuzz targets of models and checkpoints: every file is read, and every file cut short refused.
+//! Corpora of the fuzz targets of models and checkpoints: every file can be read, and every truncated file is refused.
 //!
-//! `CDIMC_WRITE_CORPORA=1 cargo test -p cdimc --test corpus` writes the files anew.
+//! `CDIMC_WRITE_CORPORA=1 cargo test -p cdimc --test corpus` writes the files again.
 
 #[path = "../../../fuzz/bodies/corpus.rs"]
 mod corpus;
@@ -35,7 +35,7 @@ fn every_file_of_the_corpora_is_used_and_cut_short_refused() {
     }
 }
 
-/// A changed byte under a checksum that fits it is an error or another model, and nothing else.
+/// Checks that a changed byte with a correct checksum gives an error or another model.
 #[test]
 fn changed_bytes_under_a_new_checksum_are_answered() {
     for (target, accepts) in TARGETS {
@@ -50,7 +50,7 @@ fn changed_bytes_under_a_new_checksum_are_answered() {
     }
 }
 
-/// Under a checksum that fits.
+/// With a correct checksum.
 #[test]
 fn more_views_than_any_file_holds_are_refused_at_once() {
     for ((target, accepts), name) in TARGETS.into_iter().zip(["cdimc-net", "start"]) {
@@ -69,7 +69,7 @@ fn more_views_than_any_file_holds_are_refused_at_once() {
     }
 }
 
-/// Writes the files anew, for when their form has changed.
+/// Writes the files again, after their form has changed.
 fn write_the_corpora() {
     let write = |target: &str, name: &str, bytes: Vec<u8>| {
         std::fs::create_dir_all(folder(target)).expect("a folder");

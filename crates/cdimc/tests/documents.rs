@@ -1,4 +1,4 @@
-//! The documents as a reader meets them: their commands run, and their links lead somewhere.
+//! Tests of the documents: their commands run, and their links lead somewhere.
 //!
 //! Blocks marked `sh` run in the order of their page, on a copy of `examples/`. Blocks marked `bash` (installing, long
 //! experiments, files that a reader has) do not.
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages whose blocks run, each in a folder of its own. The first one writes `result`, which the others find there.
+/// Pages whose blocks run, each in its own folder. The first page writes `result`, which the others use.
 const PAGES: [&str; 8] = [
     "README.md",
     "docs/guides/clinical.md",
@@ -21,14 +21,14 @@ const PAGES: [&str; 8] = [
     "docs/guides/one-sample.md",
 ];
 
-/// The page on real patients, whose tables R writes.
+/// The tutorial on real patients; R writes its tables.
 const TUTORIAL: &str = "docs/tutorial/patients.md";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The lines of all blocks of `text` that are marked with `language`.
+/// Returns the lines of all blocks of `text` that are marked with `language`.
 fn blocks(text: &str, language: &str) -> String {
     let (mut script, mut inside) = (String::new(), false);
     for line in text.lines() {
@@ -65,13 +65,13 @@ fn run(page: &str, script: &str, folder: &Path) -> (String, String) {
     (said, stderr)
 }
 
-/// The accuracies that `cdimc evaluate` prints, in order.
+/// Returns the accuracies that `cdimc evaluate` prints, in order.
 fn accuracies(output: &str) -> Vec<f64> {
     let lines = output.lines().filter(|line| line.starts_with("ACC"));
     lines.map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap()).collect()
 }
 
-/// The commands of a page.
+/// Returns the commands of a page.
 fn script(page: &str) -> String {
     let script = blocks(&std::fs::read_to_string(root().join(page)).unwrap(), "sh");
     assert!(script.contains("cdimc "), "{page}: has no command");
@@ -137,7 +137,7 @@ fn commands_of_the_tutorial_run_where_r_is() {
     assert!((0.987..0.988).contains(&accuracy), "{output}");
 }
 
-/// The documents that a reader opens, relative to the root.
+/// Returns the documents for readers, relative to the root.
 fn documents() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(PathBuf::from).into();
@@ -155,7 +155,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The anchors of a page's headings, as GitHub and mdBook make them.
+/// Returns the anchors of a page's headings, as GitHub and mdBook make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let anchor = |heading: &str| {
         let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
@@ -165,7 +165,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     text.lines().filter_map(heading).collect()
 }
 
-/// The targets of the links and pictures of a page.
+/// Returns the targets of the links and pictures of a page.
 fn links(text: &str) -> Vec<&str> {
     let after = |(at, _)| &text[at + 2..];
     text.match_indices("](").map(after).filter_map(|rest| rest.split([')', ' ']).next()).collect()
@@ -196,7 +196,7 @@ fn every_page_of_the_book_is_in_its_summary() {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> =
         links(&summary).into_iter().map(|link| Path::new("docs").join(link)).collect();
-    // Notes are for those who follow a link to them.
+    // Notes have no entry; pages link to them.
     let is_page = |path: &PathBuf| {
         path.starts_with("docs") && !path.starts_with("docs/notes") && !path.ends_with("SUMMARY.md")
     };

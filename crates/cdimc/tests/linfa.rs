@@ -9,7 +9,7 @@ use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use ndarray::{Array1, Array2, s};
 
-/// Three far groups in two views; a quarter of the samples is missing from each.
+/// Returns three distant groups in two views; a quarter of the samples is missing from each.
 fn records() -> Array2<f64> {
     Array2::from_shape_fn((120, 12), |(i, j)| match (i % 4, j) {
         (0, 0..6) | (1, 6..12) => f64::NAN,

@@ -73,5 +73,5 @@ pub(crate) fn reconstruction<T: Real>(decoded: &mut [T], x: &[T], width: usize, 
     sum * scale
 }
 
-/// Number of parallel sums, as many as a vector register holds.
+/// Number of parallel sums, one per lane of a vector register.
 const LANES: usize = 16;

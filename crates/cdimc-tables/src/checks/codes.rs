@@ -1,10 +1,10 @@
-//! Finds numbers that stand for "not measured": -999, 99.
+//! Finds codes for "not measured": -999, 99.
 
 use super::MIN_ROWS;
 use crate::Table;
 use std::collections::BTreeMap;
 
-/// Largest number of adjacent codes, such as 97 (unknown), 98 (refused) and 99 (not asked).
+/// Largest number of adjacent codes, such as 97 (unknown), 98 (refused) and 99 (not applicable).
 const MAX_CODES: usize = 3;
 /// Smallest share of the columns with the value that must have it far from all others.
 const MIN_FAR_SHARE: f64 = 0.8;

@@ -112,7 +112,7 @@ impl Catalog {
     /// Returns the manifest of the data set `name`.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are.
+    /// If there is none; the message lists the existing ones.
     pub fn manifest(&self, name: &str) -> Result<&Manifest, DatasetError> {
         self.manifests.get(name).ok_or_else(|| {
             let known = self.manifests.keys().cloned().collect::<Vec<_>>().join(", ");

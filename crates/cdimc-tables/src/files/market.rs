@@ -25,7 +25,7 @@ pub(crate) const MTX: Reader = Reader {
     decode: Decode::Stream(read),
 };
 
-/// Reads a matrix whose rows are samples. If names of 10x Genomics stand beside it, its columns are.
+/// Reads a matrix whose rows are samples. If files with names of 10x Genomics are beside it, its columns are samples.
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
     let Some(names) = tenx::names_beside(&source.path, options.max_bytes)? else {
@@ -34,7 +34,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<De
         }
         let values = matrix(text, false, &budget)?;
         let table = Table::of(&stem(&source.path), &source.path, values);
-        let warning = "no names of cells stand beside it, as NAME.barcodes.txt and NAME.genes.txt or as written by 10x Genomics: \
+        let warning = "no file with names of cells is beside it, such as NAME.barcodes.txt and NAME.genes.txt or as written by 10x Genomics: \
                        its rows are taken for samples";
         return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });
     };

@@ -218,7 +218,7 @@ mod tests {
     fn messages_on_titles_and_dates_name_the_sheet() {
         let titled = rows(1, "\"Table 2, of a paper\n\"id|\"a\n\"x|1\n\"y|2\n");
         let message = read("o.xlsx", book(&[("s", &titled)]), "id=id").unwrap_err();
-        assert!(message.contains("sheet `s`: 1 line stands above the table"), "{message}");
+        assert!(message.contains("sheet `s`: 1 line is above the table"), "{message}");
         assert!(message.contains("--skip-lines 1"), "{message}");
         let found = read("o.xlsx", book(&[("s", &titled)]), "id=id skip=1").unwrap();
         assert_eq!(found, "o | x y | - | a | 1; 2");

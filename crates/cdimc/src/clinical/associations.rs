@@ -8,15 +8,15 @@ use cdimc_metrics::ari;
 
 /// Maximum number of tables with given sums that the exact test enumerates, in about 10 ms.
 const MOST_TABLES: usize = 200_000;
-/// Tables drawn where there are more.
+/// Number of random tables that are drawn for larger problems.
 const N_PERMUTATIONS: usize = 9999;
 
-/// A column and what clusters have to do with it.
+/// Association of a clinical column with the clusters.
 #[derive(Debug, Clone)]
 pub struct Association {
     /// The column.
     pub column: String,
-    /// The test, or why there is none.
+    /// Result of the test, or the reason why the column was not tested.
     pub outcome: Result<Outcome, String>,
 }
 
@@ -26,7 +26,7 @@ pub struct Association {
 pub struct Outcome {
     /// The test's name.
     pub test: &'static str,
-    /// Samples with a value.
+    /// Number of samples with a value.
     pub n: usize,
     /// H of Kruskal and Wallis, or Pearson's chi squared.
     pub statistic: f64,
@@ -34,13 +34,13 @@ pub struct Outcome {
     pub p: f64,
     /// The q value among all tests of the table.
     pub q: f64,
-    /// What the effect is called.
+    /// Name of the effect size.
     pub effect_name: &'static str,
-    /// Its size in 0..=1: eta squared, or Cramer's V.
+    /// Effect size in 0..=1: eta squared, or Cramer's V.
     pub effect: f64,
-    /// The adjusted Rand index of clusters and categories; `None` of numbers.
+    /// Adjusted Rand index of clusters and categories; `None` for numbers.
     pub ari: Option<f64>,
-    /// What is typical of each cluster: the median, the share of the last of two categories, or the most common one.
+    /// Typical value of each cluster: the median, the share of the last of two categories, or the most common category.
     pub typical: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Outcome {
     }
 }
 
-/// Why nothing is tested where values are in a single cluster, or a single one is in several.
+/// Reason why a column is not tested: its values are in fewer than two clusters, or all equal.
 const TOO_FEW_VALUES: &str = "values in fewer than two clusters, or all the same";
 
 fn of_numbers(numbers: &[Option<f64>], labels: &[usize]) -> Result<Outcome, String> {
@@ -168,7 +168,7 @@ fn n_clusters(labels: &[usize]) -> usize {
     labels.iter().max().map_or(0, |last| last + 1)
 }
 
-/// Four digits of a number.
+/// Formats a number with four digits.
 pub(crate) fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".into();

@@ -29,22 +29,22 @@ pub(crate) use variables::Variable;
 pub struct ClinicalTable {
     ids: Vec<String>,
     names: Vec<String>,
-    /// The cells of each column; empty where nothing is known.
+    /// Cells of each column; empty if unknown.
     columns: Vec<Vec<String>>,
 }
 
 impl ClinicalTable {
-    /// The columns, by name, of the samples of these ids; empty cells are missing.
+    /// Returns a table with these ids and named columns; empty cells are missing.
     ///
     /// # Panics
-    /// If a column has not one cell a sample.
+    /// If a column does not have one cell per sample.
     pub fn new(ids: Vec<String>, columns: Vec<(String, Vec<String>)>) -> Self {
         assert!(columns.iter().all(|(_, cells)| cells.len() == ids.len()), "one cell a sample");
         let (names, columns) = columns.into_iter().unzip();
         Self { ids, names, columns }
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -56,14 +56,14 @@ pub struct Clinical {
     /// Number of samples in the table.
     pub n_known: usize,
     n_samples: usize,
-    /// What cannot be compared and why, a line each.
+    /// Notes on what cannot be compared and why, one line each.
     pub notes: Vec<String>,
     variables: Vec<(String, Result<Variable, String>)>,
     watched: Option<survival::SurvivalData>,
 }
 
 impl Clinical {
-    /// What a column holds, in the order of the samples; `None` if there is nothing to compare.
+    /// Returns the values of a column in the order of the samples; `None` if they cannot be compared.
     pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         let (_, variable) = self.variables.iter().find(|(column, _)| column == name)?;
         variable.as_ref().ok()
@@ -139,10 +139,10 @@ impl Clinical {
         clinical
     }
 
-    /// How these clusters differ in what is known; `labels`: one a sample.
+    /// Compares clusters in all columns; `labels` has one cluster per sample.
     ///
     /// # Panics
-    /// If there is not one label a sample.
+    /// If there is not one label per sample.
     pub fn compare(&self, labels: &[usize]) -> Comparison {
         assert_eq!(labels.len(), self.n_samples, "one label a sample");
         let mut notes = self.notes.clone();
@@ -188,29 +188,29 @@ pub struct Comparison {
     pub n_known: usize,
     /// All samples.
     pub n_samples: usize,
-    /// What could not be compared and why, a line each.
+    /// Notes on what could not be compared and why, one line each.
     pub notes: Vec<String>,
     /// All columns except the survival columns, by increasing p value; untested columns come last.
     pub associations: Vec<Association>,
-    /// Survival, where it was asked for and can be compared.
+    /// Survival, if it was requested and can be compared.
     pub survival: Option<Survival>,
 }
 
 impl Comparison {
-    /// What p values mean here.
+    /// Meaning of the p values, for readers.
     pub(crate) const MEANING: &'static str = "The clinical table was not clustered on, so these p values do not suffer from the \
         clustering itself. They are too small for columns that were computed from the views (a published subtype, a \
         signature), and where the number of clusters, the method or the seed was chosen for its p value. q counts all \
         tests of this table (Benjamini and Hochberg). Groups that differ in these patients still have to be found \
         in others: cdimc predict.";
 
-    /// The associations as the rows of `associations.csv`, with their header.
+    /// Returns header and rows of `associations.csv`.
     pub fn associations_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header = Association::HEADER.to_vec();
         (header, self.associations.iter().map(Association::row).collect())
     }
 
-    /// Survival for a record: the log-rank test and every cluster, and the notes; without what there is not.
+    /// Returns the comparison for a record: log-rank test, survival per cluster, and notes. Absent parts are left out.
     pub fn record(&self) -> Map<String, Value> {
         let mut record = Map::new();
         if let Some(survival) = &self.survival {
@@ -225,12 +225,12 @@ impl Comparison {
     }
 }
 
-/// The cells of these rows; empty where there is none.
+/// Returns the cells of these rows; a row of `None` gives an empty cell.
 fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
     rows.iter().map(|row| row.map_or("", |row| column[row].as_str())).collect()
 }
 
-/// A number as a table has it: digits enough to read it back, without a long row of zeros.
+/// Formats a number of a table with enough digits to read it back, without a long row of zeros.
 pub(crate) fn digits(x: f64) -> String {
     if x.is_nan() {
         String::new()

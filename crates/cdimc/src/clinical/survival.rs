@@ -16,10 +16,10 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SurvivalColumns {
-    /// How long each sample was watched, 0 or more.
+    /// Follow-up time of each sample, 0 or more.
     pub time: String,
-    /// Whether that ended in the event (1, true, yes, dead), or the sample is censored (0, false, no, alive); 2 and 1 where
-    /// no cell is 0.
+    /// Whether the follow-up ended in the event (1, true, yes, dead) or was censored (0, false, no, alive). If no cell
+    /// is 0, 2 is the event and 1 is censored.
     pub event: String,
 }
 
@@ -63,17 +63,17 @@ impl fmt::Display for SurvivalColumns {
 pub struct Survival {
     /// The survival columns.
     pub columns: SurvivalColumns,
-    /// Samples with a time and an event or none.
+    /// Number of samples with a time and a known event or censoring.
     pub n: usize,
-    /// Samples with the event.
+    /// Number of samples with the event.
     pub n_events: usize,
     /// Test of whether survival differs between clusters; `None` if the times do not allow it.
     pub log_rank: Option<LogRank>,
     /// The q value of the log-rank test among all tests of the table.
     pub q: f64,
-    /// The time up to which means are taken: the earliest of the last times of the clusters.
+    /// Time up to which means are taken: the shortest of the clusters' last times.
     pub horizon: f64,
-    /// The largest cluster that has events; hazards are ratios to its own.
+    /// Largest cluster with events; the hazard ratios of the other clusters refer to it.
     pub reference: usize,
     /// The clusters with samples of known survival.
     pub clusters: Vec<ClusterSurvival>,
@@ -85,21 +85,21 @@ pub struct Survival {
 pub struct ClusterSurvival {
     /// The cluster.
     pub cluster: usize,
-    /// Its samples with a time and an event or none.
+    /// Number of its samples with a time and a known event or censoring.
     pub n: usize,
-    /// Those with the event.
+    /// Number of its samples with the event.
     pub n_events: usize,
-    /// Its curve.
+    /// Its survival curve.
     pub curve: KaplanMeier,
-    /// The time that half of the samples reach; `None` if more do.
+    /// Median survival time; `None` if more than half of the samples survive to the end.
     pub median: Option<f64>,
-    /// The mean time without the event up to the horizon.
+    /// Mean time without the event, up to the horizon.
     pub restricted_mean: RestrictedMean,
     /// Hazard ratio against the reference; `None` for the reference and if the ratio is not finite.
     pub hazard_ratio: Option<HazardRatio>,
 }
 
-/// One wrong cell among fewer samples than this many is a slip; more are another meaning of the column.
+/// Unreadable cells are slips if at most one sample in this many has one; more of them mean another coding.
 const MANY_WRONG: usize = 20;
 const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, dead or alive, or such a number before a colon";
 
@@ -132,7 +132,7 @@ impl Coding {
         }
     }
 
-    /// Which cells are taken for the event and which for none, where they are other than 0, 1, true and false.
+    /// Returns a note on which cells count as the event and which as censored, if they are not 0, 1, true and false.
     fn note(&self, column: &str, cells: &[&str]) -> Option<String> {
         let of = |is_event: bool| {
             let distinct: BTreeSet<&str> =
@@ -153,12 +153,12 @@ impl Coding {
     }
 }
 
-/// The number before a colon, as in `1:DECEASED`, or the whole cell.
+/// Returns the number before a colon, as in `1:DECEASED`, or the whole cell.
 fn code(cell: &str) -> &str {
     cell.split_once(':').map(|(code, _)| code).filter(|code| number(code).is_some()).unwrap_or(cell)
 }
 
-/// Times and events of samples, where known.
+/// Times and events of samples, as far as they are known.
 #[derive(Debug, Clone)]
 pub(super) struct SurvivalData {
     columns: SurvivalColumns,
@@ -210,7 +210,7 @@ impl SurvivalData {
         Ok((Self { columns: columns.clone(), of }, notes))
     }
 
-    /// Survival of the clusters, or in a line why there is none.
+    /// Returns the survival of the clusters, or one line with the reason why there is none.
     pub(super) fn compare(&self, labels: &[usize]) -> Result<Survival, String> {
         let known = self.of.iter().zip(labels).filter_map(|(of, &label)| Some(((*of)?, label)));
         let (watched, groups): (Vec<(f64, bool)>, Vec<usize>) = known.unzip();
@@ -264,7 +264,7 @@ impl SurvivalData {
 }
 
 impl Survival {
-    /// The curves as the rows of `survival.csv`, with their header.
+    /// Returns header and rows of `survival.csv`.
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header =
             ["cluster", "time", "at_risk", "events", "censored", "survival", "lower", "upper"];
@@ -280,7 +280,7 @@ impl Survival {
         (header.to_vec(), rows.collect())
     }
 
-    /// Why the clusters are not tested, if they are not.
+    /// Returns the reason why survival was not tested; `None` if it was.
     pub(super) fn untested(&self) -> Option<&'static str> {
         let event_times = self.clusters.iter().flat_map(|c| &c.curve.steps);
         let event_times = event_times.filter(|step| step.events > 0).map(|step| step.time);

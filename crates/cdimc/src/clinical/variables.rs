@@ -89,7 +89,7 @@ impl Variable {
         Self::Categories { names, of }
     }
 
-    /// Numbers as categories, where they are whole and few: they may be codes.
+    /// Returns numbers as categories if they are few whole numbers, which may be codes.
     pub(super) fn as_codes(&self) -> Option<Self> {
         let Self::Numbers(numbers) = self else { return None };
         let there = || numbers.iter().flatten();
@@ -123,19 +123,19 @@ impl Variable {
     }
 }
 
-/// The number that a cell holds.
+/// Returns the number in a cell.
 pub(super) fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|x: &f64| x.is_finite())
 }
 
-/// Whether a text is a whole number that a double may not hold exactly.
+/// Returns whether a text is a whole number that a double may not hold exactly.
 fn is_beyond_doubles(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-']);
     let are_digits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     are_digits && digits.parse().map_or(true, |whole: u64| whole > 1 << 53)
 }
 
-/// Whether a text is a day, with or without a time: 2024-02-29, 29.02.2024, 2/29/24.
+/// Returns whether a text is a date, with or without a time: 2024-02-29, 29.02.2024, 2/29/24.
 fn is_date(text: &str) -> bool {
     let day = text.split(['T', ' ']).next().unwrap_or_default();
     let parts: Vec<&str> = day.split(['-', '/', '.']).collect();

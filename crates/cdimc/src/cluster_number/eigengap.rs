@@ -5,13 +5,13 @@ use cdimc_core::linear_algebra::{Krylov, symmetric_eigen};
 use cdimc_data::{MultiView, geometry_version};
 use faer::{Mat, MatRef};
 
-/// Number of samples up to which all eigenvalues are computed, from the matrix itself.
+/// Maximum number of samples for which all eigenvalues are computed from the full matrix.
 const DENSE_SAMPLES: usize = 1000;
 const KRYLOV: Krylov = Krylov { blocks: 8, spare: 6, restarts: 30, tolerance: 1e-6 };
 const NAME: &str = "eigengap";
 
-/// The `n_values` smallest eigenvalues of the normalized Laplacian I - D^(-1/2) N D^(-1/2) of the mean of
-/// the views' neighbor graphs (eq. 6), ascending.
+/// Returns the `n_values` smallest eigenvalues, ascending, of the normalized Laplacian I - D^(-1/2) N D^(-1/2). N is
+/// the mean of the views' neighbor graphs (eq. 6).
 ///
 /// # Errors
 /// If a view has too few samples for a graph.
@@ -36,7 +36,7 @@ pub(super) fn graph_eigenvalues(
     Ok(shifted.largest(n_values.min(n)).into_iter().map(|x| 2.0 - x).collect())
 }
 
-/// I + D^(-1/2) N D^(-1/2): no eigenvalue is negative, and the largest belong to the Laplacian's smallest.
+/// The operator I + D^(-1/2) N D^(-1/2). It has no negative eigenvalue, and its largest give the Laplacian's smallest.
 #[derive(Debug)]
 struct ShiftedAdjacency {
     graphs: Vec<KnnGraph>,
@@ -44,7 +44,8 @@ struct ShiftedAdjacency {
 }
 
 impl ShiftedAdjacency {
-    /// The `n_values` largest eigenvalues, descending; none if the iteration fails, since other criteria remain.
+    /// Returns the `n_values` largest eigenvalues, descending; none if the iteration fails, since other criteria
+    /// remain.
     fn largest(&self, n_values: usize) -> Vec<f64> {
         let n = self.scale.len();
         let found = if n <= DENSE_SAMPLES {
@@ -56,7 +57,7 @@ impl ShiftedAdjacency {
         found.map_or_else(|_| Vec::new(), |leading| leading.values)
     }
 
-    /// The product with `x`, `(n, n_columns)`.
+    /// Returns the product with `x`, `(n, n_columns)`.
     fn times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
         let mut product = x.to_owned();
         for column in 0..x.ncols() {

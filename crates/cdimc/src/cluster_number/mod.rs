@@ -1,8 +1,8 @@
-//! How many clusters: one proposed number with the runner-up, by criteria that see no labels.
+//! Proposes one number of clusters and a runner-up, by criteria without labels.
 //!
-//! Shared information on samples held out of a fit of the mixture decides where samples have two views
-//! or more ([`cdimc_mixture::propose`]). Elsewhere three criteria are ranked side by side: stability over
-//! seeds, silhouette of the embedding, and the eigengap of the graph all views share.
+//! If samples have two or more views, shared information on held-out samples decides ([`cdimc_mixture::propose`]).
+//! Otherwise three criteria are ranked: stability over seeds, silhouette of the embedding, and the eigengap of the
+//! graph of all views.
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
@@ -20,7 +20,7 @@ use std::str::FromStr;
 
 mod eigengap;
 
-/// Seeds of each number of clusters where stability over them decides.
+/// Number of seeds per number of clusters, if stability over seeds decides.
 const SEEDS: usize = 3;
 /// Number of neighbors in the graph for the eigengap.
 const NEIGHBORS: usize = 10;
@@ -31,13 +31,13 @@ const SILHOUETTE_SAMPLES: usize = 4000;
 /// Name under which the numbers of clusters that were tried are stored.
 pub(crate) const TRIALS: &str = "trials";
 
-/// What speaks for one number of clusters.
+/// Evidence for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Candidate {
     /// The number of clusters k.
     pub n_clusters: usize,
-    /// What the views share on held-out samples; `None` if no sample has two views.
+    /// Shared information on held-out samples; `None` if no sample has two views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
     /// Mean adjusted Rand index between the clusterings of all pairs of seeds; `None` if there is no pair.
@@ -45,29 +45,29 @@ pub struct Candidate {
     /// Mean silhouette of the embedding, averaged over the seeds; in [-1, 1]. `None` without seeds or
     /// embedding.
     pub silhouette: Option<f64>,
-    /// Eigenvalue k+1 less eigenvalue k of the normalized Laplacian of the fused graph; `None` if no
-    /// seeds are compared.
+    /// Eigenvalue k+1 minus eigenvalue k of the normalized Laplacian of the fused graph; `None` if no seeds are
+    /// compared.
     pub eigengap: Option<f64>,
-    /// Mean of the candidate's ranks under these three, the smallest being best; `None` without any.
+    /// Mean of the candidate's ranks under these three criteria, 1 for the best; `None` if no criterion applies.
     pub mean_rank: Option<f64>,
 }
 
-/// The candidates and the one chosen.
+/// All candidates and the chosen one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClusterNumber {
-    /// The number of clusters chosen.
+    /// Chosen number of clusters.
     pub chosen: usize,
-    /// The next best.
+    /// Runner-up.
     #[serde(default)]
     pub runner_up: Option<usize>,
     /// Range of the numbers that the data support; absent if held-out samples do not decide.
     #[serde(default)]
     pub supported: Option<Supported>,
-    /// The share of random splits of the samples that choose a number by themselves; empty where splits do not decide.
+    /// Share of the random splits of the samples that choose each number; empty if splits do not decide.
     #[serde(default)]
     pub votes: Vec<Vote>,
-    /// Whether the views share more than chance gives; `None` where it was not asked, or no sample has two views.
+    /// Test of whether the views share more than chance; `None` if it was not requested, or no sample has two views.
     #[serde(default)]
     pub shared_structure: Option<SharedStructure>,
     /// The reason for the choice, in one sentence.
@@ -81,15 +81,15 @@ pub struct ClusterNumber {
 /// Numbers of clusters to try, and the seeds of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberRange {
-    /// The first; 1 also tests whether views share any structure, and is chosen if they do not.
+    /// Smallest number. 1 also tests whether views share any structure, and is chosen if they do not.
     pub from: usize,
-    /// The last, at least 2.
+    /// Largest number, at least 2.
     pub to: usize,
-    /// Clusterings of each that are compared; by default 3 if no sample has two views, else 0.
+    /// Number of clusterings per number that are compared; by default 3 if no sample has two views, else 0.
     pub seeds: Option<usize>,
 }
 
-/// `FROM..TO`, as the command line spells it.
+/// Returns `FROM..TO`, as on the command line.
 impl FromStr for NumberRange {
     type Err = String;
 
@@ -106,8 +106,8 @@ impl FromStr for NumberRange {
 
 /// Numbers of clusters to try on some data.
 pub(crate) struct NumberSearch<'a> {
-    /// The method. Its clusterings are compared if shared information does not decide; the search uses its settings if it is
-    /// the mixture.
+    /// The method. Its clusterings are compared if shared information does not decide. If it is the mixture, the search
+    /// uses its settings.
     pub method: &'a Configured,
     /// The samples.
     pub data: &'a MultiView,
@@ -118,10 +118,11 @@ pub(crate) struct NumberSearch<'a> {
 }
 
 impl NumberSearch<'_> {
-    /// The stage that the observer gets after each number.
+    /// Stage that the observer receives after each number.
     pub(crate) const STAGE: &'static str = "choose-k";
 
-    /// Tries every number of the range that `observer` has not stored as tried, stores it, and chooses one of them all.
+    /// Tries and stores every number of the range that `observer` has not stored as tried, then chooses one of them
+    /// all.
     ///
     /// # Errors
     /// If the range does not end below two thirds of the number of samples, or as the methods.
@@ -138,7 +139,7 @@ impl NumberSearch<'_> {
         // Checkpoints of the fits are not stored.
         let inner = &|step: &Step| observer.on_inner_step(step);
         let seed = self.seed.stream("number of clusters");
-        // Where no sample has two views there is nothing that views could share.
+        // If no sample has two views, there is nothing that views could share.
         let shared = data.mask().shares_samples();
         let search = shared
             .then(|| ClusterNumberSearch::new(&self.mixture(), data, to, seed, inner))
@@ -182,7 +183,7 @@ impl NumberSearch<'_> {
         Ok(number)
     }
 
-    /// The mixture that measures shared information.
+    /// Returns the mixture that measures shared information.
     fn mixture(&self) -> TMixture {
         match self.method.clusterer.name() {
             TMixture::NAME => serde_json::from_value(self.method.settings.clone()).ok(),
@@ -193,7 +194,7 @@ impl NumberSearch<'_> {
 }
 
 impl Candidate {
-    /// What `found`, clusterings into `n_clusters` clusters with one seed each, say for their number.
+    /// Returns the evidence from `found`, clusterings with one seed each, for the number `n_clusters`.
     ///
     /// `eigenvalues`: the smallest eigenvalues of the fused graph's Laplacian, ascending.
     fn new(n_clusters: usize, found: &[Clustering], eigenvalues: &[f64], seed: Seed) -> Self {
@@ -217,7 +218,7 @@ impl Candidate {
 }
 
 impl ClusterNumber {
-    /// One cluster where the views share no structure.
+    /// Returns one cluster if the views share no structure.
     fn weigh(&mut self, structure: SharedStructure) {
         let p_value = structure.p_value;
         if structure.is_found() {
@@ -234,20 +235,20 @@ impl ClusterNumber {
         self.shared_structure = Some(structure);
     }
 
-    /// The share of the splits that choose the number by themselves; `None` where splits do not decide.
+    /// Returns the share of the splits that choose the chosen number; `None` if splits do not decide.
     pub(crate) fn share_of_chosen(&self) -> Option<f64> {
         (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
     }
 
-    /// The share of the splits that choose a number.
+    /// Returns the share of the splits that choose a number.
     pub(crate) fn share_of(&self, n_clusters: usize) -> f64 {
         let vote = self.votes.iter().find(|vote| vote.n_clusters == n_clusters);
         vote.map_or(0.0, |vote| vote.share)
     }
 }
 
-/// Chooses among the candidates, each with `n_seeds` clusterings: by shared information on held-out samples if all
-/// candidates have it, else by ranks.
+/// Chooses among the candidates, each with `n_seeds` clusterings. Shared information on held-out samples decides if all
+/// candidates have it, else ranks.
 fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     candidates.sort_by_key(|candidate| candidate.n_clusters);
     let curve: Option<Vec<HeldOut>> = candidates.iter().map(|c| c.held_out.clone()).collect();
@@ -262,8 +263,8 @@ fn decide(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     number
 }
 
-/// Best first under each criterion that all candidates have, ties share the better rank; the smallest mean rank
-/// is chosen, the smaller number of clusters on ties.
+/// Ranks the candidates under each criterion that all of them have; ties share the better rank. The smallest mean rank
+/// is chosen; of equal ranks, the smaller number of clusters.
 fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     type Criterion = (&'static str, fn(&Candidate) -> Option<f64>);
     let all: [Criterion; 3] = [
@@ -309,7 +310,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     }
 }
 
-/// Mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
+/// Returns the mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
 fn stability(found: &[Clustering]) -> Option<f64> {
     let pairs = (0..found.len()).flat_map(|a| (a + 1..found.len()).map(move |b| (a, b)));
     let scores: Vec<f64> =
@@ -317,9 +318,9 @@ fn stability(found: &[Clustering]) -> Option<f64> {
     (!scores.is_empty()).then(|| mean(scores.into_iter()))
 }
 
-/// Mean silhouette (b - a) / max(a, b) of the points, a the mean distance to the own cluster's others
-/// and b that to the nearest other cluster; 0 for a cluster of one (Rousseeuw 1987,
-/// DOI 10.1016/0377-0427(87)90125-7). Of many points a random part is taken.
+/// Returns the mean silhouette (b - a) / max(a, b) of the points: a is the mean distance to the other points of the
+/// cluster, b the mean distance to the points of the nearest other cluster. A cluster of one has 0 (Rousseeuw 1987, DOI
+/// 10.1016/0377-0427(87)90125-7). A random part of the points is used if there are many.
 fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> f64 {
     let n = points.nrows();
     let chosen: Vec<usize> = if n > SILHOUETTE_SAMPLES {
@@ -436,7 +437,7 @@ mod tests {
         };
         let found = choose(&data, 1);
         assert!(found.chosen > 1 && found.shared_structure.unwrap().is_found());
-        // The same views, the rows of one in an order that is none of the other's.
+        // The same views; the rows of one view are in an unrelated order.
         let order: Vec<usize> = (0..30).map(|i| (i * 11 + 5) % 30).collect();
         let moved = data.view(1).select(ndarray::Axis(0), &order);
         let noise = MultiView::from_nan_rows(vec![data.view(0).to_owned(), moved]).unwrap();

@@ -220,7 +220,7 @@ impl Cluster {
     }
 }
 
-/// The first setting that is `nan` or `inf`, which JSON would make null and so the default.
+/// Returns the first setting that is `nan` or `inf`. JSON would make it null, which means the default.
 fn not_finite(table: &toml::Table) -> Option<String> {
     table.iter().find_map(|(key, value)| match value {
         toml::Value::Float(x) if !x.is_finite() => Some(key.clone()),
@@ -239,7 +239,7 @@ pub(crate) fn set_threads(threads: Option<usize>) -> anyhow::Result<usize> {
     Ok(rayon::current_num_threads())
 }
 
-/// The command line as it was typed, quoted where a shell needs it.
+/// Returns the command line as it was typed, quoted for a shell.
 pub(crate) fn command_line() -> String {
     let quote = |word: &std::ffi::OsString| {
         let word = word.to_string_lossy().into_owned();

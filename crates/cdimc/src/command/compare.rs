@@ -57,7 +57,7 @@ pub(crate) struct Compare {
     force: bool,
 }
 
-/// One method's clusterings, or why it has none.
+/// Clusterings of one method, or the reason why it has none.
 struct Outcome {
     method: String,
     found: Result<Vec<Clustering>, String>,
@@ -96,7 +96,7 @@ impl Compare {
                 Some(joined.ids.iter().map(class).collect())
             }
         };
-        // Before the methods take their time.
+        // Checked here, before the methods take their time.
         let truth = labels.as_deref().map(Truth::new).transpose()?;
         crate::core::check_n_clusters(self.clusters, joined.data.n_samples())
             .with_context(|| self.input.samples(&joined))?;
@@ -175,7 +175,7 @@ fn flows(outcomes: &[Outcome], classes: Option<&[String]>) -> Vec<(Grouping, Gro
     found.map(|to| (from.clone(), to)).collect()
 }
 
-/// The samples whose class is known, and their classes.
+/// Samples with a known class, and their classes.
 struct Truth {
     rows: Vec<usize>,
     classes: Vec<usize>,
@@ -185,13 +185,13 @@ impl Truth {
     fn new(labels: &[String]) -> anyhow::Result<Self> {
         let rows: Vec<usize> = (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
         if rows.is_empty() {
-            bail!("no sample has a known class: are the ids those of the views?");
+            bail!("no sample has a known class: do the ids agree with the ids of the views?");
         }
         let classes = numbered(rows.iter().map(|&i| labels[i].as_str()));
         Ok(Self { rows, classes })
     }
 
-    /// The clusters of these samples.
+    /// Returns the clusters of these samples.
     fn of(&self, labels: &[usize]) -> Vec<usize> {
         self.rows.iter().map(|&i| labels[i]).collect()
     }

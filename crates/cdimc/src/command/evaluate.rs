@@ -68,8 +68,8 @@ impl Evaluate {
     }
 }
 
-/// The class of every sample of a table of text, in the columns of ids and classes; empty where it is missing. A column of
-/// measurements is refused unless `numeric`.
+/// Reads the class of every sample from a text table with columns of ids and classes; empty if it is missing. Refuses a
+/// column of measurements unless `numeric`.
 pub(crate) fn classes(
     path: &Path,
     (id, column): (Option<&str>, Option<&str>),
@@ -96,7 +96,7 @@ pub(crate) fn classes(
     Ok(found)
 }
 
-/// The sample and one more column of a table of text, empty where it is missing.
+/// Reads the ids and one more column of a text table; a missing cell is empty.
 fn pairs(
     path: &Path,
     id: Option<&str>,
@@ -117,14 +117,14 @@ fn pairs(
         let value = if is_missing_value(value, options) { "" } else { value };
         let id = names.of(id);
         if let Some(first) = seen.insert(id, row + 1) {
-            bail!("{shown}: id `{id}` stands in row {first} and again in row {}", row + 1);
+            bail!("{shown}: id `{id}` is in row {first} and again in row {}", row + 1);
         }
         pairs.push((id.to_owned(), value.to_owned()));
     }
     Ok(pairs)
 }
 
-/// Words as numbers `0..`, in alphabetical order.
+/// Returns words as numbers `0..`, in alphabetical order.
 pub(crate) fn numbered<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
     let mut numbers: BTreeMap<&str, usize> = words.clone().map(|word| (word, 0)).collect();
     numbers.values_mut().enumerate().for_each(|(number, value)| *value = number);

@@ -75,7 +75,7 @@ impl Explain {
     }
 }
 
-/// The file of a sample's page: its number and the plain letters of its id.
+/// Returns the file name of a sample's page: its number and the plain letters of its id.
 fn page_file(i: usize, id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let id: String = id.chars().map(plain).take(100).collect();

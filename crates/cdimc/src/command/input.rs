@@ -1,4 +1,4 @@
-//! The options that say which files are the views and how to read them.
+//! Options that select the files of the views and describe how to read them.
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
@@ -70,17 +70,17 @@ pub(crate) struct Input {
     /// Refuse single missing cells; else column means fill them
     #[arg(long)]
     pub(crate) strict: bool,
-    /// What `missing_values` and `drop_samples` give and the files have.
+    /// The `missing_values` and `drop_samples` that occur in the files.
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) occurred: Occurred,
 }
 
-/// An option and a column that it names.
+/// An option and the name of a column.
 pub(crate) type Named = (&'static str, String);
 
 impl Input {
-    /// The tables as they stand in the files, which have every column that an option names.
+    /// Reads the tables from the files. Refuses an option that names a column which no table has.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
         let (tables, unmatched) = self.read_tables()?;
         self.refuse_pattern(unmatched)?;
@@ -89,7 +89,7 @@ impl Input {
         Ok(tables)
     }
 
-    /// The tables as they stand in the files, and the first id if `--id-pattern` matches none.
+    /// Reads the tables from the files; also returns the first id if `--id-pattern` matches no id.
     pub(crate) fn read_tables(&self) -> anyhow::Result<(Vec<Table>, Option<String>)> {
         let options = ReadOptions {
             id: None,
@@ -110,7 +110,7 @@ impl Input {
                 bail!("--transposed {file}: no view is read from such a file");
             }
         }
-        // One column of all files at most, which `id_column` gives.
+        // At most one `--id` applies to all files; `id_column` returns it.
         let of_all: Vec<&String> = self.id.iter().filter(|id| self.is_of_all(id)).collect();
         if let [first, second, ..] = of_all[..] {
             match [first, second].into_iter().find(|id| id.contains('=')) {
@@ -142,14 +142,14 @@ impl Input {
         Ok((tables, unmatched))
     }
 
-    /// Refuses a pattern that matches none of the ids, of which the first is given.
+    /// Refuses an `--id-pattern` that matched no id; `unmatched` is the first id.
     pub(crate) fn refuse_pattern(&self, unmatched: Option<String>) -> anyhow::Result<()> {
         let Some(first) = unmatched else { return Ok(()) };
         let pattern = self.id_pattern.as_deref().unwrap_or_default();
         bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)")
     }
 
-    /// The columns that options name.
+    /// Returns the columns that options name.
     fn named(&self) -> impl Iterator<Item = Named> {
         let columns =
             self.columns.iter().flat_map(|line| names_in(line)).map(|name| ("--columns", name));
@@ -158,7 +158,7 @@ impl Input {
         columns.chain(drop).chain(label)
     }
 
-    /// Those of them that some of these tables has.
+    /// Returns the named columns that at least one of these tables has.
     pub(crate) fn named_in(&self, tables: &[Table]) -> impl Iterator<Item = Named> {
         let has = |table: &Table, (option, name): &Named| match *option {
             "--columns" => table.features.contains(name),
@@ -168,7 +168,7 @@ impl Input {
         self.named().filter(move |named| tables.iter().any(|table| has(table, named)))
     }
 
-    /// That all of them are known.
+    /// Refuses an option that names an unknown column.
     pub(crate) fn refuse_unknown(&self, is_known: impl Fn(&Named) -> bool) -> anyhow::Result<()> {
         match self.named().find(|named| !is_known(named)) {
             Some((option, name)) => bail!("no view has a column `{name}` ({option})"),
@@ -176,7 +176,7 @@ impl Input {
         }
     }
 
-    /// How ids become names of samples.
+    /// Returns the rules that turn ids into names of samples.
     pub(crate) fn sample_names(&self) -> anyhow::Result<SampleNames> {
         let names = match (&self.id_pattern, &self.sample_map) {
             (Some(pattern), _) => SampleNames::by_pattern(pattern, self.replicates)
@@ -192,7 +192,7 @@ impl Input {
         }
     }
 
-    /// The options for the file of `source`, with its values for "not measured".
+    /// Returns the options for the file of `source`, with its values for "not measured".
     pub(crate) fn with_missing_values(
         &self,
         source: &ViewSource,
@@ -203,7 +203,8 @@ impl Input {
         ReadOptions { missing_values, occurred: Occurred::default(), ..options }
     }
 
-    /// The value that `--missing-value` gives for a file, if it is not that of another one: a value may have an equals sign.
+    /// Returns the value of `--missing-value` for a file, or `None` if the option names another file. A value may
+    /// contain an equals sign.
     fn missing_value_of<'a>(&self, source: &ViewSource, text: &'a str) -> Option<&'a str> {
         match text.split_once('=') {
             Some((file, value)) if is_named(source, file) => Some(value),
@@ -212,7 +213,7 @@ impl Input {
         }
     }
 
-    /// Remembers what a file that was read has of its values for "not measured".
+    /// Records which values for "not measured" occur in a file that was read.
     fn note_occurred(&self, source: &ViewSource, options: &ReadOptions) {
         for text in &self.missing_values {
             if self.missing_value_of(source, text).is_some_and(|value| options.occurred.has(value))
@@ -222,7 +223,7 @@ impl Input {
         }
     }
 
-    /// A line for each value or pattern that options give and no file has, once the files are read.
+    /// Returns one line per value or pattern that occurs in no file, once the files are read.
     pub(crate) fn unused(&self) -> Vec<String> {
         let missing = self.missing_values.iter().map(|text| ("--missing-value", "value", text));
         let dropped = self.drop_samples.iter().map(|text| ("--drop-samples", "id", text));
@@ -235,12 +236,13 @@ impl Input {
         unused.map(line).collect()
     }
 
-    /// The files that are read: tables, and those beside them that name samples or features.
+    /// Returns the files to read: tables, and files beside them that name samples or features.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.views.iter().flat_map(ViewSource::files).chain(self.sample_map.clone()).collect()
     }
 
-    /// The lines above the table of this source that are left out: those given for its file, or `of_all` for all files.
+    /// Returns the number of lines to skip above the table of this source. A number for its file precedes a number
+    /// `of_all` files.
     fn lines_above(&self, source: &ViewSource, of_all: bool) -> anyhow::Result<usize> {
         let own = self.skip_lines.iter().find_map(|given| {
             let (file, n) = given.rsplit_once('=')?;
@@ -252,7 +254,7 @@ impl Input {
         })
     }
 
-    /// The column of sample names of this source: that of its file, or that of all files.
+    /// Returns the column of sample names for this source. A column for its file precedes a column for all files.
     fn id_of(&self, source: &ViewSource) -> Option<String> {
         let own = self.id.iter().find_map(|id| {
             let (file, column) = id.split_once('=')?;
@@ -261,19 +263,20 @@ impl Input {
         own.or_else(|| self.id_column()).map(str::to_owned)
     }
 
-    /// The column of sample names of all files that have no other.
+    /// Returns the column of sample names for all files without their own.
     pub(crate) fn id_column(&self) -> Option<&str> {
         self.id.iter().find(|id| self.is_of_all(id)).map(String::as_str)
     }
 
-    /// Whether what `--id` gives is no column of one view's file, but of all: a column's name may have an equals sign.
+    /// Returns whether `--id` gives a column for all files, not for the file of one view. The name of a column may
+    /// contain an equals sign.
     fn is_of_all(&self, id: &str) -> bool {
         let file = id.split_once('=').map(|(file, _)| file);
         file.is_none_or(|file| !self.views.iter().any(|view| is_named(view, file)))
     }
 
-    /// Takes out the column of sample names that `--id` gives for a table beside the views: for them it would be a column
-    /// whose name has an equals sign.
+    /// Removes and returns the `--id` column of a table that is not a view. For the views it would be a column with an
+    /// equals sign in its name.
     pub(crate) fn take_id(&mut self, path: &Path) -> Option<String> {
         let source = ViewSource { name: None, path: path.to_owned(), member: None };
         let of_table = |id: &String| {
@@ -289,8 +292,8 @@ impl Input {
         Some(column)
     }
 
-    /// What a table of text says of the samples. Their names are in its column `id`, or in that of all files if it has
-    /// that, or in the first.
+    /// Reads a text table about the samples. Sample names are in its column `id`; without `id`, in the column for all
+    /// files if the table has that, else in the first column.
     pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
         let source = ViewSource { name: None, path: path.to_owned(), member: None };
         let mut words = read_words(path, self.lines_above(&source, false)?, self.max_bytes)?;
@@ -312,7 +315,7 @@ impl Input {
         for (row, id) in ids.iter().enumerate() {
             if let Some(first) = rows.insert(id, row + 1) {
                 bail!(
-                    "{}: id `{id}` stands in row {first} and again in row {}",
+                    "{}: id `{id}` is in row {first} and again in row {}",
                     path.display(),
                     row + 1
                 );
@@ -330,12 +333,12 @@ impl Input {
         Ok(table)
     }
 
-    /// The tables joined into the views of a training set.
+    /// Reads the tables and joins them into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
         self.join(self.tables()?)
     }
 
-    /// As [`read`](Self::read), of tables that were read.
+    /// Like [`read`](Self::read), for tables that were already read.
     pub(crate) fn join(&self, tables: Vec<Table>) -> anyhow::Result<Joined> {
         let note = joined_by_number(&tables);
         let mut joined = training_set(tables, self.strict)?;
@@ -344,13 +347,13 @@ impl Input {
         Ok(joined)
     }
 
-    /// What a method was given, to begin its errors with: `120 samples of rna.csv, protein.csv`.
+    /// Returns the beginning of error messages: `120 samples of rna.csv, protein.csv`.
     pub(crate) fn samples(&self, joined: &Joined) -> String {
         let sources: Vec<String> = self.views.iter().map(ToString::to_string).collect();
         format!("{} samples of {}", joined.data.n_samples(), sources.join(", "))
     }
 
-    /// The tables joined into new samples of `model`, and which of its views they are.
+    /// Reads tables of new samples for `model`; also returns which of its views they are.
     pub(crate) fn read_for(&self, model: &NamedModel) -> anyhow::Result<(Joined, Vec<usize>)> {
         let (joined, which) = model.join(self.tables()?, self.strict)?;
         report_gaps(&joined);
@@ -358,14 +361,14 @@ impl Input {
     }
 }
 
-/// Whether `name` is the path of a view's file, the file's name or the name the user gave the view.
+/// Returns whether `name` is the path or name of a view's file, or the name of the view.
 fn is_named(view: &ViewSource, name: &str) -> bool {
     view.path.as_os_str() == name
         || view.path.file_name().is_some_and(|file| file == name)
         || view.name.as_deref() == Some(name)
 }
 
-/// Says what looks wrong with the ids, and what was done about gaps in the data.
+/// Logs warnings about ids, and what was done about gaps in the data.
 fn report_gaps(joined: &Joined) {
     for warning in &joined.warnings {
         tracing::warn!("{warning}");

@@ -1,4 +1,4 @@
-//! `cdimc inspect`: what is in the files and what would be done about it.
+//! `cdimc inspect`: shows what is in the files and what `cluster` would do about it.
 
 use super::input::Input;
 use super::output::OutputFile;
@@ -64,12 +64,12 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     say!("{}: {n_rows} rows, {n_features} features ({})", table.name, table.path.display());
     let rows: Vec<usize> = (0..n_rows).filter(|&i| !table.values.is_missing(i)).collect();
     let empty_rows = n_rows - rows.len();
-    // `None` of a column without a value, and of one without a spread.
+    // `None` for a column without a value, `Some(None)` for a constant column.
     let spread = |_, mut observed: Vec<f64>| {
         observed.retain(|x| !x.is_nan());
         let first = *observed.first()?;
         let n = observed.len() as f64;
-        // In its largest value, so that no square is beyond all numbers.
+        // In units of the largest value, so that no square overflows.
         let unit = observed.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         let mean = observed.iter().map(|x| x / unit).sum::<f64>() / n;
         let variance = observed.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n;
@@ -97,8 +97,11 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
         say!("  {} columns without any value (first: `{first}`): left out", empty.len());
     }
     if let [first, ..] = constant.as_slice() {
-        let others = if spreads.is_empty() { "" } else { " and do no harm" };
-        say!("  {} constant columns (first: `{first}`): they tell nothing{others}", constant.len());
+        let others = if spreads.is_empty() { "" } else { " and harmless" };
+        say!(
+            "  {} constant columns (first: `{first}`): without information{others}",
+            constant.len()
+        );
     }
     let (low, high) =
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));

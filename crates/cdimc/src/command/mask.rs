@@ -10,7 +10,7 @@ use clap::Args;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-/// Draws of a sample before it counts as impossible.
+/// Number of draws after which a sample counts as impossible.
 const ATTEMPTS: u64 = 200;
 
 /// Hide views of samples by a missing pattern, for experiments
@@ -45,7 +45,7 @@ impl Mask {
         let files: Vec<String> =
             joined.names.iter().map(|name| view_file(name)).collect::<Result<_, _>>()?;
         let data = &joined.data;
-        // Errors use the user's names of samples and views.
+        // Errors use the names of samples and views in the user's files.
         let named = |error: DataError| match error {
             DataError::SampleWithoutView { sample } => anyhow!(
                 "--pattern {}: sample `{}` would keep no view: every sample needs at least one",
@@ -72,7 +72,7 @@ impl Mask {
             let rows = mask.observed_rows(v).into_iter().map(|i| {
                 let mut buffer = Vec::new();
                 let row = data.matrix(v).row(i, &mut buffer).iter().enumerate();
-                // What is not known stays so.
+                // Missing samples stay missing.
                 let is_gap =
                     |j: &usize| gaps[v].get(j).is_some_and(|ids| ids.contains(&joined.ids[i]));
                 let cell =
@@ -91,7 +91,7 @@ impl Mask {
     }
 }
 
-/// The samples whose single cells are missing, by column.
+/// Returns the samples with missing single cells, by column.
 fn gaps_of(table: &Table) -> BTreeMap<usize, HashSet<String>> {
     let name = |row: usize| {
         table.ids.as_ref().map_or_else(|| (row + 1).to_string(), |ids| ids[row].clone())
@@ -101,8 +101,8 @@ fn gaps_of(table: &Table) -> BTreeMap<usize, HashSet<String>> {
     table.values.missing_cells().into_iter().map(names).collect()
 }
 
-/// What `pattern` leaves of `mask`, and how many samples would have lost their last view: these are drawn
-/// again, alone, until one is left.
+/// Applies `pattern` to `mask`; also returns how many samples would have lost their last view. Those are drawn again,
+/// one by one, until a view is left.
 fn draw(
     pattern: &MissingPattern,
     mask: &ViewMask,
@@ -147,7 +147,7 @@ mod tests {
         assert!(
             (0..200).all(|i| (0..2).all(|v| mask.is_observed(i, v) || !left.is_observed(i, v)))
         );
-        // A pattern without chance cannot be drawn again.
+        // A pattern without randomness would give the same result again.
         let rows: Vec<&str> = (0..200).map(|_| "01").chain(["10"]).collect();
         let entries = ndarray::Array2::from_shape_fn((201, 2), |(i, v)| v == 0 || i == 200);
         let mask = ViewMask::new(entries).unwrap();

@@ -1,6 +1,6 @@
-//! The command `cdimc`: each sub-command reads files, calls the library and writes its output whole or not at all.
+//! The command `cdimc`: each sub-command reads files, calls the library, and writes all of its output or none.
 //!
-//! It is part of the library so that other programs, as Python's package, can be the command too.
+//! It is part of the library, so that other programs, such as the Python package, can provide the command.
 
 mod cluster;
 mod compare;
@@ -30,8 +30,8 @@ struct Started {
     arguments: Vec<OsString>,
 }
 
-/// Does what `arguments` ask for, as the only command of this process, and gives the exit code. `program` with further
-/// arguments after it is a command line that comes here as well: damaged files are decoded in processes of their own.
+/// Runs the command line `arguments` and returns the exit code; a process may call it once. `program` with further
+/// arguments must lead back here: damaged files are decoded in separate processes.
 pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
     ignore_sigxfsz();
     let words = std::iter::once("cdimc".into()).chain(arguments.iter().cloned());
@@ -48,16 +48,16 @@ pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
         },
         Err(code) => code,
     };
-    // Lines are written as they end; what had no end is left for here.
+    // Lines are written when they end; the rest is written here.
     let _ = std::io::stdout().flush();
     code
 }
 
-/// A file that grows beyond its limit is an error of writing, as one on a full disk is, and ends no program.
+/// Keeps the program alive when a file exceeds its size limit; writing then fails, as on a full disk.
 #[cfg(unix)]
 fn ignore_sigxfsz() {
     let flag = std::sync::Arc::default();
-    // Without a handler it is as it was.
+    // If this fails, the signal keeps its default.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 }
 
@@ -76,10 +76,10 @@ fn ignore_sigxfsz() {}
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Say more: once for information, twice for details
+    /// Print more: once for information, twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     /// Write ' before ids and names in CSV files that a spreadsheet would take for formulas
@@ -104,7 +104,7 @@ enum Command {
     Decode,
 }
 
-/// The run was interrupted and can be taken up again.
+/// The run was interrupted; `--resume` continues it.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "interrupted: go on with `cdimc cluster --resume {folder}`{}",
@@ -112,13 +112,13 @@ enum Command {
 )]
 pub(crate) struct Interrupted {
     pub(crate) folder: String,
-    /// Whether an earlier result has the place of this run until it is whole.
+    /// Whether an earlier result stays at the target until this run is complete.
     pub(crate) waits: bool,
-    /// The number of the signal.
+    /// Number of the signal.
     pub(crate) signal: usize,
 }
 
-/// What the program does, with the formats that it reads.
+/// Returns what the program does, with the formats that it reads.
 fn long_about() -> String {
     let formats: Vec<&str> = crate::tables::formats().map(|(known_as, _)| known_as).collect();
     format!(
@@ -140,7 +140,7 @@ impl Cli {
         tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(terminal::Log::default)
-            // Messages about them on a closed standard error would end the program.
+            // Errors of logging on a closed standard error would end the program.
             .log_internal_errors(false)
             .with_ansi(false)
             .with_target(false)

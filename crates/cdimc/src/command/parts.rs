@@ -19,9 +19,9 @@ pub(crate) struct InputParts {
     parts: Vec<Input>,
     /// Size and time of every file at the start of the command.
     stamps: BTreeMap<PathBuf, Stamp>,
-    /// Columns named by options that some part has; a part may lack the view of a column.
+    /// Named columns that at least one part has; a part may lack the view of a column.
     known: RefCell<HashSet<(&'static str, String)>>,
-    /// Whether `--id-pattern` matches an id of some part.
+    /// Whether `--id-pattern` matches an id of at least one part.
     is_matched: Cell<bool>,
 }
 
@@ -109,7 +109,7 @@ fn stamp(file: &Path) -> anyhow::Result<Stamp> {
 #[derive(Default)]
 pub(crate) struct MissingViews {
     cells: usize,
-    /// The samples without a value in any view.
+    /// Samples without a value in any view.
     pub(crate) unobserved: Vec<String>,
     warnings: Vec<String>,
 }

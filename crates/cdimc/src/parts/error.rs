@@ -1,20 +1,20 @@
-//! Why samples in parts cannot be read or fitted to.
+//! Errors of samples in parts.
 
 use cdimc_core::ClusterError;
 use std::error::Error;
 
-/// Why parts cannot be read or fitted to.
+/// Error of reading parts or fitting to them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
-    /// A part cannot be read, or is none of the model's.
+    /// A part cannot be read, or does not fit the model.
     #[error(transparent)]
     Part(#[from] Box<dyn Error + Send + Sync>),
-    /// What the parts are fitted with.
+    /// The fit to the parts failed.
     #[error(transparent)]
     Fit(#[from] ClusterError),
     /// Samples without ids, which cannot be distinguished from samples of other parts.
-    #[error("{file}: parts of the samples are told apart by their ids: name the column with --id")]
+    #[error("{file}: parts of the samples need ids: name the column with --id")]
     NoIds {
         /// The file.
         file: String,
@@ -36,19 +36,19 @@ pub enum PartsError {
         first: String,
         /// Its number, from 1.
         column: usize,
-        /// Its name, quoted, or that there is none.
+        /// Its quoted name, or a note that it has none.
         found: String,
         /// The name in the earlier part.
         expected: String,
     },
-    /// A view that none of the samples drawn has.
+    /// No drawn sample has the view.
     #[error(
-        "{view}: none of the {n_drawn} samples that the search sees has this view: raise search-samples, or leave it out"
+        "{view}: none of the {n_drawn} samples in the search has this view: raise search-samples, or leave it out"
     )]
     Unseen {
         /// The view.
         view: String,
-        /// How many were drawn.
+        /// Number of drawn samples.
         n_drawn: usize,
     },
     /// A sample in two parts.
@@ -61,16 +61,16 @@ pub enum PartsError {
         /// A file of the second.
         second: String,
     },
-    /// A part that has changed since it was read first.
+    /// A part has changed since it was first read.
     #[error(
         "{file}: this part has {found} samples, and had {expected} when it was read first: it has changed"
     )]
     Changed {
         /// One of its files.
         file: String,
-        /// Samples now.
+        /// Number of samples now.
         found: usize,
-        /// Samples then.
+        /// Number of samples at first.
         expected: usize,
     },
 }

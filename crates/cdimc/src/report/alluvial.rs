@@ -1,10 +1,10 @@
-//! Where the samples of one grouping are in another: an alluvial picture.
+//! Alluvial picture: how the samples of one grouping are distributed over another grouping.
 
 use super::figures::cluster_color;
 use super::svg::{Anchor, Drawing, shortened};
 use std::collections::BTreeMap;
 
-/// Groups of a side that have a band of their own; the smallest beyond are one.
+/// Maximum number of groups with their own band; smaller groups are combined.
 const GROUPS: usize = 24;
 
 /// Points.
@@ -15,11 +15,11 @@ const NAMES: f64 = 130.0;
 const BAR: f64 = 10.0;
 const BANDS: f64 = 260.0;
 
-/// A group for every sample.
+/// A grouping: one group per sample.
 #[derive(Debug, Clone)]
 pub struct Grouping {
     name: String,
-    /// The groups' names; numbers in their order.
+    /// Names of the groups; numbers in ascending order.
     groups: Vec<String>,
     of_sample: Vec<usize>,
 }
@@ -46,17 +46,17 @@ impl Grouping {
         Self { name: name.to_owned(), groups, of_sample }
     }
 
-    /// What the grouping is called.
+    /// Returns the name of the grouping.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Bars of the groups of both sides and bands between them, in the colors of the groups on the right, which stand in the
-/// order that crosses least.
+/// Draws bars for the groups of both sides and bands between them, in the colors of the right groups. The order of the
+/// left groups minimizes crossings.
 pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
     let n = from.of_sample.len().max(1) as f64;
-    // A cluster has its color whether or not those before it have samples.
+    // A cluster keeps its color even if clusters before it are empty.
     let color = |b: usize| cluster_color(to.groups[b].parse().unwrap_or(b));
     let mut counts = vec![vec![0.0; to.groups.len()]; from.groups.len()];
     from.of_sample.iter().zip(&to.of_sample).for_each(|(&a, &b)| counts[a][b] += 1.0);
@@ -73,7 +73,7 @@ pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
     let mut drawing = Drawing::default();
     drawing.text((left, TOP - 12.0), Anchor::End, 13, &from.name);
     drawing.text((right, TOP - 12.0), Anchor::Start, 13, &to.name);
-    // Where the next band begins on the right.
+    // Start of the next band on the right.
     let mut begin = vec![0.0; to.groups.len()];
     let mut y = TOP;
     for &b in &order {

@@ -7,9 +7,9 @@ use crate::clinical::{Association, ClusterSurvival, Comparison, Survival, short}
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 
-/// How many associations the page lists; the others are in the file.
+/// Maximum number of associations on the page; the file has all of them.
 const LISTED: usize = 40;
-/// How many curves a picture shows.
+/// Maximum number of curves in a picture.
 const CURVES: usize = PALETTE.len();
 
 /// Adds the section; `n_clustered` counts all samples, compared or not.
@@ -148,7 +148,7 @@ fn associations(page: &mut Page, associations: &[Association]) {
     }
 }
 
-/// A p value to read, with the name it goes by.
+/// Formats a p value for readers, after its name.
 pub(super) fn named_p_value(name: &str, p: f64) -> String {
     match p_value(p) {
         bound if bound.starts_with('<') => format!("{name} {bound}"),
@@ -156,7 +156,7 @@ pub(super) fn named_p_value(name: &str, p: f64) -> String {
     }
 }
 
-/// A p value to read.
+/// Formats a p value for readers.
 pub(super) fn p_value(p: f64) -> String {
     match p {
         p if p < 1e-300 => "< 1e-300".into(),
@@ -165,7 +165,7 @@ pub(super) fn p_value(p: f64) -> String {
     }
 }
 
-/// The curves of clusters over the time of this name, with how many are at risk below the axis.
+/// Draws the curves of clusters over a time of this name, with the numbers at risk below the axis.
 fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
     let (width, curves, row_height): (u32, u32, u32) = (620, 330, 17);
     let last = clusters.iter().filter_map(|c| Some(c.curve.steps.last()?.time));
@@ -205,7 +205,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
             }
             let censored = cluster.curve.steps.iter().filter(|step| step.censored > 0);
             let mut marks: Vec<_> = censored.map(|step| (step.time, step.survival)).collect();
-            // Of tens of thousands of samples most fall on the pixel of the one before.
+            // With tens of thousands of samples, most points fall on the pixel of the previous one.
             corners.dedup_by_key(|corner| chart.backend_coord(corner));
             marks.dedup_by_key(|mark| chart.backend_coord(mark));
             chart.draw_series(LineSeries::new(corners, color.stroke_width(2)))?;
@@ -242,7 +242,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
     })
 }
 
-/// The nearest 1, 2 or 5 times a power of ten that is no smaller.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least this large.
 fn tick_step(least: f64) -> f64 {
     let power = 10.0_f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= least * (1.0 - 1e-9));

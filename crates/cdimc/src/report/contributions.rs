@@ -7,7 +7,7 @@ use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use ndarray::Array2;
 
-/// Clusters that are drawn, at most.
+/// Maximum number of clusters in the picture.
 const CLUSTERS: usize = 12;
 /// Points.
 const NAMES: f64 = 120.0;
@@ -41,7 +41,7 @@ impl Report<'_> {
     }
 }
 
-/// A bar for every view (rows) and cluster (columns), `(n_views, n_clusters)`.
+/// Draws one bar per view (rows) and cluster (columns), `(n_views, n_clusters)`.
 fn bars(views: &[String], nats: &Array2<f64>) -> String {
     let shown = nats.ncols().min(CLUSTERS);
     let known = || nats.iter().copied().filter(|x| x.is_finite());

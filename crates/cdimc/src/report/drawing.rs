@@ -1,17 +1,17 @@
-//! What the figures of reports and of experiments share: colors, letters, and SVG text that follows its page.
+//! Common parts of figures in reports and experiments: colors, letters, and SVG text that follows its page.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// What is drawn in this color becomes the page's text color.
+/// Placeholder color that becomes the text color of the page.
 pub const INK: RGBColor = RGBColor(1, 2, 3);
 /// The first of the [`PALETTE`].
 pub const BLUE: RGBColor = PALETTE[0];
-/// For what recedes.
+/// Gray for less important parts.
 pub const GRAY: RGBColor = PALETTE[7];
 
-/// Colors that stay apart on light and dark ground, the first seven after Okabe and Ito, for most color-blind
-/// readers too; what comes thirteenth begins again.
+/// Colors that differ on light and dark ground, the first seven after Okabe and Ito, also for most color-blind readers.
+/// The thirteenth repeats the first.
 pub const PALETTE: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -27,17 +27,17 @@ pub const PALETTE: [RGBColor; 12] = [
     RGBColor(150, 95, 60),
 ];
 
-/// Where a figure is drawn.
+/// Area on which a figure is drawn.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What drawing gives.
+/// Result of drawing.
 pub type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// Letters of a size in the page's text color.
+/// Returns letters of a size in the page's text color.
 pub fn words(size: i32) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&INK)
 }
 
-/// SVG text that scales with the page around it and takes its text color.
+/// Draws a figure as SVG text that scales with the page and follows its text color.
 ///
 /// # Errors
 /// If drawing fails.
@@ -47,7 +47,7 @@ pub fn svg(
 ) -> Result<String, Box<dyn std::error::Error>> {
     let mut svg = String::new();
     paint(&SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area())?;
-    // Without its width a figure is only as wide as the words below it; the page scales the height.
+    // Without a width, a figure is only as wide as the caption below it; the page scales the height.
     let sized = format!("<svg width=\"{width}\" height=\"{height}\"");
     let scaled = format!("<svg class=\"figure\" width=\"{width}\"");
     Ok(svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor"))

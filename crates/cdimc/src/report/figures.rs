@@ -6,31 +6,31 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-/// Cells of a side of a [`consensus`], at most, and its shades.
+/// Maximum number of cells per side of a [`consensus`], and number of its shades.
 const CELLS: usize = 100;
 const LEVELS: f32 = 8.0;
 
 /// A series of a [`lines`] figure: its name and its values at 1, 2, ...
 pub(crate) type Series<'a> = (&'a str, &'a [f64]);
 
-/// The color of cluster `cluster`.
+/// Returns the color of cluster `cluster`.
 pub(crate) fn cluster_color(cluster: usize) -> String {
     let RGBColor(r, g, b) = PALETTE[cluster % PALETTE.len()];
     format!("rgb({r},{g},{b})")
 }
 
-/// The color of a confidence in 0..=1.
+/// Returns the color of a confidence in 0..=1.
 pub(crate) fn confidence_color(confidence: f64) -> String {
     let RGBColor(r, g, b) = ramp(confidence);
     format!("rgb({r},{g},{b})")
 }
 
-/// Curves over epochs or rounds.
+/// Draws curves over epochs or rounds.
 pub(crate) fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     lines_from(1, title, x_name, series)
 }
 
-/// As [`lines`], the values at `first`, `first + 1`, ...
+/// Like [`lines`], for values at `first`, `first + 1`, ...
 pub(crate) fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
@@ -59,7 +59,7 @@ pub(crate) fn lines_from(first: usize, title: &str, x_name: &str, series: &[Seri
     })
 }
 
-/// Points of a plane in the colors given by `color`, a number in 0..=1 or a cluster.
+/// Draws points of a plane in the colors given by `color`, a number in 0..=1 or a cluster.
 pub(crate) fn scatter(
     title: &str,
     axes: [&str; 2],
@@ -101,15 +101,15 @@ pub(crate) fn scatter(
 /// Meaning of the color of a point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Coloring<'a> {
-    /// Its cluster.
+    /// Cluster of the point.
     Clusters(&'a [usize]),
-    /// How sure its cluster is, in 0..=1.
+    /// Confidence of its cluster, in 0..=1.
     Confidence(&'a [f64]),
 }
 
-/// Which samples have which view: one row a pattern, as high as it has samples, most common first.
+/// Draws which samples have which view: one row per pattern, its height the number of samples, most common first.
 ///
-/// `patterns`: the views a group of samples has, and how many samples that are.
+/// `patterns` has the views of each pattern and the number of its samples.
 pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> String {
     let total: usize = patterns.iter().map(|(_, count)| count).sum();
     let (width, height, top) = (90 * names.len() as i32, 260, 30);
@@ -139,8 +139,8 @@ pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> Str
     })
 }
 
-/// How often samples are together, `(n_samples, n_samples)`, from 0 to 1, the samples in order of their `labels`; of many
-/// samples the means of cells of several.
+/// Draws how often samples are together, `(n_samples, n_samples)`, from 0 to 1, in the order of their `labels`. With
+/// many samples, a cell is the mean over several.
 pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|&i| labels[i]);
@@ -158,7 +158,7 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
         for (y, rows) in cells.iter().enumerate() {
             let mut levels =
                 cells.iter().map(|columns| level(rows, columns)).enumerate().peekable();
-            // Neighbors of one level are one rectangle.
+            // Neighboring cells of one shade become one rectangle.
             while let Some((from, level)) = levels.next() {
                 let mut to = from + 1;
                 while levels.next_if(|(_, next)| *next == level).is_some() {
@@ -174,7 +174,7 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
     })
 }
 
-/// SVG text that scales with the page; nothing if drawing fails, which a string cannot.
+/// Returns SVG text that scales with the page; nothing if drawing fails, which cannot happen for a string.
 pub(super) fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
     svg(size, paint).unwrap_or_else(|error| {
         tracing::warn!("figure left out: {error}");
@@ -207,7 +207,7 @@ fn tick(value: f64) -> String {
     if text == "-0.0" { "0.0".into() } else { text }
 }
 
-/// The range of the values with a little room; 0 to 1 if there are none.
+/// Returns the range of the values with a small margin; 0 to 1 without values.
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|x| x.is_finite())
@@ -219,7 +219,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// From orange (0, doubtful) to blue (1, sure).
+/// Returns a color from orange (0, doubtful) to blue (1, sure).
 fn ramp(value: f64) -> RGBColor {
     let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (PALETTE[3], BLUE);
     let t = value.clamp(0.0, 1.0);

@@ -1,4 +1,4 @@
-//! The columns that set clusters apart, over all samples.
+//! Heat map of the columns that differ most between clusters, over all samples.
 
 use super::Report;
 use super::drawing::PALETTE;
@@ -7,16 +7,16 @@ use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
 
-/// Rows at most, and of each cluster.
+/// Maximum number of rows, in total and per cluster.
 const ROWS: usize = 30;
-/// Cells of a row, at most; each holds samples of one cluster.
+/// Maximum number of cells per row; each shows samples of one cluster.
 const CELLS: usize = 200;
 /// Maximum number of clinical columns shown, in the order of their p values.
 const CLINICAL: usize = 3;
-/// Deviations from the mean beyond which colors do not change, and steps of color to either side.
+/// Distance from the mean, in standard deviations, at which colors saturate, and number of color steps per side.
 const MOST: f64 = 2.5;
 const STEPS: f64 = 5.0;
-/// Categories that have a color of their own.
+/// Maximum number of categories with their own color.
 const CATEGORIES: usize = 7;
 
 /// Points.
@@ -36,7 +36,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let (x, width) = (NAMES, WIDTH / n_cells);
     let mut drawing = Drawing::default();
     let mut y = TOP;
-    // Neighbors of one color are one cell.
+    // Neighboring cells of one color become one cell.
     let row = |drawing: &mut Drawing, y: f64, colors: &[String]| {
         let mut from = 0;
         for run in colors.chunk_by(|a, b| a == b) {
@@ -58,7 +58,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     if let Some(confidence) = report.outcome.clustering.confidence.as_deref() {
         let color = |samples: &Vec<usize>| {
             let sum: f64 = samples.iter().map(|&i| confidence[i]).sum();
-            // Few shades, so that cells become runs.
+            // Few shades, so that neighboring cells often have the same color.
             confidence_color((10.0 * sum / samples.len() as f64).round() / 10.0)
         };
         bands.push(("confidence".into(), cells.iter().map(color).collect()));
@@ -149,7 +149,7 @@ fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {
     columns
 }
 
-/// The samples of every cell, in order of clusters and confidence.
+/// Returns the samples of every cell, in order of clusters and confidence.
 fn cells(report: &Report<'_>) -> Vec<Vec<usize>> {
     let clustering = &report.outcome.clustering;
     let mut order: Vec<usize> = (0..clustering.labels.len()).collect();
@@ -162,7 +162,7 @@ fn cells(report: &Report<'_>) -> Vec<Vec<usize>> {
     clusters.flat_map(|members| members.chunks(size).map(<[usize]>::to_vec)).collect()
 }
 
-/// A column in deviations from its mean, on the scale that the model used; `None` where it was not measured.
+/// Returns a column in standard deviations from its mean, on the scale of the model; `None` if it was not measured.
 fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
     let data = &report.joined.data;
     let rows = data.mask().observed_rows(view);
@@ -192,12 +192,12 @@ fn deviation_color(value: f64) -> String {
     format!("rgb({r},{g},{b})")
 }
 
-/// A row of colors by name.
+/// Draws a row of colors with its name.
 type Band = (String, Vec<String>);
-/// Legend of the colors of a row.
+/// Draws the legend of a row.
 type Key = (String, Vec<(String, String)>);
 
-/// The clinical columns that have most to do with the clusters.
+/// Returns the clinical columns with the strongest association with the clusters.
 fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) {
     let (mut bands, mut keys) = (Vec::new(), Vec::new());
     let (Some(clinical), Some(comparison)) = (report.clinical, report.comparison) else {

@@ -1,11 +1,11 @@
-//! How it was done: a paragraph for a methods section, what to cite, and the command that repeats it.
+//! Methods section of the report: a paragraph to copy, citations, and the command that repeats the run.
 
 use super::Report;
 use super::page::Page;
 use cdimc_cluster::CdimcNet;
 use cdimc_mixture::TMixture;
 
-/// Samples of the methods that are cited.
+/// Citations of the methods.
 const MIXTURE: &str = "Peel and McLachlan, Stat. Comput. 10, 2000, DOI 10.1023/A:1008981510081 (mixtures of t distributions)";
 const NETWORK: &str =
     "Wen et al., CDIMC-net: Cognitive Deep Incomplete Multi-view Clustering Network, IJCAI 2020";

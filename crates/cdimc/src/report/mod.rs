@@ -1,4 +1,4 @@
-//! The report of a run: one HTML file that needs no network, readable in the dark and on paper.
+//! The report of a run: one HTML file that needs no network, with a dark mode and a print layout.
 
 mod alluvial;
 mod clinical;
@@ -31,46 +31,46 @@ pub use sample::sample_html;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Confidence below which a sample is doubtful, and number of doubtful samples that a page lists.
+/// Confidence below which a sample is doubtful, and maximum number of doubtful samples on the page.
 const DOUBTFUL_CONFIDENCE: f64 = 0.8;
 const DOUBTFUL: usize = 20;
-/// How many samples a picture shows at most.
+/// Maximum number of samples in a picture.
 const MAX_POINTS: usize = 5000;
-/// How many columns of a view are listed for a cluster.
+/// Number of columns per view listed for a cluster.
 const PROFILE: usize = 5;
 
-/// What the difference of a marker is.
+/// Explanation of the difference of a marker.
 const DIFFERENCE: &str = "The columns of every view that differ most between a cluster and the other samples: difference is \
     Hedges' g, the difference of the means in deviations, with its interval, on the scale that the model used; AUC the chance \
     that a sample of the cluster has the larger value. Means are as given.";
 
-/// What a report shows.
+/// Content of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The method's name.
+    /// Name of the method.
     pub method: &'a str,
     /// The command that repeats the run.
     pub command: &'a str,
-    /// The samples that it shows.
+    /// The samples shown.
     pub joined: &'a Joined,
     /// Number of clustered samples; the report may show a part of them.
     pub n_samples: usize,
-    /// What was found.
+    /// Result of the analysis.
     pub outcome: &'a Outcome,
-    /// What sets each cluster apart.
+    /// Markers of each cluster.
     pub markers: &'a Markers,
     /// The clinical table.
     pub clinical: Option<&'a Clinical>,
     /// Comparison of the clusters with the clinical table.
     pub comparison: Option<&'a Comparison>,
-    /// All settings of the method, as it used them.
+    /// All settings that the method used.
     pub settings: &'a str,
-    /// How long the stages took, in seconds.
+    /// Seconds per stage.
     pub seconds: &'a [(&'a str, f64)],
 }
 
 impl Report<'_> {
-    /// The page and its pictures.
+    /// Returns the page and its pictures.
     pub fn render(&self) -> Rendered {
         let mut page = Page::new(&self.title());
         self.summary(&mut page);
@@ -91,12 +91,12 @@ impl Report<'_> {
         page.finish()
     }
 
-    /// Clusters that have samples.
+    /// Returns the clusters that have samples.
     fn n_clusters(&self) -> usize {
         self.outcome.clustering.labels.iter().collect::<BTreeSet<_>>().len()
     }
 
-    /// The numbers of all clusters, up to the last that has samples.
+    /// Returns the numbers of all clusters, up to the last one with samples.
     fn clusters(&self) -> Range<usize> {
         0..self.outcome.clustering.labels.iter().max().map_or(0, |&last| last + 1)
     }
@@ -122,7 +122,7 @@ impl Report<'_> {
         }
     }
 
-    /// What was done about single missing cells, if there were any.
+    /// Returns a sentence about filled single cells, if there were any.
     fn filled_cells(&self) -> Option<String> {
         let filled = &self.joined.filled;
         let cells: usize = filled.iter().map(|column| column.n_cells).sum();
@@ -154,8 +154,8 @@ impl Report<'_> {
                     "number of clusters",
                     &[("nats", &shared)],
                 ),
-                "What the views of a sample say about one another, as the clusters explain it, on thirds of \
-                 the samples that the fit did not see, the mean of random splits. Look for the last number before the curve turns flat.",
+                "Information that the views of a sample share and the clusters explain: the mean over random \
+                 splits, on the third of the samples that the fit did not use. Look for the last number before the curve turns flat.",
             );
         }
         if number.n_seeds > 1 {
@@ -222,7 +222,7 @@ impl Report<'_> {
                     "consensus",
                     figures::consensus(shares, &self.outcome.clustering.labels),
                     "How often two samples are in one cluster, of the subsamples that have both: white never, blue \
-                     always. Samples stand in the order of their clusters, from the top and from the left.",
+                     always. Samples are in the order of their clusters, from the top and from the left.",
                 );
             }
         }
@@ -388,8 +388,7 @@ impl Report<'_> {
     }
 }
 
-/// How well views that were measured are recovered when they are hidden, as a page; `names`: of the model's
-/// views.
+/// Returns a page on how well measured views are recovered when they are hidden; `names` are the model's views.
 pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> String {
     let mut page = Page::new("Missing views filled in");
     page.paragraph(
@@ -415,8 +414,8 @@ pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> S
     page.finish().html
 }
 
-/// Methods side by side as a page: `rows` of scores begin with the method's name; of each pair of `flows` a picture
-/// shows where the samples of the first grouping are in the second.
+/// Returns a page that compares methods. The `rows` of scores begin with the method's name. A picture of each pair of
+/// `flows` shows how the samples of the first grouping are distributed over the second.
 pub fn comparison_html(
     note: &str,
     header: &[&str],
@@ -435,12 +434,12 @@ pub fn comparison_html(
     page.finish().html
 }
 
-/// What a class is called on the page.
+/// Returns the name of a class on the page.
 fn class_name(class: &str) -> String {
     if class.is_empty() { "(none)".into() } else { class.into() }
 }
 
-/// The samples that a picture shows: all, or a random part of more than anyone can see.
+/// Returns the samples that a picture shows: all, or a random part if there are more than a picture can resolve.
 fn drawn(n_samples: usize) -> Vec<usize> {
     if n_samples <= MAX_POINTS {
         return (0..n_samples).collect();

@@ -4,7 +4,7 @@ use super::figures::cluster_color;
 use crate::escape_control::escape_control;
 use std::fmt::Write;
 
-/// Characters of a cell that stay in one line.
+/// Maximum number of characters of a cell that stay on one line.
 const LONG: usize = 28;
 
 const STYLE: &str = "
@@ -36,19 +36,19 @@ th[role=button] { cursor: pointer; }
   body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
-/// Tables are sorted by a click on a column's head and searched; long ones begin with their first rows. Without it all is
-/// there.
+/// Script that sorts a table after a click on its header, and searches it; a long table starts with its first rows.
+/// Without scripts, all rows are visible.
 pub(super) const SCRIPT: &str = "
 document.querySelectorAll('.table').forEach(box => {
   const table = box.querySelector('table'), body = table.tBodies[0], rows = [...body.rows];
   const number = text => { const n = parseFloat(text.replace(/^< /, '')); return isNaN(n) ? text : n; };
   let all = rows.length <= 30, search = null;
   const show = () => {
-    const asked = search ? search.value.toLowerCase() : '';
+    const query = search ? search.value.toLowerCase() : '';
     let shown = 0;
     [...body.rows].forEach(row => {
-      const fits = row.textContent.toLowerCase().includes(asked);
-      row.hidden = !fits || (!all && !asked && shown >= 20);
+      const fits = row.textContent.toLowerCase().includes(query);
+      row.hidden = !fits || (!all && !query && shown >= 20);
       if (fits) shown += 1;
     });
   };
@@ -78,13 +78,13 @@ document.querySelectorAll('.table').forEach(box => {
 });
 ";
 
-/// A page as HTML, and its pictures as separate SVG files.
+/// A rendered page as HTML, and its pictures as separate SVG files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rendered {
     /// The page.
     pub html: String,
-    /// The pictures' names and SVG text, in the order of the page.
+    /// Names and SVG text of the pictures, in the order of the page.
     pub figures: Vec<(String, String)>,
 }
 
@@ -110,12 +110,12 @@ impl Page {
         self.line(&format!("<p>{}</p>", escape(text)));
     }
 
-    /// The first line.
+    /// Adds the first line.
     pub(super) fn lead(&mut self, text: &str) {
         self.line(&format!("<p class=\"lead\">{}</p>", escape(text)));
     }
 
-    /// Numbers in large letters and what each is.
+    /// Adds numbers in large letters, each with its description.
     pub(super) fn cards(&mut self, cards: &[(String, String)]) {
         let card = |(number, what): &(String, String)| {
             format!("<div><b>{}</b><span>{}</span></div>", escape(number), escape(what))
@@ -124,19 +124,19 @@ impl Page {
         self.line(&format!("<div class=\"cards\">{cards}</div>"));
     }
 
-    /// A numbered list.
+    /// Adds a list.
     pub(super) fn list(&mut self, items: impl Iterator<Item = String>) {
         let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
         self.line(&format!("<ol>{items}</ol>"));
     }
 
-    /// Text as it is typed, folded away under a title.
+    /// Adds preformatted text that is folded under a title.
     pub(super) fn folded(&mut self, title: &str, text: &str) {
         let (title, text) = (escape(title), escape(text));
         self.line(&format!("<details><summary>{title}</summary><pre>{text}</pre></details>"));
     }
 
-    /// A paragraph that must not be overlooked.
+    /// Adds a highlighted paragraph.
     pub(super) fn warning(&mut self, text: &str) {
         self.line(&format!("<p class=\"warning\">{}</p>", escape(text)));
     }
@@ -145,7 +145,7 @@ impl Page {
         self.line(&format!("<pre>{}</pre>", escape(text)));
     }
 
-    /// `svg` is a figure of this crate and goes in as it is; it is the page's only one of this name.
+    /// Adds a figure, unescaped; `svg` must come from this crate, and `name` must be unique on the page.
     pub(super) fn figure(&mut self, name: &str, svg: String, caption: &str) {
         let caption = if caption.is_empty() {
             String::new()
@@ -160,7 +160,7 @@ impl Page {
         self.rows(header, rows, false);
     }
 
-    /// A table whose first column is a cluster, shown with its color.
+    /// Adds a table with clusters in the first column, shown with their colors.
     pub(super) fn colored_table(
         &mut self,
         header: &[&str],
@@ -174,7 +174,7 @@ impl Page {
         self.0
     }
 
-    /// Columns that are empty throughout are left out.
+    /// Leaves out columns that are empty in all rows.
     fn rows(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, colored: bool) {
         let rows: Vec<Vec<String>> = rows.collect();
         let has_text = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
@@ -211,7 +211,7 @@ impl Page {
     }
 }
 
-/// Text with HTML's special characters escaped.
+/// Escapes the special characters of HTML.
 pub(super) fn escape(text: &str) -> String {
     let text: String = text.chars().map(escape_control).collect();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

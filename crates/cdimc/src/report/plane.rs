@@ -4,12 +4,12 @@ use cdimc_core::linear_algebra::symmetric_eigen;
 use faer::Mat;
 use ndarray::{ArrayView2, Axis};
 
-/// Squared norms of rows are finite: a matrix that has a principal plane at all.
+/// Whether the squared norms of the rows are finite, so that the matrix has a principal plane.
 fn has_plane(points: ArrayView2<'_, f64>) -> bool {
     points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
 }
 
-/// Every point at its two leading principal components, and the share of the variance each carries.
+/// Returns each point at its two leading principal components, and the share of the variance of each component.
 pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 2]>, [f64; 2])> {
     if !has_plane(points) {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 
     let matrix = Mat::from_fn(d, d, |i, j| covariance[[i, j]]);
     let eigen = symmetric_eigen("report", matrix.as_ref()).ok()?;
     let total: f64 = eigen.values.iter().sum();
-    // Eigenvalues ascend; a component's sign is free and fixed by its largest entry.
+    // Eigenvalues are ascending. The sign of a component is arbitrary; its largest entry fixes it.
     let component = |column: usize| -> Vec<f64> {
         let vector: Vec<f64> = (0..d).map(|i| eigen.vectors[(i, column)]).collect();
         let largest =

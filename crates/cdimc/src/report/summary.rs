@@ -1,4 +1,4 @@
-//! The first screen: how many clusters, how sure, whether to believe it, and what sets them apart most.
+//! The first screen: number of clusters, confidence, verdict, and the strongest markers.
 
 use super::Report;
 use super::clinical::named_p_value;
@@ -10,10 +10,10 @@ use crate::warnings::Sign;
 
 /// Number of clusters with a line on the first screen.
 const LINES: usize = 15;
-/// Things that set clusters apart, named first.
+/// Maximum number of strongest markers.
 const STRONGEST: usize = 3;
 impl Report<'_> {
-    /// What the page is called.
+    /// Returns the title of the page.
     pub(super) fn title(&self) -> String {
         let n = self.n_samples;
         match self.n_clusters() {
@@ -23,7 +23,7 @@ impl Report<'_> {
         }
     }
 
-    /// Whether the views were asked for shared structure and have none.
+    /// Returns whether a test for shared structure was requested and found none.
     fn has_no_structure(&self) -> bool {
         let number = self.outcome.cluster_number.as_ref();
         let structure = number.and_then(|number| number.shared_structure.as_ref());
@@ -54,7 +54,7 @@ impl Report<'_> {
         Verdict::of(self.outcome, self.markers)
     }
 
-    /// Size, stability and strongest marker of a cluster.
+    /// Returns one line with size, stability and strongest marker of a cluster.
     fn in_a_line(&self, cluster: usize) -> String {
         let size = self.outcome.clustering.labels.iter().filter(|&&label| label == cluster).count();
         let mut line =
@@ -76,19 +76,19 @@ impl Report<'_> {
         line
     }
 
-    /// Whether a marker is named on the first screen: if columns were tested, only with a small q value.
+    /// Returns whether a marker is named on the first screen. If columns were tested, it needs a small q value.
     fn is_shown(&self, marker: &Marker) -> bool {
         self.markers.untested.is_some() || marker.test.is_some_and(|test| test.q <= LARGEST_Q)
     }
 
-    /// Numbers and what they are.
+    /// Returns the large numbers, each with its description.
     fn cards(&self) -> Vec<(String, String)> {
         let data = &self.joined.data;
-        let (k, asked) = (self.n_clusters(), self.outcome.n_clusters);
-        let of = if k == asked { String::new() } else { format!("of {asked} ") };
+        let (k, requested) = (self.n_clusters(), self.outcome.n_clusters);
+        let of = if k == requested { String::new() } else { format!("of {requested} ") };
         let how = match &self.outcome.cluster_number {
-            None if k == asked => "as asked for".to_owned(),
-            None => format!("{of}asked for"),
+            None if k == requested => "as requested".to_owned(),
+            None => format!("{of}requested"),
             Some(number) => {
                 let next = number.runner_up.map(|next| format!("; next best: {next}"));
                 format!("{of}proposed{}", next.unwrap_or_default())
@@ -118,7 +118,7 @@ impl Report<'_> {
         cards
     }
 
-    /// The columns that set clusters apart most, of different clusters if there are.
+    /// Adds the columns that differ most, from different clusters if possible.
     fn strongest(&self, page: &mut Page) {
         let mut best: Vec<(usize, &Marker)> = Vec::new();
         let mut all: Vec<(usize, &Marker)> = (0..self.markers.clusters.len())

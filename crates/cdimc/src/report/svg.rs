@@ -1,4 +1,4 @@
-//! SVG text by hand, for pictures of many cells: all cells of a color are one path.
+//! Builds SVG text for pictures of many cells; all cells of a color are one path.
 
 use super::page::escape;
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A picture under construction; places in points from the top left.
+/// A picture under construction; positions are in points from the top left.
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
-    /// The path of every color.
+    /// Path of each color.
     cells: BTreeMap<String, String>,
-    /// The same of what lets others through.
+    /// Path of each color of half-transparent bands.
     bands: BTreeMap<String, String>,
     above: String,
 }
 
 impl Drawing {
-    /// A rectangle of this color.
+    /// Adds a rectangle of this color.
     pub(super) fn cell(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), color: &str) {
         let path = self.cells.entry(color.to_owned()).or_default();
         // Writing to a string cannot fail, here and below.
@@ -38,7 +38,7 @@ impl Drawing {
         );
     }
 
-    /// A band between two heights on the left and two on the right, bent smoothly; others are seen through it.
+    /// Adds a smooth, half-transparent band between two heights on the left and two on the right.
     pub(super) fn band(
         &mut self,
         (left, right): (f64, f64),
@@ -54,7 +54,7 @@ impl Drawing {
         );
     }
 
-    /// A line of text in the page's color, its base at this place.
+    /// Adds a line of text in the page's color, with its baseline at this position.
     pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: u32, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -71,7 +71,7 @@ impl Drawing {
         );
     }
 
-    /// The picture, which scales with the page.
+    /// Returns the picture, which scales with the page.
     pub(super) fn svg(&self, (width, height): (f64, f64)) -> String {
         let (width, height) = (width.ceil(), height.ceil());
         let mut svg = format!(

@@ -171,7 +171,7 @@ fn empty_clusters_are_not_counted_and_keep_their_colors() {
     clustering.labels = vec![0, 0, 0, 3, 3, 3];
     let html = html_of_asked(5, "concat", &joined, &clustering);
     assert!(html.contains("<h1>2 clusters of 6 samples</h1>"));
-    assert!(html.contains("<b>2</b><span>clusters, of 5 asked for</span>"));
+    assert!(html.contains("<b>2</b><span>clusters, of 5 requested</span>"));
     assert!(html.contains("were grouped into 2 clusters by"));
     let known = Grouping::new("classes", joined.labels.unwrap().into_iter());
     let clusters = Grouping::new("clusters", clustering.labels.iter().map(ToString::to_string));

@@ -1,4 +1,4 @@
-//! Samples that lie far from all others in a view.
+//! Finds samples that are far from all others in a view.
 
 use super::{Sign, Warning};
 use crate::tables::Joined;
@@ -6,8 +6,9 @@ use crate::tables::Joined;
 /// Minimum number of samples of a view for the test.
 const FEWEST: usize = 20;
 
-/// The samples that lie far from all others in a view: in at least half of its columns, and in more than one, they are
-/// beyond the range of the others by more than that range. Others that are all equal have none to measure by.
+/// Returns a warning for each view with samples that are far from all others: in at least half of its columns, and in
+/// more than one, they are outside the range of the other samples by more than that range. Columns in which all others
+/// are equal do not count.
 pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
@@ -18,7 +19,7 @@ pub fn far_samples(samples: &Joined) -> Vec<Warning> {
         }
         let mut n_beyond = vec![0_usize; data.n_samples()];
         columns.iter().flat_map(ColumnTails::far).for_each(|i| n_beyond[i] += 1);
-        // One large value is none of the sample: of few columns with heavy tails many have one.
+        // A single large value does not count: with few heavy-tailed columns, many samples have one.
         let is_far = |i: &usize| n_beyond[*i] > 1 && 2 * n_beyond[*i] >= data.width(v);
         let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
         let (first, name) = (&samples.ids[*far.first()?], &samples.names[v]);
@@ -31,7 +32,7 @@ pub fn far_samples(samples: &Joined) -> Vec<Warning> {
     (0..data.n_views()).filter_map(of_view).collect()
 }
 
-/// The two least and the two largest values of a column, each with its sample.
+/// The two smallest and the two largest values of a column, each with its sample.
 #[derive(Clone)]
 struct ColumnTails {
     least: [(f64, usize); 2],
@@ -60,7 +61,8 @@ impl ColumnTails {
         }
     }
 
-    /// The samples beyond the range of the others by more than that range, which a rare mark in a column of zeros is not.
+    /// Returns the samples outside the range of the others by more than that range. A rare mark in a column of zeros
+    /// does not count.
     fn far(&self) -> impl Iterator<Item = usize> {
         let ([least, less], [largest, large]) = (self.least, self.largest);
         let is_beyond = |distance: f64, range: f64| range > 0.0 && distance > range;
@@ -81,7 +83,7 @@ mod tests {
     use rand::Rng;
 
     /// Returns the warnings for samples with these views.
-    fn said_of(views: Vec<Array2<f64>>) -> Vec<String> {
+    fn warnings_of(views: Vec<Array2<f64>>) -> Vec<String> {
         let table = |(v, values): (usize, Array2<f64>)| Table {
             name: format!("view{v}"),
             path: format!("view{v}").into(),
@@ -102,7 +104,7 @@ mod tests {
             let of_cell = |(i, j)| ((i * 7 + 3 * j) % 11) as f64;
             let mut changed_view = Array2::from_shape_fn((60, width), of_cell);
             changed.iter().for_each(|&j| changed_view[[17, j]] = 300.0);
-            said_of(vec![Array2::from_shape_fn((60, 4), of_cell), changed_view])
+            warnings_of(vec![Array2::from_shape_fn((60, 4), of_cell), changed_view])
         };
         assert_eq!(found(4, &[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
         assert_eq!(found(2, &[0, 1]).len(), 1);
@@ -121,11 +123,11 @@ mod tests {
             (depths[i] * of_columns[j] * normal().exp()).floor()
         });
         let marks = counts.mapv(|count| f64::from(u8::from(count > 9.0)));
-        assert!(said_of(vec![counts.clone(), marks.clone()]).is_empty());
-        // In another unit it is.
+        assert!(warnings_of(vec![counts.clone(), marks.clone()]).is_empty());
+        // In another unit, a sample is far.
         counts.row_mut(3).mapv_inplace(|count| 1000.0 * count + 1000.0);
         assert_eq!(
-            said_of(vec![counts, marks]),
+            warnings_of(vec![counts, marks]),
             ["sample 4 lies far from all others in view `view0`"]
         );
     }
@@ -140,7 +142,7 @@ mod tests {
         let mut values = vec![0.0; 59];
         values.push(1.0);
         assert!(column(&values).is_empty());
-        // Among zeros and ones 1 is the range, and 9 is far beyond it.
+        // Among zeros and ones, the range is 1 and 9 is far outside.
         values[..30].fill(1.0);
         values[59] = 9.0;
         assert_eq!(column(&values), [59]);

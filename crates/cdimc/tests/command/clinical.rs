@@ -4,8 +4,7 @@ use crate::desk::{Desk, VIEWS};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The samples of the desk with a survival that differs by their true group, an age that does too, and columns that
-/// cannot be compared.
+/// Writes a clinical table: survival and age depend on the true group, and some columns cannot be compared.
 fn clinic(desk: &Desk) -> String {
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o before"));
     let mut text = String::from("patient,days,dead,age,stage,seen,site,name\n");
@@ -108,8 +107,8 @@ fn the_methods_paragraph_describes_survival_if_it_was_compared() {
     assert!(desk.text("with/report.html").contains(said));
 }
 
-/// Three assays of genes by barcodes as TCGA has them, that begin with the patient, a sample map and a clinical table:
-/// a twin of what `MultiAssayExperiment` exports.
+/// Writes three assays of genes by barcodes that begin with the patient, as in TCGA, a sample map and a clinical table,
+/// like an export of `MultiAssayExperiment`.
 fn assays(desk: &Desk) {
     let (n, mut map) = (48, String::from("assay,primary,colname\n"));
     for (assay, tail) in
@@ -204,7 +203,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     bad(&format!("{header}\n{negative}"), "times are numbers of 0 or more", true);
     bad(&good.replace("TRUE", "Lost"), "= Lost: events are 0 or 1, 1 or 2, true or false", true);
     bad(&good.replace("TRUE", "FALSE"), "samples are censored", true);
-    // What cannot be meant ends before anything is clustered.
+    // Invalid requests fail before anything is clustered.
     desk.put("clinic.csv", &good);
     let fails = |rest: &str, expected: &str| {
         let message = desk.fails(&format!("cluster {VIEWS} -k 4 -o new {rest}"));
@@ -216,7 +215,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--clinical clinic.csv --survival days", "two columns are needed, TIME,EVENT");
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
-    fails("--clinical clinic.csv", "id `s1` stands in row");
+    fails("--clinical clinic.csv", "id `s1` is in row");
     // Spreadsheets end in empty rows; these are no samples.
     desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));

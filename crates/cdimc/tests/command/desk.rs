@@ -66,7 +66,7 @@ impl Desk {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Changes the record of a run as if the run had written it so.
+    /// Changes the record of a run, with a correct digest.
     pub(crate) fn change_record(&self, run: &str, from: &str, to: &str) {
         let (name, text) = (format!("{run}/run.json"), self.text(&format!("{run}/run.json")));
         let rest: String = text.split_inclusive('\n').skip(2).collect::<String>().replace(from, to);
@@ -91,7 +91,7 @@ impl Desk {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The one line of an error; the run must leave nothing behind.
+    /// Returns the one line of an error; the run must leave nothing behind.
     pub(crate) fn fails(&self, line: &str) -> String {
         let output = self.run(line);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! The command `cdimc` as its users run it: round trips, interruption, and the requests of bad input.
+//! The command `cdimc` as its users run it: round trips, interruption, and refusal of bad input.
 #![allow(clippy::unwrap_used)]
 
 mod checks;
@@ -206,7 +206,7 @@ fn an_interrupted_run_resumes_to_the_same_result() {
     let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();
     assert!(model("out") == model("whole"));
     assert!(!desk.path("out/checkpoint.safetensors").exists());
-    // However short the last sitting was, the whole was not quick.
+    // The whole run was not quick, however short its last part was.
     assert!(!desk.text("out/run.json").contains("other seeds"));
 }
 
@@ -227,7 +227,7 @@ fn masked_views_can_be_filled_in_and_scored() {
     let rna = desk.text("filled/rna.csv");
     assert!(rna.starts_with("id,filled,rna0,"));
     assert_eq!(rna.lines().skip(1).filter(|line| line.split(',').nth(1) == Some("1")).count(), 24);
-    // What impute wrote is complete, so that any pattern can be drawn on it.
+    // The output of impute is complete, so any pattern can be drawn on it.
     let complete =
         "--view filled/rna.csv --view filled/protein.csv --view filled/image.csv --id id";
     let text = desk.succeeds(&format!("mask {complete} --pattern per-view:0.5 -o masked"));
@@ -263,7 +263,7 @@ fn the_number_of_clusters_is_chosen_and_explained() {
         assert!(record.contains(part), "{part} in {record}");
     }
     assert!(desk.text("out/report.html").contains("shared information on held-out samples"));
-    // One view alone shares nothing: stability, silhouette and eigengap are ranked.
+    // A single view shares nothing, so stability, silhouette and eigengap are ranked.
     desk.succeeds("cluster --view rna.csv --id id --k-range 2..4 --method concat -q -o one");
     assert!(desk.text("one/run.json").contains("mean rank"));
 }

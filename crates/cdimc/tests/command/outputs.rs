@@ -1,4 +1,4 @@
-//! Where results go, and where they never go.
+//! Places of results.
 
 use crate::desk::{Desk, VIEWS, cluster_line};
 use cdimc::NamedModel;
@@ -15,7 +15,7 @@ impl Drop for Endless {
     }
 }
 
-/// It has begun when this returns.
+/// Starts a run and returns once it has begun.
 fn endless(desk: &Desk, output: &str) -> Endless {
     desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[advanced]\nwide = 48\n");
     let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}");
@@ -206,7 +206,7 @@ fn absurd_sizes_are_one_line() {
     desk.put("wide.toml", "[advanced]\nwide = 2147483648\n");
     let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config wide.toml -o out");
     let error = desk.fails(&line);
-    // Where the system does not say how much memory is free, the parameters are counted.
+    // If the system does not report its free memory, the parameters are counted.
     let refused = error.contains("GB of memory for such data, ") || error.contains("parameters");
     assert!(refused, "{error}");
     let rows =

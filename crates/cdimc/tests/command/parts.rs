@@ -1,4 +1,4 @@
-//! Samples that lie in parts.
+//! Samples in parts.
 
 use crate::desk::{Desk, VIEWS};
 use cdimc::prelude::Seed;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 const PARTS: &str =
     "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id";
 
-/// The tables cut in three by sample; the last part has no image.
+/// Cuts the tables into three parts by sample; the last part has no image.
 fn cut(desk: &Desk) {
     for name in ["rna", "protein", "image"] {
         let text = desk.text(&format!("{name}.csv"));

@@ -1,10 +1,10 @@
-//! What people run into: other columns, other units, other truths, and Ctrl-C.
+//! Common problems of users: other columns, other units, other truths, and Ctrl-C.
 
 use crate::desk::{Desk, VIEWS, cluster_line};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The error output of a command that succeeds.
+/// Returns the error output of a command that succeeds.
 fn notes(desk: &Desk, line: &str) -> String {
     let output = desk.run(line);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -107,7 +107,7 @@ fn a_missing_class_is_no_class() {
     let scores = desk.succeeds("evaluate --labels found.csv --truth kind.csv");
     assert!(scores.starts_with("samples with a cluster and a class: 60 of 120"), "{scores}");
     assert!(scores.contains("ACC     1.0000"), "{scores}");
-    // Between semicolons, with the spaces of a spreadsheet.
+    // With semicolons, and the spaces of a spreadsheet.
     let spaced = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA ".into() };
     let table = format!("id,kind\n{}", rows(spaced)).replace(',', " ; ");
     desk.put("kind.csv", &table);
@@ -286,7 +286,7 @@ fn samples_in_columns_are_asked_about_and_turned() {
 fn a_column_of_classes_changes_no_cluster() {
     let desk = Desk::new();
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o without"));
-    // Classes that nothing measured follows, in one of the tables.
+    // Classes unrelated to all measurements, in one of the tables.
     let classes = |(row, line): (usize, &str)| match row {
         0 => format!("{line},class\n"),
         row => format!("{line},{}\n", ["a", "b"][row % 2]),

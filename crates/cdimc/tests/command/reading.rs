@@ -1,9 +1,9 @@
-//! Files that are not as a table should be, as the command answers them.
+//! Files that are not proper tables, and the command's messages about them.
 
 use crate::desk::Desk;
 use std::process::Command;
 
-/// A table of twelve samples with these two columns.
+/// Returns a table of twelve samples with these two columns.
 fn table(header: &str, separator: char, of: impl Fn(usize) -> [String; 2]) -> String {
     let row = |i: usize| format!("s{i}{separator}{}\n", of(i).join(&separator.to_string()));
     format!("{header}\n{}", (0..12).map(row).collect::<String>())

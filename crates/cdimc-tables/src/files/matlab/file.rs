@@ -93,7 +93,7 @@ impl MatFile {
     /// Returns the variable `name`.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are.
+    /// If there is none; the message lists the existing ones.
     pub(crate) fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
         let found = self.variables.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value).ok_or_else(|| {

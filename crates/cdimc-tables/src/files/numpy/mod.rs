@@ -165,7 +165,7 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         let length = here.and_then(|here| here.get(26..28));
         let length = length.map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
         if here.and_then(|here| here.get(30..30 + length)) != Some(name) {
-            return Err(flaw(format!("member `{shown}` has another name where it stands")));
+            return Err(flaw(format!("member `{shown}` has another name in its own header")));
         }
         if !seen.insert(name.to_vec()) {
             return Err(flaw(format!("two members are named `{shown}`")));

@@ -98,13 +98,13 @@ pub(crate) fn names_beside(
         [None, None] => return Ok(None),
         [None, _] if by_row => {
             return Err(flaw(format!(
-                "no names of its rows stand beside it ({})",
+                "no file with names of its rows is beside it ({})",
                 ROW_ENDINGS.join(", ")
             )));
         }
         [_, None] if by_row => {
             return Err(flaw(format!(
-                "no names of its columns stand beside it ({})",
+                "no file with names of its columns is beside it ({})",
                 COLUMN_ENDINGS.join(", ")
             )));
         }

@@ -123,7 +123,7 @@ fn files_that_do_not_belong_together_are_refused() {
         ),
         (
             vec![(matrix, MATRIX), (barcodes, &twice), (features, FEATURES)],
-            "id `AAAC-1` stands in row 1 and again in row 2",
+            "id `AAAC-1` is in row 1 and again in row 2",
         ),
         (
             vec![(matrix, MATRIX), (barcodes, BARCODES), (features, &untyped)],
@@ -199,7 +199,7 @@ fn names_of_rows_beside_a_matrix_are_names_of_cells() {
         assert!(message.contains("3 barcodes for 2 rows of the matrix"), "{message}");
         std::fs::remove_file(folder.path().join(rows)).unwrap();
         let message = read(&folder.path().join(name), None).unwrap_err();
-        assert!(message.contains("no names of its rows stand beside it"), "{message}");
+        assert!(message.contains("no file with names of its rows is beside it"), "{message}");
     }
 }
 

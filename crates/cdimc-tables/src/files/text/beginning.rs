@@ -20,12 +20,12 @@ pub(super) struct Beginning<R> {
     pub(super) is_gct: bool,
     /// Warning about lines that were left out automatically.
     pub(super) warning: Option<String>,
-    /// Number of further lines that seem to stand above the table, and the first of them.
+    /// Number of further lines that seem to be above the table, and the first of them.
     pub(super) title: Option<(u64, String)>,
 }
 
 impl<R: BufRead> Beginning<R> {
-    /// Skips `n_skipped` lines and lines known to stand above tables: comments, `sep=;`, and the sizes of a GCT file.
+    /// Skips `n_skipped` lines and lines known to precede tables: comments, `sep=;`, and the sizes of a GCT file.
     pub(super) fn of(mut text: R, n_skipped: usize) -> Result<Self, Problem> {
         let mut lines_above = 0;
         for _ in 0..n_skipped {
@@ -78,9 +78,9 @@ impl<R: BufRead> Beginning<R> {
         let delimiter = separator.unwrap_or_else(|| delimiter_of(&held));
         let has_known_lines = is_gct || separator.is_some() || !comments.is_empty();
         let warning = has_known_lines.then(|| match n_left_out {
-            1 => format!("line {} stands above the table and is left out", lines_above + 1),
+            1 => format!("line {} is above the table and is left out", lines_above + 1),
             n => format!(
-                "lines {} to {} stand above the table and are left out",
+                "lines {} to {} are above the table and are left out",
                 lines_above + 1,
                 lines_above + n
             ),
@@ -126,7 +126,7 @@ fn names_columns(comment: &[u8], others: &[Vec<u8>], below: &[u8]) -> bool {
         && if n > 1 { follows_at_once || has_numbers } else { follows_at_once && has_numbers }
 }
 
-/// Returns the lines that seem to stand above the table: the number of cells changes after them, and the next line
+/// Returns the lines that seem to be above the table: the number of cells changes after them, and the next line
 /// names columns.
 fn title(held: &[u8]) -> Option<(u64, String)> {
     let end = held.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'))? + 1;

@@ -198,7 +198,7 @@ impl CellStyles {
         ))
     }
 
-    /// Returns advice if the first row has text in most columns and numbers stand below.
+    /// Returns advice if the first row has text in most columns and numbers are below.
     fn second_header(&self, line: u64) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
@@ -217,7 +217,7 @@ impl CellStyles {
         };
         (2 * n_above > n_held).then(|| {
             format!(
-                "row 1 holds text in {n_above} of {n_held} columns, and numbers stand below: a second header, or a row of \
+                "row 1 holds text in {n_above} of {n_held} columns, and numbers are below: a second header, or a row of \
                  units? delete line {line} of the file{words}"
             )
         })

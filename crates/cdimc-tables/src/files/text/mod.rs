@@ -54,7 +54,7 @@ pub(crate) fn read_table(
     found.map_err(|problem| with_title_advice(problem, title))
 }
 
-/// Extends a problem by advice if lines stand above the table.
+/// Extends a problem by advice if lines are above the table.
 fn with_title_advice(problem: Problem, title: Option<(u64, String)>) -> Problem {
     // Problems of the whole file have other causes.
     let is_of_lines =
@@ -62,8 +62,7 @@ fn with_title_advice(problem: Problem, title: Option<(u64, String)>) -> Problem 
     match title.filter(|_| is_of_lines) {
         None => problem,
         Some((n, shown)) => {
-            let (lines, them) =
-                if n == 1 { ("line stands", "it") } else { ("lines stand", "them") };
+            let (lines, them) = if n == 1 { ("line is", "it") } else { ("lines are", "them") };
             Problem::Message(format!(
                 "{n} {lines} above the table, first `{shown}`? --skip-lines {n} leaves {them} out ({problem})"
             ))

@@ -101,7 +101,7 @@ fn every_error_names_the_row_or_column() {
         - :: a,b\n1,x\n :: rna.csv: row 1, column `b`: `x` is not a number
         - :: a,b\n1,inf\n :: rna.csv: row 1, column `b` = inf: values must be finite$
         id=id :: a,b\n1,2\n :: rna.csv: no column `id`; there are: `a`, `b`$
-        id=id :: id,b\nx,2\ny,3\nx,4\n :: rna.csv: id `x` stands in row 1 and again in row 3: ids must be unique$
+        id=id :: id,b\nx,2\ny,3\nx,4\n :: rna.csv: id `x` is in row 1 and again in row 3: ids must be unique$
         - :: b,c,b\n1,2,3\n :: rna.csv: `b` names features 1, 3: a feature has
         id=id :: id,b,id\nx,2,1\n :: rna.csv: two columns are named `id`$
         id=id :: id,b\nx,2\nNA,3\n :: rna.csv: row 2 has no id$
@@ -153,9 +153,9 @@ fn blank_lines_are_skipped_except_in_a_table_of_one_column() {
     );
     are_refused(
         r"
-        - :: a\n1\n\n3\n :: a blank line stands above row 2
-        - :: a\r\n1\r\n\r\n3 :: a blank line stands above row 2
-        - :: a\n1\n\n\n3 :: a blank line stands above row 2
+        - :: a\n1\n\n3\n :: a blank line is above row 2
+        - :: a\r\n1\r\n\r\n3 :: a blank line is above row 2
+        - :: a\n1\n\n\n3 :: a blank line is above row 2
     ",
     );
 }
@@ -205,7 +205,7 @@ fn options_select_missing_values_classes_and_columns() {
 fn repeated_ids_and_features_are_refused_or_merged() {
     are_refused(
         r"
-        id=id :: id,a\nx,1\ny,5\nx,3\n :: id `x` stands in row 1 and again in row 3
+        id=id :: id,a\nx,1\ny,5\nx,3\n :: id `x` is in row 1 and again in row 3
         id=g transposed :: g,p1,p2\na,1,2\nb,3,4\na,5,NA\nc,6,7\nb,5,4\n :: `a` names rows 1, 3, `b` names rows 2, 5: a feature has a name
     ",
     );
@@ -315,7 +315,7 @@ fn lines_of_other_programs_above_a_table_are_left_out() {
     "#,
     );
     let warning = |text: &[u8]| Beginning::of(text, 0).unwrap().warning;
-    assert!(warning(b"# exported\nid,a\nx,1\n").unwrap().starts_with("line 1 stands above"));
+    assert!(warning(b"# exported\nid,a\nx,1\n").unwrap().starts_with("line 1 is above"));
     assert_eq!(warning(b"#id,a\nx,1\n"), None);
 }
 
@@ -326,7 +326,7 @@ fn a_title_above_and_a_note_below_get_advice() {
         let text = format!("Table 2: proteins, and more\n\n{table}");
         let message = read_text(&*text, "id=id").unwrap_err();
         let expected =
-            "2 lines stand above the table, first `Table 2: proteins, and more`? --skip-lines 2";
+            "2 lines are above the table, first `Table 2: proteins, and more`? --skip-lines 2";
         assert!(message.contains(expected), "{message}");
         assert_eq!(read_text(text, "id=id skip=2").unwrap(), "x y | - | a/b | 1 2; 3 4");
         let message = read_text(format!("{table}Source: a registry\n"), "id=id").unwrap_err();

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ClinicalInput {
     pub(crate) file: PathBuf,
-    /// The id column of the clinical table, if it differs from the views.
+    /// Name of the id column of the clinical table, if it differs from the name in the views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     pub(crate) survival: Option<SurvivalColumns>,
 }
 
 impl ClinicalInput {
-    /// The table, in the order of `samples`.
+    /// Returns the table in the order of `samples`.
     pub(super) fn read(&self, input: &Input, samples: &[String]) -> anyhow::Result<Clinical> {
         let table: ClinicalTable = input.clinical(&self.file, self.id.as_deref())?;
         if let Some(columns) = &self.survival {

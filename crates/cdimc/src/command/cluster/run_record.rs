@@ -36,7 +36,7 @@ pub(crate) struct RunRecord {
     /// Number of subsamples for the stability of the clusters, if it was given.
     #[serde(default)]
     pub(crate) n_subsamples: Option<usize>,
-    /// Whether the pictures of the report are files of their own too.
+    /// Whether each picture of the report is also a separate file.
     #[serde(default)]
     pub(crate) figures: bool,
     /// Whether text that a spreadsheet would take for a formula is escaped.
@@ -44,7 +44,7 @@ pub(crate) struct RunRecord {
     pub(crate) escape_formulas: bool,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
-    /// The numbers of clusters tried so far, and the one chosen.
+    /// Numbers of clusters tried so far, and the chosen one.
     #[serde(flatten)]
     pub(crate) resume: ResumeState,
     pub(crate) n_samples: usize,
@@ -74,7 +74,7 @@ pub(crate) struct ResumeState {
     /// The numbers of clusters that were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) trials: Vec<Candidate>,
-    /// The number chosen of them.
+    /// The chosen number of clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_number: Option<ClusterNumber>,
     /// The last checkpoint of the fit with that number.
@@ -86,7 +86,7 @@ pub(crate) struct ResumeState {
 }
 
 impl ResumeState {
-    /// Stores what an analysis stores by name.
+    /// Stores bytes of an analysis under their name.
     pub(crate) fn put(&mut self, name: &str, bytes: Vec<u8>) {
         match name {
             CHECKPOINT => self.checkpoint = Some(bytes),
@@ -98,7 +98,7 @@ impl ResumeState {
         }
     }
 
-    /// Returns what is stored by name.
+    /// Returns the bytes stored under a name.
     pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         match name {
             CHECKPOINT => self.checkpoint.clone(),
@@ -112,7 +112,7 @@ impl ResumeState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
-    /// It can be taken up again.
+    /// `--resume` can continue the run.
     Interrupted,
     Finished,
 }
@@ -152,7 +152,7 @@ impl RunRecord {
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
 
-    /// Returns what is done, in a line, and where `--resume` begins.
+    /// Returns the progress of the run in one line, and the point at which `--resume` begins.
     pub(crate) fn left(&self, resume: &ResumeState) -> String {
         let (done, method) = (resume.trials.len(), &self.method);
         let chosen = resume.cluster_number.as_ref().map(|number| number.chosen);
@@ -163,7 +163,7 @@ impl RunRecord {
                 )
             }
             (_, None, Some(range)) => {
-                // One cluster is asked about, not tried.
+                // A test decides on one cluster, without a trial.
                 let of = range.to + 1 - range.from.max(2);
                 format!("{done} of {of} numbers of clusters are tried; the others are left")
             }
@@ -180,7 +180,7 @@ pub(crate) fn file_records(
     let record = |path: PathBuf| {
         let shown = path.display();
         let checksum = || -> io::Result<Option<String>> {
-            // Opened once more, a pipe would wait for bytes that are gone.
+            // A pipe that is opened a second time would wait for bytes that are gone.
             if std::fs::metadata(&path)?.is_file() {
                 sha256(File::open(&path)?).map(Some)
             } else {

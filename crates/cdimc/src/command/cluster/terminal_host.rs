@@ -19,7 +19,7 @@ pub(super) const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 /// Shows a run on standard error: a bar on a terminal, a plain line now and then elsewhere.
 pub(super) struct Terminal {
     quiet: bool,
-    /// The signal that asked to stop; 0 for none.
+    /// Number of the signal that requested a stop; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Whether the next signal ends the program at once.
     stops: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ struct Progress {
     stage: &'static str,
     last_step: Instant,
     last_line: Instant,
-    /// Stages that were shown; some come again and again.
+    /// Stages that were shown; some stages occur several times.
     shown: HashSet<&'static str>,
     seconds: Seconds,
 }
@@ -74,7 +74,7 @@ impl Terminal {
         self.stops.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the number of the signal that asked to stop; 0 for none.
+    /// Returns the number of the signal that requested a stop; 0 for none.
     pub(super) fn signal(&self) -> usize {
         self.signal.load(Ordering::Relaxed)
     }
@@ -108,7 +108,7 @@ impl Terminal {
         std::mem::take(&mut progress.seconds)
     }
 
-    /// Shows a message, unless the user wants none.
+    /// Shows a message, unless `--quiet` is on.
     pub(super) fn message(&self, text: &str) {
         if !self.quiet {
             note!("{text}");
@@ -132,7 +132,7 @@ impl Progress {
         }
         self.bar.set_position(step.done as u64);
         self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
-        // A log gets a line for a new stage, and then one a minute; a time left means nothing there.
+        // A log gets a line for a new stage, and then one line per minute. A remaining time would mean nothing there.
         let is_new = self.shown.insert(stage);
         if self.plain && (is_new || self.last_line.elapsed() > Duration::from_secs(60)) {
             note!("{stage}: step {} of {}", step.done, step.of);
@@ -218,10 +218,10 @@ pub(super) fn save(
     output.keep(&record, resume.checkpoint.as_deref().map(|bytes| (CHECKPOINT_FILE, bytes)))
 }
 
-/// The signals that ask a job to end.
+/// Signals that request the end of a job.
 #[cfg(unix)]
 fn signals() -> Vec<i32> {
-    // A job under `nohup` is to outlive its terminal.
+    // A job under `nohup` continues after its terminal closes.
     let ignored = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
         u64::from_str_radix(mask.trim(), 16).ok()

@@ -8,10 +8,10 @@ use std::fs::{DirEntry, File};
 use std::io;
 use std::path::Path;
 
-/// The beginning of a record, before the SHA-256 of what follows that line.
+/// Beginning of a record, before the SHA-256 of the rest.
 const DIGEST: &str = "{\n  \"digest\": \"";
 
-/// The record of a run with the names and the SHA-256 of its other files: what a later run may replace.
+/// Record of a run with names and SHA-256 of its other files; a later run may replace exactly these.
 #[derive(Serialize)]
 struct Listed<'a, R> {
     #[serde(flatten)]
@@ -19,7 +19,7 @@ struct Listed<'a, R> {
     written: BTreeMap<String, String>,
 }
 
-/// The record as text that no other text can be taken for, of a run whose other files are in `folder`.
+/// Returns the record as text with its digest; the other files of the run are in `folder`.
 ///
 /// # Errors
 /// If they cannot be read.
@@ -32,12 +32,12 @@ pub(super) fn sealed_record(folder: &Path, record: &impl Serialize) -> anyhow::R
 /// The run that wrote a folder.
 pub(super) struct EarlierRun {
     pub(super) is_interrupted: bool,
-    /// The SHA-256 of each of its files but the record.
+    /// SHA-256 of each of its files except the record.
     written: BTreeMap<String, String>,
 }
 
 impl EarlierRun {
-    /// The run in `folder`; `None` if it has no record, or one that does not fit its digest.
+    /// Returns the run in `folder`; `None` without a record with a correct digest.
     pub(super) fn of(folder: &Path) -> Option<Self> {
         let path = folder.join(RUN_FILE);
         // Opening a pipe may block forever.
@@ -51,7 +51,7 @@ impl EarlierRun {
         Some(Self { is_interrupted: record["status"] == "interrupted", written })
     }
 
-    /// Whether this is a file of the run and as the run wrote it.
+    /// Returns whether this is a file of the run and unchanged.
     pub(super) fn wrote(&self, entry: &DirEntry) -> bool {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -62,7 +62,7 @@ impl EarlierRun {
     }
 }
 
-/// The SHA-256 of every file of a folder.
+/// Returns the SHA-256 of every file of a folder.
 fn digests(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     let digest = |entry: io::Result<DirEntry>| {
         let entry = entry?;

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The part of a workplace that becomes the file.
+/// Part of a workplace that becomes the file.
 const NEW: &str = "new";
 
 /// A file under construction.
 pub(crate) struct OutputFile {
-    /// As the user spelled it.
+    /// Path as the user typed it.
     shown: String,
     to: Writing,
 }
@@ -24,7 +24,7 @@ enum Writing {
 }
 
 impl OutputFile {
-    /// Begins the file `path`, which must not be one of `inputs`, and not exist unless `overwrite`.
+    /// Begins the file `path`, which must not be one of `inputs`, and must not exist unless `overwrite`.
     pub(crate) fn begin(path: &Path, overwrite: bool, inputs: &[PathBuf]) -> anyhow::Result<Self> {
         let shown = path.display().to_string();
         if path.is_dir() {
@@ -44,7 +44,7 @@ impl OutputFile {
         let Some(workplace) = held.with_context(|| format!("{shown}: cannot write"))? else {
             bail!("{shown}: another run is writing it");
         };
-        // From here on the workplace goes with the value.
+        // From here on the value owns the workplace.
         let output = Self { shown, to: Writing::Beside { workplace, target: target.clone() } };
         if target.exists() && !overwrite {
             bail!("{}: exists; choose another file or give --force", output.shown);
@@ -52,12 +52,12 @@ impl OutputFile {
         Ok(output)
     }
 
-    /// Puts the finished file in its place.
+    /// Moves the finished file to its target.
     pub(crate) fn finish(self, bytes: &[u8]) -> anyhow::Result<()> {
         self.finish_pieces(std::iter::once(Ok(bytes)))
     }
 
-    /// Writes the file piece by piece, and puts it in its place once it is whole.
+    /// Writes the file piece by piece, and moves it to its target once it is complete.
     pub(crate) fn finish_pieces<B: AsRef<[u8]>>(
         self,
         pieces: impl Iterator<Item = anyhow::Result<B>>,
@@ -75,10 +75,10 @@ impl OutputFile {
                 write(std::fs::OpenOptions::new().write(true).open(path)).map(drop)
             }
             Writing::Beside { workplace, target } => {
-                // What an earlier run left when it was killed is written over.
+                // Replaces what an earlier, killed run left.
                 let new = workplace.path.join(NEW);
                 let file = write(workplace.begin(NEW).and_then(|()| File::create(&new)))?;
-                // A full disk may show only here.
+                // A full disk may become visible only here.
                 file.sync_all().and_then(|()| std::fs::rename(new, target)).with_context(cannot)
             }
         }
@@ -88,7 +88,7 @@ impl OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Writing::Beside { workplace, .. } = &self.to {
-            // Errors cannot be reported from here.
+            // `drop` cannot report errors.
             let _ = std::fs::remove_dir_all(&workplace.path);
         }
     }

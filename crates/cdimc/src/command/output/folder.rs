@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The parts of a workplace: the folder that grows, one that is whole and may take the target's place, the next
-/// and the last of these, and the earlier run while it is replaced.
+/// Parts of a workplace: the folder under construction, a complete one that may replace the target, the next and the
+/// last complete one, and the earlier run while it is replaced.
 const NEW: &str = "new";
 const WHOLE: &str = "whole";
 const NEXT: &str = "next";
@@ -20,25 +20,25 @@ const EARLIER: &str = "earlier";
 
 /// A folder under construction, locked against other runs.
 ///
-/// It is built in a workplace next to its target. The workplace also holds the earlier run until it is replaced.
-/// The next run finds there what a killed run left: a result moves to the target, and so does an unfinished run,
-/// unless a result is there.
+/// It is built in a workplace next to its target. The workplace also keeps the earlier run until it is replaced. The
+/// next run finds there what a killed run left, and moves a result to the target; an unfinished run too, unless a
+/// result is at the target.
 pub(crate) struct OutputFolder {
-    /// As the user spelled it.
+    /// Path as the user typed it.
     shown: String,
     target: PathBuf,
     workplace: Workplace,
     /// Whether an earlier run may be replaced.
     overwrite: bool,
-    /// What must not lie in the folder.
+    /// Inputs, which must not be in the folder.
     inputs: Vec<PathBuf>,
-    /// Whether this run has kept anything.
+    /// Whether this run has saved progress.
     has_kept: AtomicBool,
 }
 
 impl OutputFolder {
-    /// Begins the folder `target`, which must not exist, be empty, or hold an earlier run that may be
-    /// replaced and nothing else; none of `inputs` may lie in it.
+    /// Begins the folder `target`. It must not exist, or be empty, or contain only an earlier run that may be replaced.
+    /// None of `inputs` may be in it.
     pub(crate) fn begin(
         target: &Path,
         overwrite: bool,
@@ -50,7 +50,7 @@ impl OutputFolder {
         let Some(workplace) = held.with_context(|| format!("{shown}: cannot write here"))? else {
             bail!("{shown}: another run is writing there");
         };
-        // From here on the workplace goes with the value.
+        // From here on the value owns the workplace.
         let (inputs, has_kept) = (inputs.to_vec(), AtomicBool::new(false));
         let output = Self { shown, target, workplace, overwrite, inputs, has_kept };
         output.repair().with_context(|| format!("{}: cannot repair", output.shown))?;
@@ -60,7 +60,7 @@ impl OutputFolder {
         Ok(output)
     }
 
-    /// The folder as the user spelled it.
+    /// Returns the path of the folder as the user typed it.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
@@ -110,7 +110,7 @@ impl OutputFolder {
     /// Removes the saved progress of this run, which cannot be resumed.
     pub(crate) fn forget(&self) {
         if self.has_kept.load(Ordering::Relaxed) {
-            // The next run finds what remains.
+            // The next run handles what remains.
             let _ = remove(&self.part(WHOLE));
         }
     }
@@ -137,7 +137,7 @@ impl OutputFolder {
         Ok(true)
     }
 
-    /// Whether what is whole is an unfinished run, and what has its place is a result.
+    /// Returns whether the complete output is an unfinished run while a result is at the target.
     fn waits(&self) -> bool {
         let is_unfinished = |folder: &Path| EarlierRun::of(folder).map(|run| run.is_interrupted);
         is_unfinished(&self.part(WHOLE)) == Some(true) && is_unfinished(&self.target) == Some(false)
@@ -156,12 +156,12 @@ impl OutputFolder {
         write().with_context(|| format!("{}: cannot write {name}", self.shown))
     }
 
-    /// Writes the record that makes a part whole.
+    /// Writes the record, which makes a part complete.
     fn seal(&self, part: &str, record: &impl Serialize) -> anyhow::Result<()> {
         let sealed = sealed_record(&self.part(part), record)
             .with_context(|| format!("{}: cannot read", self.shown))?;
         self.write_in(part, RUN_FILE, sealed.as_bytes())?;
-        // At every moment one of the two is there, and the new one once it is whole.
+        // At every moment the old or the new record exists, and the new one only when it is complete.
         let (whole, last) = (self.part(WHOLE), self.part(LAST));
         let put = || -> io::Result<()> {
             sync_folder(&self.part(part))?;
@@ -177,7 +177,7 @@ impl OutputFolder {
 
     /// Replaces the target by the complete output.
     fn replace(&self) -> io::Result<()> {
-        // What an earlier run left goes only when the new result is ready to take its place.
+        // Remains of an earlier run are deleted only when the new result is ready.
         if self.target.exists() {
             std::fs::rename(&self.target, self.part(EARLIER))?;
         }
@@ -282,7 +282,7 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        // Errors cannot be reported from here; the next run finds what remains.
+        // `drop` cannot report errors; the next run handles what remains.
         if self.part(WHOLE).exists() {
             let _ = remove(&self.part(NEW));
         } else {
@@ -291,7 +291,7 @@ impl Drop for OutputFolder {
     }
 }
 
-/// Removes a folder that may not be there.
+/// Removes a folder, if it exists.
 fn remove(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -299,7 +299,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The folder itself, links followed; its parent is made if it is not there.
+/// Returns the folder itself, with links resolved; creates its parent if needed.
 fn resolve(given: &Path) -> anyhow::Result<PathBuf> {
     let shown = given.display();
     if given.to_str().is_none() {
@@ -342,11 +342,11 @@ fn is_mount_point(_: &Path) -> bool {
 fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    // A full disk may show only here.
+    // A full disk may become visible only here.
     file.sync_all()
 }
 
-/// The names in a folder, on systems where a folder is a file.
+/// Flushes the names in a folder to disk, on systems where a folder is a file.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -11,12 +11,12 @@ const LOCK: &str = "lock";
 /// The folder `.cdimc-NAME` next to a target.
 pub(super) struct Workplace {
     pub(super) path: PathBuf,
-    /// Open while this run holds the folder. It lists the names of files started in the folder, one per line.
+    /// Open while this run owns the folder. It lists the names of files started in the folder, one per line.
     lock: File,
 }
 
 impl Workplace {
-    /// The workplace of `target`, made if it is not there; `None` if another run holds it.
+    /// Returns the workplace of `target`, created if needed; `None` if another run has it.
     ///
     /// # Errors
     /// If it is a link, or contains anything except `parts` and files of runs in them; other files belong to the user.
@@ -33,7 +33,7 @@ impl Workplace {
                 return Err(io::Error::other(format!("{} is a link", path.display())));
             }
             match check_parts(&path, parts).and_then(|()| hold(&path.join(LOCK))) {
-                // Another run ended just now and took the workplace with it.
+                // Another run ended just now and removed the workplace.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(None),
@@ -47,12 +47,12 @@ impl Workplace {
         Ok(None)
     }
 
-    /// Notes the name of a file before it exists, so that the next run recognizes the file if this run is killed.
+    /// Records the name of a file before it exists, so that the next run recognizes the file if this run is killed.
     pub(super) fn begin(&self, name: &str) -> io::Result<()> {
         if self.begun()?.lines().any(|line| line == name) {
             return Ok(());
         }
-        // A line that a full disk cut before does not run into this one.
+        // Starts a new line, because a full disk may have cut the last one.
         (&self.lock).write_all(format!("\n{name}\n").as_bytes())
     }
 
@@ -63,8 +63,8 @@ impl Workplace {
         Ok(names)
     }
 
-    /// Checks that a part, if it is there, is or holds what runs wrote: the files of its record as they were
-    /// written, or without a record those that were begun.
+    /// Checks that a part, if it exists, contains only what runs wrote: the unchanged files of its record, or without a
+    /// record the files that were begun.
     fn check_part(&self, part: &str) -> io::Result<()> {
         let path = self.path.join(part);
         let kind = match std::fs::symlink_metadata(&path) {
@@ -94,7 +94,7 @@ impl Workplace {
     }
 }
 
-/// Checks that a workplace holds nothing but its parts, which a lock came before.
+/// Checks that a workplace contains only a lock and, beside it, parts.
 fn check_parts(path: &Path, parts: &[&str]) -> io::Result<()> {
     let names = std::fs::read_dir(path)?.map(|entry| Ok(entry?.file_name()));
     let names: Vec<std::ffi::OsString> = names.collect::<io::Result<_>>()?;
@@ -114,9 +114,9 @@ fn not_ours(path: &Path) -> io::Error {
     io::Error::other(format!("{folder} holds {name}, which cdimc did not write: move it away"))
 }
 
-/// The file at `path`, made if it is not there; `None` if another run holds it.
+/// Opens and locks the file at `path`, created if needed; `None` if another run has the lock.
 ///
-/// The lock is the system's: it ends with the file or the process, however that ends.
+/// The operating system holds the lock until the file is closed or the process ends, for any reason.
 fn hold(path: &Path) -> io::Result<Option<File>> {
     for _ in 0..100 {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
@@ -127,7 +127,7 @@ fn hold(path: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The previous holder may have moved it between the two calls.
+        // The previous owner may have moved it between the two calls.
         if is_at(&file, path)? {
             return Ok(Some(file));
         }
@@ -135,7 +135,7 @@ fn hold(path: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Whether `path` is this very file, and no link to it.
+/// Returns whether `path` is this very file, and no link to it.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -144,7 +144,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
         .is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
-/// Other systems do not let go of a file that is open.
+/// Other systems cannot replace a file that is open.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

@@ -1,4 +1,4 @@
-//! Atomic output: it is built next to its target, then renamed to it.
+//! Atomic output: a file or folder is built next to its target, then renamed to it.
 
 mod earlier_run;
 mod file;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Each output folder of cdimc contains this file.
 pub(crate) const RUN_FILE: &str = "run.json";
 
-/// The name of the table of view `view` in an output folder.
+/// Returns the file name of the table of view `view` in an output folder.
 ///
 /// Names of views may come from an untrusted file. Paths are refused, here and for every other file of an output
 /// folder.
@@ -46,7 +46,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether text that a spreadsheet would take for a formula is escaped, in the whole program.
+/// Whether text that a spreadsheet would read as a formula is escaped, in the whole program.
 static ESCAPE: AtomicBool = AtomicBool::new(false);
 
 /// Makes [`csv_bytes`] escape formulas from now on if `escape`, and returns whether it does.
@@ -71,7 +71,7 @@ pub(crate) fn unused(name: &str, others: &[String]) -> String {
     name
 }
 
-/// A table of text as CSV.
+/// Returns a table of text as CSV.
 pub(crate) fn csv_bytes<R, C>(header: &[&str], rows: R) -> anyhow::Result<Vec<u8>>
 where
     R: IntoIterator<Item = C>,

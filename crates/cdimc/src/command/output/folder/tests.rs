@@ -5,7 +5,7 @@ use serde_json::json;
 use std::fs;
 use tempfile::TempDir;
 
-/// A place for results, with the run `first` in it.
+/// Returns a place for results that contains the run `first`.
 fn with_a_run() -> (TempDir, PathBuf) {
     let desk = tempfile::tempdir().unwrap();
     let target = desk.path().join("out");
@@ -21,7 +21,7 @@ fn run_in(folder: &Path) -> String {
     record["run"].as_str().unwrap().to_owned()
 }
 
-/// What the end of a process does to its lock.
+/// Releases the lock, like the end of a process.
 fn unlock(workplace: &Path) {
     let begun = fs::read(workplace.join("lock")).unwrap();
     fs::remove_file(workplace.join("lock")).unwrap();
@@ -46,7 +46,7 @@ fn one_run_writes_a_folder_at_a_time() {
 fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
-    // Killed while it wrote: what was there stays.
+    // Killed while writing: the old result stays.
     let killed = OutputFolder::begin(&target, true, &[]).unwrap();
     killed.write("labels.csv", b"half").unwrap();
     std::mem::forget(killed);
@@ -54,7 +54,7 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     assert!(refused(&target, false, &[]).contains("holds an earlier run"));
     assert_eq!(run_in(&target), "first");
     assert!(!workplace.exists());
-    // Killed before and between the renames: the new result was whole.
+    // Killed before and between the renames: the new result was complete.
     for (moved, name) in [(false, "second"), (true, "third")] {
         let killed = OutputFolder::begin(&target, true, &[]).unwrap();
         killed.seal(NEW, &json!({ "run": name })).unwrap();
@@ -67,7 +67,7 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
         assert_eq!(run_in(&target), name);
         assert!(!workplace.exists());
     }
-    // Only the earlier one is left.
+    // Only the earlier result is left.
     fs::create_dir(&workplace).unwrap();
     fs::write(workplace.join("lock"), "").unwrap();
     fs::rename(&target, workplace.join(EARLIER)).unwrap();
@@ -120,7 +120,7 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
         let begun = begin().unfinished();
         run_in(&target) == "first" && run_in(&begun) == run && begun != target
     };
-    // Asked to end, and killed.
+    // Requested to stop, and killed.
     let asked = begin();
     keep(&asked, "second");
     assert!(!asked.place().unwrap() && waiting("second"));
