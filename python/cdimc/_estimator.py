@@ -479,7 +479,7 @@ def _warn(
         view, column, _ = found.filled[0]
         n_cells = sum(count for _, _, count in found.filled)
         warnings.warn(
-            f"{n_cells} single missing cells in {len(found.filled)} columns filled with the column's mean "
+            f"{n_cells} single missing cells in {len(found.filled)} columns were filled with the column's mean "
             f"(first: view {view}, column `{column}`)",
             FilledCellsWarning,
             stacklevel=_callers_level(),
@@ -494,7 +494,7 @@ def _warn(
 
 def _warn_unobserved(samples: Sequence[str]) -> None:
     warnings.warn(
-        f"samples without a value in any view, left out: {len(samples)} (first: {samples[0]})",
+        f"{len(samples)} samples get no cluster, because they have no value in any view (first: {samples[0]})",
         UnobservedSamplesWarning,
         stacklevel=_callers_level(),
     )

@@ -182,7 +182,7 @@ class _Partitions:
             self._refuse_repeated(*found)
         if n_unobserved := sum(count.n_unobserved for count in counts):
             warnings.warn(
-                f"samples without a value in any view, left out: {n_unobserved}",
+                f"{n_unobserved} samples get no cluster, because they have no value in any view",
                 UnobservedSamplesWarning,
                 stacklevel=_callers_level(),
             )

@@ -203,7 +203,7 @@ def test_samples_without_values_are_said_once_and_labeled_minus_one(arrays, tabl
     nothing = [view.copy() for view in arrays]
     for view in nothing:
         view[[5, 250, 251]] = np.nan
-    with pytest.warns(cdimc.UnobservedSamplesWarning, match="left out: 3") as said:
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="3 samples get no cluster") as said:
         fitted = TMixture(**QUICK).fit(chunked(nothing))
     assert len(said) == 1
     assert fitted.n_samples_ == N - 3

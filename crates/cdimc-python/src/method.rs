@@ -120,7 +120,12 @@ impl Fit {
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),
-            cluster_warnings: outcome.warnings.into_iter().map(|warning| warning.text).collect(),
+            cluster_warnings: outcome
+                .warnings
+                .into_iter()
+                .filter(|warning| warning.sign.is_fault())
+                .map(|warning| warning.text)
+                .collect(),
             model: outcome
                 .model
                 .map(|model| Py::new(py, Model::new(model.without_samples())))

@@ -172,7 +172,7 @@ pub fn joined_by_number(tables: &[Table]) -> Option<String> {
     are_nameless.then(|| {
         let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         format!(
-            "rows of {} are joined by their number, as no file names its samples: name them with --id COLUMN, or beside an \
+            "rows of {} are joined by their number, because no file names its samples: name them with --id COLUMN, or beside an \
              array in NAME.ids.txt",
             files.join(", ")
         )

@@ -128,7 +128,7 @@ impl<'a> IdOverlap<'a> {
         };
         let has_advice = hint.is_some();
         let line = format!(
-            "{}: {} of {} ids are in no other file: it has {}{elsewhere}{}",
+            "{}: {} of {} ids cannot be joined with another file: it has {}{elsewhere}{}",
             self.own.label,
             self.unshared().count(),
             self.own.ids.len(),
@@ -382,8 +382,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "a.csv: 1 of 3 ids are in no other file: it has `s1`, the others have `S1`, `S2`; 1 more would agree if written alike, as `s1` and `S1`",
-                "c.csv: 3 of 3 ids are in no other file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
+                "a.csv: 1 of 3 ids cannot be joined with another file: it has `s1`, the others have `S1`, `S2`; 1 more would agree if written alike, as `s1` and `S1`",
+                "c.csv: 3 of 3 ids cannot be joined with another file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
             ]
         );
         for (one, other) in

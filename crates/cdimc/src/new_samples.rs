@@ -230,8 +230,8 @@ fn far_values(joined: &Joined, given: usize, trained: &Standardizer) -> Option<S
     }
     let &(_, i, j) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "view {}: {} values lie more than {FAR} deviations from the mean of training, farthest `{}` of sample \
-         {}, {} against {} +- {}: are the units the same?",
+        "view {}: are the units the same? {} values are more than {FAR} standard deviations from the mean of training, \
+         farthest `{}` of sample {}, {} against {} +- {}",
         joined.names[given],
         found.len(),
         joined.features[given][j],

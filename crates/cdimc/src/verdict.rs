@@ -52,20 +52,22 @@ impl Verdict {
         let stable = jaccard.iter().filter(|&&x| x >= STABLE).count();
         if 2 * stable < jaccard.len() && !is_warned(Sign::UnstableClusters) {
             doubts.push(format!(
-                "Only {stable} of {} clusters are stable in subsamples.",
+                "Most clusters may not be reproducible: only {stable} of {} are stable in subsamples.",
                 jaccard.len()
             ));
         }
         if let Some(share) = share_sure(outcome).filter(|&share| share < LEAST_SURE) {
             doubts.push(format!(
-                "Only {:.0} % of the samples have probability {SURE} or more.",
+                "Many samples may be in the wrong cluster: only {:.0} % have probability {SURE} or more.",
                 100.0 * share
             ));
         }
         let mut tests =
             markers.clusters.iter().flatten().flatten().filter_map(|marker| marker.test);
         if markers.untested.is_none() && !tests.any(|test| test.q <= LARGEST_Q) {
-            doubts.push(format!("No column is a marker of a cluster (q at most {LARGEST_Q})."));
+            doubts.push(format!(
+                "No column describes a cluster reliably: none has a q of at most {LARGEST_Q}."
+            ));
         }
         let n_reasons = faults().count() + doubts.len();
         let all_dissolved = !jaccard.is_empty() && jaccard.iter().all(|&x| x < DISSOLVED);

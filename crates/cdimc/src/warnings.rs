@@ -1,8 +1,8 @@
-//! Signs that a clustering is nonsense, found without labels and without knowing the method.
+//! Warnings about clusterings that may be meaningless, found without labels, for any method.
 //!
-//! Every sign answers a question: does each cluster have members, is a cluster more than a pattern of missing
-//! views, do the views depend on each other, does another seed give the same clusters. Permutations say what
-//! chance gives.
+//! They test whether each cluster has samples, whether clusters are more than a missing pattern, whether the views
+//! depend on each other, and whether another seed gives the same clusters. Permutations show what chance gives.
+//! A warning begins with its consequence for the user.
 
 use crate::cluster_number::ClusterNumber;
 use crate::tables::Joined;
@@ -21,33 +21,33 @@ mod training;
 pub use far::far_samples;
 pub use training::less_shared;
 
-/// Permutations that say what chance gives.
+/// Number of permutations that show what chance gives.
 const PERMUTATIONS: usize = 99;
-/// Share of the clusters' entropy beyond chance from which the missing pattern counts as followed.
+/// Share of the clusters' entropy, beyond chance, above which clusters count as following the missing pattern.
 const PATTERN_SHARE: f64 = 0.1;
-/// Nats a sample from which what views share is worth a word.
+/// Nats per sample of shared information below which views count as unrelated.
 const LEAST_SHARED: f64 = 0.1;
-/// How much more views must agree on plain k-means to be worth a word, and up to how many values it is tried.
+/// Factor by which views must agree more on plain k-means for a warning, and maximum number of values for the test.
 const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
-/// The share of the splits of the samples that must choose the number of clusters.
+/// Share of the splits of the samples that must choose the number of clusters.
 const MAJORITY: f64 = 0.5;
-/// Mean Jaccard index below which a cluster should not be believed (Hennig, Comput. Stat. Data Anal. 52, 2007).
+/// Mean Jaccard index below which a cluster is not reliable (Hennig, Comput. Stat. Data Anal. 52, 2007).
 const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const LEAST_RAND_INDEX: f64 = 0.7;
 
-/// One sign of a problem, most often a reason to doubt the clusters.
+/// A warning about the clusters, or a note about the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Warning {
-    /// What was found.
+    /// Its kind.
     pub sign: Sign,
-    /// The finding, in a line.
+    /// Its text in one line, beginning with the consequence.
     pub text: String,
 }
 
-/// The signs that are looked for.
+/// Kinds of warnings and notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
@@ -57,101 +57,93 @@ pub enum Sign {
     SingleSamples,
     /// Clusters that follow which views are missing.
     MissingPattern,
-    /// Samples whose rows of a view are far from all other rows.
+    /// Samples that are far from all other samples in a view.
     FarSample,
     /// A view that is unrelated to the other views, given these clusters.
     UnrelatedView,
-    /// A view that shares clusters with others, but has more variation that they do not share.
+    /// A view that shares the clusters, but has more variation of its own.
     OwnVariation,
     /// Rows of zeros that count as missing.
     ZeroRows,
     /// Too few samples to test whether a view shares the clusters.
     TooFewSamples,
-    /// Views share no more than chance gives.
+    /// Views that share no more than chance.
     NoSharedStructure,
-    /// Views vary together within clusters too, as a gradual change does that is cut into pieces.
+    /// Views that also vary together within clusters, like pieces of a gradual change.
     GradualChange,
     /// Splits of the samples choose different numbers of clusters.
     NumberUncertain,
-    /// Clusters that are hardly found again in subsamples.
+    /// Clusters that subsamples rarely reproduce.
     UnstableClusters,
     /// Different seeds give different clusters.
     SeedsDisagree,
-    /// A plain method finds clusters under which the views share more.
+    /// The views agree more on clusters of a plain method.
     PlainIsBetter,
-    /// The views share less under the clusters than under those that the training went on from.
+    /// The views share less information under the clusters than before fine-tuning.
     LessShared,
 }
 
 impl Sign {
-    /// Returns whether the sign is a reason to doubt the clusters; other signs only describe the data.
+    /// Returns whether this is a warning, a reason to doubt the clusters. Otherwise it is a note, which only describes the
+    /// data.
     pub fn is_fault(self) -> bool {
         !matches!(self, Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples)
     }
 
-    /// What it means and what to do, in plain words.
+    /// Returns what it means and what to do.
     pub(crate) fn explanation(self) -> &'static str {
         match self {
-            Self::EmptyClusters => {
-                "The method was asked for more clusters than it found. Ask for fewer, or try another method."
-            }
+            Self::EmptyClusters => "Request fewer clusters, or try another method.",
             Self::SingleSamples => {
-                "A cluster of one sample is an outlier rather than a group, or one of too many clusters: look at that \
-                 sample, leave it out if it was measured wrongly, and ask for fewer clusters if it was not."
+                "Such a sample is an outlier, or there are too many clusters. Leave it out if it was measured wrongly; \
+                 otherwise request fewer clusters."
             }
             Self::MissingPattern => {
-                "Samples were grouped by their missing views more than chance allows. Either the method \
-                 mistakes missing data for a property of the samples, or one group of samples really was \
-                 measured differently. Compare with another method, and with the clusters of complete samples."
+                "The method may treat missing data as a property of the samples, or one group really was measured \
+                 differently. Compare with another method, and with the clusters of the complete samples."
             }
             Self::FarSample => {
-                "A wrong unit, a mark of missing values or a failed measurement looks like this. Look at the sample, \
-                 and leave its row of this view out if it was measured wrongly."
+                "A wrong unit, a code for missing values or a failed measurement looks like this. Leave the row of this \
+                 view out if it was measured wrongly."
             }
             Self::UnrelatedView => {
-                "Within these clusters, this view is hardly related to the other views. Its ids may be mixed up, or it measures \
-                 something else; try without it. If no view shares anything, the clusters are one view's alone, or chance."
+                "Its ids may be mixed up, or it measures something else; cluster without it and compare. If no view \
+                 shares anything, the clusters come from one view alone, or from chance."
             }
             Self::OwnVariation => {
-                "No fault of the clusters: they were found beside it. A batch, the purity of a sample or its \
-                 depth vary like this. Know of it before this view is clustered alone."
+                "The clusters do not depend on it. A batch, the purity of a sample or its depth vary like this; consider \
+                 this before you cluster the view alone."
             }
             Self::TooFewSamples => {
-                "This is no evidence for or against the clusters. More samples with this view and another one are needed."
+                "This is no evidence for or against the clusters. A test needs more samples with this view and another one."
             }
             Self::ZeroRows => {
-                "In counts, pixels or words, a row of zeros mostly means that nothing was measured. If zeros are a result, set \
+                "In counts, pixels or words, such a row usually means that nothing was measured. If zeros are results, set \
                  `coordinates = \"standard\"` in a file for `--config`."
             }
             Self::NoSharedStructure => {
-                "Views whose samples are put in any other order share as much as these do: there are no clusters \
-                 that several views know of. Check that the ids of the tables name the same samples; groups \
-                 in a single view are found by giving that view alone."
+                "Views in a random order of samples share as much as these views. Check that the ids of the tables name \
+                 the same samples, or cluster each view alone."
             }
             Self::GradualChange => {
-                "Views of the same cluster go on to vary together along what sets the clusters apart. A gradual change, as a \
-                 course of time or a severity, looks like this, and so do views made of one another: no \
-                 number of clusters is given by such data, and each more cuts it finer."
+                "A course of time, a severity, or views computed from one another look like this; such data have no true \
+                 number of clusters. Report a gradual change instead of groups."
             }
             Self::NumberUncertain => {
-                "Fewer than half of the random splits of the samples choose this number of clusters by \
-                 themselves. Look at the runner-up too, and trust what both have in common."
+                "Look at the runner-up, too, and trust what both have in common."
             }
             Self::UnstableClusters => {
-                "A part of the samples gives other clusters in their place: there may be too many, or what they \
-                 cut has no bounds. Ask for fewer, or trust what other clusters leave of the samples as one group."
+                "There may be too many clusters, or no clear border between them. Request fewer clusters, or treat such a \
+                 cluster and its neighbors as one group."
             }
             Self::SeedsDisagree => {
-                "The clusters depend on chance: another seed gives others. Take the parts that stay, fewer \
-                 clusters, or another method."
+                "Trust only groups that several seeds agree on. Request fewer clusters, or try another method."
             }
             Self::PlainIsBetter => {
-                "The views share more under the clusters of k-means after filling in means than under these. The \
-                 method may not suit the data."
+                "The views agree more on clusters of k-means after filling in means. Compare with `--method concat`."
             }
             Self::LessShared => {
-                "Fine-tuning moved samples to clusters that the views know less of. With `finetune.rounds = 0` the \
-                 clusters are those that it began with."
+                "With `finetune.rounds = 0` in a file for `--config`, the result has the clusters before fine-tuning."
             }
         }
     }
@@ -171,11 +163,11 @@ pub struct ClustersFound<'a> {
 }
 
 impl<'a> ClustersFound<'a> {
-    /// Measures the agreement in the coordinates of the `fitted` mixture, which follow its settings; for another method,
-    /// in those that `t-mixture` chooses by default.
+    /// Measures the agreement in the coordinates of the `fitted` mixture. For another method, it uses the default
+    /// coordinates of `t-mixture`.
     ///
     /// # Panics
-    /// If there is not one label below `n_clusters` for every sample.
+    /// If a sample has no label below `n_clusters`.
     pub fn new(
         samples: &'a Joined,
         labels: &'a [usize],
@@ -203,7 +195,7 @@ impl<'a> ClustersFound<'a> {
         Self { samples, names, labels, n_clusters, n_zero_rows, agreement }
     }
 
-    /// Warnings about the clusters themselves; `is_proposed`: their number was chosen by the program.
+    /// Returns warnings about the clusters themselves; `is_proposed` means that the program chose their number.
     pub fn warnings(&self, is_proposed: bool) -> Vec<Warning> {
         let mut found = sizes(self.labels, self.n_clusters);
         let seed = warnings_seed();
@@ -216,13 +208,13 @@ impl<'a> ClustersFound<'a> {
         found
     }
 
-    /// Names the views whose rows of zeros count as missing.
+    /// Returns a note per view with rows of zeros that count as missing.
     fn zero_rows(&self) -> impl Iterator<Item = Warning> + '_ {
         let dropped = self.n_zero_rows.iter().enumerate().filter(|&(_, &n_rows)| n_rows > 0);
         dropped.map(|(v, n_rows)| Warning {
             sign: Sign::ZeroRows,
             text: format!(
-                "{n_rows} of {} rows of view `{}` are all zeros and count as missing",
+                "{n_rows} of {} rows of view `{}` count as missing because they are all zeros",
                 self.samples.mask().n_observed(v),
                 self.names[v]
             ),
@@ -239,7 +231,8 @@ impl<'a> ClustersFound<'a> {
         (plain > own + LEAST_SHARED && plain > PLAIN_FACTOR * own).then(|| Warning {
             sign: Sign::PlainIsBetter,
             text: format!(
-                "the views share {plain:.2} nats under the clusters of plain k-means, and {own:.2} under these"
+                "this method may not suit the data: the views share {plain:.2} nats under the clusters of plain k-means, and \
+                 {own:.2} under these"
             ),
         })
     }
@@ -249,26 +242,28 @@ fn warnings_seed() -> Seed {
     Seed::new(0).stream("warnings")
 }
 
-/// What the choice of the number of clusters leaves open.
+/// Returns a warning if the number of clusters is uncertain.
 pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
     if let Some(structure) = number.shared_structure.as_ref().filter(|found| !found.is_found()) {
         let p_value = structure.p_value;
-        let text = format!("no shared structure: permuted views share as much (p = {p_value:.3})");
+        let text = format!(
+            "do not use these clusters: the views have no shared structure, permuted views share as much (p = {p_value:.3})"
+        );
         return Some(Warning { sign: Sign::NoSharedStructure, text });
     }
     let share = number.share_of_chosen().filter(|&share| share < MAJORITY)?;
-    let next = number
-        .runner_up
-        .map_or_else(String::new, |k| format!("; {:.0} % choose {k}", 100.0 * number.share_of(k)));
+    let next = number.runner_up.map_or_else(String::new, |k| {
+        format!(", and {:.0} % choose {k}", 100.0 * number.share_of(k))
+    });
     let text = format!(
-        "only {:.0} % of random splits of the samples choose {} clusters{next}",
+        "the number of clusters is uncertain: only {:.0} % of random splits of the samples choose {}{next}",
         100.0 * share,
         number.chosen
     );
     Some(Warning { sign: Sign::NumberUncertain, text })
 }
 
-/// The clusters that subsamples hardly find again.
+/// Warns about clusters that subsamples rarely reproduce.
 pub fn of_stability(stability: &Stability) -> Option<Warning> {
     let found = stability.clusters.iter().enumerate();
     let unstable: Vec<String> = found
@@ -278,10 +273,10 @@ pub fn of_stability(stability: &Stability) -> Option<Warning> {
     (!unstable.is_empty()).then(|| Warning {
         sign: Sign::UnstableClusters,
         text: format!(
-            "{} of {} clusters are hardly found again in subsamples: mean Jaccard index of cluster {}",
+            "do not build on cluster {}: the stability in subsamples of {} of {} clusters is below {DISSOLVED}",
+            unstable.join(", "),
             unstable.len(),
-            stability.clusters.len(),
-            unstable.join(", ")
+            stability.clusters.len()
         ),
     })
 }
@@ -292,12 +287,12 @@ fn gradual_change(agreement: &ViewAgreement) -> Option<Warning> {
     (found >= LEAST_SHARED).then(|| Warning {
         sign: Sign::GradualChange,
         text: format!(
-            "within clusters two views share another {found:.2} nats a sample: they may be pieces of a gradual change"
+            "these clusters may be pieces of a gradual change: within them two views share another {found:.2} nats per sample"
         ),
     })
 }
 
-/// Whether clusterings by different seeds are far from each other.
+/// Warns if different seeds give different clusters.
 pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     let pairs = (0..clusterings.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     let scores: Vec<f64> =
@@ -306,31 +301,37 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     (mean < LEAST_RAND_INDEX).then(|| Warning {
         sign: Sign::SeedsDisagree,
         text: format!(
-            "{} seeds give different clusters: their mean adjusted Rand index is {mean:.2}",
+            "these clusters depend on chance: {} seeds give different clusters, with a mean adjusted Rand index of {mean:.2}",
             clusterings.len()
         ),
     })
 }
 
-/// Clusters without samples, and with one.
+/// Warns about clusters without samples, and clusters of one sample.
 fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
     let mut sizes = vec![0_usize; n_clusters];
     labels.iter().for_each(|&label| sizes[label] += 1);
     let of_size = |size: usize| sizes.iter().filter(|&&s| s == size).count();
     let mut found = Vec::new();
     if of_size(0) > 0 {
-        let text = format!("{} of {n_clusters} clusters are empty", of_size(0));
+        let text = format!(
+            "there are fewer clusters than requested: {} of {n_clusters} are empty",
+            of_size(0)
+        );
         found.push(Warning { sign: Sign::EmptyClusters, text });
     }
     if of_size(1) > 0 {
-        let text = format!("{} of {n_clusters} clusters hold a single sample", of_size(1));
+        let text = format!(
+            "do not count every cluster as a group: {} of {n_clusters} have a single sample",
+            of_size(1)
+        );
         found.push(Warning { sign: Sign::SingleSamples, text });
     }
     found
 }
 
-/// Whether clusters follow which views are missing: (I - I0) / H(cluster), with I the mutual information of
-/// clusters and patterns and I0 its mean over permutations.
+/// Warns if clusters follow the missing pattern: (I - I0) / H(cluster) is large. I is the mutual information of
+/// clusters and patterns, I0 its mean over permutations.
 fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<Warning> {
     let mut names = BTreeMap::new();
     let patterns: Vec<usize> = data
@@ -361,19 +362,19 @@ fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<War
     (beyond && share > PATTERN_SHARE).then(|| Warning {
         sign: Sign::MissingPattern,
         text: format!(
-            "clusters follow the missing pattern: knowing which views a sample has tells {:.0} % of its \
-             cluster, beyond chance",
+            "do not use these clusters as they are: they follow the missing pattern, which explains {:.0} % of them \
+             beyond chance",
             100.0 * share
         ),
     })
 }
 
-/// Entropy of the labels, in nats.
+/// Returns the entropy of the labels, in nats.
 fn entropy(labels: &[usize]) -> f64 {
     mutual_information(labels, labels)
 }
 
-/// Mutual information of two labelings of the same samples, in nats.
+/// Returns the mutual information of two labelings of the same samples, in nats.
 fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
     let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
     let (n, columns) = (a.len() as f64, size(b));
@@ -393,11 +394,12 @@ fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
     cells.iter().enumerate().map(term).sum()
 }
 
-/// The views that share nothing with the others under the clusters, and those that vary more by themselves.
+/// Warns about views that share nothing with the others under the clusters; adds notes on views with more variation of
+/// their own.
 fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let known: Vec<(usize, ViewSharing)> =
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
-    // The clusters were fitted to all views and their noise, so a little sharing is found even if there is none.
+    // The clusters were fitted to all views and their noise, so even unrelated views share a little.
     let shares = |of: &ViewSharing| of.is_significant() && of.shared_information >= LEAST_SHARED;
     let is_open = |of: &ViewSharing| !shares(of) && of.least_noticed > LEAST_SHARED;
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
@@ -405,20 +407,21 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_open(of) && !is_overfit(of));
     // If no view shares anything, this is one finding.
     if known.len() > 1 && alone().count() == known.len() {
-        let text = "the views share nothing that these clusters explain".to_owned();
+        let text = "these clusters have no support by more than one view: the views share nothing that the clusters explain".to_owned();
         return vec![Warning { sign: Sign::UnrelatedView, text }];
     }
     let unrelated = alone().map(|&(v, of)| Warning {
         sign: Sign::UnrelatedView,
         text: format!(
-            "view `{}` shares hardly anything with the others: {:.3} nats a sample, p = {:.2}",
+            "view `{}` does not support these clusters: it shares hardly anything with the others, {:.3} nats per sample, \
+             p = {:.2}",
             names[v], of.shared_information, of.p_value
         ),
     });
     let open = known.iter().filter(|(_, of)| is_open(of)).map(|&(v, of)| Warning {
         sign: Sign::TooFewSamples,
         text: format!(
-            "too few samples to tell whether view `{}` shares these clusters: less than {:.2} nats per sample would go unnoticed",
+            "whether view `{}` shares these clusters is open: it has too few samples to detect less than {:.2} nats per sample",
             names[v], of.least_noticed
         ),
     });
@@ -426,8 +429,8 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let by_itself = beside.map(|&(v, of)| Warning {
         sign: Sign::OwnVariation,
         text: format!(
-            "view `{}` varies mostly in ways no other view sees: in one direction {:.1} times as much as between \
-             the clusters, of which it shares {:.2} nats a sample",
+            "view `{}` has much variation that no other view shares: {:.1} times as much in one direction as between the \
+             clusters, although it shares {:.2} nats per sample under them",
             names[v], of.own_variation, of.shared_information
         ),
     });

@@ -255,14 +255,15 @@ fn ids_that_hardly_overlap_are_shown_from_both_sides() {
     assert!(done, "{said}");
     assert!(
         said.contains(
-            "2 of 3 ids are in no other file: it has `0`, `1`, the others have `0.0`, `1.0`"
+            "2 of 3 ids cannot be joined with another file: it has `0`, `1`, the others have `0.0`, `1.0`"
         ),
         "{said}"
     );
     let views = "--view a.csv --view b.csv --view c.csv --id id";
     let (done, said) = output_of(&format!("{files}; $CDIMC inspect {views}"));
     assert!(
-        done && said.contains("c.csv: 2 of 2 ids are in no other file: it has `q`, `r`"),
+        done && said
+            .contains("c.csv: 2 of 2 ids cannot be joined with another file: it has `q`, `r`"),
         "{said}"
     );
     assert!(

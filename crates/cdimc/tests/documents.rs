@@ -96,12 +96,12 @@ fn commands_of_the_documents_run_as_they_are_written() {
                 let accuracy = accuracies(&output)[0];
                 assert!((0.945..0.955).contains(&accuracy), "{output}");
             }
-            // "Seven of ten patients are in the right cluster, and a warning says that the clusters follow the missing
+            // "Seven of ten patients are in the right cluster. A warning reports that the clusters follow the missing
             // pattern", "`t-mixture` [..] has 95 % right".
             "docs/guides/missing-data.md" => {
                 let [filled, unfilled] = accuracies(&output)[..] else { panic!("{output}") };
                 assert!((0.65..0.75).contains(&filled) && unfilled > 0.945, "{output}");
-                assert!(messages.contains("clusters follow the missing pattern"), "{messages}");
+                assert!(messages.contains("they follow the missing pattern"), "{messages}");
             }
             // "The command above proposes 3, with 4 as the runner-up", and the table of votes.
             "docs/guides/number-of-clusters.md" => {

@@ -61,7 +61,7 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
         };
         let side = if is_above { "above" } else { "below" };
         lines.push(format!(
-            "{path}: {value} is clustered on as a measurement: it stands {cells} times in {columns} of {} columns, far \
+            "{path}: {value} is clustered on as a measurement: it occurs {cells} times in {columns} of {} columns, far \
              {side} all other values; if it means \"not measured\", add --missing-value {option}",
             table.features.len()
         ));
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "q.csv: -999 is clustered on as a measurement: it stands 10 times in 4 of 4 columns, far below all other \
+                "q.csv: -999 is clustered on as a measurement: it occurs 10 times in 4 of 4 columns, far below all other \
               values; if it means \"not measured\", add --missing-value -999"
             ]
         );

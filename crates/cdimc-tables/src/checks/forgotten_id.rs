@@ -105,7 +105,7 @@ impl ForgottenId {
             )
         } else {
             format!(
-                "column `{column}` of {first} and {second} looks like an id and is clustered on: {advice}"
+                "column `{column}` of {first} and {second} is clustered on, but looks like an id: {advice}"
             )
         }
     }

@@ -41,10 +41,10 @@ pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
             })
         };
         let found = [
-            (summaries, "are named as sums over the others"),
+            (summaries, "are named like summaries of the others"),
             (
                 rest,
-                "have other names and values than the samples, as columns have that annotate features",
+                "differ from the samples in names and values, like columns that annotate features",
             ),
         ];
         found.into_iter().filter_map(line).collect::<Vec<String>>()

@@ -34,8 +34,8 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<De
         }
         let values = matrix(text, false, &budget)?;
         let table = Table::of(&stem(&source.path), &source.path, values);
-        let warning = "no file with names of cells is beside it, such as NAME.barcodes.txt and NAME.genes.txt or as written by 10x Genomics: \
-                       its rows are taken for samples";
+        let warning = "its rows are used as samples: no file with names of cells is beside it, such as NAME.barcodes.txt and \
+                       NAME.genes.txt or the files of 10x Genomics";
         return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });
     };
     let transposed = !names.by_row;

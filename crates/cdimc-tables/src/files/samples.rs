@@ -204,13 +204,13 @@ pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
     let first: Vec<usize> = groups().map(|places| places[0]).collect();
     let (values, which) = if replicates == Replicates::Mean {
         let by_feature = means(table.values.transposed().dense(), groups());
-        (by_feature.transposed(), "the mean of those")
+        (by_feature.transposed(), "the mean")
     } else {
-        (table.values.select_columns(&first), "the first")
+        (table.values.select_columns(&first), "the first feature")
     };
     let names = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
     tracing::warn!(
-        "{}: {n_more} features have the name of an earlier one: {which} of each name counts",
+        "{}: {which} counts for each name: {n_more} features have the name of an earlier one",
         table.path.display()
     );
     (table.features, table.values) = (names, values);

@@ -95,7 +95,7 @@ impl Clinical {
                 shown.join(", ")
             };
             clinical.notes.push(format!(
-                "no id of the clinical table names a sample: it has {}, the samples are {}{hint}",
+                "nothing can be compared: no id of the clinical table names a sample; it has {}, the samples are {}{hint}",
                 few(&table.ids),
                 few(samples)
             ));
@@ -103,7 +103,7 @@ impl Clinical {
         }
         if !hint.is_empty() || 2 * n_known < samples.len() {
             clinical.notes.push(format!(
-                "the tests are of {n_known} of the {} samples, which the clinical table has{hint}",
+                "the tests use {n_known} of the {} samples, because the clinical table has no others{hint}",
                 samples.len()
             ));
         }

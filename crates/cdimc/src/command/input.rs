@@ -230,7 +230,7 @@ impl Input {
         let unused = missing.chain(dropped).filter(|(_, _, text)| !self.occurred.has(text));
         let line = |(option, what, text): (&str, &str, &String)| {
             format!(
-                "{option} '{text}' has no effect: no {what} of its files is so; look how the files write it"
+                "{option} '{text}' has no effect: no {what} in its files matches; check how the files spell it"
             )
         };
         unused.map(line).collect()
@@ -377,7 +377,7 @@ fn report_gaps(joined: &Joined) {
         let cells: usize = joined.filled.iter().map(|column| column.n_cells).sum();
         let first = &joined.filled[0];
         tracing::warn!(
-            "{cells} single missing cells in {} columns filled with the column's mean (first: view {}, column `{}`)",
+            "{cells} single missing cells in {} columns were filled with the column's mean (first: view {}, column `{}`)",
             joined.filled.len(),
             first.view,
             first.column
@@ -385,7 +385,7 @@ fn report_gaps(joined: &Joined) {
     }
     if let [first, ..] = joined.unobserved.as_slice() {
         tracing::warn!(
-            "samples without a value in any view, left out: {} (first: {first})",
+            "{} samples get no cluster, because they have no value in any view (first: {first})",
             joined.unobserved.len()
         );
     }

@@ -164,7 +164,7 @@ fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
     }
     if let [first, ..] = joined.unobserved.as_slice() {
         say!(
-            "samples without a value in any view, left out and listed without a cluster: {} (first: {first})",
+            "{} samples get no cluster, because they have no value in any view (first: {first})",
             joined.unobserved.len()
         );
     }

@@ -63,7 +63,9 @@ impl Mask {
         };
         let (mask, n_again) = draw(&pattern, data.mask(), Seed::new(self.seed)).map_err(named)?;
         if n_again > 0 {
-            tracing::warn!("drawn again, since no view would have been left: {n_again} samples");
+            tracing::warn!(
+                "{n_again} samples were drawn again, because no view would have been left"
+            );
         }
         for (v, file) in files.iter().enumerate() {
             let id = unused(self.input.id_column().unwrap_or("id"), &joined.features[v]);

@@ -126,13 +126,16 @@ impl MissingViews {
             tracing::warn!("{warning}");
         }
         if let Some(more @ 1..) = self.warnings.len().checked_sub(WARNINGS) {
-            tracing::warn!("and {more} warnings more of other parts");
+            tracing::warn!("{more} more warnings about other parts are not shown");
         }
         if self.cells > 0 {
-            tracing::warn!("{} single missing cells filled with the column's mean", self.cells);
+            tracing::warn!(
+                "{} single missing cells were filled with the column's mean",
+                self.cells
+            );
         }
         if let n @ 1.. = self.unobserved.len() {
-            tracing::warn!("samples without a value in any view, left out: {n}");
+            tracing::warn!("{n} samples get no cluster, because they have no value in any view");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::clinical::short;
 use crate::markers::Marker;
 use crate::verdict::{LARGEST_Q, SURE, Verdict, share_sure};
-use crate::warnings::Sign;
+use crate::warnings::{Sign, Warning};
 
 /// Number of clusters with a line on the first screen.
 const LINES: usize = 15;
@@ -44,7 +44,7 @@ impl Report<'_> {
         }
         if let [first, ..] = self.joined.unobserved.as_slice() {
             page.paragraph(&format!(
-                "Samples without a value in any view, left out: {} (first: {first}).",
+                "{} samples have no cluster, because they have no value in any view (first: {first}).",
                 self.joined.unobserved.len()
             ));
         }
@@ -172,13 +172,29 @@ impl Report<'_> {
         page.section("Before you use these clusters");
         doubts.iter().for_each(|doubt| page.warning(doubt));
         let mut explained: Vec<Sign> = Vec::new();
-        for warning in &self.outcome.warnings {
-            let mut text = format!("{}. ", warning.text);
+        let (faults, notes): (Vec<&Warning>, Vec<&Warning>) =
+            self.outcome.warnings.iter().partition(|warning| warning.sign.is_fault());
+        for warning in faults.into_iter().chain(notes) {
+            let is_fault = warning.sign.is_fault();
+            let begin = if is_fault {
+                capitalized(&warning.text)
+            } else {
+                format!("Note: {}", warning.text)
+            };
+            let mut text = format!("{begin}.");
             if !explained.contains(&warning.sign) {
+                text.push(' ');
                 text.push_str(warning.sign.explanation());
                 explained.push(warning.sign);
             }
-            page.warning(&text);
+            if is_fault { page.warning(&text) } else { page.paragraph(&text) }
         }
     }
+}
+
+/// Returns a sentence with a capital first letter.
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());
+    first + letters.as_str()
 }

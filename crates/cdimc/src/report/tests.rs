@@ -125,7 +125,7 @@ fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt."));
-    assert!(html.contains("sample. No fault of the clusters"));
+    assert!(html.contains("Note: &lt;one&gt; sample. The clusters do not depend on it."));
     let signs = [Sign::OwnVariation, Sign::SingleSamples];
     let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."));
@@ -138,7 +138,7 @@ fn a_verdict_counts_every_doubt() {
     clustering.confidence = Some(vec![0.6; 6]);
     let html = html_of_warned(&[], 2, "t-mixture", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."), "{html}");
-    assert!(html.contains("Only 0 % of the samples have probability 0.9 or more."));
+    assert!(html.contains("only 0 % have probability 0.9 or more."));
     let html = html_of_warned(&[Sign::MissingPattern], 2, "t-mixture", &joined, &clustering);
     assert!(html.contains("Do not use, for the 2 reasons below."));
 }
@@ -153,7 +153,7 @@ fn a_page_escapes_names_and_needs_no_network() {
     assert_eq!(page::escape("\u{202e}<a>"), "\\u{202e}&lt;a&gt;");
     assert!(!html.contains("src=") && !html.contains("href="));
     assert!(html.contains("(none)"));
-    let top = html.find("&lt;one&gt; sample. A cluster of one sample is an outlier").unwrap();
+    let top = html.find("&lt;one&gt; sample. Such a sample is an outlier").unwrap();
     assert!(top < html.find("Who has what").unwrap());
 }
 

@@ -24,8 +24,13 @@ pub fn far_samples(samples: &Joined) -> Vec<Warning> {
         let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
         let (first, name) = (&samples.ids[*far.first()?], &samples.names[v]);
         let text = match far.len() {
-            1 => format!("sample {first} lies far from all others in view `{name}`"),
-            n => format!("{n} samples lie far from all others in view `{name}` (first: {first})"),
+            1 => format!(
+                "check sample {first} before you use its cluster: it is far from all others in view `{name}`"
+            ),
+            n => format!(
+                "check {n} samples before you use their clusters: they are far from all others in view `{name}` \
+                 (first: {first})"
+            ),
         };
         Some(Warning { sign: Sign::FarSample, text })
     };
@@ -106,7 +111,12 @@ mod tests {
             changed.iter().for_each(|&j| changed_view[[17, j]] = 300.0);
             warnings_of(vec![Array2::from_shape_fn((60, 4), of_cell), changed_view])
         };
-        assert_eq!(found(4, &[0, 2]), ["sample 18 lies far from all others in view `view1`"]);
+        assert_eq!(
+            found(4, &[0, 2]),
+            [
+                "check sample 18 before you use its cluster: it is far from all others in view `view1`"
+            ]
+        );
         assert_eq!(found(2, &[0, 1]).len(), 1);
         for width in [1, 2, 4] {
             assert!(found(width, &[0]).is_empty(), "{width} columns");
@@ -128,7 +138,9 @@ mod tests {
         counts.row_mut(3).mapv_inplace(|count| 1000.0 * count + 1000.0);
         assert_eq!(
             warnings_of(vec![counts, marks]),
-            ["sample 4 lies far from all others in view `view0`"]
+            [
+                "check sample 4 before you use its cluster: it is far from all others in view `view0`"
+            ]
         );
     }
 

@@ -14,7 +14,7 @@ pub fn less_shared(curves: &[Curve]) -> Option<Warning> {
     (first - last >= MIN_LOSS_NATS).then(|| Warning {
         sign: Sign::LessShared,
         text: format!(
-            "the views share {last:.2} nats under these clusters, and {first:.2} under those that fine-tuning began with"
+            "fine-tuning made these clusters worse: the views share {last:.2} nats under them, and {first:.2} before"
         ),
     })
 }
@@ -29,7 +29,7 @@ mod tests {
             let curve = Curve { name: "shared-information".into(), values: values.to_vec() };
             less_shared(&[curve]).map(|warning| warning.text)
         };
-        let text = "the views share 5.10 nats under these clusters, and 5.30 under those that fine-tuning began with";
+        let text = "fine-tuning made these clusters worse: the views share 5.10 nats under them, and 5.30 before";
         assert_eq!(found(&[5.0, 5.3, 5.1]).unwrap(), text);
         assert_eq!(found(&[5.0, 5.1, 5.3]), None);
         assert_eq!(found(&[5.301, 5.3]), None);

@@ -53,7 +53,7 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
     };
     edit(&desk, "rna.csv", "coded.csv", &code);
     let views = "--view coded.csv --view protein.csv --id id";
-    let said = "coded.csv: -999 is clustered on as a measurement: it stands 96 times in";
+    let said = "coded.csv: -999 is clustered on as a measurement: it occurs 96 times in";
     assert!(desk.succeeds(&format!("inspect {views}")).contains(said));
     let cluster = format!("cluster {views} -k 4 --method concat");
     let stderr = String::from_utf8(desk.run(&format!("{cluster} -o out")).stderr).unwrap();
@@ -116,7 +116,7 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
     let output =
         desk.run(&format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out"));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let said = "clinic.csv: the tests are of 40 of the 120 samples, which the clinical table has; 80 more would agree if \
+    let said = "clinic.csv: the tests use 40 of the 120 samples, because the clinical table has no others; 80 more would agree if \
                 written alike, as `s";
     assert!(stderr.contains(said), "{stderr}");
     let record: Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();

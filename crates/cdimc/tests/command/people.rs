@@ -42,7 +42,7 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
     let text = notes(&desk, &format!("{predict} rna=units.csv -o units_labels.csv"));
     let value = format!("farthest `rna0` of sample {id}, 1000000 against");
     assert!(
-        text.contains("deviations from the mean of training") && text.contains(&value),
+        text.contains("standard deviations from the mean of training") && text.contains(&value),
         "{text}"
     );
     let quiet = notes(&desk, &format!("{predict} rna.csv -q --force -o labels.csv"));

@@ -26,7 +26,11 @@ impl Run {
         self.record.warnings.clone_from(&outcome.warnings);
         self.record.facts = outcome.facts();
         for warning in &outcome.warnings {
-            tracing::warn!("{}", warning.text);
+            if warning.sign.is_fault() {
+                tracing::warn!("{}", warning.text);
+            } else {
+                terminal.message(&format!("note: {}", warning.text));
+            }
         }
         match &self.parts {
             None => {

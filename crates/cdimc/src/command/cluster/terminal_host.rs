@@ -194,7 +194,7 @@ impl Observer for TerminalHost<'_> {
         resume.put(name, bytes);
         if self.is_due() {
             if let Err(error) = save(self.output, self.record, &resume) {
-                tracing::warn!("no checkpoint: {error:#}");
+                tracing::warn!("the run cannot be resumed from here: {error:#}");
             }
             *self.last_saved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         }

@@ -86,7 +86,8 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
-    let warnings: Vec<String> = outcome.warnings.into_iter().map(|warning| warning.text).collect();
+    let faults = outcome.warnings.into_iter().filter(|warning| warning.sign.is_fault());
+    let warnings: Vec<String> = faults.map(|warning| warning.text).collect();
     list!(
         found = clusters(&found, table, joined),
         view_names = &joined.names,
