@@ -187,7 +187,11 @@ impl Report<'_> {
                 text.push_str(warning.sign.explanation());
                 explained.push(warning.sign);
             }
-            if is_fault { page.warning(&text) } else { page.paragraph(&text) }
+            if is_fault {
+                page.warning(&text);
+            } else {
+                page.paragraph(&text);
+            }
         }
     }
 }
