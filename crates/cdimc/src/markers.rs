@@ -3,7 +3,7 @@
 //! A column that was used for clustering differs between clusters even if there are no true clusters. Therefore a
 //! column is tested against the clusters from all views except its own.
 
-use crate::clinical::digits;
+use crate::clinical::six_digits;
 use cdimc_data::MultiView;
 use cdimc_mixture::MixtureModel;
 use cdimc_statistics::{Contrast, benjamini_hochberg, contrasts};
@@ -121,11 +121,11 @@ impl Markers {
             let mut row =
                 vec![cluster.to_string(), views[view].clone(), columns[view][column].clone()];
             let (inside, outside) = marker.means;
-            row.extend([difference, lower, upper, auc, inside, outside].map(digits));
+            row.extend([difference, lower, upper, auc, inside, outside].map(six_digits));
             row.extend([n.0, n.1].map(|n| n.to_string()));
             row.extend(match marker.test {
                 Some(MarkerTest { contrast: Contrast { difference, p, .. }, q }) => {
-                    [difference, p, q].map(digits)
+                    [difference, p, q].map(six_digits)
                 }
                 None => Default::default(),
             });

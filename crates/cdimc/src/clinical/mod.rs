@@ -240,3 +240,19 @@ pub(crate) fn digits(x: f64) -> String {
         x.to_string()
     }
 }
+
+/// Formats a number like [`digits`], but with at most six significant digits.
+pub(crate) fn six_digits(x: f64) -> String {
+    digits(format!("{x:.5e}").parse().unwrap_or(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_to_six_significant_digits() {
+        let shown = [0.0, 1.0 / 3.0, -1_234_567.8, 2.5, 1.0 / 3e9, f64::NAN].map(six_digits);
+        assert_eq!(shown, ["0", "0.333333", "-1234570", "2.5", "3.33333e-10", ""]);
+    }
+}
