@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Adds generated pages to the book, for mdbook, and sets formulas.
 
-The pages are the command's options, the settings of every method, and the functions of Python and R. Settings and Python's functions come
-from docstrings. Options need the command `cdimc` and R's functions need R; without them their pages are left out, with a message.
+The pages are the command's options, and the functions of Python and R. Python's functions come from docstrings. Options need the command
+`cdimc` and R's functions need R; without them their pages are left out, with a message.
+
+``python3 reference.py settings`` writes `reference/settings.md`, the settings of every method. Run it after `python/generate_methods.py`.
 """
 
 import ast
@@ -15,8 +17,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = ROOT / "docs" / "reference" / "settings.md"
 MODULES = ("__init__", "datasets", "metrics", "missing", "pl", "pp", "tl")
-COMMANDS = ("inspect", "cluster", "predict", "impute", "evaluate", "compare", "mask")
+COMMANDS = ("inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask")
 #: Tables of settings in a file for `--config`.
 TABLES = ("advanced", "finetune", "pretrain")
 #: Parameters that every class in Python has, and that are no settings of a method.
@@ -34,10 +37,11 @@ def command_pages():
 
 
 def settings_page():
-    """One table per method: setting, values, default, meaning."""
+    """Returns the page with one table per method: setting, values, default, meaning."""
     tree = ast.parse((ROOT / "python" / "cdimc" / "_methods.py").read_text(encoding="utf-8"))
     parts = [
         "# Settings of every method",
+        "For users who change a setting. `docs/reference.py` makes this page from the methods themselves.",
         "A file for `--config` is TOML. A setting with a dot, such as `pretrain.epochs`, is `epochs` in the table `[pretrain]`. In Python it "
         "is the parameter `pretrain_epochs`.",
     ]
@@ -54,7 +58,7 @@ def settings_page():
                 cells = (f"`{key.replace('_', '-')}`", kind, f"`{default}`", " ".join(words.split()).replace("``", "`"))
                 rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         parts += [f"## `{method}`", doc.partition("\n\n")[0].replace("\n", " ").replace("``", "`"), "\n".join(rows)]
-    return "Settings of every method", "reference/settings.md", "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def python_pages():
@@ -102,7 +106,7 @@ def entry(name, node):
 
 
 def signature(name, function):
-    """The call, one argument a line where it is long."""
+    """Returns the call; a long one has one argument per line."""
     arguments = ast.parse(f"def f({ast.unparse(function.args)}): pass").body[0].args
     own = [a for a in (arguments.posonlyargs + arguments.args)[:1] if a.arg == "self"]
     for argument in own:
@@ -117,7 +121,7 @@ def signature(name, function):
 
 
 def prose(doc):
-    """A docstring of NumPy's form as Markdown."""
+    """Returns a docstring of NumPy's form as Markdown."""
     lines, text, section = doc.splitlines(), [], ""
     i = 0
     while i < len(lines):
@@ -134,14 +138,14 @@ def prose(doc):
             text.append(f"- `{what}`{': ' + kind if kind else ''}  ")
             i += 1
         else:
-            # What belongs to an item stays under it.
+            # Indented text belongs to the item above.
             text.append(("  " + line.strip() if line.startswith(" ") and section else line).replace("``", "`"))
             i += 1
     return "\n".join(text).strip()
 
 
 def r_pages():
-    """A page a topic, as R itself makes it."""
+    """Returns one page per topic, made by R itself."""
     if not shutil.which("Rscript"):
         print("reference: no R, its pages are left out", file=sys.stderr)
         return
@@ -178,11 +182,13 @@ def set_formulas(items):
 def main():
     if sys.argv[1:2] == ["supports"]:
         sys.exit(0 if sys.argv[2] == "html" else 1)
+    if sys.argv[1:2] == ["settings"]:
+        SETTINGS.write_text(settings_page(), encoding="utf-8")
+        return
     _, book = json.load(sys.stdin)
     items = book["items"] if "items" in book else book["sections"]
     set_formulas(items)
-    items.append({"PartTitle": "Reference"})
-    items.append(chapter(*settings_page()))
+    items.append({"PartTitle": "Generated reference"})
     for title, path, pages in (
         ("Command: options", "reference/command.md", command_pages()),
         ("Python: functions", "reference/python.md", python_pages()),

@@ -21,22 +21,35 @@ from cdimc._methods import by_name
 def test_the_parameters_are_the_settings_and_their_defaults(method):
     parameters = inspect.signature(by_name(method)).parameters
     settings = json.loads(_cdimc.Method(method, "{}").settings)
-    told_only_if_asked = {"engine": None, "components": None}
+    absent_if_unset = {"engine": None, "components": None}
     assert set(parameters) == set(setting_paths(method)) | set(SHARED)
     for name, path in setting_paths(method).items():
         value = settings
         for key in path:
-            value = value.get(key, told_only_if_asked.get(key))
+            value = value.get(key, absent_if_unset.get(key))
         default = parameters[name].default
         assert (list(default) if isinstance(default, tuple) else default) == value, name
 
 
-def test_the_estimators_are_those_that_the_generator_writes():
-    path = Path(__file__).resolve().parents[1] / "generate_methods.py"
-    spec = importlib.util.spec_from_file_location("generate_methods", path)
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
+def program(path):
+    """Returns a program of the repository as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_estimators_equal_the_output_of_the_generator():
+    generator = program(Path(__file__).resolve().parents[1] / "generate_methods.py")
     assert generator.generate() == generator.TARGET.read_text()
+
+
+def test_the_page_of_settings_is_current():
+    path = Path(__file__).resolve().parents[2] / "docs" / "reference.py"
+    if not path.exists():
+        pytest.skip("the documents are not here")
+    reference = program(path)
+    assert reference.settings_page() == reference.SETTINGS.read_text(encoding="utf-8")
 
 
 def test_parameters_are_kept_untouched_and_come_back(method, quick):

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 #[command(next_help_heading = "Tables")]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Input {
-    /// Table of a view with one row per sample, or a folder of 10x Genomics. MEMBER is an array, layer, modality or feature
-    /// type; NAME='rna/*.parquet' are parts of the samples
+    /// Table of a view, one row per sample, or a 10x Genomics folder. MEMBER is an array, layer, modality or feature type;
+    /// cluster and predict read parts: NAME='rna/*.parquet'
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
