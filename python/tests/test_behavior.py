@@ -39,11 +39,11 @@ LONG = textwrap.dedent(
 def test_an_interrupt_ends_a_fit_within_a_second():
     process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True, cwd=HERE)
     assert process.stdout.readline() == "running\n"
-    asked = time.monotonic()
+    started = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "stopped False\n"
     # On a busy machine the process may wait for its turn; the engine answers in a fraction of this.
-    assert time.monotonic() - asked < 1.0
+    assert time.monotonic() - started < 1.0
     assert process.wait(timeout=10) == 0
 
 

@@ -49,7 +49,7 @@ def settings_file(path, estimator):
 
 
 @pytest.mark.parametrize("method", [m for m in cdimc.method_names() if m not in ("pmvc", "img", "imc-grmf", "pmvc-cgan")])
-def test_labels_and_models_are_those_of_the_command(method, command, files, frames, tmp_path, quick):
+def test_labels_and_models_equal_the_command(method, command, files, frames, tmp_path, quick):
     estimator = quick(method, random_state=5).fit(frames)
     out = tmp_path / "out"
     config = settings_file(tmp_path / "settings.toml", estimator)
@@ -95,7 +95,7 @@ def test_each_side_uses_the_model_of_the_other(command, files, frames, tmp_path,
         assert np.array_equal(np.array(found), values), name
 
 
-def test_masks_are_those_of_the_command(command, tmp_path):
+def test_masks_equal_the_command(command, tmp_path):
     made = cdimc.datasets.make_views(40, 3, random_state=2)
     views = []
     for v, view in enumerate(made.views):
@@ -116,7 +116,7 @@ def test_masks_are_those_of_the_command(command, tmp_path):
             assert kept == np.flatnonzero(mask[:, v]).tolist()
 
 
-def test_survival_and_associations_are_those_of_the_command(command, files, frames, tmp_path):
+def test_survival_and_associations_equal_the_command(command, files, frames, tmp_path):
     model = cdimc.TMixture(n_clusters=3, random_state=0).fit(frames)
     rng = np.random.default_rng(3)
     known = pd.DataFrame(

@@ -130,7 +130,7 @@ def renamed(frame):
     return dd.from_delayed(list(parts), meta=meta, verify_meta=False)
 
 
-def test_results_of_partitions_are_those_of_memory(tables, partitioned):
+def test_results_of_partitions_equal_results_in_memory(tables, partitioned):
     fitted = TMixture(**QUICK).fit(partitioned)
     names = cdimc.sample_names(tables)
     for result in ("predict", "predict_proba", "predict_confidence", "unusual"):
@@ -147,7 +147,7 @@ def test_results_of_partitions_are_those_of_memory(tables, partitioned):
         fitted.impute(partitioned)
 
 
-def test_results_of_arrays_are_those_of_memory(arrays):
+def test_results_of_arrays_equal_results_in_memory(arrays):
     views = chunked(arrays)
     fitted = TMixture(**QUICK).fit(views)
     for result in ("predict", "predict_proba", "predict_confidence", "unusual"):
@@ -199,7 +199,7 @@ def test_a_view_may_be_missing_from_a_partition(tables):
     assert (labels == -1).sum() == (whole.labels_ == -1).sum() > 0
 
 
-def test_samples_without_values_are_said_once_and_labeled_minus_one(arrays, tables):
+def test_samples_without_values_are_reported_once_and_labeled_minus_one(arrays, tables):
     nothing = [view.copy() for view in arrays]
     for view in nothing:
         view[[5, 250, 251]] = np.nan

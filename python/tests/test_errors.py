@@ -112,7 +112,7 @@ def test_stability_takes_a_subsample_at_least(number, data, quick):
         fitted.stability(data[0], n_subsamples=number)
 
 
-def test_methods_say_what_they_are_not_made_for(data):
+def test_methods_refuse_unsuitable_data(data):
     with pytest.raises(ValueError, match="pmvc does not apply: "):
         cdimc.PMVC(n_clusters=3, random_state=0).fit(data[0])
 

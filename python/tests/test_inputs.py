@@ -286,7 +286,7 @@ def test_results_of_samples_without_any_value_are_missing(of_file, data, quick, 
         assert model.unusual(nothing).tolist() == [False] * 4
 
 
-def test_a_method_without_probabilities_has_none_of_samples_without_any_value(frames, quick):
+def test_a_method_without_probabilities_has_none_for_samples_without_a_value(frames, quick):
     net = quick("cdimc-net").fit(frames)
     nothing = {"table1": frames["table1"].iloc[:2] * np.nan}
     with pytest.warns(cdimc.UnobservedSamplesWarning):
@@ -339,7 +339,7 @@ def test_a_warning_points_at_the_line_that_called(data, quick):
         assert [warning.filename for warning in filled] == [__file__], call
 
 
-def test_new_samples_without_a_view_may_say_so_by_nan(quick, data):
+def test_new_samples_may_lack_a_view_by_nan(quick, data):
     views = data[0]
     model = quick("t-mixture").fit(views)
     without = [views[0], np.full_like(views[1], np.nan), *views[2:]]

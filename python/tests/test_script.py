@@ -30,7 +30,7 @@ def end(start, *arguments):
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["cluster", "--help"], ["cluster", "--nonsense"], ["inspect", "--view=no.csv"]])
-def test_it_says_what_the_command_says(starts, arguments):
+def test_its_output_equals_the_command(starts, arguments):
     binary, script = (end(start, *arguments) for start in starts)
     assert binary == script
     assert binary[0] == (0 if arguments[-1] in ("--version", "--help") else 2)

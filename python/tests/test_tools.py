@@ -9,7 +9,7 @@ import cdimc
 pd = pytest.importorskip("pandas")
 
 
-def test_scores_are_those_of_scikit_learn():
+def test_scores_equal_scikit_learn():
     rng = np.random.default_rng(0)
     truth, found = rng.integers(0, 4, 200), rng.integers(-1, 6, 200)
     for mean in ("arithmetic", "geometric", "min", "max"):

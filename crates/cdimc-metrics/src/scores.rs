@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_score_goes_by_its_name() {
+    fn every_score_is_found_by_its_name() {
         let (truth, found) = ([0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 9]);
         let s = all(&truth, &found);
         let by_name: Vec<f64> = s.iter().map(|(_, score)| score).collect();

@@ -472,17 +472,17 @@ mod tests {
         let data = incomplete(&dataset(3000));
         for after in [0, 5, 40] {
             let calls = std::sync::atomic::AtomicUsize::new(0);
-            let asked = std::sync::Mutex::new(None);
+            let stopped = std::sync::Mutex::new(None);
             let report = |_: &cdimc_core::Step| {
                 if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after {
-                    asked.lock().unwrap().get_or_insert_with(Instant::now);
+                    stopped.lock().unwrap().get_or_insert_with(Instant::now);
                     return ControlFlow::Break(());
                 }
                 ControlFlow::Continue(())
             };
             let error = TMixture::default().fit(&data, 4, Seed::new(3), &report).unwrap_err();
             assert!(matches!(error, ClusterError::Interrupted { checkpoint: None }));
-            assert!(asked.lock().unwrap().unwrap().elapsed() < Duration::from_secs(5));
+            assert!(stopped.lock().unwrap().unwrap().elapsed() < Duration::from_secs(5));
         }
     }
 

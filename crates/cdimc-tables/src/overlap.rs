@@ -278,7 +278,7 @@ impl<'a> IdOverlap<'a> {
             side.ids.iter().copied().filter(|id| is_date(id) && !elsewhere.contains(id));
         let first = dates.next()?;
         Some(format!(
-            "{} ids, such as `{first}`, look like days that a spreadsheet made of other ids: save the table anew from its \
+            "{} ids, such as `{first}`, look like days that a spreadsheet made of other ids: save the table again from its \
              source, with that column as text",
             1 + dates.count()
         ))

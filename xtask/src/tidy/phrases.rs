@@ -8,17 +8,20 @@ const PHRASES: &[&str] = &[
     "that under which", "those under", "two of which", "upon which", "without which", "but where", "in so far",
     "save that", "so far as", "the same as those", "a row each", "a sample each", "a view each", "but for",
     "each of which", "in whatever order", "none of which", "nothing of", "of theirs", "one a line", "save for",
-    "what is left",
+    "of which nothing", "that is none", "that of them", "those of them", "what is left",
     // Code is not a person.
-    "be told", "believes", "fears", "hear", "hears", "hopes", "in company", "in silence", "is heard", "is told",
-    "knows anything", "knows how", "knows nothing", "knows of", "knows whether", "lets pass", "likes", "looks at",
-    "sees that", "sees to", "speak against", "speaks against", "tells nothing", "tells of", "tells whether", "thinks",
-    "told of", "trusts", "wants to", "wishes",
+    "asked about", "asks how", "asks whether", "believes", "fears", "hear", "hears", "hopes", "in company", "in silence",
+    "is heard", "knows anything", "knows how", "knows no", "knows nothing", "knows of", "knows that", "knows what",
+    "knows whether", "lets pass", "likes", "looks at", "say more", "says how", "says nothing", "says so", "says that",
+    "says what", "says whether", "sees nothing", "sees that", "sees to", "speak against", "speaks against", "speaks for",
+    "stand above", "stand beside", "stands above", "stands below", "stands beside", "tell apart", "tells apart",
+    "tells nothing", "tells of", "tells that", "tells what", "tells whether", "thinks", "told", "trusts", "wants to",
+    "wishes", "worth a word",
     "anybody", "by whom", "everybody", "for whom", "from whom", "most of whom", "somebody", "to whom", "who asks",
     "who knows", "who reads", "who says", "whoever", "whomever",
     // Words that are out of use.
-    "at odds", "begins anew", "came of", "comes of", "gone through", "hereby", "herein", "in its stead",
-    "in their stead", "lest", "passed over", "thence", "thereby", "therein", "thereof", "whence", "whereby",
+    "at odds", "begins afresh", "begins anew", "bytes a sample", "came of", "comes of", "gone through", "hereby", "herein", "in its stead",
+    "in their stead", "lest", "nats a sample", "passed over", "thence", "thereby", "therein", "thereof", "whence", "whereby",
     "wherein", "in vain", "to be had",
 ];
 

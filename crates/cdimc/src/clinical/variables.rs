@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_value_far_down_is_seen() {
+    fn a_rare_value_far_down_is_found() {
         let mut cells = vec!["0"; 3000];
         cells[2500] = "1";
         assert!(

@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cluster_is_chosen_where_the_views_share_nothing_and_it_is_asked() {
+    fn one_cluster_is_chosen_if_it_is_in_the_range_and_the_views_share_nothing() {
         let (data, _) = three_groups();
         let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
         let choose = |data: &MultiView, from| {

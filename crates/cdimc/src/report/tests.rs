@@ -27,11 +27,11 @@ fn clustered() -> (Joined, Clustering) {
 }
 
 fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
-    html_of_asked(2, method, joined, clustering)
+    html_of_requested(2, method, joined, clustering)
 }
 
 /// Returns the page of a run that requested `n_clusters` clusters.
-fn html_of_asked(
+fn html_of_requested(
     n_clusters: usize,
     method: &str,
     joined: &Joined,
@@ -169,7 +169,7 @@ fn a_picture_shows_a_part_of_very_many_samples() {
 fn empty_clusters_are_not_counted_and_keep_their_colors() {
     let (joined, mut clustering) = clustered();
     clustering.labels = vec![0, 0, 0, 3, 3, 3];
-    let html = html_of_asked(5, "concat", &joined, &clustering);
+    let html = html_of_requested(5, "concat", &joined, &clustering);
     assert!(html.contains("<h1>2 clusters of 6 samples</h1>"));
     assert!(html.contains("<b>2</b><span>clusters, of 5 requested</span>"));
     assert!(html.contains("were grouped into 2 clusters by"));

@@ -52,7 +52,7 @@ fn empty_and_single_clusters_are_counted() {
 }
 
 #[test]
-fn clusters_that_follow_the_mask_are_seen_and_a_random_mask_is_not() {
+fn clusters_that_follow_the_mask_cause_a_warning_and_a_random_mask_does_not() {
     let (data, truth) = groups(150, 2, false);
     let views: Vec<Array2<f64>> = (0..2).map(|v| data.view(v).to_owned()).collect();
     let mut rng = Seed::new(4).rng();

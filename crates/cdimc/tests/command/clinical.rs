@@ -76,7 +76,7 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
 }
 
 #[test]
-fn the_ids_of_a_clinical_table_are_none_of_the_views_wherever_they_are_named() {
+fn id_columns_of_a_clinical_table_are_independent_of_the_views() {
     let desk = Desk::new();
     let rows: String = (0..120).map(|i| format!("{},s{i}\n", i * 7 % 50)).collect();
     desk.put("clinic.csv", &format!("age,Patient\n{rows}"));

@@ -3,7 +3,7 @@
 use crate::desk::{Desk, VIEWS};
 
 #[test]
-fn a_method_asked_for_twice_is_compared_once() {
+fn a_method_given_twice_is_compared_once() {
     let desk = Desk::new();
     let methods = "--method concat --method best-view --method concat --repetitions 1";
     let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));

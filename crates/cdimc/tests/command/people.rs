@@ -237,12 +237,12 @@ fn a_method_without_checkpoints_reports_that_it_starts_afresh() {
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut progress, &mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
-    assert!(rest.contains("there is no checkpoint of daimc: its fit begins afresh"), "{rest}");
+    assert!(rest.contains("there is no checkpoint of daimc: its fit starts again"), "{rest}");
     assert!(desk.text("out/run.json").contains("\"interrupted\""));
 }
 
 #[test]
-fn samples_in_columns_are_asked_about_and_turned() {
+fn samples_in_columns_are_reported_and_transposed() {
     let desk = Desk::new();
     let value = |i: usize, j: usize| ((i % 2) * 5 * (j + 1) + (7 * i + 3 * j) % 4) as f64;
     let ids: Vec<String> = (0..20).map(|i| format!("p{i}")).collect();

@@ -48,7 +48,7 @@ fn columns_with_commas_are_named_in_quotes() {
 }
 
 #[test]
-fn lines_above_a_table_are_left_out_where_asked() {
+fn lines_above_a_table_are_left_out_on_request() {
     let desk = Desk::new();
     desk.put("titled.csv", &format!("Table 2\n{}", table("id,a,b", ',', numbers)));
     let message = desk.fails("inspect --view titled.csv --id id");
@@ -69,7 +69,7 @@ fn more_clusters_than_samples_are_refused_as_such() {
 }
 
 #[test]
-fn patterns_and_samples_are_asked_over_all_parts() {
+fn patterns_and_dropped_samples_are_checked_over_all_parts() {
     let desk = Desk::new();
     let text = table("id,a,b", ',', numbers);
     desk.put("r-0.csv", &text.replace("\ns", "\ns-"));

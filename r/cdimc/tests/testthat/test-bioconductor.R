@@ -1,4 +1,4 @@
-test_that("a MultiAssayExperiment goes by its sample map", {
+test_that("a MultiAssayExperiment uses its sample map", {
   skip_if_not_installed("MultiAssayExperiment")
   suppressPackageStartupMessages(library(MultiAssayExperiment))
   data <- named(made())

@@ -9,7 +9,7 @@ test_that("clusters match the classes, have names and start at 1", {
   expect_equal(unname(fit$observed), data$mask)
 })
 
-test_that("rows of NA and rows that are not there mean the same", {
+test_that("rows of NA and absent rows mean the same", {
   data <- made()
   by_row <- fit_of(stats::setNames(data$views, c("rna", "protein", "methylation")), 3)
   by_name <- fit_of(named(data), 3)

@@ -37,7 +37,7 @@ test_that("settings that are no numbers are refused, and NULL leaves a setting a
   expect_null(fit_of(views, 3, pooling = NULL)$settings$pooling)
 })
 
-test_that("what is no table of numbers is refused", {
+test_that("data other than tables of numbers are refused", {
   refused(fit_of(1:3, 2), "class of x = integer")
   refused(fit_of(list(), 2), "number of views = 0")
   refused(fit_of(list(letters), 2), "view view0 = character")

@@ -59,7 +59,7 @@ test_that("views without names are all that the model has, by their place", {
   expect_error(impute(fit, views[[3]]), paste("number of views = 1:", rule), class = "cdimc_error")
 })
 
-test_that("columns go by name", {
+test_that("columns are matched by name", {
   rna <- named(data)$rna
   turned <- predict(fit, list(rna = rna[, rev(colnames(rna))]))
   expect_identical(turned, predict(fit, list(rna = rna)))
@@ -99,7 +99,7 @@ test_that("stability is a share of every cluster and every sample", {
   expect_error(stability(fit, named(data), n = 0), "n = 0: must be a whole number", class = "cdimc_error")
 })
 
-test_that("stability goes by the names of views and columns", {
+test_that("stability does not depend on the order of views and columns", {
   views <- named(data)
   found <- stability(fit, views, n = 5, progress = FALSE)
   turned <- stability(fit, lapply(rev(views), function(view) view[, rev(colnames(view))]), n = 5, progress = FALSE)
@@ -169,7 +169,7 @@ test_that("files that are no models are refused, and nothing is left half writte
   expect_error(write_model(plain, file), "other methods have no model", class = "cdimc_error")
 })
 
-test_that("methods stand side by side", {
+test_that("methods are compared", {
   table <- sure(compare(
     data$views, 3, c("t-mixture", "concat"),
     truth = data$class, repetitions = 2, seed = 0, progress = FALSE

@@ -167,7 +167,7 @@ impl RunRecord {
                 let of = range.to + 1 - range.from.max(2);
                 format!("{done} of {of} numbers of clusters are tried; the others are left")
             }
-            _ => format!("there is no checkpoint of {method}: its fit begins afresh"),
+            _ => format!("there is no checkpoint of {method}: its fit starts again"),
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cluster_is_none_of_the_numbers_that_are_tried() {
+    fn one_cluster_does_not_count_as_a_tried_number() {
         let record: RunRecord = serde_json::from_value(serde_json::json!({
             "command": "cdimc cluster", "version": "0.1.0", "status": "interrupted",
             "input": { "views": ["rna.csv"], "label": null, "missing-values": [], "strict": false },

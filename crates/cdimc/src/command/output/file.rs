@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_only_when_asked_for_and_an_input_never() {
+    fn a_file_is_replaced_only_on_request_and_an_input_never() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         OutputFile::begin(&path, false, &[]).unwrap().finish(b"first").unwrap();

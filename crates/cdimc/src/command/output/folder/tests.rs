@@ -121,9 +121,9 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
         run_in(&target) == "first" && run_in(&begun) == run && begun != target
     };
     // Requested to stop, and killed.
-    let asked = begin();
-    keep(&asked, "second");
-    assert!(!asked.place().unwrap() && waiting("second"));
+    let stopped = begin();
+    keep(&stopped, "second");
+    assert!(!stopped.place().unwrap() && waiting("second"));
     let killed = begin();
     keep(&killed, "third");
     std::mem::forget(killed);
@@ -139,15 +139,15 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
     failed.forget();
     drop(failed);
     assert!(!workplace.exists() && run_in(&target) == "first");
-    let asked = begin();
-    keep(&asked, "fifth");
-    asked.place().unwrap();
+    let stopped = begin();
+    keep(&stopped, "fifth");
+    stopped.place().unwrap();
     begin().finish(&json!({ "run": "sixth", "status": "finished" })).unwrap();
     assert!(!workplace.exists() && run_in(&target) == "sixth");
     // Without a result it has its place.
-    let asked = begin();
-    keep(&asked, "seventh");
-    asked.place().unwrap();
+    let stopped = begin();
+    keep(&stopped, "seventh");
+    stopped.place().unwrap();
     fs::remove_dir_all(&target).unwrap();
     assert_eq!(begin().unfinished(), target);
     assert_eq!(run_in(&target), "seventh");
