@@ -27,7 +27,7 @@ SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 
 
 def command_pages():
-    """One page per sub-command: its long help."""
+    """Yields one page per sub-command: its long help."""
     if not shutil.which("cdimc"):
         print("reference: no command cdimc, its pages are left out", file=sys.stderr)
         return
@@ -77,7 +77,7 @@ def python_pages():
 
 
 def exported(tree):
-    """The names in ``__all__``."""
+    """Returns the names in ``__all__``."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
             return ast.literal_eval(node.value)
@@ -85,7 +85,7 @@ def exported(tree):
 
 
 def entry(name, node):
-    """Heading, signature and text of a class, with its public methods, or of a function."""
+    """Returns heading, signature and text of a class, with its public methods, or of a function."""
     if isinstance(node, ast.FunctionDef):
         return f"## {name.rpartition('.')[2]}\n\n{signature(name, node)}\n\n{prose(ast.get_docstring(node) or '')}"
     methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
@@ -168,7 +168,7 @@ def chapter(name, path, content, parents=(), below=()):
 
 
 def set_formulas(items):
-    """Turns blocks marked ``math``, which GitHub sets by itself, into what MathJax sets in the book."""
+    """Turns blocks marked ``math``, which GitHub renders, into formulas that MathJax renders in the book."""
     for chapter in (item["Chapter"] for item in items if "Chapter" in item):
         chapter["content"] = re.sub(
             r"^```math\n(.*?)\n```$",

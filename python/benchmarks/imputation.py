@@ -1,9 +1,9 @@
-"""How far filled-in rows are from what was measured: ``TMixture``, ``CDIMCNet``, nearest neighbors and column means.
+"""Measures the error of filled-in rows: ``TMixture``, ``CDIMCNet``, nearest neighbors and column means.
 
     python imputation.py handwritten 0.3 [seed] [--no-network]
 
-On top of the missing rows a tenth of every view's measured rows is hidden before anything is fitted, from samples that keep
-another view. Errors are root mean squares over these rows, in standard deviations of the columns: 1 is what means give.
+In addition to the missing rows, a tenth of every view's measured rows is hidden before the fits, from samples that keep another view. Errors are
+root mean squares over these rows, in standard deviations of the columns; column means have 1.
 """
 
 import sys
@@ -14,7 +14,7 @@ from sklearn.impute import KNNImputer
 
 
 def hold_out(mask, rng):
-    """The mask without the rows held out, and those rows as a mask."""
+    """Returns the mask without the held-out rows, and the held-out rows as a mask."""
     mask, held_out = mask.copy(), np.zeros_like(mask)
     for v in range(mask.shape[1]):
         rows = np.flatnonzero(mask[:, v] & (mask.sum(axis=1) > 1))
@@ -24,7 +24,7 @@ def hold_out(mask, rng):
 
 
 def neighbors(views, widths):
-    """Every view after the mean of the ten nearest samples in the columns that both have, columns standardized."""
+    """Fills every view with the mean of the ten nearest samples, by the standardized columns that both samples have."""
     x = np.hstack(views)
     mean, scale = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
     scale[scale == 0] = 1

@@ -1,9 +1,9 @@
-"""``TMixture`` as it comes against column means and k-means, on the MATLAB files that papers of the field pass around.
+"""Compares ``TMixture`` with default settings with k-means after filling in column means, on public MATLAB files of multi-view papers.
 
     python public_views.py FOLDER NAME...
 
-Every ``FOLDER/NAME.mat`` holds views in a cell array ``X`` or ``data``, samples in rows or in columns, and classes in one of ``CLASSES``. Three masks with 30 % missing in each
-view; k-means on standardized columns and on rows of unit length. Scores are accuracy and NMI in percent, classes against clusters.
+Every ``FOLDER/NAME.mat`` has views in a cell array ``X`` or ``data``, with samples in rows or in columns, and classes in one of ``CLASSES``. Three
+masks hide 30 % of each view. k-means runs on standardized columns and on rows of unit length. Scores are accuracy and NMI in percent.
 """
 
 import sys
@@ -24,7 +24,7 @@ CLASSES = ("Y", "y", "gt", "truth", "truelabel")
 
 
 def read(path):
-    """The views, samples in rows, and the classes."""
+    """Returns the views, with samples in rows, and the classes."""
     file = loadmat(path)
     y = next(file[name] for name in CLASSES if name in file).ravel()
     # Some files give every view the same classes again.
@@ -35,7 +35,7 @@ def read(path):
 
 
 def filled(views, mask):
-    """The views side by side, samples that a view lacks at its mean."""
+    """Returns all views in one table, with missing rows at the mean of the view."""
     return np.hstack([np.where(seen[:, None], view, view[seen].mean(axis=0)) for view, seen in zip(views, mask.T)])
 
 
@@ -46,7 +46,7 @@ def standardized(views, mask):
 
 
 def compare(views, y, seed):
-    """Accuracy and NMI of the mixture and of k-means on both kinds of columns, and the mixture's seconds."""
+    """Returns accuracy and NMI of the mixture and of k-means on both kinds of columns, and the mixture's seconds."""
     order = np.random.default_rng(seed).permutation(len(y))
     views, y, k = [view[order] for view in views], y[order], len(np.unique(y))
     mask = cdimc.missing.PerView(0.3).mask(len(y), len(views), seed=seed)

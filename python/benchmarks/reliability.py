@@ -1,10 +1,10 @@
-"""How right the probabilities of ``TMixture`` are: of the samples whose cluster has some probability, how many are in it.
+"""Measures the calibration of the probabilities of ``TMixture``: the share of right samples per band of confidence.
 
     python reliability.py handwritten 0.3 [n_masks]
 
-A best one-to-one matching assigns a class to each cluster; the classes are used only after the fit. Printed are the
-samples of each band of confidence, their mean confidence and the share that is right, and the expected calibration error:
-the mean distance of the two over the bands, weighted by samples (Guo et al., ICML 2017).
+A best one-to-one matching assigns a class to each cluster; the classes are used only after the fit. The program prints, per band of confidence,
+the number of samples, their mean confidence and the share that is right. The expected calibration error is the mean distance of the two over the
+bands, weighted by samples (Guo et al., ICML 2017).
 """
 
 import sys
@@ -16,7 +16,7 @@ BANDS = [0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0]
 
 
 def fitted(dataset, rate, seed):
-    """Confidence, and whether the cluster is the sample's class, of every sample."""
+    """Returns the confidence, and whether the cluster is the sample's class, of every sample."""
     views = list(dataset.views.values())
     n_samples = len(dataset.target)
     rows = np.random.default_rng(seed).permutation(n_samples)
@@ -37,9 +37,9 @@ def main(name, rate, n_masks=3):
     for low, high in zip(BANDS, BANDS[1:]):
         band = (confidence > low) & (confidence <= high)
         if band.any():
-            said, found = confidence[band].mean(), right[band].mean()
-            error += band.mean() * abs(said - found)
-            print(f"| {low:.2f} to {high:.2f} | {band.mean():.3f} | {said:.3f} | {found:.3f} |")
+            predicted, found = confidence[band].mean(), right[band].mean()
+            error += band.mean() * abs(predicted - found)
+            print(f"| {low:.2f} to {high:.2f} | {band.mean():.3f} | {predicted:.3f} | {found:.3f} |")
     print(f"{name} {rate}: accuracy {right.mean():.3f}, mean confidence {confidence.mean():.3f}, error {error:.3f}", flush=True)
 
 

@@ -1,9 +1,9 @@
-"""Whether ``TMixture`` finds one cluster where views share nothing, and more where they share clusters.
+"""Tests whether ``TMixture`` finds one cluster if views share nothing, and more if they share clusters.
 
     python shared_structure.py [DRAWS]
 
-Ten kinds of noise and the situations of ``simulated.py``, 30 % of each view's rows missing, 1 to 8 clusters tried. Printed are the share of the
-draws with one cluster, and the median and range of their p values.
+Data: ten kinds of noise and the situations of ``simulated.py``, with 30 % of each view's rows missing. The program tries 1 to 8 clusters, and
+prints the share of the draws with one cluster, and the median and range of their p values.
 """
 
 import sys
@@ -23,7 +23,7 @@ def own_groups(rng, n, width):
 
 
 def batches(rng, n):
-    """Samples of four batches; three batches lack a view, and the batch shifts the first view."""
+    """Returns samples of four batches; three batches lack a view, and the batch shifts the first view."""
     batch = rng.integers(4, size=n)
     views = [rng.normal(size=(n, 10)) for _ in range(3)]
     views[0] += 1.5 * rng.normal(size=(4, 10))[batch]
@@ -31,7 +31,7 @@ def batches(rng, n):
 
 
 def noises(rng, n=250):
-    """Names, views and masks; the views are independent."""
+    """Yields names, views and masks; the views are independent."""
     kinds = {
         "white": [rng.normal(size=(n, 15)) for _ in range(3)],
         "correlated columns": [correlated(rng, n, 20, 5) + 0.5 * rng.normal(size=(n, 20)) for _ in range(3)],
@@ -51,7 +51,7 @@ def noises(rng, n=250):
 
 
 def found(views, mask, seed):
-    """The number of clusters and the p value."""
+    """Returns the number of clusters and the p value."""
     last = min(8, 2 * len(mask) // 3 - 1)
     model = cdimc.TMixture(n_clusters="auto", n_clusters_range=(1, last), random_state=seed)
     number = model.fit(cdimc.missing.hide(views, mask)).cluster_number_

@@ -1,8 +1,9 @@
-"""``TMixture`` as it comes, and with clusters of their own shapes always, against column means and k-means, on simulated views.
+"""Compares ``TMixture``, by default and with a separate shape per cluster, with k-means after filling in column means, on simulated views.
 
     python simulated.py
 
-Of each situation five draws, 30 % missing in each view; k-means on standardized columns and on rows of unit length. Scores are accuracies in percent.
+Each situation has five draws with 30 % missing in each view. k-means runs on standardized columns and on rows of unit length. Scores are accuracies
+in percent.
 """
 
 import warnings
@@ -19,7 +20,7 @@ OWN_SHAPES = {"pooling": 4.0, "diagonal": 0.05}
 
 
 def normal(rng, y, widths, distance):
-    """Round clusters of one size; the distance of the centers from the middle of a view is in standard deviations."""
+    """Returns round clusters of one size; the distance of the centers from the middle of a view is in standard deviations."""
     views = []
     for width in widths:
         centers = rng.normal(size=(y.max() + 1, width)) * distance / np.sqrt(width)
@@ -28,7 +29,7 @@ def normal(rng, y, widths, distance):
 
 
 def omics(rng, y):
-    """One in twenty columns differs between clusters; five hidden factors per view and heavy tails are unrelated."""
+    """Returns views in which one in twenty columns differs between clusters; five hidden factors per view and heavy tails are unrelated."""
     views = []
     for width in (1500, 600, 200):
         centers = rng.normal(size=(y.max() + 1, width)) * 0.9 * (rng.random(width) < 0.05)
@@ -38,7 +39,7 @@ def omics(rng, y):
 
 
 def counts(rng, y):
-    """Overdispersed counts of samples of different depth; a tenth of the columns changes with the cluster."""
+    """Returns overdispersed counts of samples of different depth; a tenth of the columns changes with the cluster."""
     views, k = [], y.max() + 1
     for width in (500, 300):
         change = np.where(rng.random((k, width)) < 0.1, rng.lognormal(size=(k, width)), 1)
@@ -53,7 +54,7 @@ def yes_or_no(rng, y):
 
 
 def marks(rng, y, categories):
-    """Columns of zeros and ones, one for each value of each category."""
+    """Returns columns of zeros and ones, one for each value of each category."""
     columns = []
     for n_values in categories:
         rates = rng.dirichlet(np.full(n_values, 0.6), size=y.max() + 1)
@@ -63,7 +64,7 @@ def marks(rng, y, categories):
 
 
 def mutations(rng, y, width):
-    """Zeros and ones: of every cluster a sixth of the columns is frequent, the others are rare."""
+    """Returns zeros and ones: in every cluster, ones are frequent in a sixth of the columns and rare in the others."""
     rates = np.where(rng.random((y.max() + 1, width)) < 1 / 6, 0.5, 0.05) * rng.uniform(0.3, 1, size=width)
     return (rng.random((len(y), width)) < rates[y]).astype(float)
 
@@ -77,7 +78,7 @@ def in_other_units(rng, views):
 
 
 def situations(rng):
-    """Names, classes and views."""
+    """Yields names, classes and views."""
 
     def even(n, k):
         return rng.permutation(np.arange(n) % k)
@@ -117,7 +118,7 @@ def situations(rng):
 
 
 def compare(y, views, seed):
-    """Accuracy as it comes, with own shapes, and of k-means on both kinds of columns."""
+    """Returns the accuracy by default, with separate shapes, and of k-means on both kinds of columns."""
     k = int(y.max()) + 1
     mask = cdimc.missing.PerView(0.3).mask(len(y), len(views), seed=seed)
     hidden = cdimc.missing.hide(views, mask)

@@ -1,11 +1,11 @@
-"""Every single-byte change of small files is refused, read as before, or read as the format's reference does.
+"""Checks that every single-byte change of small files is refused, or read as before, or read like the format's reference reads it.
 
     cargo build -p xtask
     python python/benchmarks/single_bytes.py target/debug/xtask SEEDS OUT [SHARE]
 
-SEEDS holds files as `fuzz/seeds.py` and this program's `more_seeds` make them; every SHARE-th byte (1) is changed
-in three ways. What is read differently is read again with NumPy, SciPy, h5py and pyarrow (page checksums on).
-Needs numpy, scipy, h5py, pandas and pyarrow. Ends with 1 if something is read unlike the reference.
+SEEDS has files from `fuzz/seeds.py` and from `more_seeds` of this program. Every SHARE-th byte (default 1) is changed in three ways. Files that are
+read differently are read again with NumPy, SciPy, h5py and pyarrow (with page checksums). Needs numpy, scipy, h5py, pandas and pyarrow. The exit code is
+1 if a file is read unlike its reference.
 """
 
 import collections
@@ -35,7 +35,7 @@ warnings.simplefilter("ignore")
 
 
 def more_seeds(out):
-    """What `fuzz/seeds.py` leaves out: other versions of NPY, HDF5 and pages, ids as words, narrow numbers."""
+    """Writes files that `fuzz/seeds.py` leaves out: other versions of NPY, HDF5 and pages, ids as words, narrow numbers."""
     rng = np.random.default_rng(1)
     x, ids = rng.normal(size=(12, 4)).round(3), np.array([f"s{i:02}" for i in range(12)])
     frame = pd.DataFrame(x, columns=list("abcd"))
@@ -76,7 +76,7 @@ def more_seeds(out):
 
 
 def names_of(path):
-    """The ids and the names of columns of each table as the reference reads them, `None` if it has none."""
+    """Returns ids and column names of each table by the reference, `None` if it has none."""
     reader = compare.reader_of(path)
     if reader is compare.hdf5:
         with h5py.File(path) as file:
@@ -129,33 +129,33 @@ def verdict(line):
     flaws = dict.fromkeys(("panicked", "crashed", "hung"), False)
     tables = line["different"]
     compare.compare({"file": line["file"], **flaws, "outcome": {"tables": tables}}, counts)
-    said = next(iter(counts), "different")
+    found = next(iter(counts), "different")
     try:
-        if said == "the same" and have_other_names(tables, names_of(pathlib.Path(line["file"]))):
-            said = "other names"
+        if found == "the same" and have_other_names(tables, names_of(pathlib.Path(line["file"]))):
+            found = "other names"
     except Exception:
-        said = "refused by the others"
-    return said
+        found = "refused by the others"
+    return found
 
 
 def verdicts(lines):
-    """Of all lines, by a process that goes on until a file crashes the reference."""
-    said = []
-    while len(said) < len(lines):
+    """Returns the verdicts on all lines; a new process starts after a file that crashes the reference."""
+    found = []
+    while len(found) < len(lines):
         back, front = os.pipe()
         if os.fork() == 0:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            for line in lines[len(said):]:
+            for line in lines[len(found):]:
                 signal.alarm(20)
                 os.write(front, (verdict(line) + "\n").encode())
             os._exit(0)
         os.close(front)
         with open(back) as stream:
-            said += stream.read().splitlines()
+            found += stream.read().splitlines()
         os.wait()
-        if len(said) < len(lines):
-            said.append("refused by the others")
-    return said
+        if len(found) < len(lines):
+            found.append("refused by the others")
+    return found
 
 
 def main():
@@ -179,13 +179,13 @@ def main():
                 total["refused"] += line["refused"]
                 total["as before"] += line["same"]
         lines = [line for line in lines if "file" in line]
-        for line, said in zip(lines, verdicts(lines)):
-            total[said] += 1
-            if said == "the same":
+        for line, verdict in zip(lines, verdicts(lines)):
+            total[verdict] += 1
+            if verdict == "the same":
                 pathlib.Path(line["file"]).unlink(missing_ok=True)
             else:
                 unlike += 1
-                print(said, line["file"], flush=True)
+                print(verdict, line["file"], flush=True)
     for name, total in totals.items():
         print(name, json.dumps(total), flush=True)
     sys.exit(unlike > 0)

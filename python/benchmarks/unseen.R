@@ -1,4 +1,4 @@
-# What the expressions of unseen.toml use, and `write_set`, which writes a set's views and classes.
+# Helpers for the expressions of unseen.toml, and `write_set`, which writes a set's views and classes.
 
 # The ARFF files of the list: attribute lines, then comma-separated values.
 read_arff <- function(path) {

@@ -1,4 +1,4 @@
-"""``cdimc cluster`` as it comes against k-means, a Gaussian mixture and four other programs, on the data sets of ``unseen.toml``.
+"""Compares ``cdimc cluster`` with default settings with k-means, a Gaussian mixture and four other programs, on the data sets of ``unseen.toml``.
 
     pip install cdimc scikit-learn imml mofapy2 snfpy
     python unseen.py get FOLDER [--repositories DIR]
@@ -8,7 +8,7 @@
 
 ``get`` needs R, git, and on Debian apt. It writes one CSV per view and ``truth.csv`` of every set into ``FOLDER/sets``.
 
-``run`` adds a line to the records for every cell that they lack, so an interrupted run goes on. A cell is a set, complete or with 30 % of each
+``run`` adds a line to the records for every missing cell, so an interrupted run can continue. A cell is a set, complete or with 30 % of each
 view absent, a seed and a method. The seed draws the order of the samples, at most 1500 of them, the mask, and the method's own randomness. Every
 program has one thread and a limit of CPU seconds per cell. The other programs run through the peers' runner, ``peers/methods.py``.
 
@@ -45,7 +45,7 @@ OURS = ("handwritten", "bdgp", "digits", "mnist4000")
 
 
 def listed(half):
-    """The entries of the list in that half: ``kept`` if the SHA-256 of the name is even, else ``development``."""
+    """Returns the entries of the list in one half: ``kept`` if the SHA-256 of the name is even, else ``development``."""
     entries = tomllib.loads((HERE / "unseen.toml").read_text())
     halves = {name: ("kept", "development")[int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2] for name in entries}
     return {name: entry for name, entry in entries.items() if half in ("all", halves[name])}
@@ -55,7 +55,7 @@ def listed(half):
 
 
 def repository(name, folder):
-    """The git directory of a public repository, cloned if it is not there."""
+    """Returns the git directory of a public repository, cloned if needed."""
     path = folder / name.replace("/", "+") / "repo"
     if not path.exists():
         subprocess.run(["git", "clone", "--quiet", "--bare", f"https://github.com/{name}", path], check=True)
@@ -63,7 +63,7 @@ def repository(name, folder):
 
 
 def sources(entry, folder, repositories):
-    """The files of an entry on this machine, as the list's checksums have them, and the R expression that reads them."""
+    """Returns the local files of an entry, after a test of their checksums, and the R expression that reads them."""
     if "package" in entry:
         name = f"{entry['package']}={entry['version']}"
         packages = folder / "packages"
@@ -108,7 +108,7 @@ def get(folder, repositories):
 
 
 def read_set(folder, entry):
-    """The views and the classes."""
+    """Returns the views and the classes."""
     y = [row["class"] for row in csv.DictReader((folder / "truth.csv").open())]
     tables = {name: np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1, dtype=str, ndmin=2) for name in entry["views"]}
     return {name: table[:, 1:].astype(float) for name, table in tables.items()}, np.array(y)
@@ -118,7 +118,7 @@ def read_set(folder, entry):
 
 
 def data_sets(half, folder):
-    """Names, and functions of a seed that return views and classes."""
+    """Yields names, and functions of a seed that return views and classes."""
     if half == "ours":
         from simulated import situations
 
@@ -135,7 +135,7 @@ def data_sets(half, folder):
 
 
 def cell(views, y, rate, seed):
-    """The views of a limited number of samples in the seed's order, with NaN for missing rows, and the classes."""
+    """Returns the views of a limited number of samples in the seed's order, with NaN for missing rows, and the classes."""
     order = np.random.default_rng(seed).permutation(len(y))[:MOST_SAMPLES]
     views = {name: np.asarray(x, float)[order] for name, x in views.items()}
     if rate:
@@ -145,7 +145,7 @@ def cell(views, y, rate, seed):
 
 
 def limited(command, limit, **options):
-    """The finished process, with a limit on CPU seconds; the machine may be too busy for a limit on elapsed time."""
+    """Runs a process with a limit on CPU seconds; the machine may be too busy for a limit on elapsed time."""
     cap = lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))  # noqa: E731
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run(command, preexec_fn=cap, env=environment, capture_output=True, text=True, **options)
@@ -244,7 +244,7 @@ def run(arguments):
 
 
 def scored(records):
-    """The accuracies by seed of every set, rate and method; failed cells are left out."""
+    """Returns the accuracies by seed of every set, rate and method; failed cells are left out."""
     found = {}
     for r in records:
         if r["status"] == "ok":
@@ -253,13 +253,13 @@ def scored(records):
 
 
 def table(arguments):
-    """One row per set, complete and absent side by side, the largest loss first; then the counts."""
+    """Returns one row per set, complete and absent side by side, the largest loss first; then the counts."""
     found = scored(read_records(arguments.records))
     names = [name for name, _ in data_sets(arguments.half, arguments.folder)]
     methods = [m for m in METHODS if m not in ("cdimc", "cdimc-range") and any(key[2] == m for key in found)]
 
     def lead(name, rate, others=PLAIN[:2]):
-        """How far ahead cdimc is of the best of these, each over the seeds that both have."""
+        """Returns the lead of cdimc over the best of these methods, each over the seeds that both have."""
         ours, leads = found.get((name, rate, "cdimc"), {}), []
         for other in others:
             theirs = found.get((name, rate, other), {})
@@ -287,7 +287,7 @@ def table(arguments):
 
 
 def compare(before, after):
-    """What a change did to every set: the mean difference over its cells with the standard deviation."""
+    """Prints the effect of a change on every set: the mean difference over its cells with the standard deviation."""
     cells = [{tuple(r[f] for f in FIELDS[:4]): float(r["accuracy"]) for r in read_records(path) if r["status"] == "ok"} for path in (before, after)]
     differences = {}
     for key in cells[0].keys() & cells[1].keys():
