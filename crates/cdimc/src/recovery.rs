@@ -30,7 +30,7 @@ pub struct Recovery {
     pub hidden_rows: usize,
     /// R²: the recovered fraction of the variance of hidden rows, with columns in units of their standard deviations.
     pub r2: f64,
-    /// Root mean square error of the model, in deviations of the columns.
+    /// Root mean square error of the model, in standard deviations of the columns.
     pub error: f64,
     /// Root mean square error of the column means, in the same units.
     pub error_of_means: f64,

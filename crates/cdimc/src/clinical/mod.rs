@@ -198,11 +198,10 @@ pub struct Comparison {
 
 impl Comparison {
     /// Meaning of the p values, for readers.
-    pub(crate) const MEANING: &'static str = "The clinical table was not clustered on, so these p values do not suffer from the \
-        clustering itself. They are too small for columns that were computed from the views (a published subtype, a \
-        signature), and where the number of clusters, the method or the seed was chosen for its p value. q counts all \
-        tests of this table (Benjamini and Hochberg). Groups that differ in these patients still have to be found \
-        in others: cdimc predict.";
+    pub(crate) const MEANING: &'static str = "The clinical table was not used to find the clusters, so these p values are valid. They are too small for \
+        columns that were computed from the views (a published subtype, a signature), and if the number of clusters, the \
+        method or the seed was chosen for its p value. q corrects p for all tests of this table (Benjamini and Hochberg). \
+        Check with cdimc predict whether the groups also differ in other patients.";
 
     /// Returns header and rows of `associations.csv`.
     pub fn associations_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {

@@ -145,7 +145,7 @@ impl Coding {
         };
         (!cells.iter().all(is_plain)).then(|| {
             format!(
-                "survival takes {} of column `{column}` for the event, and {} for censored",
+                "in survival, {} of column `{column}` is the event, and {} is censored",
                 of(true),
                 of(false)
             )
@@ -289,10 +289,10 @@ impl Survival {
         Some(match (&self.log_rank, n_watched) {
             (Some(_), _) => return None,
             (None, 0..=1) => {
-                "no log-rank test: only one cluster has samples watched until the first event"
+                "no log-rank test: only one cluster has samples at risk at the first event"
             }
             // Otherwise the variance at the first event is positive.
-            _ => "no log-rank test: all samples watched until the first event have it at that time",
+            _ => "no log-rank test: all samples at risk at the first event have it at that time",
         })
     }
 
@@ -372,7 +372,7 @@ mod tests {
                 found.of.iter().map(|of| of.map(|(_, event)| event)).collect();
             assert_eq!(events, [Some(true), Some(false), None, Some(true)], "{event}");
             let said = format!(
-                "survival takes `{event}` of column `dead` for the event, and `{none}` for censored"
+                "in survival, `{event}` of column `dead` is the event, and `{none}` is censored"
             );
             let is_plain = matches!(event, "1" | "TRUE");
             assert_eq!(notes, if is_plain { vec![] } else { vec![said] });

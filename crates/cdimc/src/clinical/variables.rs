@@ -44,7 +44,7 @@ impl Variable {
         if n_numbers < n && there().all(with_point) {
             let text = there().find(|cell| number(cell).is_none()).unwrap_or_default();
             return Err(format!(
-                "`{text}` has a comma: write all numbers with a point before the decimals and none else"
+                "`{text}` has a comma: write all numbers with a point before the decimals and no other mark"
             ));
         }
         // Equal numbers are one category, however they are spelled: by its first spelling.

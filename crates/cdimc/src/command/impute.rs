@@ -70,7 +70,7 @@ impl Impute {
             let neighbors =
                 found.error_of_neighbors.map_or_else(|| "none".into(), |e| format!("{e:.3}"));
             say!(
-                "{}: {} hidden rows recovered with R2 = {:.3}; error in deviations {:.3}, of column means \
+                "{}: {} hidden rows recovered with R2 = {:.3}; error in standard deviations {:.3}, of column means \
                  {:.3}, of nearest neighbors {neighbors}",
                 names[found.view],
                 found.hidden_rows,

@@ -63,8 +63,8 @@ fn survival(page: &mut Page, found: &Survival) {
         "survival",
         kaplan_meier(&found.columns.time, &largest),
         &format!(
-            "Kaplan-Meier curves; a tick is a sample last seen then without the event. Below, how many samples of each \
-             cluster were still watched.{left_out}"
+            "Kaplan-Meier curves; a tick is a sample that was censored at this time. Below: the number of samples of each \
+             cluster still at risk.{left_out}"
         ),
     );
     let number = |x: f64| if x.is_finite() { format!("{x:.2}") } else { String::new() };
@@ -94,9 +94,9 @@ fn survival(page: &mut Page, found: &Survival) {
     let header = ["cluster", "samples", "events", "median", "restricted mean", "hazard ratio", "p"];
     page.colored_table(&header, rows);
     page.paragraph(&format!(
-        "Times are as in the table. The restricted mean, with its standard error, is the mean time without the event up \
-         to {}, until when all clusters were watched. Hazard ratios with 95 % intervals are against cluster {}, by Cox's \
-         model (ties by Efron); a cluster without events has ratio 0 and no interval.",
+        "Times are in the units of the table. The restricted mean, with its standard error, is the mean time without the \
+         event up to {}, the end of the shortest follow-up of a cluster. Hazard ratios with 95 % intervals are against \
+         cluster {}, by Cox's model (ties by Efron); a cluster without events has ratio 0 and no interval.",
         short(found.horizon), found.reference
     ));
 }

@@ -102,7 +102,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         (x + 16.0 * steps + 26.0, y + 9.0),
         Anchor::Start,
         11,
-        "deviations from the mean of all samples",
+        "standard deviations from the mean of all samples",
     );
     drawing.cell((x + 450.0, y), (16.0, 10.0), MISSING);
     drawing.text((x + 472.0, y + 9.0), Anchor::Start, 11, "not measured");
@@ -123,8 +123,8 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         n => format!(" A cell is the mean of about {n} samples."),
     };
     let caption = format!(
-        "Columns that set the clusters apart, on the scale that the model used, over the samples in the order of their \
-         clusters, the surest first.{together}"
+        "Columns that differ most between the clusters, on the scale of the model. Samples are in the order of their \
+         clusters, the most certain first.{together}"
     );
     Some((drawing.svg((NAMES + WIDTH + 8.0, y)), caption))
 }

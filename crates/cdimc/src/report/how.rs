@@ -30,11 +30,11 @@ impl Report<'_> {
         match self.method {
             TMixture::NAME => {
                 text.push_str(
-                    ", one mixture of multivariate t distributions over all views, in which a view that a sample lacks drops \
-                     out of its likelihood; no view was filled in before",
+                    ", one mixture of multivariate t distributions over all views, in which the missing views of a sample \
+                     drop out of its likelihood; no view was filled in before",
                 );
                 if n < all {
-                    text.push_str(&format!("; {n} samples were searched, EM went over all"));
+                    text.push_str(&format!("; the search used {n} samples, EM all samples"));
                 }
                 cited.push(MIXTURE);
             }
@@ -53,7 +53,7 @@ impl Report<'_> {
         }
         if let Some(number) = &self.outcome.cluster_number {
             text.push_str(&format!(
-                " The number of clusters was chosen by the data: {}.",
+                " The number of clusters was chosen from the data: {}.",
                 number.reason
             ));
         }
@@ -76,7 +76,7 @@ impl Report<'_> {
         }
         if let Some(comparison) = self.comparison.filter(|comparison| comparison.n_known > 0) {
             text.push_str(
-                " Clinical columns, which were not clustered on, are compared by the tests that their table names",
+                " Clinical columns, which were not used to find the clusters, are compared by the tests named in their table",
             );
             if comparison.survival.is_some() {
                 text.push_str(", survival by the log-rank test and Cox's model");

@@ -40,9 +40,9 @@ const MAX_POINTS: usize = 5000;
 const PROFILE: usize = 5;
 
 /// Explanation of the difference of a marker.
-const DIFFERENCE: &str = "The columns of every view that differ most between a cluster and the other samples: difference is \
-    Hedges' g, the difference of the means in deviations, with its interval, on the scale that the model used; AUC the chance \
-    that a sample of the cluster has the larger value. Means are as given.";
+const DIFFERENCE: &str = "The columns of every view that differ most between a cluster and the other samples. Difference is \
+    Hedges' g with its 95 % interval: the difference of the means in standard deviations, on the scale of the model. AUC is the \
+    chance that a sample of the cluster has the larger value. Means are in the units of the file.";
 
 /// Content of a report.
 #[derive(Debug, Clone, Copy)]
@@ -208,12 +208,11 @@ impl Report<'_> {
         page.colored_table(&["cluster", "samples", "share", "mean confidence", "stability"], rows);
         if let Some(found) = &self.outcome.stability {
             page.paragraph(&format!(
-                "Stability is the mean Jaccard index of a cluster with the one most like it in each of {} subsamples of \
-                 80 % of the samples: about 0.85 and more is a cluster that stays, below 0.6 one that should \
-                 not be believed (Hennig 2007).{}",
+                "Stability is the mean Jaccard index of a cluster with the most similar cluster in each of {} subsamples of \
+                 80 % of the samples. A cluster above 0.85 is stable; do not build on one below 0.6 (Hennig 2007).{}",
                 found.n_subsamples,
                 found.ambiguous.map_or_else(String::new, |share| format!(
-                    " Of the pairs of samples {:.1} % are neither nearly always together nor nearly always apart.",
+                    " {:.1} % of the pairs of samples are neither nearly always together nor nearly always apart.",
                     100.0 * share
                 ))
             ));
@@ -221,7 +220,7 @@ impl Report<'_> {
                 page.figure(
                     "consensus",
                     figures::consensus(shares, &self.outcome.clustering.labels),
-                    "How often two samples are in one cluster, of the subsamples that have both: white never, blue \
+                    "Share of the subsamples with both samples in which two samples are in one cluster: white never, blue \
                      always. Samples are in the order of their clusters, from the top and from the left.",
                 );
             }
@@ -347,10 +346,10 @@ impl Report<'_> {
         page.figure(
             "classes",
             alluvial::alluvial(&known, &clusters),
-            "Where the samples of every class go; each band is as wide as it has samples.",
+            "How the samples of every class are distributed over the clusters; the width of a band is its number of samples.",
         );
         page.paragraph(
-            "Rows: the label column. Columns: clusters. The labels were not used before this.",
+            "Rows: the label column. Columns: clusters. The labels were not used to find the clusters.",
         );
         let mut counts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (class, &cluster) in labels.iter().zip(&self.outcome.clustering.labels) {
@@ -392,12 +391,11 @@ impl Report<'_> {
 pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> String {
     let mut page = Page::new("Missing views filled in");
     page.paragraph(
-        "To see how well missing values are recovered, measured rows of samples that have another view \
-         were hidden, one view at a time, and filled in from the other views. R² is the share of the \
-         variance that is recovered: 1 is exact, 0 no better than each column's mean. Errors are root mean \
-         squares in standard deviations of the columns. The table compares them with the errors of the columns' \
-         means and of the mean of the ten nearest neighbors in the other views; a model should be better than \
-         both. Rows of the training are recovered a little better than new rows.",
+        "To measure how well missing values are recovered, measured rows of samples with another view \
+         were hidden, one view at a time, and filled in from the other views. R² is the recovered share of the \
+         variance: 1 is exact, 0 no better than the column means. Errors are root mean squares in standard \
+         deviations of the columns. A model should be better than the column means and than the mean of the ten \
+         nearest neighbors in the other views. Rows of the training are recovered a little better than new rows.",
     );
     let rows = found.iter().map(|r| {
         let neighbors = r.error_of_neighbors.map_or_else(String::new, |e| format!("{e:.3}"));

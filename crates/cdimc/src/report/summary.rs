@@ -38,7 +38,7 @@ impl Report<'_> {
         let shown = self.joined.data.n_samples();
         if shown < self.n_samples {
             page.paragraph(&format!(
-                "This page shows {shown} of the {} samples, drawn at random and searched for clusters; labels.csv has all.",
+                "This page shows {shown} of the {} samples, drawn at random for the search; labels.csv has all samples.",
                 self.n_samples
             ));
         }
@@ -142,7 +142,7 @@ impl Report<'_> {
         if best.is_empty() {
             if self.n_clusters() > 1 {
                 page.paragraph(&format!(
-                    "No column differs between clusters that the views without its own give (q at most {LARGEST_Q})."
+                    "No column differs between clusters that were found without its view (q at most {LARGEST_Q})."
                 ));
             }
             return;
@@ -155,7 +155,7 @@ impl Report<'_> {
             let (lower, upper) = contrast.interval;
             let q = test.map_or_else(String::new, |test| format!("; {}", named_p_value("q", test.q)));
             format!(
-                "Cluster {cluster}: {column} of {view} is {side}, by {:.1} deviations ({lower:.1} to {upper:.1}); mean {} \
+                "Cluster {cluster}: {column} of {view} is {side}, by {:.1} standard deviations ({lower:.1} to {upper:.1}); mean {} \
                  against {}{q}.",
                 contrast.difference.abs(),
                 short(inside),
