@@ -417,7 +417,7 @@ mod tests {
         let late = [("1e308", "0"), ("1e308", "1"), ("1e308", "0"), ("1e308", "1")];
         for (cells, labels, reason) in [
             (&at_once[..], &[0, 1, 0, 1, 0, 1][..], Some("have it at that time")),
-            (&apart, &[0, 0, 1, 1], Some("only one cluster has samples watched")),
+            (&apart, &[0, 0, 1, 1], Some("only one cluster has samples at risk")),
             (&late, &[0, 1, 0, 1], None),
         ] {
             let found = watched(cells).unwrap().0.compare(labels).unwrap();
