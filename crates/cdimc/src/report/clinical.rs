@@ -288,7 +288,7 @@ mod tests {
         {
             assert!(html.contains(text), "{text}");
         }
-        assert!(html.contains("do not suffer from the clustering itself"));
+        assert!(html.contains("not used to find the clusters, so these p values are valid"));
         assert!(html.contains("Not tested, one value: seen."));
     }
 

@@ -291,7 +291,7 @@ fn stability_is_computed_if_requested_or_quick() {
     let report = desk.text("out/report.html");
     assert!(
         report.contains("mean Jaccard index")
-            && report.contains("How often two samples are in one cluster")
+            && report.contains("Share of the subsamples with both samples")
     );
 }
 
