@@ -195,7 +195,7 @@ class _Partitions:
         # If there is no common id, two different ids have the same hash.
         for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
             raise ValueError(
-                f"id `{id}` is in partition {first} and again in partition {second}: a sample lies in one partition"
+                f"id `{id}` is in partition {first} and again in partition {second}: a sample must be in one partition"
             )
 
     def select(self, n_samples: Sequence[int], rows: NDArray[np.int64]) -> dict[str, Any]:

@@ -253,7 +253,7 @@ def test_partitions_that_do_not_fit_are_named(tables, partitioned):
     refused(changed("table1", 2, lambda part: part.iloc[:, :-1]), r"^partition 2: table1: column \d+ is none, ")
     refused(
         changed("table0", 2, lambda part: part.rename(index={part.index[4]: "s012"})),
-        "^id `s012` is in partition 0 and again in partition 2: a sample lies in one partition$",
+        "^id `s012` is in partition 0 and again in partition 2: a sample must be in one partition$",
     )
     refused(
         changed("table0", 1, lambda part: part.rename(index={part.index[4]: part.index[0]})),

@@ -102,7 +102,7 @@ pub trait Clusterer: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let (_, _, _) = (checkpoint, data, observer);
-        Err(ClusterError::Model(format!("{} has no checkpoints to go on from", self.name())))
+        Err(ClusterError::Model(format!("{} cannot continue from a checkpoint", self.name())))
     }
 
     /// Estimates the cost of a fit; `None` if the method has no estimate.

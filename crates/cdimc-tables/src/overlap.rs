@@ -152,7 +152,7 @@ impl<'a> IdOverlap<'a> {
             .or_else(|| self.affix_advice())
     }
 
-    /// Checks whether the columns of one table are named as the rows of another.
+    /// Checks whether the columns of one table are named like the rows of another.
     fn samples_in_columns(&self) -> Option<String> {
         let own = &self.own;
         let mut pairs = self.others.iter().flat_map(|other| [(own, other), (other, own)]);
@@ -162,7 +162,7 @@ impl<'a> IdOverlap<'a> {
             n_columns > 1 && 2 * n_columns >= rows.ids.len()
         })?;
         Some(format!(
-            "the columns of {} are named as the rows of {}: samples must be rows, so one of them needs --transposed FILE",
+            "the columns of {} are named like the rows of {}: samples must be rows, so one of them needs --transposed FILE",
             columns.label, rows.label
         ))
     }
@@ -220,7 +220,7 @@ impl<'a> IdOverlap<'a> {
             if there.is_empty() { String::new() } else { format!("(?:{})?", there.join("|")) }
         };
         Some(format!(
-            "without what all ids of a file begin with or end in {shared} of {of} are shared: --id-pattern '^{}(.*?){}$'",
+            "without the common beginnings and ends of the ids of a file, {shared} of {of} are shared: --id-pattern '^{}(.*?){}$'",
             any_of(&prefixes),
             any_of(&suffixes)
         ))
@@ -452,7 +452,7 @@ mod tests {
         let lines = warnings(&[genes("rna"), genes("protein"), table("clinic", &["p1", "p2"])]);
         let [line] = <[String; 1]>::try_from(lines).unwrap();
         assert!(
-            line.contains("the columns of rna.csv are named as the rows of clinic.csv"),
+            line.contains("the columns of rna.csv are named like the rows of clinic.csv"),
             "{line}"
         );
     }
@@ -463,7 +463,7 @@ mod tests {
         genes.features = vec!["p1".into(), "p2".into()];
         let message = describe_disjoint_ids(&[genes, table("b", &["p1", "p2"])]);
         assert!(
-            message.contains("the columns of genes.csv are named as the rows of b.csv"),
+            message.contains("the columns of genes.csv are named like the rows of b.csv"),
             "{message}"
         );
     }

@@ -95,7 +95,7 @@ impl NamedModel {
         match self.mixture() {
             Some(mixture) => mixture.clone().fitted_to(&samples.data),
             None => Err(ClusterError::Model(format!(
-                "{}: only a model of {} keeps what this needs",
+                "{}: only a model of {} can do this",
                 self.model.method(),
                 TMixture::NAME
             ))),

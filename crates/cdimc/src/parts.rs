@@ -440,7 +440,7 @@ mod tests {
         repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
         assert_eq!(
             error(&repeated),
-            "id `s12` is in view0-0.csv and again in view0-2.csv: a sample lies in one part"
+            "id `s12` is in view0-0.csv and again in view0-2.csv: a sample must be in one part"
         );
         let mut unmeasured = parts();
         unmeasured.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();

@@ -18,7 +18,7 @@ const MOST_CANDIDATES: usize = 5000;
 
 /// Note for data with too few rows to hide a tenth of them.
 pub(crate) const NOTHING_HIDDEN: &str =
-    "nothing was hidden to see how well this works: of no view ten measured rows have another view";
+    "the accuracy is unknown: no view has ten measured rows of samples with another view";
 
 /// Accuracy of the imputed rows of one view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,13 +7,13 @@ use crate::tables::{JoinError, Joined, Table, join};
 #[non_exhaustive]
 pub enum TrainingSetError {
     /// There is only one sample.
-    #[error("{files}: one sample only: at least two are needed")]
+    #[error("{files}: only one sample: at least two are needed")]
     OneSample {
         /// The files.
         files: String,
     },
     /// Only one sample has a view.
-    #[error("{file}: one row only has values: a view needs at least two, or is left out")]
+    #[error("{file}: only one row has values: a view needs at least two, or is left out")]
     OneRow {
         /// The file.
         file: String,

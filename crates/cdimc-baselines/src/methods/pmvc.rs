@@ -308,8 +308,8 @@ impl Clusterer for Pmvc {
         let embedding = views.restore(&stacked);
         if embedding.iter().all(|&x| x == 0.0) {
             let reason = format!(
-                "lambda = {} weighs more than the {} and {} features of the views explain, and \
-                 nothing is left of the representation: choose a smaller one",
+                "lambda = {} is too large for {} and {} features, the representation is all 0: \
+                 choose a smaller one",
                 self.lambda,
                 views.width(0),
                 views.width(1),

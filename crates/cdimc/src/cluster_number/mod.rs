@@ -229,7 +229,7 @@ impl ClusterNumber {
             self.chosen = 1;
             self.votes.clear();
             self.reason = format!(
-                "k = 1: the views share no more than with their samples in another order (p = {p_value:.3})"
+                "k = 1: the views share no more than with their samples in a random order (p = {p_value:.3})"
             );
         }
         self.shared_structure = Some(structure);

@@ -166,7 +166,7 @@ impl Cluster {
         }
         let beside = self.config.iter().chain(&self.clinical).cloned().collect();
         if self.stability.is_some_and(|n| n > 0) && self.method != TMixture::NAME {
-            bail!("--stability: looked at with {} alone, not {}", TMixture::NAME, self.method);
+            bail!("--stability: only {} has it, not {}", TMixture::NAME, self.method);
         }
         let inputs = [input.files(), beside].concat();
         let output = OutputFolder::begin(target, self.force, &inputs)?;
@@ -212,7 +212,7 @@ impl Cluster {
             };
             let defaults = crate::configured(&self.method, serde_json::Value::Null)?.settings;
             if defaults.get("device").is_none() {
-                bail!("--device {name}: {} trains on no device", self.method);
+                bail!("--device {name}: {} does not use a device", self.method);
             }
             settings["device"] = name.into();
         }

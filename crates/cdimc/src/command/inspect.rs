@@ -86,7 +86,7 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     let gaps = table.values.missing_cells();
     let cells: usize = gaps.values().map(Vec::len).filter(|&n| n < rows.len()).sum();
     if empty_rows > 0 {
-        say!("  rows without any value, taken as not measured: {empty_rows}");
+        say!("  rows without any value, which count as not measured: {empty_rows}");
     }
     if cells > 0 {
         say!(
@@ -107,8 +107,8 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));
     if high > SCALE_DIFFERENCE * low {
         say!(
-            "  standard deviations of columns from {low:.3e} to {high:.3e}: `t-mixture` chooses by itself how to weigh \
-             them; for other methods consider a log or a scaling"
+            "  standard deviations of columns from {low:.3e} to {high:.3e}: `t-mixture` chooses how to weigh \
+             them; for other methods consider logarithms or a scaling"
         );
     }
     let (mut seen, mut buffer, mut duplicates) = (HashSet::new(), Vec::new(), 0);

@@ -49,7 +49,7 @@ impl InputParts {
         match whole {
             _ if views_of.is_empty() => Ok(None),
             Some(view) => bail!(
-                "{}: one file, while other views lie in parts: a view has a file for each part",
+                "{}: one file, while other views are in parts: a view has a file for each part",
                 view.path.display()
             ),
             None => {

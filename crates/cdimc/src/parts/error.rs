@@ -52,7 +52,7 @@ pub enum PartsError {
         n_drawn: usize,
     },
     /// A sample in two parts.
-    #[error("id `{id}` is in {first} and again in {second}: a sample lies in one part")]
+    #[error("id `{id}` is in {first} and again in {second}: a sample must be in one part")]
     Repeated {
         /// Its id.
         id: String,

@@ -126,7 +126,7 @@ fn bad_parts_are_refused() {
     fails_with("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
     fails_with(
         "--view rna=rna-*.csv --view protein.csv --id id",
-        "protein.csv: one file, while other views lie in parts",
+        "protein.csv: one file, while other views are in parts",
     );
     for option in ["--drop", "--label"] {
         fails_with(
@@ -142,7 +142,7 @@ fn bad_parts_are_refused() {
     desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
     fails_with(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");
     desk.put("rna-1.csv", &desk.text("rna-0.csv"));
-    fails_with(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample lies in one part");
+    fails_with(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample must be in one part");
     desk.put("rna-1.csv", whole.lines().next().unwrap());
     let error = cluster(PARTS);
     assert!(error.contains("rna-1.csv"), "{error}");

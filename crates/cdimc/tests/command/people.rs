@@ -91,7 +91,7 @@ fn imputation_without_a_check_of_its_quality_is_reported() {
     desk.succeeds(&cluster_line("-o made"));
     let stdout =
         desk.succeeds("impute --model made/model.safetensors --view rna.csv --id id -o filled");
-    assert!(stdout.starts_with("nothing was hidden to see how well this works"), "{stdout}");
+    assert!(stdout.starts_with("the accuracy is unknown"), "{stdout}");
     assert!(desk.text("filled/report.html").contains(stdout.trim_end()));
 }
 
@@ -157,7 +157,7 @@ fn resume_takes_a_run_as_it_was_begun() {
     }
     desk.succeeds(&cluster_line("-o good"));
     assert!(desk.fails("cluster --resume good").contains("good: this run has finished"));
-    assert!(desk.fails("cluster --resume none").contains("no run to go on with"));
+    assert!(desk.fails("cluster --resume none").contains("there is no interrupted run"));
 }
 
 #[test]

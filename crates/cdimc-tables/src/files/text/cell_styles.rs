@@ -39,12 +39,12 @@ impl TextKind {
     const OF_NUMBERS: [(Self, &str); 4] = [
         (
             Self::Grouped,
-            "groups thousands: write the numbers without what groups them, and with a point before decimals",
+            "groups thousands: write the numbers without this mark, and with a point before decimals",
         ),
         (
             Self::DecimalComma,
-            "has a comma, which is read between semicolons only, as a decimal one: leave it out where it groups thousands, \
-             else write it with a point",
+            "has a comma, which is a decimal comma only in tables with semicolons: remove it if it groups thousands, else write \
+             a point",
         ),
         (Self::Percent, "has a percent sign: write the numbers without it"),
         (Self::Dash, "has a dash for a minus: write it with `-`"),

@@ -147,7 +147,7 @@ impl RunRecord {
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{shown}: no run to go on with: begin it again"))?;
+            .with_context(|| format!("{shown}: there is no interrupted run: start it again"))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
@@ -158,9 +158,7 @@ impl RunRecord {
         let chosen = resume.cluster_number.as_ref().map(|number| number.chosen);
         match (&resume.checkpoint, self.n_clusters.or(chosen), self.k_range) {
             (Some(_), Some(n_clusters), _) => {
-                format!(
-                    "there is a checkpoint of {method} with {n_clusters} clusters to go on from"
-                )
+                format!("there is a checkpoint of {method} with {n_clusters} clusters")
             }
             (_, None, Some(range)) => {
                 // A test decides on one cluster, without a trial.

@@ -271,7 +271,7 @@ impl OutputFolder {
         }
         if let Some(entry) = entries.iter().find(|entry| !run.wrote(entry)) {
             bail!(
-                "{shown}: holds {}, which the earlier run did not write as it is; move it away or \
+                "{shown}: holds {}, which the earlier run did not write or which has changed; move it away or \
                  choose another folder",
                 entry.file_name().display()
             );
@@ -303,7 +303,7 @@ fn remove(folder: &Path) -> io::Result<()> {
 fn resolve(given: &Path) -> anyhow::Result<PathBuf> {
     let shown = given.display();
     if given.to_str().is_none() {
-        bail!("{shown}: the path must be UTF-8, as the record of the run is");
+        bail!("{shown}: the path must be UTF-8, because the record of the run is");
     }
     let Ok(target) = given.canonicalize() else {
         if given.is_symlink() {
@@ -318,7 +318,7 @@ fn resolve(given: &Path) -> anyhow::Result<PathBuf> {
     };
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
     if here.is_ok_and(|here| here.starts_with(&target)) {
-        bail!("{shown}: is the working folder or holds it; give a folder inside it");
+        bail!("{shown}: is the working folder or contains it; give a folder inside it");
     }
     if is_mount_point(&target) {
         bail!("{shown}: a file system begins there; give a folder inside it");
