@@ -46,7 +46,7 @@ def test_parameters_are_checked_by_fit(parameters, message, data):
         (lambda views: [views[0], np.ones((60, 2))], "view1: every column is constant"),
         (
             lambda views: [views[0], np.where(np.arange(60) == 7, 1.0, np.nan)[:, None]],
-            "view1: one row only has values",
+            "view1: only one row has values",
         ),
         (lambda views: [np.where(np.isnan(views[0]), np.nan, np.inf), views[1]], "view0: row "),
         (lambda views: [[["a", "b"]] * 60], "view0: only numbers can be clustered on"),

@@ -147,7 +147,7 @@ impl RunRecord {
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{shown}: there is no interrupted run: start it again"))?;
+            .with_context(|| format!("{shown}: there is no interrupted run: begin it again"))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
