@@ -22,7 +22,7 @@ MODULES = ("__init__", "datasets", "metrics", "missing", "pl", "pp", "tl")
 COMMANDS = ("inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask")
 #: Tables of settings in a file for `--config`.
 TABLES = ("advanced", "finetune", "pretrain")
-#: Parameters that every class in Python has, and that are no settings of a method.
+#: Parameters that every class in Python has, and that are not settings of a method.
 SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 
 

@@ -166,7 +166,7 @@ def main():
     more_seeds(seeds)
     totals = collections.defaultdict(collections.Counter)
     unlike = 0
-    # IDX is no format of views.
+    # IDX is not a format of views.
     for seed in sorted(seed for seed in seeds.iterdir() if ".idx" not in seed.name):
         run = subprocess.run([program, "study", "damage", "single", out, share, seed], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         total = totals[format_of(seed)]

@@ -60,7 +60,7 @@ def test_labels_and_models_equal_the_command(method, command, files, frames, tmp
     assert frame["cluster"].tolist() == estimator.labels_.tolist()
     for column in set(rows[0]) - {"id", "stability"}:
         if column in frame:
-            # An empty cell is no cluster.
+            # An empty cell means no cluster.
             assert [float(row[column] or -1) for row in rows] == frame[column].astype(float).tolist(), column
         else:
             assert all(row[column] == "" for row in rows)

@@ -38,7 +38,7 @@ pub(crate) enum Problem {
     EmptyFile,
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
-    #[error("gives more than {limit} bytes and is no regular file: allow more with --max-bytes")]
+    #[error("gives more than {limit} bytes and is not a regular file: allow more with --max-bytes")]
     Endless { limit: u64 },
     #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
     Name { name: String, rule: &'static str },

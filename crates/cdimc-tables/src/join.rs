@@ -23,7 +23,7 @@ pub struct Joined {
     pub labels: Option<Vec<String>>,
     /// Columns whose single missing cells were filled with the column's mean.
     pub filled: Vec<FilledColumn>,
-    /// Findings: ids that hardly agree, codes for "not measured", row numbers, rows that are no samples.
+    /// Findings: ids that hardly agree, codes for "not measured", row numbers, rows that are not samples.
     pub warnings: Vec<String>,
 }
 

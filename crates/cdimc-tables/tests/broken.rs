@@ -124,5 +124,5 @@ fn ids_beside_an_array_must_be_a_plain_file() {
     assert!(read().is_ok());
     std::fs::create_dir(folder.path().join("a.ids.txt")).unwrap();
     let message = read().unwrap_err().to_string();
-    assert!(message.ends_with("a.ids.txt: is no plain file"), "{message}");
+    assert!(message.ends_with("a.ids.txt: is not a plain file"), "{message}");
 }

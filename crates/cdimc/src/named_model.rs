@@ -90,7 +90,7 @@ impl NamedModel {
     /// Returns the mixture with the samples of its fit, which have the views of the model in order.
     ///
     /// # Errors
-    /// If the model is no mixture, or these samples do not have its views.
+    /// If the model is not a mixture, or these samples do not have its views.
     pub fn fitted_to(&self, samples: &Joined) -> Result<FittedMixture, ClusterError> {
         match self.mixture() {
             Some(mixture) => mixture.clone().fitted_to(&samples.data),

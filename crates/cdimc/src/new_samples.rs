@@ -68,7 +68,7 @@ impl NamedModel {
     /// or is refused if `strict`. Unusual values are among the warnings.
     ///
     /// # Errors
-    /// If a table is no view of the model or lacks a column, or as [`join_new`].
+    /// If a table is not a view of the model or lacks a column, or as [`join_new`].
     pub fn join(
         &self,
         tables: Vec<Table>,
@@ -112,7 +112,7 @@ impl NamedModel {
     /// belongs to the view of the same name, or to the only view.
     ///
     /// # Errors
-    /// If a table is no view of the model or lacks a column, a view is not there, or as [`training_set()`].
+    /// If a table is not a view of the model or lacks a column, a view is missing, or as [`training_set()`].
     pub fn training_set(
         &self,
         mut tables: Vec<Table>,

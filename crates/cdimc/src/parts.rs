@@ -123,7 +123,7 @@ impl PartIndex {
     /// Returns the model after EM over all parts; `model` comes from the samples `searched`.
     ///
     /// # Errors
-    /// If a part cannot be read or has changed, the model is no mixture, or the observer stops it.
+    /// If a part cannot be read or has changed, the model is not a mixture, or the observer stops it.
     pub fn fit(
         &self,
         parts: &dyn Parts,
@@ -207,7 +207,7 @@ impl NamedModel {
     /// Returns the sums of EM over samples that come from [`Self::join`].
     ///
     /// # Errors
-    /// If the model is no mixture, or as [`MixtureModel::pass_over`].
+    /// If the model is not a mixture, or as [`MixtureModel::pass_over`].
     pub fn pass_over(&self, joined: &Joined, which: &[usize]) -> Result<Pass, ClusterError> {
         self.as_mixture()?.pass_over(&joined.data, which)
     }
@@ -215,7 +215,7 @@ impl NamedModel {
     /// Returns the model after the M step of a pass over all samples.
     ///
     /// # Errors
-    /// If the model is no mixture, or as [`MixtureModel::after`].
+    /// If the model is not a mixture, or as [`MixtureModel::after`].
     pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
         Ok(self.with(self.as_mixture()?.after(pass)?))
     }
@@ -223,7 +223,7 @@ impl NamedModel {
     /// Returns the model with all quantities that are computed from the subsample.
     ///
     /// # Errors
-    /// If the model is no mixture, or as [`MixtureModel::completed`].
+    /// If the model is not a mixture, or as [`MixtureModel::completed`].
     pub fn completed(&self, searched: &Joined, seed: Seed) -> Result<Self, ClusterError> {
         Ok(self.with(self.as_mixture()?.completed(&searched.data, seed)?))
     }

@@ -196,7 +196,7 @@ mod tests {
         let mut three = x.clone();
         three[[5, 2]] = 2.0;
         assert_eq!(resolutions_of(three, 3, Kind::Standard), [0.0; 3]);
-        // A filled cell is no value of the column.
+        // A filled cell is not a value of the column.
         let mut filled = x.clone();
         filled[[5, 2]] = (x.column(2).sum() - x[[5, 2]]) / 39.0;
         assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&r| r > 0.6));

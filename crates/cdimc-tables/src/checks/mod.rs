@@ -1,4 +1,4 @@
-//! Finds forgotten ids, codes for "not measured", row numbers, and rows that are no samples.
+//! Finds forgotten ids, codes for "not measured", row numbers, and rows that are not samples.
 
 mod codes;
 mod forgotten_id;

@@ -1,4 +1,4 @@
-//! Finds rows that are no samples: summaries below a table, and annotation of features where samples are columns.
+//! Finds rows that are not samples: summaries below a table, and annotation of features where samples are columns.
 
 use super::MIN_ROWS;
 use crate::Table;

@@ -245,7 +245,7 @@ fn table(bytes: &[u8]) -> Result<Array2<f64>, String> {
         for (column, field) in record.iter().enumerate() {
             let value = field.trim().parse::<f64>();
             values.push(value.map_err(|_| {
-                format!("line {n_rows}, column {}: {field:?} is no number", column + 1)
+                format!("line {n_rows}, column {}: {field:?} is not a number", column + 1)
             })?);
         }
     }

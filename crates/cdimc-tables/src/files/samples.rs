@@ -221,7 +221,7 @@ fn regex(pattern: &str) -> Result<Regex, String> {
         // The last line gives the reason.
         let text = error.to_string();
         let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        format!("`{pattern}` is no regular expression: {reason}")
+        format!("`{pattern}` is not a regular expression: {reason}")
     })
 }
 
@@ -411,6 +411,6 @@ mod tests {
     #[test]
     fn a_broken_pattern_gives_a_message_of_one_line() {
         let message = SampleNames::by_pattern("^(.{12}", Replicates::Refuse).unwrap_err();
-        assert_eq!(message, "`^(.{12}` is no regular expression: unclosed group");
+        assert_eq!(message, "`^(.{12}` is not a regular expression: unclosed group");
     }
 }

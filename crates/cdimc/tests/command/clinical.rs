@@ -166,7 +166,7 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
         assert!(message.contains(expected), "{message}");
     };
     fails("--id-pattern ^(PAT.*)", "matches no id of any view (`TCGA-OR-A000-01A-11R-A29S-07`");
-    fails("--id-pattern (", "is no regular expression: unclosed group");
+    fails("--id-pattern (", "is not a regular expression: unclosed group");
     fails(
         "--id-pattern ^(TCGA-OR)",
         "are both of sample `TCGA-OR`, and differ in `A000` and `A001`: choose with --replicates first or mean",
@@ -216,7 +216,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
     fails("--clinical clinic.csv", "id `s1` is in row");
-    // Spreadsheets end in empty rows; these are no samples.
+    // Spreadsheets end in empty rows; these are not samples.
     desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
 }

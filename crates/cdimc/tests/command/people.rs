@@ -135,7 +135,7 @@ fn a_pipe_is_read_once_and_has_no_checksum() {
     assert_eq!(parsed["files"], serde_json::json!([{ "path": "rna", "sha256": null }]));
     desk.change_record("piped", "\"finished\"", "\"interrupted\"");
     let error = desk.fails("cluster --resume piped");
-    assert!(error.contains("rna: was no regular file and cannot be read again"), "{error}");
+    assert!(error.contains("rna: was not a regular file and cannot be read again"), "{error}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ test_that("settings that a method does not have are named", {
   refused(cdimc_settings("k-means"), "method = k-means")
 })
 
-test_that("settings that are no numbers are refused, and NULL leaves a setting as it is", {
+test_that("settings that are not numbers are refused, and NULL leaves a setting as it is", {
   for (value in list(NA, NaN, Inf, -Inf)) refused(tmixture(views, 3, pooling = value), "^pooling = .*: must be finite$")
   refused(cdimc(views, 3, pretrain = list(learning_rate = NaN)), "^learning-rate = NaN: must be finite$")
   expect_null(fit_of(views, 3, pooling = NULL)$settings$pooling)
@@ -62,7 +62,7 @@ test_that("views that do not go together are refused", {
   refused(fit_of(list(a = views[[1]], views[[2]]), 3), "names of views")
 })
 
-test_that("a row without a name is no sample", {
+test_that("a row without a name is not a sample", {
   nameless <- function(row) {
     view <- views[[1]]
     rownames(view) <- replace(paste0("p", 1:60), row, NA)

@@ -155,7 +155,7 @@ test_that("a model outlives its session", {
   }
 })
 
-test_that("files that are no models are refused, and nothing is left half written", {
+test_that("files that are not models are refused, and nothing is left half written", {
   expect_error(read_model(tempfile()), "must be a file", class = "cdimc_error")
   file <- tempfile()
   writeLines("no model", file)

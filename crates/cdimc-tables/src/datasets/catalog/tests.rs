@@ -129,7 +129,8 @@ fn a_table_of_text_is_an_error() {
     let sum = super::sha256(&b"1,2,3,a\n"[..]).unwrap();
     let manifest = TINY.replace("SUM", &sum);
     assert!(
-        load_error(&manifest, Some("1,2,3,a\n")).contains("line 1, column 4: \"a\" is no number")
+        load_error(&manifest, Some("1,2,3,a\n"))
+            .contains("line 1, column 4: \"a\" is not a number")
     );
 }
 

@@ -163,7 +163,7 @@ impl MatFile {
                 .ok_or_else(|| flaw(format!("{name} has {} cells, no cell {index}", cells.len())))?
                 .view()
                 .map_err(|r| flaw(format!("cell {index} of {name}{r}"))),
-            _ => Err(flaw(format!("{name} is no cell array"))),
+            _ => Err(flaw(format!("{name} is not a cell array"))),
         }
     }
 }

@@ -201,7 +201,7 @@ fn errors_name_what_is_missing() {
     let file = parse(&PLAIN.example()).unwrap();
     assert_eq!(message(file.matrix("Z")), "a.mat: no variable Z: it has X, Y, title");
     assert_eq!(message(file.cell("X", 2)), "a.mat: X has 2 cells, no cell 2");
-    assert_eq!(message(file.cell("Y", 0)), "a.mat: Y is no cell array");
+    assert_eq!(message(file.cell("Y", 0)), "a.mat: Y is not a cell array");
     assert_eq!(
         message(file.matrix("X")),
         "a.mat: X is a cell array of 2: a numeric matrix is needed"

@@ -58,7 +58,7 @@ fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Pr
             Problem::Message(format!("its ids in {}: {reason}", beside.display()))
         };
         if beside.exists() && !beside.is_file() {
-            return Err(flaw(&"is no plain file"));
+            return Err(flaw(&"is not a plain file"));
         }
         let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
         // Otherwise the byte order mark would be part of the first id.

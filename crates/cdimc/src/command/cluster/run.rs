@@ -98,7 +98,7 @@ impl Run {
         }
         if let Some(gone) = record.files.iter().find(|file| file.sha256.is_none()) {
             bail!(
-                "{}: was no regular file and cannot be read again: start the run again",
+                "{}: was not a regular file and cannot be read again: start the run again",
                 gone.path
             );
         }

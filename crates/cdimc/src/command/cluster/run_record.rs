@@ -52,7 +52,7 @@ pub(crate) struct RunRecord {
     /// Stability of the clusters in subsamples; null if it was not computed.
     #[serde(default)]
     pub(crate) stability: Option<Stability>,
-    /// Warnings about the files: ids, codes for "not measured", rows that are no samples.
+    /// Warnings about the files: ids, codes for "not measured", rows that are not samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) data_warnings: Vec<String>,
     /// Warnings that the clusters may be meaningless.

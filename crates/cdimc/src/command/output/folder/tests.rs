@@ -164,7 +164,7 @@ fn what_the_user_changed_is_never_replaced() {
     let error = refused(&target, true, &[]);
     assert!(error.contains("out: holds labels.csv, which the earlier run did not"), "{error}");
     fs::write(target.join("labels.csv"), "a,0").unwrap();
-    // A record that lists more than its run wrote is no record.
+    // A record that lists more than its run wrote is not a record.
     let record = fs::read_to_string(target.join(RUN_FILE)).unwrap();
     fs::write(target.join(RUN_FILE), record.replace("labels.csv", "thesis.tex")).unwrap();
     assert!(refused(&target, true, &[]).contains("files that are not cdimc's"));
