@@ -1,10 +1,10 @@
 //! `cargo xtask check`: format, clippy and unit tests of the crates that differ from `main`.
 
-use anyhow::{Context, Result, ensure};
+use crate::programs::{cargo, git};
+use anyhow::Result;
 use cdimc::note;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -23,15 +23,12 @@ const PROFILE: [&str; 3] = [
 
 /// Runs the command. The exit code is 1 if a step fails.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let root = cdimc_experiments::root();
     let started = Instant::now();
-    let base = git(root, &["merge-base", &arguments.base, "HEAD"])?;
-    let changed = git(root, &["diff", "--name-only", base.trim()])?
-        + &git(root, &["ls-files", "--others", "--exclude-standard"])?;
+    let base = git(&["merge-base", &arguments.base, "HEAD"])?;
+    let changed = git(&["diff", "--name-only", base.trim()])?
+        + &git(&["ls-files", "--others", "--exclude-standard"])?;
     let crates = crates(&changed);
-    let packages: Vec<String> =
-        crates.iter().flat_map(|name| ["-p".to_owned(), name.clone()]).collect();
-    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let packages: Vec<&str> = crates.iter().flat_map(|name| ["-p", name.as_str()]).collect();
     let mut steps = vec![vec!["fmt", "--all", "--check"]];
     if crates.is_empty() {
         note!("no crate differs from {}", arguments.base);
@@ -42,11 +39,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     for step in steps {
         note!("cargo {}", step.join(" "));
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         if step[0] != "fmt" {
             cargo.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
         }
-        if !cargo.args(step).current_dir(root).status()?.success() {
+        if !cargo.args(step).status()?.success() {
             return Ok(ExitCode::FAILURE);
         }
     }
@@ -54,32 +51,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git").current_dir(root).args(arguments).output().context("git")?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {}: {}", arguments.join(" "), errors.trim());
-    Ok(String::from_utf8(output.stdout)?)
-}
-
 /// Returns the crates of these files.
 fn crates(files: &str) -> BTreeSet<String> {
     let of_file = |file: &str| {
         let parts: Vec<&str> = file.split('/').collect();
-        match parts[..] {
-            ["crates", name, _, ..] => Some((parts[..2].join("/"), name.to_owned())),
-            ["tests", _, ..] => Some(("tests".to_owned(), "cdimc-tests".to_owned())),
-            ["xtask", _, ..] => Some(("xtask".to_owned(), "xtask".to_owned())),
-            _ => None,
-        }
+        let (folder, name) = match parts[..] {
+            ["crates", name, _, ..] => (format!("crates/{name}"), name),
+            ["tests", _, ..] => ("tests".to_owned(), "cdimc-tests"),
+            ["xtask", _, ..] => ("xtask".to_owned(), "xtask"),
+            _ => return None,
+        };
+        // Removed crates have changed files too.
+        let manifest = cdimc_experiments::root().join(folder).join("Cargo.toml");
+        manifest.is_file().then(|| name.to_owned())
     };
-    // Removed crates have changed files too.
-    let manifest = |folder: &str| cdimc_experiments::root().join(folder).join("Cargo.toml");
-    files
-        .lines()
-        .filter_map(of_file)
-        .filter(|(folder, _)| manifest(folder).is_file())
-        .map(|(_, name)| name)
-        .collect()
+    files.lines().filter_map(of_file).collect()
 }
 
 #[cfg(test)]

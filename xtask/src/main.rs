@@ -3,6 +3,7 @@
 //! Experiments are in the crate `cdimc-experiments`; the house rules and the crash tests are here.
 
 mod check;
+mod programs;
 mod tidy;
 #[cfg(unix)]
 mod torture;

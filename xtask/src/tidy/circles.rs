@@ -5,16 +5,18 @@
 use super::rust_code;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
+use std::path::PathBuf;
 use std::str::Chars;
 
 /// Path of a module or an item from the crate's root.
 type Path = Vec<String>;
 
-/// Returns the circles of one crate as lists of modules. `files` are those below `src` as (path without `.rs`, text).
-pub(super) fn circles(files: &[(String, String)]) -> Vec<Vec<String>> {
-    let module = |path: &str| -> Path {
-        let is_root = |part: &&str| !matches!(*part, "lib" | "main" | "mod");
-        path.split('/').filter(is_root).map(str::to_owned).collect()
+/// Returns the circles of one crate as lists of modules, from its files with their paths below `src`.
+pub(super) fn circles(files: &[(PathBuf, String)]) -> Vec<Vec<String>> {
+    let module = |path: &PathBuf| -> Path {
+        let path = path.with_extension("");
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        parts.filter(|part| !matches!(part.as_str(), "lib" | "main" | "mod")).collect()
     };
     let modules: BTreeSet<Path> = files.iter().map(|(path, _)| module(path)).collect();
     let of_tests: Vec<Path> = files
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        let owned = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+        let owned = |&(path, text): &(&str, &str)| (PathBuf::from(path), text.to_owned());
         circles(&files.iter().map(owned).collect::<Vec<_>>())
     }
 

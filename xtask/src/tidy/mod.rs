@@ -2,14 +2,13 @@
 
 mod circles;
 mod manifests;
-mod phrases;
-mod spelling;
 mod thresholds;
+mod words;
 
-use anyhow::{Context, Result};
+use crate::programs::git;
+use anyhow::Result;
 use cdimc::{note, say};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 /// No source file is longer.
 const LONGEST_FILE: usize = 600;
@@ -20,12 +19,11 @@ pub(crate) fn run() -> Result<ExitCode> {
     let mut broken = Vec::new();
     manifests::check(root, &mut broken)?;
     thresholds::check(root, &mut broken)?;
-    rings(root, &mut broken)?;
-    let files = tracked_files(root)?;
+    let files = git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+    let files: Vec<&str> = files.split('\0').filter(|path| !path.is_empty()).collect();
     for file in &files {
-        let path = root.join(file);
         // What git tracks may be deleted, and what is not text has no lines.
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Ok(text) = std::fs::read_to_string(root.join(file)) else { continue };
         texts(file, &text, &mut broken);
     }
     for needed in
@@ -42,30 +40,6 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Finds circles among the modules of every crate.
-fn rings(root: &Path, broken: &mut Vec<String>) -> Result<()> {
-    let mut folders = vec![root.join("xtask"), root.join("tests")];
-    for entry in std::fs::read_dir(root.join("crates"))? {
-        folders.push(entry?.path());
-    }
-    folders.sort();
-    for folder in folders {
-        let source = folder.join("src");
-        let files: Vec<(String, String)> = manifests::sources(&source)
-            .into_iter()
-            .filter_map(|(path, text)| {
-                let path = path.strip_prefix(&source).ok()?.with_extension("");
-                Some((path.to_string_lossy().into_owned(), text))
-            })
-            .collect();
-        let name = folder.strip_prefix(root).unwrap_or(&folder).display();
-        for ring in circles::circles(&files) {
-            broken.push(format!("{name}: {} use each other in a circle", ring.join(", ")));
-        }
-    }
-    Ok(())
-}
-
 /// Removes comments from Rust.
 fn rust_code(text: &str) -> String {
     let code = |line: &str| {
@@ -78,24 +52,12 @@ fn rust_code(text: &str) -> String {
     text.lines().map(code).collect::<Vec<_>>().join("\n")
 }
 
-/// Lists the files under version control, relative to the root.
-fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .context("git ls-files")?;
-    let text = String::from_utf8(output.stdout).context("git ls-files")?;
-    Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
-}
-
 /// Extensions of the files that are checked for banned phrases.
 const PROSE: [&str; 6] = ["R", "Rd", "md", "py", "rs", "toml"];
 
 /// Checks the rules for one text file.
-fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
-    let name = file.display().to_string();
-    let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
+fn texts(name: &str, text: &str, broken: &mut Vec<String>) {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_rust = extension == "rs";
     if is_rust {
         let lines = text.lines().count();
@@ -120,7 +82,7 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
                     broken.push(format!("{}: names a folder of one machine", at()));
                 }
             }
-            for (word, american) in spelling::british(line) {
+            for (word, american) in words::british(line) {
                 if !QUOTED_BRITISH
                     .iter()
                     .any(|(file, known)| *file == name && [word.as_str(), "*"].contains(known))
@@ -132,8 +94,8 @@ fn texts(file: &Path, text: &str, broken: &mut Vec<String>) {
                 broken.push(format!("{}: ends in blanks", at()));
             }
         }
-        if PROSE.contains(&extension) && name != "xtask/src/tidy/phrases.rs" {
-            let phrases = phrases::banned(line);
+        if PROSE.contains(&extension) && name != "xtask/src/tidy/words.rs" {
+            let phrases = words::banned(line);
             broken.extend(phrases.map(|phrase| format!("{}: `{phrase}`: not plain English", at())));
         }
         if is_rust && UNFINISHED.iter().any(|mark| line.contains(mark)) {
@@ -157,7 +119,7 @@ const QUOTED_BRITISH: &[(&str, &str)] = &[
     ("crates/cdimc-tables/src/datasets/manifest.rs", concat!("licen", "ce")),
     ("tests/tests/golden.rs", concat!("cen", "tres")),
     ("tests/tests/preprocessing.rs", concat!("neigh", "bours")),
-    ("xtask/src/tidy/spelling.rs", "*"),
+    ("xtask/src/tidy/words.rs", "*"),
 ];
 
 // The marks are put together here, so that this file does not break its own rules.
@@ -180,7 +142,7 @@ mod tests {
 
     fn broken(file: &str, text: &str) -> Vec<String> {
         let mut broken = Vec::new();
-        texts(Path::new(file), text, &mut broken);
+        texts(file, text, &mut broken);
         broken
     }
 

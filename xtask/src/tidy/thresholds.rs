@@ -16,7 +16,7 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     let mut code = Constants::new();
     let root_module = std::fs::read_to_string(source.join("lib.rs")).context("lib.rs")?;
     for (path, text) in manifests::sources(&source) {
-        let file = path.strip_prefix(&source)?.to_string_lossy().into_owned();
+        let file = path.to_string_lossy().into_owned();
         let module = file.trim_end_matches(".rs");
         if !root_module.contains(&format!("#[cfg(test)]\nmod {module};")) {
             code.extend(constants(&file, &text));

@@ -8,16 +8,17 @@ mod child;
 mod fault;
 mod state;
 
-use anyhow::{Context, Result, bail};
+use crate::programs::{cargo, output};
+use anyhow::{Result, bail, ensure};
 use cdimc::{note, say};
 use cdimc_data::Seed;
-use child::{Again, ChildProcess};
-use fault::{Calls, Disk, Fault};
+use child::ChildProcess;
+use fault::{Call, Disk, Fault, KINDS};
 use rand::Rng;
 use state::{INTERRUPTED, State};
 use std::path::Path;
-use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -36,175 +37,135 @@ pub(crate) struct Arguments {
 const CONCURRENT_RUNS: usize = 5;
 /// Number of nearly full disks for each command: the first has 4 kB left, each next one twice as much.
 const FULL_DISKS: usize = 8;
-
 /// Number of kills per round; the last two of a round come at the last rename.
 const KILLS_PER_ROUND: usize = 8;
-
-/// One line of a table.
-#[derive(Default)]
-struct Row {
-    command: &'static str,
-    what: String,
-    dealt: usize,
-    held: usize,
-    /// Faults after which the next start found the result, resumed, or restarted.
-    whole: usize,
-    resumed: usize,
-    restarted: usize,
-    /// Largest number of seconds by which the disturbed and the next run together exceed an undisturbed one.
-    lost: f64,
-}
-
-/// A command with its undisturbed result.
-struct Trial<'a> {
-    child: &'a ChildProcess,
-    undisturbed: State,
-    /// Seconds.
-    takes: f64,
-    calls: Option<Calls>,
-    rows: Vec<Row>,
-}
 
 /// Runs the command. The exit code is 1 if any check failed.
 ///
 /// # Errors
 /// If a command fails undisturbed, or the tests' own files cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    build()?;
+    output(cargo().args(["build", "--quiet", "--package", "cdimc", "--bin", "cdimc"]))?;
     let desk = tempfile::tempdir()?;
+    let disk = Disk::new(desk.path())?;
+    if disk.is_none() {
+        note!("full disk: left out, no tmpfs can be mounted here");
+    }
     let children = ChildProcess::all(desk.path())?;
-    let mut rows = Vec::new();
+    let (mut dealt, mut held) = (0, 0);
+    say!("{:26} {:34} {:>6} {:>6} {:>9}", "command", "what", "dealt", "held", "most lost");
     for (nth, child) in children.iter().enumerate() {
-        note!("{}", child.name);
-        let mut trial = Trial::new(child, desk.path())?;
+        let trial = Trial::new(child, desk.path())?;
+        let n = children.len();
+        let kills = arguments.kills / n + usize::from(nth < arguments.kills % n);
         let mut rng = Seed::new(arguments.seed).nth(nth as u64).rng();
-        let share =
-            arguments.kills / children.len() + usize::from(nth < arguments.kills % children.len());
-        let takes = trial.takes;
-        let mut moment = || std::time::Duration::from_secs_f64(rng.gen_range(0.0..takes));
-        let faults = (0..share).map(|i| trial.kill(i, moment())).collect();
-        trial.inject("kills and terminations", desk.path(), faults)?;
-        if !arguments.kills_only {
-            trial.calls(desk.path())?;
-            let concurrent = (0..CONCURRENT_RUNS).map(|_| Fault::Concurrent(moment())).collect();
-            trial.inject("two processes at once", desk.path(), concurrent)?;
-            trial.full_disks(desk.path())?;
+        let faults = trial.faults(kills, arguments.kills_only, disk.as_ref(), || {
+            Duration::from_secs_f64(rng.gen_range(0.0..trial.takes))
+        });
+        for (what, faults) in faults {
+            let (passed, lost) = trial.inject(&faults)?;
+            dealt += faults.len();
+            held += passed;
+            say!("{:26} {what:34} {:>6} {passed:>6} {lost:7.1} s", child.name, faults.len());
         }
-        rows.append(&mut trial.rows);
     }
-    say!(
-        "{:26} {:34} {:>6} {:>6} {:>6} {:>9} {:>11} {:>9}",
-        "command",
-        "what",
-        "dealt",
-        "held",
-        "ended",
-        "continued",
-        "restarted",
-        "most lost"
-    );
-    for Row { command, what, dealt, held, whole, resumed, restarted, lost } in &rows {
-        say!(
-            "{command:26} {what:34} {dealt:>6} {held:>6} {whole:>6} {resumed:>9} {restarted:>11} {lost:7.1} s"
-        );
-    }
-    let (dealt, held) = rows.iter().fold((0, 0), |(d, h), row: &Row| (d + row.dealt, h + row.held));
     say!("{:20} {held} of {dealt}", "all held");
     Ok(if held == dealt { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A command with its undisturbed result.
+struct Trial<'a> {
+    child: &'a ChildProcess,
+    desk: &'a Path,
+    undisturbed: State,
+    /// Seconds.
+    takes: f64,
+    /// All calls of an undisturbed run that change files; none without `strace`.
+    calls: Vec<Call>,
+}
+
 impl<'a> Trial<'a> {
     /// Runs the command undisturbed: result, time and calls.
-    fn new(child: &'a ChildProcess, desk: &Path) -> Result<Self> {
+    fn new(child: &'a ChildProcess, desk: &'a Path) -> Result<Self> {
         let place = tempfile::tempdir_in(desk)?;
         child.prepare(place.path())?;
         let started = Instant::now();
-        succeed(&mut child.command(place.path()))?;
+        output(&mut child.command(place.path()))?;
         let (takes, undisturbed) = (started.elapsed().as_secs_f64(), child.state(place.path())?);
         let place = tempfile::tempdir_in(desk)?;
         child.prepare(place.path())?;
-        let calls = Calls::of(&mut child.command(place.path()))?;
+        let calls = fault::calls_of(&child.command(place.path()))?;
         if calls.is_none() {
             note!("faults at single calls: left out, strace does not work here");
         }
-        Ok(Self { child, undisturbed, takes, calls, rows: Vec::new() })
+        Ok(Self { child, desk, undisturbed, takes, calls: calls.unwrap_or_default() })
     }
 
-    /// Returns kill number `i`: alternately SIGKILL and SIGTERM, at a random moment or at the last rename.
-    fn kill(&self, i: usize, wait: std::time::Duration) -> Fault<'static> {
-        let signal = if i.is_multiple_of(2) { "KILL" } else { "TERM" };
-        match self.calls.as_ref().and_then(Calls::last_rename) {
-            Some((call, nth)) if i % KILLS_PER_ROUND >= KILLS_PER_ROUND - 2 => {
-                Fault::At { signal, call, nth }
+    /// All faults of the command, by what they are called.
+    fn faults<'d>(
+        &self,
+        kills: usize,
+        kills_only: bool,
+        disk: Option<&'d Disk>,
+        mut moment: impl FnMut() -> Duration,
+    ) -> Vec<(String, Vec<Fault<'d>>)> {
+        let last_rename = self.calls.iter().rfind(|call| call.name.starts_with("rename"));
+        let kill = |i: usize| {
+            let signal = if i.is_multiple_of(2) { "KILL" } else { "TERM" };
+            match last_rename {
+                Some(&call) if i % KILLS_PER_ROUND >= KILLS_PER_ROUND - 2 => {
+                    Fault::At { call, what: format!("signal=SIG{signal}") }
+                }
+                _ => Fault::After { signal, wait: moment() },
             }
-            _ => Fault::After { signal, wait },
-        }
-    }
-
-    /// Kills the command and fails a call at every call that changes files.
-    fn calls(&mut self, folder: &Path) -> Result<()> {
-        let Some(calls) = self.calls.as_ref().filter(|_| self.child.is_short()) else {
-            return Ok(());
         };
-        for (kind, each) in calls.by_kind() {
-            let kill = |&(call, nth)| Fault::At { signal: "KILL", call, nth };
-            let refuse = |&(call, nth)| Fault::Refuse { call, nth };
-            self.inject(&format!("SIGKILL at {kind}"), folder, each.iter().map(kill).collect())?;
-            self.inject(&format!("refused {kind}"), folder, each.iter().map(refuse).collect())?;
+        let mut all = vec![("kills and terminations".to_owned(), (0..kills).map(kill).collect())];
+        if kills_only {
+            return all;
         }
-        Ok(())
+        for (kind, names) in KINDS.iter().filter(|_| self.child.is_short()) {
+            let of_kind = |call: &&Call| names.split(' ').any(|name| name == call.name);
+            for (words, what) in [("SIGKILL at", "signal=SIGKILL"), ("refused", "error=ENOSPC")] {
+                let calls = self.calls.iter().filter(of_kind);
+                let at = calls.map(|&call| Fault::At { call, what: what.to_owned() });
+                all.push((format!("{words} {kind}"), at.collect()));
+            }
+        }
+        let concurrent = (0..CONCURRENT_RUNS).map(|_| Fault::Concurrent(moment())).collect();
+        all.push(("two processes at once".to_owned(), concurrent));
+        let full = |disk| (0..FULL_DISKS).map(move |i| Fault::Full { disk, kilobytes: 4 << i });
+        all.push(("full disk".to_owned(), disk.into_iter().flat_map(full).collect()));
+        all
     }
 
-    fn full_disks(&mut self, folder: &Path) -> Result<()> {
-        let Some(disk) = Disk::new(folder)? else {
-            note!("full disk: left out, no tmpfs can be mounted here");
-            return Ok(());
-        };
-        let free = |nth| Fault::Full { disk: &disk, kilobytes: 4_u64 << nth };
-        self.inject("full disk", disk.folder(), (0..FULL_DISKS).map(free).collect())
-    }
-
-    /// Injects each fault in its own place below `folder`, and counts passed checks.
-    fn inject(&mut self, what: &str, folder: &Path, faults: Vec<Fault<'_>>) -> Result<()> {
-        let mut row = Row { command: self.child.name, what: what.to_owned(), ..Row::default() };
+    /// Injects each fault in a place of its own; returns the number of passed checks, and the largest number of seconds
+    /// by which a killed and the next run together exceed an undisturbed one.
+    fn inject(&self, faults: &[Fault<'_>]) -> Result<(usize, f64)> {
         let inputs = self.child.inputs()?;
+        let (mut held, mut lost) = (0, 0.0_f64);
         for fault in faults {
-            let place = tempfile::tempdir_in(folder)?;
+            let place = tempfile::tempdir_in(fault.folder().unwrap_or(self.desk))?;
             self.child.prepare(place.path())?;
-            row.dealt += 1;
-            match self.inject_one(&fault, place.path(), &mut row) {
-                Ok(()) => row.held += 1,
+            let started = Instant::now();
+            match self.inject_one(fault, place.path()) {
+                Ok(()) => held += 1,
                 Err(error) => note!("{}, {fault:?}: {error:#}", self.child.name),
             }
+            // Traced commands take longer.
+            if matches!(fault, Fault::After { .. }) {
+                lost = lost.max(started.elapsed().as_secs_f64() - self.takes);
+            }
         }
-        if self.child.inputs()? != inputs {
-            bail!("{}: the inputs have changed", self.child.name);
-        }
-        note!("{:20} {:34} {:>6} {:>6}", row.command, row.what, row.dealt, row.held);
-        self.rows.push(row);
-        Ok(())
+        ensure!(self.child.inputs()? == inputs, "{}: the inputs have changed", self.child.name);
+        Ok((held, lost))
     }
 
     /// Injects one fault, starts the command again and checks both.
-    fn inject_one(&self, fault: &Fault<'_>, place: &Path, row: &mut Row) -> Result<()> {
+    fn inject_one(&self, fault: &Fault<'_>, place: &Path) -> Result<()> {
         let before = self.child.state(place)?;
-        let started = Instant::now();
-        let dealt = fault.inject(self.child, place)?;
-        let first = started.elapsed();
-        let after = self.child.state(place)?;
-        self.judge(&before, &after, dealt.succeeded, dealt.killed)?;
-        let started = Instant::now();
-        let again = self.child.again(place)?;
-        let both = (first + started.elapsed()).as_secs_f64();
-        if dealt.succeeded || again == Again::Whole {
-            row.whole += 1;
-        } else {
-            *(if again == Again::Restarted { &mut row.restarted } else { &mut row.resumed }) += 1;
-            // Traced commands take longer.
-            if matches!(fault, Fault::After { .. }) {
-                row.lost = row.lost.max(both - self.takes);
-            }
-        }
+        let end = fault.inject(self.child, place)?;
+        self.judge(&before, &self.child.state(place)?, end.succeeded, end.killed)?;
+        self.child.again(place)?;
         self.judge_end(&self.child.state(place)?)
     }
 
@@ -228,29 +189,9 @@ impl<'a> Trial<'a> {
     }
 
     fn judge_end(&self, end: &State) -> Result<()> {
-        if *end == self.undisturbed {
-            return Ok(());
-        }
-        bail!("the next run ends with another result")
+        ensure!(*end == self.undisturbed, "the next run ends with another result");
+        Ok(())
     }
-}
-
-/// Builds the programs.
-fn build() -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--package", "cdimc", "--bin", "cdimc"]);
-    succeed(build.current_dir(cdimc_experiments::root()))
-}
-
-/// Runs a program that must succeed.
-fn succeed(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("{command:?}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    bail!("{command:?}: {}: {}", output.status, errors.lines().last().unwrap_or("no message"))
 }
 
 #[cfg(test)]
@@ -264,27 +205,39 @@ mod tests {
     #[test]
     fn allowed_and_forbidden_states_are_distinguished() {
         let child = ChildProcess::for_tests();
-        let undisturbed = state(&[("a", "1"), ("b", "2")]);
-        let trial = Trial { child: &child, undisturbed, takes: 0.0, calls: None, rows: Vec::new() };
-        let (none, part) = (state(&[]), state(&[("a", "1")]));
-        let (whole, wrong) = (trial.undisturbed.clone(), state(&[("a", "1"), ("b", "3")]));
-        let earlier = state(&[("a", "0")]);
-        let holds = |before: &State, after: &State, succeeded, killed| {
-            trial.judge(before, after, succeeded, killed).is_ok()
-        };
-        for after in [&none, &part, &whole] {
-            assert!(holds(&none, after, false, true) && holds(&earlier, after, false, true));
+        let whole = state(&[("a", "1"), ("b", "2")]);
+        let undisturbed = whole.clone();
+        let desk = Path::new("");
+        let trial = Trial { child: &child, desk, undisturbed, takes: 0.0, calls: Vec::new() };
+        let (none, part, wrong) =
+            (state(&[]), state(&[("a", "1")]), state(&[("a", "1"), ("b", "3")]));
+        let (earlier, restarted) = (state(&[("a", "0")]), state(&[(INTERRUPTED, "4")]));
+        let killed = (false, true);
+        let failed = (false, false);
+        let ended = (true, false);
+        for (before, after, (succeeded, killed), holds) in [
+            (&none, &none, killed, true),
+            (&none, &part, killed, true),
+            (&none, &whole, killed, true),
+            (&earlier, &none, killed, true),
+            (&earlier, &part, killed, true),
+            (&earlier, &whole, killed, true),
+            (&earlier, &earlier, failed, true),
+            // A run that fails without a kill keeps the earlier result.
+            (&earlier, &none, failed, false),
+            (&none, &wrong, killed, false),
+            (&none, &earlier, killed, false),
+            // Only a killed run may leave an interrupted run.
+            (&none, &restarted, killed, true),
+            (&none, &restarted, failed, false),
+            (&earlier, &restarted, killed, false),
+            // A run that exits with 0 must be whole.
+            (&none, &whole, ended, true),
+            (&none, &part, ended, false),
+        ] {
+            let judged = trial.judge(before, after, succeeded, killed);
+            assert_eq!(judged.is_ok(), holds, "{before:?} {after:?} {succeeded} {killed}");
         }
-        assert!(holds(&earlier, &earlier, false, false));
-        // A run that fails without a kill keeps the earlier result.
-        assert!(!holds(&earlier, &none, false, false));
-        assert!(!holds(&none, &wrong, false, true) && !holds(&none, &earlier, false, true));
-        // Only a killed run may leave an interrupted run.
-        let restarted = state(&[(INTERRUPTED, "4")]);
-        assert!(holds(&none, &restarted, false, true) && !holds(&none, &restarted, false, false));
-        assert!(!holds(&earlier, &restarted, false, true));
-        // A run that exits with 0 must be whole.
-        assert!(holds(&none, &whole, true, false) && !holds(&none, &part, true, false));
         assert!(trial.judge_end(&whole).is_ok() && trial.judge_end(&part).is_err());
     }
 }

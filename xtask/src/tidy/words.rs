@@ -1,4 +1,4 @@
-//! Finds phrases that are not plain English, in prose and in names.
+//! Finds phrases that are not plain English, in prose and in names, and British spelling.
 
 /// Banned phrases in lower case; a name counts with its underscores as blanks.
 #[rustfmt::skip]
@@ -25,6 +25,18 @@ const PHRASES: &[&str] = &[
     "wherein", "in vain", "to be had",
 ];
 
+/// Beginnings of British words, with their American spelling.
+const WORDS: &str = "analyse:analyze artefact:artifact behaviour:behavior catalogue:catalog centre:center \
+    colour:color favour:favor generalis:generaliz grey:gray initialis:initializ \
+    judgement:judgment labelled:labeled labelling:labeling learnt:learned licenc:licens \
+    maximis:maximiz minimis:minimiz misspelt:misspelled modelling:modeling neighbour:neighbor \
+    normalis:normaliz optimis:optimiz organis:organiz parallelis:paralleliz randomis:randomiz \
+    recognis:recogniz regularis:regulariz serialis:serializ standardis:standardiz \
+    summaris:summariz visualis:visualiz";
+
+/// American words with such beginnings.
+const OTHERS: &[&str] = &["analyses", "parallelism", "optimism", "optimist", "organism"];
+
 /// Returns the banned phrases of a line.
 pub(super) fn banned(line: &str) -> impl Iterator<Item = &'static str> {
     let words: Vec<String> = line
@@ -34,6 +46,22 @@ pub(super) fn banned(line: &str) -> impl Iterator<Item = &'static str> {
         .collect();
     let words = format!(" {} ", words.join(" "));
     PHRASES.iter().copied().filter(move |phrase| words.contains(&format!(" {phrase} ")))
+}
+
+/// Returns the British words of a line, each with its American beginning.
+pub(super) fn british(line: &str) -> Vec<(String, &'static str)> {
+    let lower = line.to_lowercase();
+    let mut found = Vec::new();
+    for (british, american) in WORDS.split(' ').filter_map(|pair| pair.split_once(':')) {
+        for (at, _) in lower.match_indices(british) {
+            let is_start = lower[..at].chars().next_back().is_none_or(|c| !c.is_alphabetic());
+            let word: String = lower[at..].chars().take_while(|c| c.is_alphabetic()).collect();
+            if is_start && !OTHERS.iter().any(|other| word.starts_with(other)) {
+                found.push((word, american));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -48,5 +76,14 @@ mod tests {
             assert_eq!(banned(&line).collect::<Vec<_>>(), [phrase], "{line}");
         }
         assert_eq!(banned(&format!("x{phrase}")).next(), None);
+    }
+
+    #[test]
+    fn british_words_are_found_and_american_ones_are_not() {
+        // Concatenated, so that this file does not break its own rule.
+        let line = concat!("the opti", "miser of nearest_neigh", "bours, Standard", "ised");
+        let words: Vec<&str> = british(line).iter().map(|(_, american)| *american).collect();
+        assert_eq!(words, ["neighbor", "optimiz", "standardiz"]);
+        assert!(british("optimizer, neighbors, available_parallelism, organism").is_empty());
     }
 }
