@@ -1,4 +1,4 @@
-"""Compares the values read by `cargo xtask study damage read` with NumPy, SciPy, h5py and pyarrow on the same files.
+"""Compares the values read by `damage.py` with NumPy, SciPy, h5py and pyarrow on the same files.
 
     python compare.py RESULTS.jsonl [SUMMARY.json]
 

@@ -176,7 +176,7 @@ def run_peer(method, views, k, seed, arguments):
         for v, x in enumerate(views.values()):
             Path(folder, f"view{v}.f64").write_bytes(np.ascontiguousarray(x).tobytes())
         case = {"method": method, "peer": PEERS[method], "settings": {"seed": seed}, "folder": folder, "n_clusters": k, "times": 1}
-        case |= {"widths": [x.shape[1] for x in views.values()], "n_samples": len(next(iter(views.values()))), "programs": ""}
+        case |= {"widths": [x.shape[1] for x in views.values()], "n_samples": len(next(iter(views.values())))}
         done = limited([sys.executable, RUNNER], arguments.limit, input=json.dumps(case) + "\n")
     if done.returncode:
         return None, None, "limit" if done.returncode < 0 else (done.stderr.strip().splitlines() or ["no message"])[-1][:200]

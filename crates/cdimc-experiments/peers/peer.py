@@ -308,14 +308,6 @@ def main():
 
         seconds, losses = timed(predict, case["times"])[0], []
     elif task == "mixture":
-        import importlib
-
-        sys.path.insert(0, os.path.dirname(case["oracle"]))
-        oracle = importlib.import_module(os.path.splitext(os.path.basename(case["oracle"]))[0])
-        views, mask = read_views()
-        effort = {"starts": case["starts"], "refined": case["refined"]}
-        seconds, losses = timed(lambda: oracle.fit(views, mask, case["n_clusters"], 0, **effort), case["times"])[0], []
-    elif task == "mixture-auto":
         from sklearn.mixture import GaussianMixture
 
         views, mask = read_views()

@@ -1,17 +1,18 @@
 //! How a cell is run: the only place where a method and the truth meet.
 
 use crate::cell::Cell;
-use crate::checkpoint::{Checkpoint, Keeper, Spent};
-use crate::methods::ByTruth;
-use crate::record::{Outcome, Seconds, Status};
-use crate::source;
+use crate::checkpoint::{Checkpoints, Spent};
+use crate::methods::BSV;
+use crate::record::{Outcome, Status};
+use crate::{process, source};
 use anyhow::{Context, Result, ensure};
-use cdimc_core::{ClusterError, Clustering, Observer, Step};
+use cdimc_baselines::BestView;
+use cdimc_core::{CHECKPOINT, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::{MaskReport, MultiView};
 use cdimc_metrics::scores;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// How far a running cell is.
@@ -32,7 +33,7 @@ pub(crate) struct Progress {
 /// If the data are not those the cell was planned for. What goes wrong inside the method is an outcome.
 pub(crate) fn run(
     cell: &Cell,
-    checkpoint: &Checkpoint,
+    checkpoints: &Checkpoints,
     report: &(dyn Fn(Progress) + Sync),
 ) -> Result<Outcome> {
     let dataset = source::load(&cell.dataset)?;
@@ -49,39 +50,17 @@ pub(crate) fn run(
     let truth =
         truth.with_context(|| format!("data set {}: no labels to score by", cell.dataset))?;
 
-    let stages = Mutex::new(Stages::default());
-    let lock = || stages.lock().unwrap_or_else(PoisonError::into_inner);
-    let watch = |step: &Step| {
-        lock().step(step);
-        report(Progress {
-            stage: step.stage.into(),
-            epoch: step.done,
-            of: step.of,
-            loss: step.loss,
-        });
+    let watch = Watch::new(cell, checkpoints, report);
+    let found = if cell.method == BSV {
+        best_view(cell, (&data, &truth), &watch)?
+    } else {
+        let method = cdimc::method(&cell.method, cell.settings.clone())?;
+        let fitted = watch
+            .resumed(method.as_ref(), &data)
+            .unwrap_or_else(|| method.fit(&data, cell.n_clusters, cell.method_seed(), &watch));
+        fitted.map(|fitted| (fitted.clustering, None))
     };
-    let spent = || lock().spent();
-    let observer = Keeper::new(checkpoint, &watch, &spent);
-    let found = match ByTruth::of(&cell.method) {
-        Some(chosen) => choose(chosen, cell, (&data, &truth), &observer)?,
-        None => {
-            let method = cdimc::method(&cell.method, cell.settings.clone())?;
-            let resumed = checkpoint.read().and_then(|(begun, earlier)| {
-                *lock() = Stages::after(earlier);
-                match method.resume(&begun, &data, &observer) {
-                    // It is none of this method: as if there were none.
-                    Err(ClusterError::Model(_)) => None,
-                    resumed => Some(resumed),
-                }
-            });
-            let fitted = resumed.unwrap_or_else(|| {
-                *lock() = Stages::default();
-                method.fit(&data, cell.n_clusters, cell.method_seed(), &observer)
-            });
-            fitted.map(|fitted| (fitted.clustering, None))
-        }
-    };
-    let Spent { seconds, peak_memory_bytes } = spent();
+    let Spent { seconds, peak_memory_bytes } = watch.spent();
     let (clustering, note) = match found {
         Ok(found) => found,
         Err(ClusterError::Inapplicable { reason, .. }) => {
@@ -109,57 +88,112 @@ pub(crate) fn run(
     })
 }
 
-/// Labels with a note, or what kept the method from them.
-type Found = std::result::Result<(Clustering, Option<String>), ClusterError>;
+/// The observer of a running cell: it reports the steps, times the stages and keeps checkpoints.
+struct Watch<'a> {
+    key: String,
+    checkpoints: &'a Checkpoints,
+    report: &'a (dyn Fn(Progress) + Sync),
+    times: Mutex<Times>,
+}
 
-/// The seconds of every stage so far, and what an earlier process spent.
-struct Stages {
+/// When a cell began and was last heard from, and what it has spent on the stages of its steps so far.
+struct Times {
     started: Instant,
     last_step: Instant,
+    last_checkpoint: Instant,
     last_stage: Option<&'static str>,
-    earlier: Spent,
-    stages: BTreeMap<String, f64>,
+    spent: Spent,
 }
 
-impl Default for Stages {
-    fn default() -> Self {
-        Self::after(Spent { seconds: Seconds::default(), peak_memory_bytes: None })
-    }
-}
-
-impl Stages {
-    fn after(earlier: Spent) -> Self {
-        let (now, stages) = (Instant::now(), earlier.seconds.stages.clone());
-        Self { started: now, last_step: now, last_stage: None, earlier, stages }
+impl Times {
+    fn after(spent: Spent) -> Self {
+        let now = Instant::now();
+        Self { started: now, last_step: now, last_checkpoint: now, last_stage: None, spent }
     }
 
     /// What lies between two steps belongs to the stage of the second.
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, stage: &'static str) {
         let spent = std::mem::replace(&mut self.last_step, Instant::now()).elapsed().as_secs_f64();
-        *self.stages.entry(step.stage.to_owned()).or_default() += spent;
-        self.last_stage = Some(step.stage);
+        *self.spent.seconds.stages.entry(stage.to_owned()).or_default() += spent;
+        self.last_stage = Some(stage);
+    }
+}
+
+impl<'a> Watch<'a> {
+    fn new(
+        cell: &Cell,
+        checkpoints: &'a Checkpoints,
+        report: &'a (dyn Fn(Progress) + Sync),
+    ) -> Self {
+        let times = Mutex::new(Times::after(Spent::default()));
+        Self { key: cell.key(), checkpoints, report, times }
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Resumes a method from its checkpoint; `None` if it has none.
+    fn resumed(
+        &self,
+        method: &dyn Clusterer,
+        data: &MultiView,
+    ) -> Option<Result<Fitted, ClusterError>> {
+        let (begun, earlier) = self.checkpoints.read(&self.key)?;
+        *self.times() = Times::after(earlier);
+        let resumed = method.resume(&begun, data, self);
+        // It is none of this method: as if there were none.
+        let is_other = matches!(resumed, Err(ClusterError::Model(_)));
+        if is_other {
+            *self.times() = Times::after(Spent::default());
+        }
+        (!is_other).then_some(resumed)
     }
 
     /// What was spent up to now; what came after the last step belongs to its stage.
     fn spent(&self) -> Spent {
-        let mut stages = self.stages.clone();
-        if let Some(seconds) = self.last_stage.and_then(|stage| stages.get_mut(stage)) {
-            *seconds += self.last_step.elapsed().as_secs_f64();
+        let times = self.times();
+        let Spent { mut seconds, peak_memory_bytes } = times.spent.clone();
+        if let Some(of_stage) = times.last_stage.and_then(|stage| seconds.stages.get_mut(stage)) {
+            *of_stage += times.last_step.elapsed().as_secs_f64();
         }
-        let total = self.earlier.seconds.total + self.started.elapsed().as_secs_f64();
-        let peak_memory_bytes = peak_memory_bytes().max(self.earlier.peak_memory_bytes);
-        Spent { seconds: Seconds { total, stages }, peak_memory_bytes }
+        seconds.total += times.started.elapsed().as_secs_f64();
+        Spent { seconds, peak_memory_bytes: process::peak_memory_bytes().max(peak_memory_bytes) }
     }
 }
 
-/// The candidate whose labels fit the truth best.
-fn choose(
-    chosen: &ByTruth,
+impl Observer for Watch<'_> {
+    fn on_step(&self, step: &Step) -> ControlFlow<()> {
+        self.times().step(step.stage);
+        let (stage, epoch, of, loss) = (step.stage.into(), step.done, step.of, step.loss);
+        (self.report)(Progress { stage, epoch, of, loss });
+        ControlFlow::Continue(())
+    }
+
+    fn is_due(&self) -> bool {
+        self.times().last_checkpoint.elapsed() >= self.checkpoints.every
+    }
+
+    fn store(&self, name: &str, bytes: Vec<u8>) {
+        if name == CHECKPOINT {
+            // Without it the cell loses more to a kill, and nothing else.
+            let _ = self.checkpoints.write(&self.key, &bytes, self.spent());
+            self.times().last_checkpoint = Instant::now();
+        }
+    }
+}
+
+/// Labels with a note, or what kept the method from them.
+type Found = std::result::Result<(Clustering, Option<String>), ClusterError>;
+
+/// The view whose labels fit the truth best.
+fn best_view(
     cell: &Cell,
     (data, truth): (&MultiView, &[usize]),
     observer: &dyn Observer,
 ) -> Result<Found> {
-    let each = match (chosen.candidates)(cell, data, observer)? {
+    let method: BestView = serde_json::from_value(cell.settings.clone())?;
+    let each = match method.each_view(data, cell.n_clusters, cell.method_seed(), observer) {
         Ok(each) => each,
         Err(e) => return Ok(Err(e)),
     };
@@ -174,29 +208,18 @@ fn choose(
     Ok(Ok((clustering, Some(format!("view {view}, chosen by the truth")))))
 }
 
-/// The largest resident set of this process so far, where the system reports it.
-pub(crate) fn peak_memory_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
-/// Seconds that all threads of this process have computed so far, where the system reports it.
-pub(crate) fn cpu_seconds() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, in hundredths: the user's and the system's.
-    let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let hundredths = fields.take(2).map(|field| field.parse::<f64>().ok());
-    Some(hundredths.sum::<Option<f64>>()? / 100.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::Keeping;
+    use crate::record::Seconds;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::Path;
     use std::time::Duration;
+
+    /// A checkpoint at every step.
+    fn always(folder: &Path) -> Checkpoints {
+        Checkpoints::below(folder, Duration::ZERO, "some")
+    }
 
     /// A short training on the synthetic views.
     fn net() -> Cell {
@@ -216,33 +239,32 @@ mod tests {
 
     #[test]
     fn a_killed_cell_resumes_to_the_same_record() {
-        let folder = tempfile::tempdir().unwrap();
-        let keeping = Keeping::below(folder.path(), Duration::ZERO, "some");
-        let (cell, checkpoint) = (net(), keeping.of("key"));
-        let whole = run(&cell, &keeping.of("whole"), &|_| ()).unwrap();
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (cell, checkpoints) = (net(), always(folder.path()));
+        let whole = run(&cell, &always(other.path()), &|_| ()).unwrap();
         assert_eq!(whole.status, Status::Scored, "{:?}", whole.reason);
         for killed_at in [("pretrain", 3), ("kmeans", 1), ("finetune", 2)] {
             let killed = catch_unwind(AssertUnwindSafe(|| {
-                run(&cell, &checkpoint, &|at| assert!((at.stage.as_str(), at.epoch) != killed_at))
+                run(&cell, &checkpoints, &|at| assert!((at.stage.as_str(), at.epoch) != killed_at))
             }));
-            assert!(killed.is_err() && checkpoint.is_there());
+            assert!(killed.is_err() && checkpoints.has(&cell.key()));
             let steps = Mutex::new(Vec::new());
             let report = |at: Progress| steps.lock().unwrap().push((at.stage, at.epoch));
-            let resumed = run(&cell, &checkpoint, &report).unwrap();
+            let resumed = run(&cell, &checkpoints, &report).unwrap();
             // The interrupted step runs again, and no earlier step does.
             assert_eq!(steps.into_inner().unwrap()[0], (killed_at.0.to_owned(), killed_at.1));
             assert!(resumed.seconds.stages.contains_key("pretrain"));
             assert_eq!(same(resumed), same(whole.clone()));
-            checkpoint.remove();
+            checkpoints.remove(&cell.key());
         }
     }
 
     #[test]
     fn data_other_than_planned_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = Keeping::below(folder.path(), Duration::ZERO, "some").of("key");
+        let checkpoints = always(folder.path());
         let other = Cell { checksum: "c0ffee".into(), ..net() };
-        let error = run(&other, &checkpoint, &|_| ()).unwrap_err().to_string();
+        let error = run(&other, &checkpoints, &|_| ()).unwrap_err().to_string();
         assert!(error.starts_with("data set synthetic: checksum = "), "{error}");
         assert!(error.ends_with("must be that of the plan, c0ffee"), "{error}");
     }
@@ -250,12 +272,13 @@ mod tests {
     #[test]
     fn a_checkpoint_of_something_else_is_as_none() {
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = Keeping::below(folder.path(), Duration::ZERO, "some").of("key");
-        let cell = net();
-        let whole = run(&cell, &checkpoint, &|_| ()).unwrap();
-        assert!(checkpoint.is_there());
+        let (cell, checkpoints) = (net(), always(folder.path()));
+        let whole = run(&cell, &checkpoints, &|_| ()).unwrap();
+        assert!(checkpoints.has(&cell.key()));
         let other = Cell { seed: 1, fold: None, ..net() };
-        let afresh = run(&other, &checkpoint, &|_| ()).unwrap();
+        let (state, spent) = checkpoints.read(&cell.key()).unwrap();
+        checkpoints.write(&other.key(), &state, spent).unwrap();
+        let afresh = run(&other, &checkpoints, &|_| ()).unwrap();
         assert_ne!(same(afresh), same(whole));
     }
 }

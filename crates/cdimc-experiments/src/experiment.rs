@@ -3,7 +3,7 @@
 use crate::settings::{merge, set};
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_tables::datasets::Catalog;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,6 +37,9 @@ pub(crate) const PAPER: &[&str] = &[
     "patterns",
 ];
 
+/// The rule for missing patterns of the paper.
+const PAPERS: &str = "paper";
+
 /// Most rows that the grid of one method may have.
 const MOST_ROWS: usize = 10_000;
 
@@ -53,7 +56,7 @@ pub(crate) struct Experiment {
     pub description: String,
     pub datasets: Vec<String>,
     /// Missing patterns with `{rate}` in them or without, or `paper`.
-    pub patterns: Vec<PatternRule>,
+    pub patterns: Vec<String>,
     /// Values for `{rate}`, fractions.
     #[serde(default)]
     pub rates: Vec<f64>,
@@ -79,9 +82,8 @@ impl Experiment {
         let manifest = catalog.manifest(dataset)?;
         let given = manifest.mask_rates();
         let n_views = manifest.views.len();
-        let patterns = self.patterns.iter().flat_map(|rule| rule.patterns(&self.rates, n_views));
         let mut n_masks = 0;
-        for pattern in patterns {
+        for pattern in self.patterns.iter().flat_map(|rule| patterns(rule, &self.rates, n_views)) {
             n_masks += match given.iter().find(|rate| format!("per-view:{rate}") == pattern) {
                 None => 1,
                 Some(&rate) if self.folds.is_empty() => {
@@ -90,11 +92,9 @@ impl Experiment {
                 Some(_) => self.folds.len(),
             };
         }
-        let on = |variant: &&Variant| {
-            variant.only.is_empty() || variant.only.iter().any(|d| d == dataset)
-        };
+        let rows = self.methods.iter().filter(|variant| variant.is_for(dataset));
         let runs = |variant: &Variant| variant.expand().len() * self.repetitions_of(variant);
-        Ok(n_masks * self.methods.iter().filter(on).map(runs).sum::<usize>())
+        Ok(n_masks * rows.map(runs).sum::<usize>())
     }
 
     /// Runs of a row under each mask.
@@ -103,44 +103,21 @@ impl Experiment {
     }
 }
 
-/// How rates become missing patterns.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(from = "String")]
-pub(crate) enum PatternRule {
-    /// The paper's: paired ratio for two views, rate of every view for more.
-    Paper,
-    /// The pattern's text with `{rate}` where the rate goes.
-    Text(String),
+/// Whether the patterns of a rule depend on a rate.
+pub(crate) fn takes_rates(rule: &str) -> bool {
+    rule == PAPERS || rule.contains("{rate}")
 }
 
-impl From<String> for PatternRule {
-    fn from(text: String) -> Self {
-        if text == "paper" { Self::Paper } else { Self::Text(text) }
-    }
-}
-
-impl PatternRule {
-    /// Whether its patterns depend on a rate.
-    pub(crate) fn takes_rates(&self) -> bool {
-        match self {
-            Self::Paper => true,
-            Self::Text(text) => text.contains("{rate}"),
-        }
-    }
-
-    /// The patterns' texts for these rates and this number of views.
-    pub(crate) fn patterns(&self, rates: &[f64], n_views: usize) -> Vec<String> {
-        match self {
-            Self::Paper if n_views == 2 => {
-                rates.iter().map(|rate| format!("paired:{rate}")).collect()
-            }
-            Self::Paper => rates.iter().map(|rate| format!("per-view:{rate}")).collect(),
-            Self::Text(text) if self.takes_rates() => {
-                rates.iter().map(|rate| text.replace("{rate}", &rate.to_string())).collect()
-            }
-            Self::Text(text) => vec![text.clone()],
-        }
-    }
+/// The patterns' texts for these rates and this number of views. The paper's rule is the paired ratio for two views,
+/// and the rate of every view for more.
+pub(crate) fn patterns(rule: &str, rates: &[f64], n_views: usize) -> Vec<String> {
+    let text = match rule {
+        PAPERS if n_views == 2 => "paired:{rate}",
+        PAPERS => "per-view:{rate}",
+        text => text,
+    };
+    let at = |rate: &f64| text.replace("{rate}", &rate.to_string());
+    if takes_rates(rule) { rates.iter().map(at).collect() } else { vec![text.to_owned()] }
 }
 
 /// What an experiment draws for each of its tables.
@@ -158,31 +135,24 @@ pub(crate) enum Figure {
 }
 
 /// A method with settings of its own: a row of the table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub(crate) struct Variant {
     /// The method's name on the command line.
     pub name: String,
     /// The row's name, where one method makes several rows.
-    #[serde(default)]
     pub label: Option<String>,
     /// What differs from the method's defaults.
-    #[serde(default)]
     pub settings: Value,
     /// What differs further on some data sets.
-    #[serde(default)]
     pub on: BTreeMap<String, Value>,
     /// The data sets the row is for [default: all].
-    #[serde(default)]
     pub only: Vec<String>,
     /// One row for each combination of these values; keys are dotted paths.
-    #[serde(default)]
     pub grid: BTreeMap<String, Vec<Value>>,
     /// Repetitions of this row [default: those of the experiment].
-    #[serde(default)]
     pub repetitions: Option<usize>,
     /// How the settings were chosen; required wherever there are any.
-    #[serde(default)]
     pub chosen: Option<String>,
     /// Where in the grid this row lies.
     #[serde(skip)]
@@ -192,17 +162,12 @@ pub(crate) struct Variant {
 impl Variant {
     /// The method `name` with its defaults.
     pub(crate) fn plain(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            label: None,
-            settings: Value::Null,
-            on: BTreeMap::new(),
-            only: Vec::new(),
-            repetitions: None,
-            grid: BTreeMap::new(),
-            chosen: None,
-            point: BTreeMap::new(),
-        }
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// Whether the table of this data set has the row.
+    pub(crate) fn is_for(&self, dataset: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|own| own == dataset)
     }
 
     /// The name of its row.
@@ -214,17 +179,15 @@ impl Variant {
     pub(crate) fn expand(&self) -> Vec<Self> {
         let mut variants = vec![Self { grid: BTreeMap::new(), ..self.clone() }];
         for (key, values) in &self.grid {
-            let mut wider = Vec::new();
-            for variant in &variants {
-                for value in values {
-                    let mut variant = variant.clone();
-                    set(&mut variant.settings, key, value.clone());
-                    variant.point.insert(key.clone(), value.clone());
-                    variant.label = Some(format!("{} {key}={value}", variant.label()));
-                    wider.push(variant);
-                }
-            }
-            variants = wider;
+            let at = |variant: &Self, value: &Value| {
+                let mut variant = variant.clone();
+                set(&mut variant.settings, key, value.clone());
+                variant.point.insert(key.clone(), value.clone());
+                variant.label = Some(format!("{} {key}={value}", variant.label()));
+                variant
+            };
+            let along = |variant| values.iter().map(move |value| at(variant, value));
+            variants = variants.iter().flat_map(along).collect();
         }
         variants
     }
@@ -280,16 +243,11 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Experiment> {
     name.clone_into(&mut experiment.name);
     for variant in &experiment.methods {
         let settled = variant.settings.is_null() && variant.on.is_empty();
-        if !settled && variant.chosen.is_none() {
-            bail!("experiment {name}, method {}: settings need a `chosen`", variant.name);
-        }
+        let at = format!("experiment {name}, method {}", variant.name);
+        ensure!(!variant.name.is_empty(), "{at}: needs a `name`");
+        ensure!(settled || variant.chosen.is_some(), "{at}: settings need a `chosen`");
         let n_rows = variant.grid.values().map(Vec::len).fold(1, usize::saturating_mul);
-        if n_rows > MOST_ROWS {
-            let method = &variant.name;
-            bail!(
-                "experiment {name}, method {method}: grid = {n_rows} rows: must be at most {MOST_ROWS}"
-            );
-        }
+        ensure!(n_rows <= MOST_ROWS, "{at}: grid = {n_rows} rows: must be at most {MOST_ROWS}");
     }
     Ok(experiment)
 }
@@ -305,12 +263,6 @@ mod tests {
             let experiment = load(name).unwrap();
             assert!(!experiment.datasets.is_empty() && !experiment.methods.is_empty(), "{name}");
         }
-    }
-
-    #[test]
-    fn an_unknown_experiment_names_those_there_are() {
-        let e = load("nonsense").unwrap_err().to_string();
-        assert!(e.starts_with("unknown experiment `nonsense`: must be one of quickstart"), "{e}");
     }
 
     #[test]
@@ -366,10 +318,14 @@ mod tests {
 
     #[test]
     fn the_papers_pattern_depends_on_the_number_of_views() {
-        assert_eq!(PatternRule::Paper.patterns(&[0.3, 0.5], 2), ["paired:0.3", "paired:0.5"]);
-        assert_eq!(PatternRule::Paper.patterns(&[0.3], 5), ["per-view:0.3"]);
-        let text = |text: &str| PatternRule::from(text.to_owned()).patterns(&[0.1, 0.5], 3);
-        assert_eq!(text("incomplete:{rate}:mem"), ["incomplete:0.1:mem", "incomplete:0.5:mem"]);
-        assert_eq!(text("complete"), ["complete"]);
+        let cases: [(&str, usize, &[&str]); 4] = [
+            ("paper", 2, &["paired:0.3", "paired:0.5"]),
+            ("paper", 5, &["per-view:0.3", "per-view:0.5"]),
+            ("incomplete:{rate}:mem", 3, &["incomplete:0.3:mem", "incomplete:0.5:mem"]),
+            ("complete", 3, &["complete"]),
+        ];
+        for (rule, n_views, expected) in cases {
+            assert_eq!(patterns(rule, &[0.3, 0.5], n_views), expected);
+        }
     }
 }

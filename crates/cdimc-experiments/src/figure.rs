@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn summary(mean: f64) -> Summary {
-        Summary { mean, deviation: Some(1.5), n: 3 }
+        Summary::printed(&[mean, 1.5])
     }
 
     fn all() -> Vec<String> {

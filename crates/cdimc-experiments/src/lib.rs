@@ -5,17 +5,16 @@
 mod bench;
 mod cell;
 mod checkpoint;
-mod compare;
 mod datasets;
 mod execution;
 mod experiment;
 mod figure;
 pub mod fuzzing;
-mod measuring;
 mod merge;
 mod methods;
 mod page;
 mod plan;
+mod process;
 mod progress;
 mod published;
 mod record;
@@ -28,6 +27,7 @@ mod settings;
 mod source;
 mod studies;
 mod table;
+mod text;
 mod worker;
 mod workspace;
 
@@ -39,8 +39,8 @@ use std::process::ExitCode;
 
 /// The commands around the experiments, for a program to take among its own.
 ///
-/// Runs, benchmarks and comparisons start the current executable anew for each cell or case, with `cell`, `bench-case`
-/// or `compare-case` as its first argument, so the program has to take this enum's words as its own.
+/// Runs and benchmarks start the current executable anew for each cell or case, with `cell` or `bench-case` as its
+/// first argument, so the program has to take this enum's words as its own.
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Run the unfinished cells of an experiment and print its table.
@@ -53,8 +53,6 @@ pub enum Command {
     Datasets(datasets::Args),
     /// Measure seconds, arithmetic and memory, of this project and of peers.
     Bench(bench::Arguments),
-    /// Time the compared methods next to their NumPy programs and imml.
-    Compare(compare::Arguments),
     /// Run one of the small experiments behind the tables of the documents.
     #[command(subcommand)]
     Study(studies::Study),
@@ -64,9 +62,6 @@ pub enum Command {
     /// Measure one case, given as JSON on standard input (used by `bench` itself).
     #[command(hide = true)]
     BenchCase,
-    /// Time one method, given as JSON on standard input (used by `compare` itself).
-    #[command(hide = true)]
-    CompareCase,
 }
 
 impl Command {
@@ -81,11 +76,9 @@ impl Command {
             Self::Report(arguments) => page::run(arguments),
             Self::Datasets(arguments) => datasets::run(arguments),
             Self::Bench(arguments) => bench::run(arguments),
-            Self::Compare(arguments) => compare::run(arguments),
             Self::Study(study) => study.run(),
             Self::Cell => worker::serve(),
             Self::BenchCase => bench::serve(),
-            Self::CompareCase => compare::serve(),
         }
     }
 }

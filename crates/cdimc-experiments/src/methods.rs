@@ -1,51 +1,20 @@
-//! The methods of experiments: the methods of the registry, CDIMC-net with its authors' settings, and methods that
-//! choose a result by the true labels. The registry must not list the last kind.
+//! The methods of experiments: the methods of the registry, CDIMC-net with its authors' settings, and a
+//! choice by the true labels, which the registry must not list.
 
 use crate::cell::Cell;
 use crate::settings::{keys, merge};
 use anyhow::{Result, bail};
-use cdimc_baselines::BestView;
 use cdimc_cluster::CdimcNet;
 use cdimc_core::MethodError;
-use cdimc_core::{ClusterError, Clustering, Observer};
-use cdimc_data::MultiView;
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// CDIMC-net with the settings of its authors' code. `cdimc-net` has the method's defaults, as everywhere else.
 pub(crate) const AUTHORS: &str = "cdimc-net-authors";
 
-/// A method whose candidates the truth chooses from. No method may choose so; it shows what an oracle
-/// would get. The one exception to everything being a [`Clusterer`](cdimc_core::Clusterer).
-pub(crate) struct ByTruth {
-    pub name: &'static str,
-    /// The method whose settings it has.
-    pub settings_of: &'static str,
-    pub candidates: Candidates,
-}
-
-type Candidates = fn(
-    &Cell,
-    &MultiView,
-    &dyn Observer,
-) -> Result<std::result::Result<Vec<Clustering>, ClusterError>>;
-
-/// BSV: k-means on every view alone, and the view whose labels fit the truth best.
-const BY_TRUTH: [ByTruth; 1] = [ByTruth {
-    name: "bsv",
-    settings_of: "best-view",
-    candidates: |cell, data, observer| {
-        let method: BestView = serde_json::from_value(cell.settings.clone())?;
-        Ok(method.each_view(data, cell.n_clusters, cell.method_seed(), observer))
-    },
-}];
-
-impl ByTruth {
-    /// The entry of this name, if the truth chooses there.
-    pub(crate) fn of(name: &str) -> Option<&'static Self> {
-        BY_TRUTH.iter().find(|method| method.name == name)
-    }
-}
+/// k-means on every view alone, and the view whose labels fit the truth best, with the settings of `best-view`. No
+/// method may choose so: it shows what an oracle would get, and is no [`Clusterer`](cdimc_core::Clusterer).
+pub(crate) const BSV: &str = "bsv";
 
 /// The registry's name of the method that experiments call `name`.
 pub(crate) fn registered(name: &str) -> &str {
@@ -88,7 +57,6 @@ pub(crate) fn row(cell: &Cell) -> Cow<'_, str> {
 
 /// Every setting of a method, with these written over its defaults.
 pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
-    let settings_of = ByTruth::of(name).map_or(name, |method| method.settings_of);
     if name == AUTHORS {
         let mut all = serde_json::to_value(CdimcNet::authors_code())?;
         if !settings.is_null() {
@@ -96,14 +64,11 @@ pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
         }
         settings = all;
     }
-    match cdimc::configured(registered(settings_of), settings) {
+    let settings_of = if name == BSV { "best-view" } else { registered(name) };
+    match cdimc::configured(settings_of, settings) {
         Ok(method) => Ok(method.settings),
         Err(MethodError::Unknown { name, known }) => {
-            let chosen: Vec<&str> = BY_TRUTH.iter().map(|method| method.name).collect();
-            bail!(
-                "unknown method `{name}`: must be one of {known}, {AUTHORS}, {}",
-                chosen.join(", ")
-            )
+            bail!("unknown method `{name}`: must be one of {known}, {AUTHORS}, {BSV}")
         }
         Err(e) => Err(e.into()),
     }

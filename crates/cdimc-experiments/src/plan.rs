@@ -1,7 +1,7 @@
 //! From an experiment and the command line to the list of cells.
 
 use crate::cell::Cell;
-use crate::experiment::{Experiment, PatternRule, Variant};
+use crate::experiment::{Experiment, Variant, patterns, takes_rates};
 use crate::methods::{configured, recorded, reference, registered};
 use crate::selection::Selection;
 use crate::settings::{Setting, at, changed, has, keys, set};
@@ -21,11 +21,9 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
     for rate in &rates {
         ensure!(rate.is_finite(), "missing rate = {rate}: must lie in [0, 1)");
     }
-    let chosen: Vec<PatternRule> =
-        selection.pattern.iter().cloned().map(PatternRule::from).collect();
-    let rules = or(&chosen, &experiment.patterns);
+    let rules = or(&selection.pattern, &experiment.patterns);
     let named = &experiment.name;
-    let takes_rates = rules.iter().any(PatternRule::takes_rates);
+    let takes_rates = rules.iter().any(|rule| takes_rates(rule));
     ensure!(
         !takes_rates || !rates.is_empty(),
         "experiment {named}: rates = 0: a chosen pattern takes a rate, so at least one is needed"
@@ -48,15 +46,14 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
         let of_data: Vec<(Cell, usize)> = rows
             .iter()
-            .filter(|row| row.variant.only.is_empty() || row.variant.only.contains(name))
+            .filter(|row| row.variant.is_for(name))
             .map(|row| {
                 let own = experiment.repetitions_of(&row.variant);
                 let repetitions = selection.repetitions.unwrap_or(own);
                 Ok((row.cell(experiment, selection, &facts)?, repetitions))
             })
             .collect::<Result<_>>()?;
-        let patterns = rules.iter().flat_map(|rule| rule.patterns(&rates, facts.n_views));
-        for pattern in patterns {
+        for pattern in rules.iter().flat_map(|rule| patterns(rule, &rates, facts.n_views)) {
             for fold in folds(experiment, selection, &facts, &pattern)? {
                 for (cell, repetitions) in &of_data {
                     cells.extend((0..*repetitions).map(|repetition| {
@@ -159,24 +156,16 @@ impl Row {
 /// The rows, each with those overrides whose key its method has.
 fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
     let expanded: Vec<Variant> = experiment.methods.iter().flat_map(Variant::expand).collect();
-    let mut variants = Vec::new();
-    for name in &selection.method {
-        let rows_by = |key: fn(&Variant) -> &str| -> Vec<Variant> {
+    let named = |name: &String| -> Vec<Variant> {
+        let by = |key: fn(&Variant) -> &str| -> Vec<Variant> {
             expanded.iter().filter(|variant| key(variant) == name).cloned().collect()
         };
         // A row may be named as its method is, and others be variants of it.
-        let mut known = rows_by(Variant::label);
-        if known.is_empty() {
-            known = rows_by(|variant| &variant.name);
-        }
-        if known.is_empty() {
-            known.push(Variant::plain(name));
-        }
-        variants.extend(known);
-    }
-    if selection.method.is_empty() {
-        variants = expanded;
-    }
+        let known = [by(Variant::label), by(|variant| &variant.name), vec![Variant::plain(name)]];
+        known.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default()
+    };
+    let chosen: Vec<Variant> = selection.method.iter().flat_map(named).collect();
+    let variants = if selection.method.is_empty() { expanded } else { chosen };
     let mut rows = Vec::new();
     for variant in variants {
         let reference = reference(&variant.name)?;
@@ -198,12 +187,11 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
 
 /// One sentence naming the keys of every method.
 fn known_keys(rows: &[Row]) -> String {
-    let mut methods: Vec<(&str, &Value)> =
-        rows.iter().map(|row| (row.variant.name.as_str(), &row.reference)).collect();
-    methods.dedup_by_key(|(name, _)| *name);
     let sentence =
-        |(name, settings): (&str, &Value)| format!("{name} has {}", keys(settings).join(", "));
-    methods.into_iter().map(sentence).collect::<Vec<_>>().join("; ")
+        |row: &Row| format!("{} has {}", row.variant.name, keys(&row.reference).join(", "));
+    let mut sentences: Vec<String> = rows.iter().map(sentence).collect();
+    sentences.dedup();
+    sentences.join("; ")
 }
 
 fn or<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {

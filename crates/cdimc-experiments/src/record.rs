@@ -64,6 +64,12 @@ impl Outcome {
         }
     }
 
+    /// The values of a curve, where there is one of this name.
+    pub(crate) fn curve(&self, name: &str) -> Option<&[f64]> {
+        let curve = self.curves.iter().find(|curve| curve.name == name)?;
+        Some(&curve.values)
+    }
+
     /// The score of this name, where there is one.
     pub(crate) fn score(&self, name: &str) -> Option<f64> {
         self.scores.as_ref()?.get(name).copied()

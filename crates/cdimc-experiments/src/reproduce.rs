@@ -1,7 +1,7 @@
 //! `cargo xtask reproduce`: runs the unfinished cells of an experiment and prints its table.
 
 use crate::cell::Cell;
-use crate::checkpoint::Keeping;
+use crate::checkpoint::Checkpoints;
 use crate::experiment::{self, Experiment};
 use crate::record::{Record, Status};
 use crate::records::{self, Finished};
@@ -103,12 +103,11 @@ fn run_experiment(
         }
     }
     let every = Duration::from_secs(arguments.checkpoint_every);
-    let keeping = Keeping::below(&folder, every, &workspace::program()?);
-    let checkpoint_of = |cell: &Cell| keeping.of(&cell.key());
+    let checkpoints = Checkpoints::below(&folder, every, &workspace::program()?);
     if arguments.force {
-        left.iter().for_each(|cell| checkpoint_of(cell).remove());
+        left.iter().for_each(|cell| checkpoints.remove(&cell.key()));
     }
-    let begun = left.iter().filter(|cell| checkpoint_of(cell).is_there()).count();
+    let begun = left.iter().filter(|cell| checkpoints.has(&cell.key())).count();
     let Runner { jobs, threads } = runner;
     note!(
         "{}: {} cells, {} of them recorded, {begun} with a checkpoint; {jobs} at a time with {threads} thread{} each",
@@ -122,16 +121,16 @@ fn run_experiment(
             records::append(&file, record)?;
         }
         // Of a run that was killed between its record and this.
-        checkpoint_of(&record.cell).remove();
+        checkpoints.remove(&record.key);
         if arguments.json {
             print_json(record)?;
         }
     }
-    runner.run(left, &keeping, &mut |record| {
+    runner.run(left, &checkpoints, &mut |record| {
         records::append(&file, &record)?;
         // The next run resumes a cell whose process alone was killed.
         if record.outcome.status != Status::Failed {
-            checkpoint_of(&record.cell).remove();
+            checkpoints.remove(&record.key);
         }
         if arguments.json {
             print_json(&record)?;

@@ -1,7 +1,7 @@
 //! Runs cells side by side, each in a process of its own, and hands over their records as they end.
 
 use crate::cell::Cell;
-use crate::checkpoint::Keeping;
+use crate::checkpoint::Checkpoints;
 use crate::execution::Progress;
 use crate::progress::Display;
 use crate::record::{Circumstances, Outcome, Record};
@@ -44,7 +44,7 @@ impl Runner {
     pub(crate) fn run(
         self,
         cells: Vec<Cell>,
-        keeping: &Keeping,
+        checkpoints: &Checkpoints,
         keep: &mut dyn FnMut(Record) -> Result<()>,
     ) -> Result<()> {
         let lanes = self.jobs.min(cells.len());
@@ -58,14 +58,13 @@ impl Runner {
                 scope.spawn(move || {
                     // A send fails only when the main thread has given up; then so does the lane.
                     while let Some(cell) = next(queue) {
-                        if sender.send((lane, cell.clone(), Event::Started)).is_err() {
+                        let send = |event| sender.send((lane, cell.clone(), event)).is_ok();
+                        if !send(Event::Started) {
                             return;
                         }
-                        let outcome =
-                            worker::run(&cell, keeping.of(&cell.key()), self.threads, &mut |p| {
-                                let _ = sender.send((lane, cell.clone(), Event::Progress(p)));
-                            });
-                        if sender.send((lane, cell, Event::Finished(outcome))).is_err() {
+                        let report = &mut |p| _ = send(Event::Progress(p));
+                        let outcome = worker::run(&cell, checkpoints, self.threads, report);
+                        if !send(Event::Finished(outcome)) {
                             return;
                         }
                     }

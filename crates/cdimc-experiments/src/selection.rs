@@ -1,7 +1,8 @@
 //! What the command line selects of an experiment, or replaces in it.
 
 use crate::settings::Setting;
-use anyhow::ensure;
+use anyhow::Context;
+use std::collections::HashSet;
 use std::str::FromStr;
 
 /// Options that repeat may be given several times; each replaces the experiment's own list.
@@ -48,18 +49,13 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// What belongs to this part of a list whose items have these keys: they are dealt in the order of their
-    /// keys, which are as good as random, so that every part gets some of each method.
+    /// What belongs to this part of a list whose items have these different keys: they are dealt in the order of
+    /// their keys, which are as good as random, so that every part gets some of each method.
     pub(crate) fn members<T>(self, mut items: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
-        let mut order: Vec<(String, usize)> =
-            items.iter().enumerate().map(|(i, item)| (key(item), i)).collect();
-        order.sort();
-        let mut chosen = vec![false; items.len()];
-        for (_, i) in order.into_iter().skip(self.part - 1).step_by(self.of) {
-            chosen[i] = true;
-        }
-        let mut chosen = chosen.into_iter();
-        items.retain(|_| chosen.next() == Some(true));
+        let mut keys: Vec<String> = items.iter().map(&key).collect();
+        keys.sort();
+        let own: HashSet<String> = keys.into_iter().skip(self.part - 1).step_by(self.of).collect();
+        items.retain(|item| own.contains(&key(item)));
         items
     }
 }
@@ -72,8 +68,7 @@ impl FromStr for Shard {
             .split_once('/')
             .and_then(|(part, of)| Some(Self { part: part.parse().ok()?, of: of.parse().ok()? }));
         let valid = parsed.filter(|shard| (1..=shard.of).contains(&shard.part));
-        ensure!(valid.is_some(), "must be I/N with I from 1 to N");
-        Ok(valid.unwrap_or(Self { part: 1, of: 1 }))
+        valid.context("must be I/N with I from 1 to N")
     }
 }
 

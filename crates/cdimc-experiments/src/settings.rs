@@ -1,7 +1,7 @@
 //! Settings of methods as JSON: parsed once, merged key by key, and found by their dotted paths.
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::str::FromStr;
 
 /// One `key=value` of the command line, the value a number, a truth value, or else a text.
@@ -48,25 +48,16 @@ pub(crate) fn set(settings: &mut Value, key: &str, value: Value) {
     merge(settings, &nested);
 }
 
-/// Whether `settings` have the dotted path `key`; below a setting that is null there may be any.
-pub(crate) fn has(settings: &Value, key: &str) -> bool {
-    let mut at = settings;
-    for part in key.split('.') {
-        match at {
-            Value::Object(map) => match map.get(part) {
-                Some(inner) => at = inner,
-                None => return false,
-            },
-            Value::Null if !std::ptr::eq(at, settings) => return true,
-            _ => return false,
-        }
-    }
-    true
-}
-
 /// The value at the dotted path `key`.
 pub(crate) fn at<'a>(settings: &'a Value, key: &str) -> Option<&'a Value> {
     key.split('.').try_fold(settings, |inner, part| inner.get(part))
+}
+
+/// Whether `settings` have the dotted path `key`; below a setting that is null there may be any.
+pub(crate) fn has(settings: &Value, key: &str) -> bool {
+    let is_open =
+        |above: &str| at(settings, above).map_or_else(|| has(settings, above), Value::is_null);
+    at(settings, key).is_some() || key.rsplit_once('.').is_some_and(|(above, _)| is_open(above))
 }
 
 /// The dotted paths of all single settings.
@@ -84,19 +75,12 @@ pub(crate) fn changed(settings: &Value, defaults: &Value) -> Value {
     let (Value::Object(settings), Value::Object(defaults)) = (settings, defaults) else {
         return settings.clone();
     };
-    let mut differing = Map::new();
-    for (key, value) in settings {
-        match defaults.get(key) {
-            Some(default) if default == value => {}
-            Some(default) if default.is_object() && value.is_object() => {
-                differing.insert(key.clone(), changed(value, default));
-            }
-            _ => {
-                differing.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    Value::Object(differing)
+    let differing = settings.iter().filter(|(key, value)| defaults.get(*key) != Some(value));
+    let inner = |(key, value): (&String, &Value)| match defaults.get(key) {
+        Some(default) if default.is_object() => (key.clone(), changed(value, default)),
+        _ => (key.clone(), value.clone()),
+    };
+    differing.map(inner).collect()
 }
 
 /// Whether two settings agree in every key that both have.

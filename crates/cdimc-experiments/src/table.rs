@@ -28,16 +28,27 @@ pub(crate) struct Summary {
     /// None of a single value.
     pub deviation: Option<f64>,
     pub n: usize,
+    pub lowest: f64,
+    pub highest: f64,
 }
 
 impl Summary {
     /// None of no values.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().collect();
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
         let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
         let deviation = (n > 1).then(|| (squares / (n as f64 - 1.0)).sqrt());
-        (n > 0).then_some(Self { mean, deviation, n })
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (n > 0).then_some(Self { mean, deviation, n, lowest, highest })
+    }
+
+    /// As someone printed it: the mean, and the deviation if there is one.
+    pub(crate) fn printed(numbers: &[f64]) -> Self {
+        let (mean, deviation) = (numbers[0], numbers.get(1).copied());
+        Self { mean, deviation, n: 1, lowest: mean, highest: mean }
     }
 }
 
@@ -46,6 +57,11 @@ impl fmt::Display for Summary {
         write!(f, "{:.2}", self.mean)?;
         self.deviation.map_or(Ok(()), |deviation| write!(f, " ± {deviation:.2}"))
     }
+}
+
+/// Bytes as MiB.
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
 }
 
 /// The value as text, a dash for none.
@@ -69,14 +85,14 @@ impl<'a> Row<'a> {
         self.records.first().map(|record| &record.cell.point)
     }
 
-    /// Runs that have scores.
-    pub(crate) fn n_scored(&self) -> usize {
-        self.records.iter().filter(|record| record.outcome.scores.is_some()).count()
-    }
-
     /// A score times 100 over the runs.
     pub(crate) fn percent(&self, score: &str) -> Option<Summary> {
-        Summary::of(&self.percents(score))
+        Summary::of(self.percents(score))
+    }
+
+    /// Scores times 100 as text.
+    pub(crate) fn scores<const N: usize>(&self, names: [&str; N]) -> [String; N] {
+        names.map(|score| or_dash(self.percent(score)))
     }
 
     /// A score times 100 of every run that has it.
@@ -85,21 +101,15 @@ impl<'a> Row<'a> {
         scores.map(|score| 100.0 * score).collect()
     }
 
-    /// A number of every run that has scores.
-    fn summary(&self, of: impl Fn(&Record) -> Option<f64>) -> Option<Summary> {
-        let scored = self.records.iter().filter(|record| record.outcome.scores.is_some());
-        Summary::of(&scored.filter_map(|record| of(record)).collect::<Vec<_>>())
+    /// The runs that have scores.
+    pub(crate) fn scored(&self) -> impl Iterator<Item = &'a Record> {
+        self.records.iter().copied().filter(|record| record.outcome.scores.is_some())
     }
 
-    /// Seconds of the method.
-    pub(crate) fn seconds(&self) -> Option<f64> {
-        Some(self.summary(|record| Some(record.outcome.seconds.total))?.mean)
-    }
-
-    /// The largest resident set of a run, in MiB.
-    pub(crate) fn mebibytes(&self) -> Option<f64> {
-        let bytes = self.summary(|record| record.outcome.peak_memory_bytes.map(|b| b as f64))?;
-        Some(bytes.mean / 1_048_576.0)
+    /// How many runs have scores, of how many where not all have.
+    pub(crate) fn runs(&self, all: usize) -> String {
+        let scored = self.scored().count();
+        if scored == all { scored.to_string() } else { format!("{scored} of {all}") }
     }
 }
 
@@ -172,15 +182,6 @@ pub(crate) fn counted(lines: impl Iterator<Item = String>) -> BTreeMap<String, u
     counts
 }
 
-/// A table in Markdown, the first column flush left, the others flush right.
-pub(crate) fn markdown<T: AsRef<str>>(head: &[T], rows: &[Vec<String>]) -> String {
-    let line = |cells: String| format!("| {cells} |\n");
-    let cells: Vec<&str> = head.iter().map(T::as_ref).collect();
-    let rules: Vec<&str> = (0..head.len()).map(|c| if c == 0 { "---" } else { "---:" }).collect();
-    let rows: String = rows.iter().map(|row| line(row.join(" | "))).collect();
-    line(cells.join(" | ")) + &line(rules.join(" | ")) + &rows
-}
-
 /// The paper's order of methods: BSV, the compared methods, what the paper does not have, CDIMC-net.
 pub(crate) fn rank(method: &str) -> usize {
     let compared = cdimc_baselines::NAMES;
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn deviation_divides_by_one_less_than_the_runs() {
-        let text = |values: &[f64]| or_dash(Summary::of(values));
+        let text = |values: &[f64]| or_dash(Summary::of(values.iter().copied()));
         assert_eq!(text(&[90.0, 92.0, 94.0]), "92.00 ± 2.00");
         assert_eq!(text(&[90.0]), "90.00");
         assert_eq!(text(&[]), "–");

@@ -1,72 +1,39 @@
-//! A case: one task on one data set, as our process and the peer's read it.
+//! A case: one task on one data set, as our process and the other program read it.
 
-use super::mask;
-use crate::measuring::write_views;
-use anyhow::Result;
-use cdimc::mixture::TMixture;
-use cdimc_data::{Dataset, Seed, ViewMask};
-use cdimc_nn::{Architecture, Weights};
+use anyhow::{Context, Result};
+use cdimc_data::{Dataset, MultiView, Seed, ViewMask};
+use cdimc_nn::{Architecture, Dense, Weights};
 use ndarray::Array2;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Task {
-    /// A large matrix product.
-    Peak,
     /// An epoch of pre-training.
     Pretrain,
     /// An epoch of fine-tuning.
     Finetune,
-    /// Preparation to labels.
+    /// CDIMC-net with its authors' settings, from preparation to labels.
     Run,
-    /// Two of these at once.
-    Pair,
-    /// Reading to labels on all 70,000 images of MNIST and their edges, with few epochs.
-    Large,
     /// The exact nearest neighbors of every view.
     Neighbors,
-    /// k-means with 20 starts on all views side by side, one seed a repetition.
+    /// k-means with 20 starts on all views side by side, one seed per repetition.
     Kmeans,
-    /// The clusters of all samples by a trained model.
+    /// The clusters of all samples by a trained CDIMC-net.
     Predict,
-    /// The mixture with coordinates of one kind; its peer is the program of `--oracle`.
+    /// The mixture; its peer is scikit-learn's on filled-in columns.
     Mixture,
-    /// The mixture with its default settings; its peer is scikit-learn's on filled-in columns.
-    MixtureAuto,
     /// The mixture on a sparse table of 20,000 x 20,000 beside 30 columns; its peer is scikit-learn's SVD and mixture.
     Sparse,
-    /// The same on 100,000 x 20,000 beside 100 columns, only if it is asked for.
+    /// The same on 100,000 x 20,000 beside 100 columns, only on request.
     Atlas,
-    /// The mixture on samples in parts that are drawn as they are read, a million or `--samples`, only if it is asked for.
+    /// The mixture on `--samples` in parts that are drawn as they are read, only on request.
     Parts,
-}
-
-impl std::fmt::Display for Task {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = match self {
-            Self::Peak => "matrix product",
-            Self::Pretrain => "pre-training epoch",
-            Self::Finetune => "fine-tuning epoch",
-            Self::Run => "whole run",
-            Self::Pair => "two whole runs at once",
-            Self::Large => "whole run of 5 + 5 epochs",
-            Self::Neighbors => "neighbors",
-            Self::Kmeans => "k-means",
-            Self::Predict => "prediction",
-            Self::Mixture => "t-mixture, one kind",
-            Self::MixtureAuto => "t-mixture, auto",
-            Self::Sparse => "t-mixture, sparse",
-            Self::Atlas => "t-mixture, atlas",
-            Self::Parts => "t-mixture, in parts",
-        };
-        f.write_str(name)
-    }
 }
 
 /// One task on the arrays in a folder.
@@ -89,117 +56,101 @@ pub(crate) struct Case {
     pub epochs: usize,
     pub rounds: usize,
     pub epochs_per_round: usize,
-    /// Starts of the mixture, and how many of them are refined.
-    pub starts: usize,
-    pub refined: usize,
-    /// A Python program with the mixture's `fit`.
-    pub oracle: Option<PathBuf>,
     /// View by view, encoder then decoder: the `(n_out, n_in)` of every layer in `weights.f32`.
     pub layers: Vec<[Vec<(usize, usize)>; 2]>,
 }
 
-/// The arrays of a case on disk, gone with the value: `view{v}.f64` (raw, NaN where hidden), `weights.f32`
+/// The arrays of a case on disk, gone with the value: `view{v}.f64` (row by row, NaN where hidden), `weights.f32`
 /// (layer by layer, weight then bias) and `centers.f32`.
 pub(crate) struct Folder {
-    directory: tempfile::TempDir,
-    mask: ViewMask,
-    widths: Vec<usize>,
-    n_clusters: usize,
-    weights: Weights,
+    _directory: tempfile::TempDir,
+    /// The case of a task that is to be named.
+    case: Case,
 }
 
 impl Folder {
-    /// Writes the arrays of `dataset` with `rate` of every view hidden.
-    pub(crate) fn write(dataset: &Dataset, rate: f64) -> Result<Self> {
+    /// Writes the views of the data set that the mask has.
+    pub(crate) fn write(dataset: &Dataset, mask: &ViewMask, threads: usize) -> Result<Self> {
         let directory = tempfile::tempdir()?;
-        let mask = mask(dataset, rate)?;
+        let put = |name: &str, bytes: Vec<u8>| std::fs::write(directory.path().join(name), bytes);
+        let views = &dataset.views()[..mask.n_views()];
+        for (v, view) in views.iter().enumerate() {
+            let seen = |i: usize, x: f64| if mask.is_observed(i, v) { x } else { f64::NAN };
+            let values = view.indexed_iter().flat_map(|((i, _), &x)| seen(i, x).to_le_bytes());
+            put(&format!("view{v}.f64"), values.collect())?;
+        }
+        let widths: Vec<usize> = views.iter().map(Array2::ncols).collect();
         let n_clusters = dataset.n_classes();
-        let widths: Vec<usize> = dataset.views().iter().map(Array2::ncols).collect();
-        write_views(directory.path(), dataset, &mask)?;
-        let weights = Weights::glorot(&Architecture::default(), &widths, n_clusters, Seed::new(0));
-        let mut file = BufWriter::new(File::create(directory.path().join("weights.f32"))?);
-        for layer in weights.layers() {
-            for x in layer.weight.iter().chain(&layer.bias) {
-                file.write_all(&x.to_le_bytes())?;
-            }
-        }
-        file.flush()?;
+        let weights = weights(&widths, n_clusters);
+        let values = weights.layers().flat_map(|layer| layer.weight.iter().chain(&layer.bias));
+        put("weights.f32", values.flat_map(|x| x.to_le_bytes()).collect())?;
         let mut rng = Seed::new(0).stream("centers").rng();
-        let mut file = File::create(directory.path().join("centers.f32"))?;
-        for _ in 0..n_clusters * n_clusters {
-            file.write_all(&rng.gen_range(-1.0_f32..1.0).to_le_bytes())?;
-        }
-        Ok(Self { directory, mask, widths, n_clusters, weights })
-    }
-
-    /// A task on these arrays.
-    pub(crate) fn case(&self, task: Task, threads: usize, share: f64) -> Case {
-        let mixture = TMixture::default();
-        let part = |whole: f64| (whole * share).ceil() as usize;
-        let shapes =
-            |chain: &[cdimc_nn::Dense]| chain.iter().map(|layer| layer.weight.dim()).collect();
-        Case {
-            task,
-            folder: self.directory.path().to_owned(),
-            n_samples: self.mask.n_samples(),
-            widths: self.widths.clone(),
-            n_clusters: self.n_clusters,
+        let centers = (0..n_clusters * n_clusters).map(|_| rng.gen_range(-1.0_f32..1.0));
+        put("centers.f32", centers.flat_map(f32::to_le_bytes).collect())?;
+        let shapes = |chain: &[Dense]| chain.iter().map(|layer| layer.weight.dim()).collect();
+        let layers =
+            weights.views.iter().map(|view| [shapes(&view.encoder), shapes(&view.decoder)]);
+        let case = Case {
+            task: Task::Run,
+            folder: directory.path().to_owned(),
+            n_samples: dataset.n_samples(),
+            widths,
+            n_clusters,
             threads,
-            times: match task {
-                Task::Run
-                | Task::Pair
-                | Task::Large
-                | Task::Mixture
-                | Task::MixtureAuto
-                | Task::Sparse
-                | Task::Atlas
-                | Task::Parts => 1,
-                Task::Neighbors => 2,
-                // As many seeds, whose inertia differs.
-                Task::Kmeans => 10,
-                _ => 4,
-            },
+            times: 1,
             ring: false,
             batch_size: 128,
             neighbors: 10,
             alpha: 1e-3,
-            epochs: part(500.0),
-            rounds: part(81.0),
+            epochs: 500,
+            rounds: 81,
             epochs_per_round: 7,
-            starts: mixture.starts,
-            refined: mixture.refined,
-            oracle: None,
-            layers: self
-                .weights
-                .views
-                .iter()
-                .map(|view| [shapes(&view.encoder), shapes(&view.decoder)])
-                .collect(),
-        }
+            layers: layers.collect(),
+        };
+        Ok(Self { _directory: directory, case })
     }
 
-    /// The operations that the observed rows need: in one epoch, two a weight and row forward and for each of
-    /// the two gradients, but none for the gradient of the data; among neighbors, two a feature and pair of rows.
-    pub(crate) fn operations(&self, case: &Case) -> Option<f64> {
-        let with_decoders = match case.task {
-            Task::Pretrain => true,
-            Task::Finetune => false,
-            Task::Neighbors => {
-                let of_view = |(v, &width): (usize, &usize)| {
-                    let rows = self.mask.n_observed(v) as f64;
-                    rows * (rows - 1.0) * width as f64
-                };
-                return Some(case.widths.iter().enumerate().map(of_view).sum());
-            }
-            _ => return None,
+    /// A task on these arrays.
+    pub(crate) fn case(&self, task: Task) -> Case {
+        let times = match task {
+            Task::Pretrain | Task::Finetune | Task::Predict => 4,
+            Task::Neighbors => 2,
+            // As many seeds, whose inertia differs.
+            Task::Kmeans => 10,
+            _ => 1,
         };
-        let weights = |chain: &[(usize, usize)]| chain.iter().map(|(a, b)| a * b).sum::<usize>();
-        let of_view = |(v, [encoder, decoder]): (usize, &[Vec<(usize, usize)>; 2])| {
-            let first = encoder.first().map_or(0, |(a, b)| a * b);
-            let all =
-                3 * weights(encoder) - first + if with_decoders { 3 * weights(decoder) } else { 0 };
-            2.0 * all as f64 * self.mask.n_observed(v) as f64
-        };
-        Some(case.layers.iter().enumerate().map(of_view).sum())
+        Case { task, times, ..self.case.clone() }
     }
+}
+
+/// The weights from which our side and the other program begin.
+pub(crate) fn weights(widths: &[usize], n_clusters: usize) -> Weights {
+    Weights::glorot(&Architecture::default(), widths, n_clusters, Seed::new(0))
+}
+
+/// The data in the folder, with the mask read off the rows that are NaN.
+pub(crate) fn data(case: &Case) -> Result<MultiView> {
+    let view = |(v, &width): (usize, &usize)| -> Result<Array2<f64>> {
+        let values = numbers(&case.folder, &format!("view{v}.f64"), f64::from_le_bytes)?;
+        Ok(Array2::from_shape_vec((case.n_samples, width), values)?)
+    };
+    let views = case.widths.iter().enumerate().map(view).collect::<Result<_>>()?;
+    Ok(MultiView::from_nan_rows(views)?)
+}
+
+/// The numbers in a file. It is not read at once, so that measured memory is that of the numbers.
+pub(crate) fn numbers<T, const BYTES: usize>(
+    folder: &Path,
+    name: &str,
+    number: impl Fn([u8; BYTES]) -> T,
+) -> Result<Vec<T>> {
+    let file = File::open(folder.join(name)).with_context(|| name.to_owned())?;
+    let n = file.metadata()?.len() as usize / BYTES;
+    let (mut file, mut bytes) = (BufReader::with_capacity(1 << 20, file), [0; BYTES]);
+    let mut numbers = Vec::with_capacity(n);
+    for _ in 0..n {
+        file.read_exact(&mut bytes)?;
+        numbers.push(number(bytes));
+    }
+    Ok(numbers)
 }

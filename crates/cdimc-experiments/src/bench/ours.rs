@@ -1,93 +1,68 @@
 //! Our side of a case, in a process of its own.
 
-use super::case::{Case, Task};
+use super::case::{Case, Task, data, numbers, weights};
 use super::{Measurement, parts, sparse};
-use crate::execution::{cpu_seconds, peak_memory_bytes};
-use crate::measuring::{asked, read_views};
+use crate::process;
 use anyhow::{Context, Result};
-use cdimc::mixture::{Coordinates, TMixture};
+use cdimc::mixture::TMixture;
 use cdimc::say;
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Pretrain};
 use cdimc_core::{Clusterer, KMeans, Model, Silent};
 use cdimc_data::{MultiView, Seed, Standardizer, geometry_version};
 use cdimc_graph::{KnnGraph, Search, nearest};
 use cdimc_nn::{
-    Architecture, Device, Goal, NetworkInput, Normalization, ObservedView, Optimizer, Targets,
-    Trainer, TrainingData, Weights, batches, trainer,
+    Device, Goal, NetworkInput, Normalization, ObservedView, Optimizer, Targets, Trainer,
+    TrainingData, batches, trainer,
 };
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par};
 use ndarray::{Array2, Axis, concatenate};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Rows and columns of the matrix product that is the peak.
-const PEAK_SIZE: usize = 1024;
-
-/// Operations of that product.
-pub(crate) const PEAK_OPERATIONS: f64 = 2.0 * (PEAK_SIZE * PEAK_SIZE * PEAK_SIZE) as f64;
-
 /// Measures the case on standard input and prints the measurement.
 pub(crate) fn serve() -> Result<ExitCode> {
-    let case: Case = asked()?;
-    let (seconds, values) = match case.task {
-        Task::Peak => peak(),
+    let case: Case = process::question()?;
+    let mut measured = match case.task {
         Task::Pretrain | Task::Finetune => epochs(&case)?,
-        Task::Run | Task::Pair => whole_run(&case)?,
-        Task::Large => large_run(&case)?,
+        Task::Run => {
+            let data = data(&case)?;
+            timed(1, || clusters(&cdimc_net(&case), &data, &case))?
+        }
         Task::Neighbors => neighbors(&case)?,
         Task::Kmeans => kmeans(&case)?,
         Task::Predict => predict(&case)?,
         Task::Mixture => {
-            let one_kind = TMixture {
-                coordinates: Coordinates::Unit,
-                pooling: Some(4.0),
-                diagonal: Some(0.05),
-                ..TMixture::default()
-            };
-            mixture(&case, &one_kind)?
+            let data = data(&case)?;
+            timed(case.times, || clusters(&TMixture::default(), &data, &case))?
         }
-        Task::MixtureAuto => mixture(&case, &TMixture::default())?,
-        Task::Sparse | Task::Atlas => sparse_tables(&case)?,
+        // From the tables on disk to the labels.
+        Task::Sparse | Task::Atlas => {
+            timed(case.times, || clusters(&TMixture::default(), &sparse::read(&case)?, &case))?
+        }
         Task::Parts => timed(case.times, || parts::fit(case.n_samples).map(|()| None))?,
     };
-    let (peak_memory_bytes, cpu_seconds) = (peak_memory_bytes(), cpu_seconds());
-    let measurement = Measurement { seconds, values, peak_memory_bytes, cpu_seconds };
-    say!("{}", serde_json::to_string(&measurement)?);
+    measured.peak_memory_bytes = process::peak_memory_bytes();
+    measured.cpu_seconds = process::cpu_seconds();
+    say!("{}", serde_json::to_string(&measured)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Seconds and values, one a repetition.
-type Measured = (Vec<f64>, Vec<f64>);
-
-fn timed(times: usize, mut action: impl FnMut() -> Result<Option<f64>>) -> Result<Measured> {
-    let (mut seconds, mut values) = (Vec::new(), Vec::new());
+/// The seconds of an action, and the value that it returns, one per repetition.
+fn timed(times: usize, mut action: impl FnMut() -> Result<Option<f64>>) -> Result<Measurement> {
+    let mut measured = Measurement::default();
     for _ in 0..times {
         let started = Instant::now();
         let value = action()?;
-        seconds.push(started.elapsed().as_secs_f64());
-        values.extend(value);
+        measured.seconds.push(started.elapsed().as_secs_f64());
+        measured.values.extend(value);
     }
-    Ok((seconds, values))
+    Ok(measured)
 }
 
-fn peak() -> Measured {
-    let a = Mat::<f32>::from_fn(PEAK_SIZE, PEAK_SIZE, |i, j| ((i + 2 * j) % 7) as f32);
-    let mut c = Mat::<f32>::zeros(PEAK_SIZE, PEAK_SIZE);
-    let mut seconds = Vec::new();
-    for _ in 0..10 {
-        let started = Instant::now();
-        matmul(c.as_mut(), Accum::Replace, a.as_ref(), a.as_ref(), 1.0, Par::Seq);
-        black_box(&c);
-        seconds.push(started.elapsed().as_secs_f64());
-    }
-    (seconds, Vec::new())
-}
-
-fn data(case: &Case) -> Result<MultiView> {
-    read_views(&case.folder, case.n_samples, &case.widths)
+fn clusters(method: &dyn Clusterer, data: &MultiView, case: &Case) -> Result<Option<f64>> {
+    black_box(method.cluster(data, case.n_clusters, Seed::new(0))?);
+    Ok(None)
 }
 
 /// A network on the case's data in the order of its rows, from the case's weights.
@@ -106,8 +81,7 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     }
     drop(data);
     let input = NetworkInput { n_samples: case.n_samples, views };
-    let weights =
-        Weights::glorot(&Architecture::default(), &case.widths, case.n_clusters, Seed::new(0));
+    let weights = weights(&case.widths, case.n_clusters);
     let (input, graphs) = (Arc::new(input), Arc::new(graphs));
     let data = TrainingData { input, graphs, alpha: case.alpha };
     Ok(trainer(Device::Cpu.engine(), Device::Cpu, data, weights)?)
@@ -130,7 +104,7 @@ fn ring(case: &Case, observed: &[u32]) -> Result<KnnGraph> {
     Ok(KnnGraph::from_edges(case.n_samples, edges)?)
 }
 
-fn epochs(case: &Case) -> Result<Measured> {
+fn epochs(case: &Case) -> Result<Measurement> {
     let mut network = network(case)?;
     let batches: Vec<_> = batches(0..case.n_samples, case.batch_size).collect();
     if case.task == Task::Pretrain {
@@ -143,10 +117,9 @@ fn epochs(case: &Case) -> Result<Measured> {
         beta2: 0.999,
         epsilon: 1e-8,
     })?;
-    let bytes = std::fs::read(case.folder.join("centers.f32"))?;
-    let values = bytes.chunks_exact(4).map(|b| Ok(f32::from_le_bytes(b.try_into()?)));
     let k = case.n_clusters;
-    let centers = Array2::from_shape_vec((k, k), values.collect::<Result<_>>()?)?;
+    let centers = numbers(&case.folder, "centers.f32", f32::from_le_bytes)?;
+    let centers = Array2::from_shape_vec((k, k), centers)?;
     let labels: Vec<usize> = (0..case.n_samples).map(|i| i % k).collect();
     let selected = vec![true; case.n_samples];
     let goal = Goal::Clusters(Targets {
@@ -159,7 +132,7 @@ fn epochs(case: &Case) -> Result<Measured> {
 }
 
 /// CDIMC-net with the case's epochs; the rule that ends it early is not asked.
-fn method(case: &Case) -> CdimcNet {
+fn cdimc_net(case: &Case) -> CdimcNet {
     let authors = CdimcNet::authors_code();
     CdimcNet {
         pretrain: Pretrain { epochs: case.epochs, ..authors.pretrain },
@@ -173,25 +146,7 @@ fn method(case: &Case) -> CdimcNet {
     }
 }
 
-fn whole_run(case: &Case) -> Result<Measured> {
-    let data = data(case)?;
-    timed(1, || {
-        black_box(method(case).cluster(&data, case.n_clusters, Seed::new(0))?);
-        Ok(None)
-    })
-}
-
-fn large_run(case: &Case) -> Result<Measured> {
-    timed(1, || {
-        let dataset = super::large()?;
-        let mask = super::mask(&dataset, 0.3)?;
-        let (data, _) = dataset.into_observed(mask)?;
-        black_box(method(case).cluster(&data, case.n_clusters, Seed::new(0))?);
-        Ok(None)
-    })
-}
-
-fn neighbors(case: &Case) -> Result<Measured> {
+fn neighbors(case: &Case) -> Result<Measurement> {
     let data = data(case)?;
     let points: Vec<_> = (0..data.n_views())
         .map(|v| geometry_version(&data, v, &data.mask().observed_rows(v)))
@@ -204,7 +159,7 @@ fn neighbors(case: &Case) -> Result<Measured> {
     })
 }
 
-fn kmeans(case: &Case) -> Result<Measured> {
+fn kmeans(case: &Case) -> Result<Measurement> {
     let data = data(case)?;
     let rows: Vec<usize> = (0..case.n_samples).collect();
     let views: Vec<_> = (0..data.n_views()).map(|v| geometry_version(&data, v, &rows)).collect();
@@ -217,31 +172,12 @@ fn kmeans(case: &Case) -> Result<Measured> {
     })
 }
 
-fn predict(case: &Case) -> Result<Measured> {
+fn predict(case: &Case) -> Result<Measurement> {
     let data = data(case)?;
     let short = Case { epochs: 1, rounds: 1, epochs_per_round: 1, ..case.clone() };
-    let silent = Silent;
-    let (model, _) = method(&short).train(&data, case.n_clusters, Seed::new(0), &silent)?;
+    let (model, _) = cdimc_net(&short).train(&data, case.n_clusters, Seed::new(0), &Silent)?;
     timed(case.times, || {
         black_box(model.predict(&data)?);
-        Ok(None)
-    })
-}
-
-fn mixture(case: &Case, settings: &TMixture) -> Result<Measured> {
-    let data = data(case)?;
-    let method = TMixture { starts: case.starts, refined: case.refined, ..settings.clone() };
-    timed(case.times, || {
-        black_box(method.cluster(&data, case.n_clusters, Seed::new(0))?);
-        Ok(None)
-    })
-}
-
-/// From the tables on disk to the labels.
-fn sparse_tables(case: &Case) -> Result<Measured> {
-    timed(case.times, || {
-        let data = sparse::read(&case.folder, case.n_samples, &case.widths)?;
-        black_box(TMixture::default().cluster(&data, case.n_clusters, Seed::new(0))?);
         Ok(None)
     })
 }

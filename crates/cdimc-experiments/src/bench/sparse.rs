@@ -1,6 +1,7 @@
 //! A simulated sparse and a dense table: counts in cells of several kinds, and proteins.
 
-use anyhow::{Context, Result};
+use super::case::{Case, numbers};
+use anyhow::Result;
 use cdimc_data::{Matrix, MultiView, Seed, Sparse};
 use ndarray::Array2;
 use rand::Rng;
@@ -59,23 +60,15 @@ pub(crate) fn write(folder: &Path, sizes: Sizes) -> Result<()> {
 }
 
 /// Reads what [`write()`] wrote.
-pub(crate) fn read(folder: &Path, n_samples: usize, widths: &[usize]) -> Result<MultiView> {
+pub(crate) fn read(case: &Case) -> Result<MultiView> {
+    let folder = &case.folder;
     let starts = numbers(folder, "starts.u64", |bytes| u64::from_le_bytes(bytes) as usize)?;
     let columns = numbers(folder, "columns.u32", u32::from_le_bytes)?;
     let values = numbers(folder, "values.f64", f64::from_le_bytes)?;
-    let [n_columns, width] = widths[..] else { anyhow::bail!("two tables") };
+    let [n_columns, width] = case.widths[..] else { anyhow::bail!("two tables") };
     let sparse = Sparse::from_rows(n_columns, starts, columns, values)?;
     let dense = numbers(folder, "view1.f64", f64::from_le_bytes)?;
-    let dense = Array2::from_shape_vec((n_samples, width), dense)?;
+    let dense = Array2::from_shape_vec((case.n_samples, width), dense)?;
     let views: Vec<Matrix> = vec![sparse.into(), dense.into()];
     Ok(MultiView::from_nan_rows(views)?)
-}
-
-fn numbers<T, const BYTES: usize>(
-    folder: &Path,
-    name: &str,
-    number: impl Fn([u8; BYTES]) -> T,
-) -> Result<Vec<T>> {
-    let bytes = std::fs::read(folder.join(name)).with_context(|| name.to_owned())?;
-    Ok(bytes.as_chunks::<BYTES>().0.iter().map(|bytes| number(*bytes)).collect())
 }

@@ -1,12 +1,11 @@
 //! The top of the page: whether the paper's numbers come out again, counted from the records, and the main table.
 
-use super::document::{Block, Table};
-use super::sections::{TUNED_ON, dataset_of, labeled, planned, published, rate_of, shown};
 use super::verdict::Verdict;
-use super::{DATASETS, Results};
+use super::{DATASETS, Results, TUNED_ON, data_set, rate_of, shown};
 use crate::methods::AUTHORS;
-use crate::table::{self, Summary, or_dash};
-use anyhow::Result;
+use crate::table::{Summary, or_dash};
+use crate::text::{Grid, Page};
+use anyhow::{Context, Result};
 use cdimc_cluster::CdimcNet;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -35,141 +34,114 @@ struct ProgramRun {
     acc: f64,
 }
 
-/// The box, the rule of the verdicts, the runs of the authors' program, and the main table.
-pub(super) fn blocks(results: &Results) -> Result<Vec<Block>> {
+/// The box, the rule of the verdicts, the main table, and the runs of the authors' program.
+pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
     let AuthorsProgram { runs } = toml::from_str(include_str!("../../authors_program.toml"))?;
-    let authors = |method: &str| (method == CdimcNet::NAME).then_some(AUTHORS);
-    let ours = |method: &str| (method == CdimcNet::NAME).then_some(CdimcNet::NAME);
-    let accs = || runs.iter().map(|run| run.acc);
-    let (least, most) = (accs().fold(100.0, f64::min), accs().fold(0.0, f64::max));
-    let program = match runs.len() {
-        0 => "not run.".to_owned(),
-        n => format!("{n} runs, ACC {least:.1} to {most:.1}; the table is below."),
+    let is_ours = |method: &str| method == CdimcNet::NAME;
+    let authors = counted(results, |method| is_ours(method).then_some(AUTHORS))?;
+    let ours = counted(results, |method| is_ours(method).then_some(CdimcNet::NAME))?;
+    let compared = counted(results, |method| (!is_ours(method)).then_some(method))?;
+    let program = match Summary::of(runs.iter().map(|run| run.acc)) {
+        None => "not run.".to_owned(),
+        Some(Summary { n, lowest, highest, .. }) => {
+            format!("{n} runs, ACC {lowest:.1} to {highest:.1}; the table is below.")
+        }
     };
-    let lines = vec![
-        "**Code**: our own implementation in Rust, not the authors' programs.".to_owned(),
-        format!("**CDIMC-net with the authors' settings**: {}.", counted(results, authors)),
-        format!("**CDIMC-net with our choices**: {}.", counted(results, ours)),
-        format!(
-            "**The compared methods**: {}.",
-            counted(results, |method| if method == CdimcNet::NAME { None } else { Some(method) })
-        ),
-        format!("**The authors' own program for CDIMC-net**: {program}"),
-        "**What we could not get**: the paper's masks of BDGP and MNIST, and its 4000 digits of MNIST.".to_owned(),
-    ];
-    let mut blocks = vec![
-        Block::Boxed("Is this a faithful reproduction?".into(), lines),
-        Block::Paragraph(format!("A number is {}", Verdict::RULE)),
-        Block::Section("CDIMC-net in the paper, and ours".into()),
-        Block::Table(main(results)),
-        Block::Paragraph(LEGEND.into()),
-        Block::Paragraph(TUNED_ON.into()),
-    ];
+    page.boxed(
+        "Is this a faithful reproduction?",
+        &[
+            "**Code**: our own implementation in Rust, not the authors' programs.".to_owned(),
+            format!("**CDIMC-net with the authors' settings**: {authors}."),
+            format!("**CDIMC-net with our choices**: {ours}."),
+            format!("**The compared methods**: {compared}."),
+            format!("**The authors' own program for CDIMC-net**: {program}"),
+            "**What we could not get**: the paper's masks of BDGP and MNIST, and its 4000 digits of MNIST.".to_owned(),
+        ],
+    );
+    page.paragraph(&format!("A number is {}", Verdict::RULE));
+    page.section("CDIMC-net in the paper, and ours");
+    page.table(&main(results)?);
+    page.paragraph(LEGEND);
+    page.paragraph(TUNED_ON);
     if !runs.is_empty() {
-        blocks.push(Block::Section("The authors' program beside ours".into()));
-        blocks.push(Block::Table(program_table(results, &runs)));
-        blocks.push(Block::Paragraph(
-            "ACC x 100. Ours is of the same mask where the mask was noted, and otherwise the mean over all masks.".into(),
-        ));
+        page.section("The authors' program beside ours");
+        page.table(&program_table(results, &runs)?);
+        page.paragraph("ACC x 100. Ours is of the same mask where the mask was noted, and otherwise the mean over all masks.");
     }
-    Ok(blocks)
+    Ok(())
 }
 
 /// The table the README quotes, with what has to be known to read it, as Markdown.
-pub(super) fn main_table(results: &Results) -> String {
-    format!("{}\n{LEGEND} {TUNED_ON}\n", main(results).markdown())
+pub(super) fn main_table(results: &Results) -> Result<String> {
+    Ok(format!("{}\n{LEGEND} {TUNED_ON}\n", main(results)?.markdown()))
 }
 
 /// How many numbers of Table 2 are reproduced, above and so on, for the methods to which `row` gives a row of ours.
-fn counted<'m>(results: &'m Results, row: impl Fn(&'m str) -> Option<&'m str>) -> String {
+fn counted<'m>(results: &'m Results, row: impl Fn(&'m str) -> Option<&'m str>) -> Result<String> {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for (experiment, ..) in DATASETS {
-        let tables = results.tables(experiment);
-        for (dataset, pattern, method, entry) in results.published.entries() {
-            let Some(label) = row(method).filter(|_| dataset == dataset_of(experiment)) else {
-                continue;
-            };
+        let part = results.part(experiment)?;
+        for entry in &part.published {
+            let Some(label) = row(&entry.method) else { continue };
             for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
-                let row = labeled(&tables, &pattern, label);
-                let ours = row.and_then(|row| row.percent(score));
-                *counts
-                    .entry(Verdict::of(method, ours, paper, planned(results, experiment, label)))
-                    .or_default() += 1;
+                let ours = part.row(&entry.pattern, label).and_then(|row| row.percent(score));
+                let verdict = Verdict::of(&entry.method, ours, paper, part.planned(label));
+                *counts.entry(verdict).or_default() += 1;
             }
         }
     }
     let all: usize = counts.values().sum();
     let reproduced = counts.remove(&Verdict::Reproduced).unwrap_or(0);
     let others: String = counts.iter().map(|(verdict, n)| format!(", {n} {verdict}")).collect();
-    format!("{reproduced} of {all} numbers reproduced{others}")
+    Ok(format!("{reproduced} of {all} numbers reproduced{others}"))
 }
 
 /// CDIMC-net as published and ours, and the mixture of t distributions, at every rate.
-fn main(results: &Results) -> Table {
-    let mut table = Table::new(&[
-        "data, rate",
-        "paper's CDIMC-net",
-        shown(AUTHORS),
-        shown(CdimcNet::NAME),
-        "our t-mixture",
-    ]);
+fn main(results: &Results) -> Result<Grid> {
+    let (authors, ours) = (shown(AUTHORS), shown(CdimcNet::NAME));
+    let mut grid =
+        Grid::new(&format!("data, rate | paper's CDIMC-net | {authors} | {ours} | our t-mixture"));
     for (experiment, name, _) in DATASETS {
-        let tables = results.tables(experiment);
-        for (pattern, entry) in published(results, experiment, CdimcNet::NAME) {
-            let acc = |label| labeled(&tables, &pattern, label).and_then(|row| row.percent("acc"));
-            let mut line = vec![format!("{name}, {}", rate_of(&pattern)), entry.acc.to_string()];
+        let part = results.part(experiment)?;
+        for entry in part.published(CdimcNet::NAME) {
+            let acc = |label| part.row(&entry.pattern, label).and_then(|row| row.percent("acc"));
+            let mut line =
+                vec![format!("{name}, {}", rate_of(&entry.pattern)), entry.acc.to_string()];
             for label in [AUTHORS, CdimcNet::NAME] {
-                let (found, all) = (acc(label), planned(results, experiment, label));
+                let (found, all) = (acc(label), part.planned(label));
                 let verdict = Verdict::of(CdimcNet::NAME, found, entry.acc, all);
-                let ours = or_dash(found);
-                line.push(match found {
-                    Some(Summary { n, .. }) if verdict == Verdict::Unfinished => {
-                        format!("{ours} ({n} of {all} runs)")
-                    }
-                    Some(Summary { mean, .. }) => {
-                        let difference = mean - entry.acc.mean;
-                        format!("{ours} ({difference:+.1} {})", verdict.sign())
-                    }
-                    None => ours,
+                let remark = found.map_or_else(String::new, |found| match verdict {
+                    Verdict::Unfinished => format!(" ({} of {all} runs)", found.n),
+                    _ => format!(" ({:+.1} {})", found.mean - entry.acc.mean, verdict.sign()),
                 });
+                line.push(or_dash(found) + &remark);
             }
             line.push(or_dash(acc("t-mixture")));
-            table.rows.push(line);
+            grid.rows.push(line);
         }
     }
-    table
-}
-
-/// The data, rate and mask of a run of the authors' program.
-fn where_run(run: &ProgramRun) -> String {
-    let known = DATASETS.iter().find(|(experiment, ..)| dataset_of(experiment) == run.dataset);
-    let name = known.map_or(run.dataset.as_str(), |(_, name, _)| name);
-    let mask = run.mask.map_or_else(String::new, |mask| format!(", mask {mask}"));
-    format!("{name}, {}{mask}", rate_of(&run.pattern))
+    Ok(grid)
 }
 
 /// Every run of the authors' program beside ours and the paper.
-fn program_table(results: &Results, runs: &[ProgramRun]) -> Table {
-    let mut table = Table::new(&[
-        "data, rate, mask",
-        "settings",
-        "authors' program",
-        shown(AUTHORS),
-        shown(CdimcNet::NAME),
-        "paper's mean",
-    ]);
+fn program_table(results: &Results, runs: &[ProgramRun]) -> Result<Grid> {
+    let (authors, ours) = (shown(AUTHORS), shown(CdimcNet::NAME));
+    let mut grid = Grid::new(&format!(
+        "data, rate, mask | settings | authors' program | {authors} | {ours} | paper's mean"
+    ));
     for run in runs {
-        let known = DATASETS.iter().find(|(experiment, ..)| dataset_of(experiment) == run.dataset);
-        let tables = known.map_or_else(Vec::new, |(experiment, ..)| results.tables(experiment));
+        let (experiment, name, _) = data_set(&run.dataset).context("a data set of the paper")?;
+        let part = results.part(experiment)?;
         let acc = |label| {
-            let row = labeled(&tables, &run.pattern, label)?;
-            let mut row = table::Row { label: row.label.clone(), records: row.records.clone() };
-            row.records.retain(|record| run.mask.is_none() || record.cell.fold == run.mask);
-            row.percent("acc")
+            let records = part.row(&run.pattern, label)?.records.iter();
+            let of_mask = records.filter(|r| run.mask.is_none() || r.cell.fold == run.mask);
+            let scores = of_mask.filter_map(|record| record.outcome.score("acc"));
+            Summary::of(scores.map(|score| 100.0 * score))
         };
         let paper = results.published.entry(&run.dataset, &run.pattern, CdimcNet::NAME);
-        table.rows.push(vec![
-            where_run(run),
+        let mask = run.mask.map_or_else(String::new, |mask| format!(", mask {mask}"));
+        grid.rows.push(vec![
+            format!("{name}, {}{mask}", rate_of(&run.pattern)),
             run.settings.clone(),
             format!("{:.1}", run.acc),
             or_dash(acc(AUTHORS)),
@@ -177,5 +149,5 @@ fn program_table(results: &Results, runs: &[ProgramRun]) -> Table {
             or_dash(paper.map(|paper| paper.acc)),
         ]);
     }
-    table
+    Ok(grid)
 }

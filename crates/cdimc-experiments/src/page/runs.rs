@@ -1,76 +1,59 @@
 //! What the page says of the runs themselves: their cost, which of them there are, and where they ran.
 
-use super::document::{Block, Table};
-use super::sections::shown;
-use super::{DATASETS, Results};
+use super::{DATASETS, Results, shown};
 use crate::record::{Record, Status};
 use crate::source;
-use crate::table::{Summary, counted, or_dash, reasons, standing};
+use crate::table::{Summary, counted, mebibytes, or_dash, reasons, standing};
+use crate::text::{Grid, Page};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All of it.
-pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
-    let mut blocks = costs(results);
-    blocks.extend(coverage(results)?);
-    blocks.extend(environment(results));
-    Ok(blocks)
+pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
+    costs(results, page)?;
+    coverage(results, page)?;
+    environment(results, page);
+    Ok(())
 }
 
 /// Seconds and memory of every row on every data set, whatever the rate.
-fn costs(results: &Results) -> Vec<Block> {
-    let mut table = Table::new(&["method, data", "runs", "seconds", "MiB", "threads"]);
+fn costs(results: &Results, page: &mut Page) -> Result<()> {
+    let mut grid = Grid::new("method, data | runs | seconds | MiB | threads");
     for (experiment, name, _) in DATASETS {
-        let mut runs: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
-        let mut threads: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-        let tables = results.tables(experiment);
-        let rows = tables.iter().flat_map(|table| &table.rows);
-        for (row, record) in
-            rows.flat_map(|row| row.records.iter().map(move |record| (row, record)))
-        {
-            if record.outcome.status == Status::Scored {
-                let [seconds, bytes] = runs.entry(shown(&row.label)).or_default();
-                seconds.push(record.outcome.seconds.total);
-                bytes.extend(
-                    record.outcome.peak_memory_bytes.map(|bytes| bytes as f64 / 1_048_576.0),
-                );
-                threads.entry(shown(&row.label)).or_default().insert(record.circumstances.threads);
-            }
+        let part = results.part(experiment)?;
+        let mut runs: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+        for row in part.tables.iter().flat_map(|table| &table.rows) {
+            runs.entry(shown(&row.label)).or_default().extend(row.scored());
         }
-        for (row, [seconds, mebibytes]) in &runs {
-            let threads: Vec<String> = threads[row].iter().map(ToString::to_string).collect();
-            table.rows.push(vec![
+        for (row, runs) in runs.iter().filter(|(_, runs)| !runs.is_empty()) {
+            let seconds = Summary::of(runs.iter().map(|run| run.outcome.seconds.total));
+            let bytes = runs.iter().filter_map(|run| run.outcome.peak_memory_bytes);
+            let memory = Summary::of(bytes.map(mebibytes));
+            let threads: BTreeSet<usize> = runs.iter().map(|r| r.circumstances.threads).collect();
+            let threads: Vec<String> = threads.iter().map(ToString::to_string).collect();
+            grid.rows.push(vec![
                 format!("{row}, {name}"),
-                seconds.len().to_string(),
-                or_dash(Summary::of(seconds)),
-                or_dash(Summary::of(mebibytes).map(|summary| format!("{:.0}", summary.mean))),
+                runs.len().to_string(),
+                or_dash(seconds),
+                or_dash(memory.map(|summary| format!("{:.0}", summary.mean))),
                 threads.join(", "),
             ]);
         }
     }
-    vec![
-        Block::Section("Seconds and memory".into()),
-        Block::Paragraph(
-            "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/speed.md` has \
-             measured ones. MiB is the largest resident set of a run's process, data included."
-                .into(),
-        ),
-        Block::Table(table),
-    ]
+    page.section("Seconds and memory");
+    page.paragraph(
+        "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/speed.md` has \
+         measured ones. MiB is the largest resident set of a run's process, data included.",
+    );
+    page.table(&grid);
+    Ok(())
 }
 
 /// What of every experiment is there.
-fn coverage(results: &Results) -> Result<Vec<Block>> {
-    let mut table = Table::new(&[
-        "experiment, data",
-        "cells",
-        "scored",
-        "not applicable",
-        "nothing usable",
-        "failed",
-        "not run",
-        "core hours",
-    ]);
+fn coverage(results: &Results, page: &mut Page) -> Result<()> {
+    let mut grid = Grid::new(
+        "experiment, data | cells | scored | not applicable | nothing usable | failed | not run | core hours",
+    );
     // A run that two experiments share is recorded in both.
     let mut seconds_of_all: BTreeMap<&str, f64> = BTreeMap::new();
     for (experiment, records) in &results.experiments {
@@ -86,42 +69,29 @@ fn coverage(results: &Results) -> Result<Vec<Block>> {
                 seconds += of_run;
                 seconds_of_all.insert(&record.key, of_run);
             }
-            let hours = seconds / 3600.0;
-            let counts = [
-                cells,
-                with(Status::Scored),
-                with(Status::Skipped),
-                with(Status::Unusable),
-                with(Status::Failed),
-                cells.saturating_sub(of_data.len()),
-            ];
-            let mut line = vec![format!("{}, {dataset}", experiment.name)];
-            line.extend(counts.map(|count| count.to_string()));
-            line.push(format!("{hours:.2}"));
-            table.rows.push(line);
+            let mut line = vec![format!("{}, {dataset}", experiment.name), cells.to_string()];
+            let statuses = [Status::Scored, Status::Skipped, Status::Unusable, Status::Failed];
+            line.extend(statuses.map(|status| with(status).to_string()));
+            line.push(cells.saturating_sub(of_data.len()).to_string());
+            line.push(format!("{:.2}", seconds / 3600.0));
+            grid.rows.push(line);
         }
     }
-    let mut blocks = vec![
-        Block::Section("Coverage".into()),
-        Block::Table(table),
-        Block::Paragraph(format!(
-            "Together {:.1} core hours.",
-            seconds_of_all.values().sum::<f64>() / 3600.0
-        )),
-    ];
+    page.section("Coverage");
+    page.table(&grid);
+    let hours = seconds_of_all.values().sum::<f64>() / 3600.0;
+    page.paragraph(&format!("Together {hours:.1} core hours."));
     let all: Vec<&Record> = all(results).collect();
     for (status, word) in
         [(Status::Skipped, "Not applicable"), (Status::Unusable, "Nothing usable")]
     {
-        let reasons = reasons(&all, status);
+        let words = |((label, dataset), (reason, _))| format!("`{label}` on {dataset}: {reason}");
+        let reasons: Vec<String> = reasons(&all, status).into_iter().map(words).collect();
         if !reasons.is_empty() {
-            let words =
-                |((label, dataset), (reason, _))| format!("`{label}` on {dataset}: {reason}");
-            let reasons: Vec<String> = reasons.into_iter().map(words).collect();
-            blocks.push(Block::Paragraph(format!("{word}: {}.", reasons.join("; "))));
+            page.paragraph(&format!("{word}: {}.", reasons.join("; ")));
         }
     }
-    Ok(blocks)
+    Ok(())
 }
 
 /// The records of all experiments that count.
@@ -129,25 +99,23 @@ fn all(results: &Results) -> impl Iterator<Item = &Record> {
     results.experiments.iter().flat_map(|(_, records)| standing(records))
 }
 
-fn environment(results: &Results) -> Vec<Block> {
+fn environment(results: &Results, page: &mut Page) {
     let runs = counted(all(results).map(|record| {
         let c = &record.circumstances;
+        let (cpu, system, revision) = (&c.cpu, &c.system, &c.revision);
         format!(
-            "{}, {}, revision {}, {} thread(s), {} at a time",
-            c.cpu, c.system, c.revision, c.threads, c.jobs
+            "{cpu}, {system}, revision {revision}, {} thread(s), {} at a time",
+            c.threads, c.jobs
         )
     }));
-    let mut table = Table::new(&["where and with what", "cells"]);
-    table.rows = runs.into_iter().map(|(place, n)| vec![place, n.to_string()]).collect();
-    vec![
-        Block::Section("Environment".into()),
-        Block::Folded("Processors and revisions".into(), table),
-        Block::Paragraph(
-            "`cargo xtask reproduce NAME` shows the records that come with the repository and runs only what has no record. \
-             `cargo xtask reproduce NAME --force` computes everything again, and the command behind a number computes that number again. \
-             The same seed gives the same labels on any number of threads. Another processor may round differently, which the long \
-             training of networks magnifies."
-                .into(),
-        ),
-    ]
+    let mut grid = Grid::new("where and with what | cells");
+    grid.rows = runs.into_iter().map(|(place, n)| vec![place, n.to_string()]).collect();
+    page.section("Environment");
+    page.folded("Processors and revisions", &grid);
+    page.paragraph(
+        "`cargo xtask reproduce NAME` shows the records that come with the repository and runs only what has no record. \
+         `cargo xtask reproduce NAME --force` computes everything again, and the command behind a number computes that number again. \
+         The same seed gives the same labels on any number of threads. Another processor may round differently, which the long \
+         training of networks magnifies.",
+    );
 }

@@ -1,10 +1,10 @@
 //! The section on many seeds: how much a fit varies, and what the choice of a run by shared information is worth.
 
-use super::document::{Block, Table};
-use super::{DATASETS, Results};
+use super::{Results, data_set};
 use crate::experiment;
 use crate::report;
 use crate::table::{Row, Summary, or_dash};
+use crate::text::{Grid, Page};
 use anyhow::Result;
 use cdimc_cluster::CdimcNet;
 
@@ -12,59 +12,43 @@ use cdimc_cluster::CdimcNet;
 const RUNS: usize = 5;
 
 /// Every run as a dot, and for each data set a whole fit beside the single runs it chooses from.
-pub(super) fn sections(results: &Results) -> Result<Vec<Block>> {
-    let mut blocks = vec![
-        Block::Section("Many seeds of CDIMC-net with our choices".into()),
-        Block::Paragraph(format!(
-            "One mask at 30 %. A fit makes {RUNS} runs and takes the one of largest shared information T. To see what this choice is worth, \
-             single runs of both weights of the graph were scored. From all sets of {RUNS} of them: the mean over the sets of a run chosen \
-             by T, and of the best run by the classes, which no method knows. ρ is Spearman's rank correlation of T and ACC over the runs."
-        )),
-    ];
-    let mut table = Table::new(&[
-        "data",
-        "fits, single runs",
-        "a whole fit",
-        "lowest, highest",
-        "one run",
-        "of five, chosen by T",
-        "of five, the best",
-        "ρ of T and ACC",
-    ]);
-    for of_data in results.tables("seeds") {
-        if let Some(svg) = report::draw(experiment::Figure::Dots, &of_data)? {
-            let caption = format!("ACC x 100 of every run on {}, one mask.", of_data.dataset);
-            blocks.push(Block::Figure(format!("seeds-{}", of_data.dataset), svg, caption));
+pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
+    page.section("Many seeds of CDIMC-net with our choices");
+    page.paragraph(&format!(
+        "One mask at 30 %. A fit makes {RUNS} runs and takes the one of largest shared information T. To see what this choice is worth, \
+         single runs of both weights of the graph were scored. From all sets of {RUNS} of them: the mean over the sets of a run chosen \
+         by T, and of the best run by the classes, which no method knows. ρ is Spearman's rank correlation of T and ACC over the runs."
+    ));
+    let mut grid = Grid::new(
+        "data | fits, single runs | a whole fit | lowest, highest | one run | of five, chosen by T | of five, the best | ρ of T and ACC",
+    );
+    for table in results.part("seeds")?.tables {
+        if let Some(svg) = report::draw(experiment::Figure::Dots, &table)? {
+            let caption = format!("ACC x 100 of every run on {}, one mask.", table.dataset);
+            page.figure(&format!("seeds-{}", table.dataset), &svg, &caption);
         }
-        let whole = of_data.rows.iter().find(|row| row.label == CdimcNet::NAME);
-        let fits = whole.map_or_else(Vec::new, |row| row.percents("acc"));
-        let single = of_data.rows.iter().filter(|row| row.label != CdimcNet::NAME);
+        let is_whole = |row: &&Row<'_>| row.label == CdimcNet::NAME;
+        let fits = table.rows.iter().find(is_whole).and_then(|row| row.percent("acc"));
+        let single = table.rows.iter().filter(|row| !is_whole(row));
         let runs: Vec<[f64; 2]> = single.flat_map(shared_and_acc).collect();
-        let accs: Vec<f64> = runs.iter().map(|run| run[1]).collect();
-        let extremes = Summary::of(&fits).map(|_| {
-            let lowest = fits.iter().copied().fold(f64::INFINITY, f64::min);
-            let highest = fits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            format!("{lowest:.1}, {highest:.1}")
-        });
         let one_decimal = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.1}")));
-        let known = DATASETS.iter().find(|(name, ..)| of_data.dataset.starts_with(name));
-        table.rows.push(vec![
-            known.map_or(of_data.dataset, |(_, name, _)| name).to_owned(),
-            format!("{}, {}", fits.len(), runs.len()),
-            or_dash(Summary::of(&fits)),
-            or_dash(extremes),
-            or_dash(Summary::of(&accs)),
+        grid.rows.push(vec![
+            data_set(table.dataset).map_or(table.dataset, |(_, name, _)| name).to_owned(),
+            format!("{}, {}", fits.map_or(0, |fits| fits.n), runs.len()),
+            or_dash(fits),
+            or_dash(fits.map(|fits| format!("{:.1}, {:.1}", fits.lowest, fits.highest))),
+            or_dash(Summary::of(runs.iter().map(|run| run[1]))),
             one_decimal(first_of_sets(&runs, |run| run[0])),
             one_decimal(first_of_sets(&runs, |run| run[1])),
             or_dash(rank_correlation(&runs).map(|rho| format!("{rho:.2}"))),
         ]);
     }
-    blocks.push(if table.rows.is_empty() {
-        Block::Paragraph("Not run.".into())
+    if grid.rows.is_empty() {
+        page.paragraph("Not run.");
     } else {
-        Block::Table(table)
-    });
-    Ok(blocks)
+        page.table(&grid);
+    }
+    Ok(())
 }
 
 /// T and ACC x 100 of each run of a row.
@@ -72,9 +56,8 @@ fn shared_and_acc<'a>(row: &'a Row<'_>) -> impl Iterator<Item = [f64; 2]> + 'a {
     row.records.iter().filter_map(|record| {
         let outcome = &record.outcome;
         // The result of a run is its round of largest T.
-        let rounds = outcome.curves.iter().find(|curve| curve.name == "shared-information")?;
-        let shared = rounds.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Some([shared, 100.0 * outcome.score("acc")?])
+        let rounds = outcome.curve("shared-information")?.iter().copied();
+        Some([rounds.fold(f64::NEG_INFINITY, f64::max), 100.0 * outcome.score("acc")?])
     })
 }
 

@@ -1,6 +1,5 @@
 //! What became of each published number.
 
-use crate::published::Number;
 use crate::table::Summary;
 use std::fmt;
 
@@ -31,7 +30,7 @@ impl Verdict {
         **Unfinished** means that we ran only some of the masks, **not comparable** that the paper took the number from another paper.";
 
     /// Of our mean against the paper's number for a method that has `all` runs.
-    pub(super) fn of(method: &str, ours: Option<Summary>, paper: Number, all: usize) -> Self {
+    pub(super) fn of(method: &str, ours: Option<Summary>, paper: Summary, all: usize) -> Self {
         let Some(ours) = ours else { return Self::NotRun };
         if ours.n < all {
             return Self::Unfinished;
@@ -82,20 +81,20 @@ mod tests {
 
     #[test]
     fn two_deviations_of_the_paper_decide_from_3_to_5_points() {
-        let paper = Number { mean: 90.0, deviation: Some(2.0) };
-        let verdict = |mean| Verdict::of("daimc", Summary::of(&[mean]), paper, 1);
+        let paper = Summary::printed(&[90.0, 2.0]);
+        let verdict = |mean| Verdict::of("daimc", Summary::of([mean]), paper, 1);
         assert_eq!([93.9, 86.1].map(verdict), [Verdict::Reproduced; 2]);
         assert_eq!([94.1, 85.9].map(verdict), [Verdict::Above, Verdict::Below]);
         for (deviation, least, most) in [(0.1, 2.9, 3.1), (10.0, 4.9, 5.1)] {
-            let paper = Number { mean: 90.0, deviation: Some(deviation) };
-            let off = |points| Verdict::of("daimc", Summary::of(&[90.0 - points]), paper, 1);
+            let paper = Summary::printed(&[90.0, deviation]);
+            let off = |points| Verdict::of("daimc", Summary::of([90.0 - points]), paper, 1);
             assert_eq!([least, most].map(off), [Verdict::Reproduced, Verdict::Below]);
         }
         assert_eq!(Verdict::of("daimc", None, paper, 1), Verdict::NotRun);
-        let ours = Summary::of(&[90.0]);
+        let ours = Summary::of([90.0]);
         assert_eq!(Verdict::of("pmvc-cgan", ours, paper, 1), Verdict::NotComparable);
         assert_eq!(Verdict::of("daimc", ours, paper, 2), Verdict::Unfinished);
-        let copied = Number { mean: 90.0, deviation: None };
+        let copied = Summary::printed(&[90.0]);
         assert_eq!(Verdict::of("daimc", ours, copied, 1), Verdict::NotComparable);
     }
 }

@@ -1,43 +1,30 @@
 //! Accuracy of the mixture on a data set with known classes, over masks: the table before and after a change of it.
 
-use crate::source;
-use crate::table::Summary;
+use super::Masks;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
 use cdimc::say;
 use cdimc_core::{Clusterer, KMeans, Silent};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::MultiView;
 use cdimc_metrics::{accuracy, scores};
 use ndarray::{Array2, Axis, concatenate};
 use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A data set, as in experiments.
-    dataset: String,
-    /// A missing pattern, as in experiments, or `authors:RATE` for the masks published with the data.
-    pattern: String,
-    /// Number of masks.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    masks: usize,
+    #[command(flatten)]
+    masks: Masks,
     /// Settings of t-mixture, a JSON object.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     settings: String,
 }
 
-/// Prints one line per mask, and the means.
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let Arguments { dataset: name, pattern, masks, settings } = arguments;
+/// Prints one line per mask, and the means in percent.
+pub(super) fn run(Arguments { masks, settings }: &Arguments) -> Result<()> {
     let settings: TMixture = serde_json::from_str(settings)?;
-    let dataset = source::load(name)?;
-    let (truth, k) = (dataset.labels().context("a data set without classes")?, dataset.n_classes());
-    let published = pattern.strip_prefix("authors:").map(|rate| format!("per-view:{rate}"));
-    let text = published.as_ref().unwrap_or(pattern);
-    let mut all = Vec::new();
-    for i in 0..*masks {
-        let seed = Seed::new(i as u64);
-        let mask = source::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
-        let data = dataset.observe(mask)?;
+    let means = masks.measure(|name, dataset, mask, seed| {
+        let truth = dataset.labels().context("a data set without classes")?;
+        let (data, k) = (dataset.observe(mask)?, dataset.n_classes());
         let started = Instant::now();
         let fitted = settings.fit(&data, k, seed, &Silent)?;
         let seconds = started.elapsed().as_secs_f64();
@@ -46,23 +33,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         let facts = fitted.model.map_or(serde_json::Value::Null, |model| model.facts());
         let filled = KMeans::new(k).fit(mean_filled(&data)?.view(), seed)?;
         let ours = scores(truth, labels)?;
-        let error = calibration_error(&confidence, &matched(truth, labels));
-        let found = [ours.acc, ours.nmi, error, accuracy(truth, &filled.labels)?];
-        let [acc, nmi, ece, plain] = found;
+        let ece = calibration_error(&confidence, &matched(truth, labels));
+        let plain = accuracy(truth, &filled.labels)?;
         say!(
-            "{name} {pattern} {i}: acc {acc:.4} nmi {nmi:.4} ece {ece:.4} k-means {plain:.4} | {seconds:.2} s, \
-             kinds {}, exponent {:.3}",
+            "{name}: acc {:.4} nmi {:.4} ece {ece:.4} k-means {plain:.4} | {seconds:.2} s, kinds {}, exponent {:.3}",
+            ours.acc,
+            ours.nmi,
             facts["findings"]["coordinates"],
             facts["calibration-exponent"].as_f64().unwrap_or(f64::NAN),
         );
-        all.push(found);
-    }
-    let summary = |j: usize| {
-        let percent: Vec<f64> = all.iter().map(|found| 100.0 * found[j]).collect();
-        Summary::of(&percent).map_or_else(|| "-".to_owned(), |summary| summary.to_string())
-    };
-    let [acc, nmi, ece, plain] = [0, 1, 2, 3].map(summary);
-    say!("MEAN {name} {pattern}: acc {acc} nmi {nmi} ece {ece} k-means {plain}");
+        Ok([ours.acc, ours.nmi, ece, plain].map(|found| 100.0 * found))
+    })?;
+    let [acc, nmi, ece, plain] = means;
+    let Masks { dataset, pattern, .. } = masks;
+    say!("MEAN {dataset} {pattern}: acc {acc} nmi {nmi} ece {ece} k-means {plain}");
     Ok(())
 }
 

@@ -7,7 +7,10 @@ mod next_view;
 mod simulated;
 mod warnings;
 
+use crate::source;
+use crate::table::{Summary, or_dash};
 use anyhow::Result;
+use cdimc_data::{Dataset, Seed, ViewMask};
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
@@ -17,7 +20,7 @@ pub enum Study {
     /// Count false and found markers: the table of docs/comparisons.md.
     Markers(markers::Arguments),
     /// Reveal the view that doubtful samples should be measured in: the table of docs/guides/one-sample.md.
-    NextView(next_view::Arguments),
+    NextView(Masks),
     /// Score t-mixture on a data set with known classes, one line per mask.
     Accuracy(accuracy::Arguments),
     /// Damage files and read them: docs/notes/reliability.md.
@@ -30,10 +33,44 @@ impl Study {
         match self {
             Self::Warnings(arguments) => warnings::run(arguments),
             Self::Markers(arguments) => markers::run(arguments),
-            Self::NextView(arguments) => next_view::run(arguments),
+            Self::NextView(masks) => next_view::run(masks),
             Self::Accuracy(arguments) => accuracy::run(arguments),
             Self::Damage(command) => damage::run(command),
         }?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Masks of a data set with known classes.
+#[derive(clap::Args)]
+pub struct Masks {
+    /// A data set, as in experiments.
+    dataset: String,
+    /// A missing pattern, as in experiments, or `authors:RATE` for the masks published with the data.
+    pattern: String,
+    /// Number of masks.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    masks: usize,
+}
+
+impl Masks {
+    /// Measures N numbers under each mask, which has a name; returns mean and deviation of each number.
+    fn measure<const N: usize>(
+        &self,
+        measure: impl Fn(&str, &Dataset, ViewMask, Seed) -> Result<[f64; N]>,
+    ) -> Result<[String; N]> {
+        let dataset = source::load(&self.dataset)?;
+        let published =
+            self.pattern.strip_prefix("authors:").map(|rate| format!("per-view:{rate}"));
+        let text = published.as_ref().unwrap_or(&self.pattern);
+        let mut all = Vec::new();
+        for i in 0..self.masks {
+            let seed = Seed::new(i as u64);
+            let mask = source::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
+            let name = format!("{} {} {i}", self.dataset, self.pattern);
+            all.push(measure(&name, &dataset, mask, seed)?);
+        }
+        let of = |j: usize| or_dash(Summary::of(all.iter().map(|found| found[j])));
+        Ok(std::array::from_fn(of))
     }
 }
